@@ -1,1 +1,31 @@
-//! Placeholder.
+//! From PTX text to a [`Module`] that an executor or an analysis can work on.
+//!
+//! ```text
+//! &[u8] ── container ──► &str
+//!
+//! &str ── lexer ── parser ──► ast::File ── resolver ──► Module ── cfg ──► ControlFlowGraph
+//!                    ▲            │            ▲
+//!              isa (one table)  printer   isa (types, operand shapes)
+//! ```
+//!
+//! This crate knows the language. It does not know execution, counters or GPUs, and it never
+//! touches the file system: callers hand it text and get values and [`Diagnostic`]s back.
+
+pub mod ast;
+pub mod cfg;
+pub mod container;
+mod hash;
+pub mod isa;
+pub mod module;
+mod parser;
+mod printer;
+mod resolver;
+pub mod source;
+pub mod types;
+
+pub use cfg::ControlFlowGraph;
+pub use module::Module;
+pub use parser::parse;
+pub use resolver::{load, resolve};
+pub use source::{Diagnostic, Span};
+pub use types::ScalarType;

@@ -1,0 +1,206 @@
+//! What a row of the table says, parsed.
+
+use std::sync::LazyLock;
+
+use super::{InstructionClass, Modifier, Opcode, notation, rows};
+use crate::types::ScalarType;
+
+/// Index of a row of the instruction table; see [`FormId::form`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FormId(pub u16);
+
+impl FormId {
+    /// The row.
+    #[must_use]
+    pub fn form(self) -> &'static Form {
+        &TABLE.forms[self.0 as usize]
+    }
+}
+
+/// The oldest target that has an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// Compute capability times ten.
+    pub sm: u32,
+    /// `sm_90a`, `sm_100f`: available on this architecture and its family only.
+    pub specific: bool,
+}
+
+/// One form of an instruction: a row of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Form {
+    /// The mnemonic.
+    pub opcode: Opcode,
+    /// The modifiers, in the manual's order.
+    pub slots: Vec<Slot>,
+    /// The operands, in order.
+    pub operands: Vec<OperandShape>,
+    /// The PTX ISA version that introduced it.
+    pub min_isa: (u8, u8),
+    /// The oldest target that has it.
+    pub min_target: Target,
+    /// What a profiler counts it as.
+    pub class: InstructionClass,
+    /// The section of the PTX ISA manual (version 9.0) that describes it.
+    pub section: &'static str,
+    /// The row as written.
+    pub text: &'static str,
+}
+
+/// A place for one modifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// What may stand there.
+    pub choices: Vec<Modifier>,
+    /// Whether it may be left out.
+    pub optional: bool,
+}
+
+/// How an instruction uses an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Only read; addresses are read whatever happens to the memory.
+    Read,
+    /// Only written.
+    Write,
+    /// Read and written (accumulators).
+    ReadWrite,
+}
+
+/// What kind of operand stands at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperandKind {
+    /// A register; where it is only read, also a literal.
+    Value,
+    /// A literal or constant expression (`#n`).
+    Immediate,
+    /// Anything that `mov` moves: register, literal, special register, address of a variable or
+    /// function, pack of registers (`a@`).
+    Any,
+    /// A register, or the address of a variable plus an offset (`a&`).
+    AddressValue,
+    /// `[address]`.
+    Address,
+    /// `[object, {coordinates}, …]`.
+    Indexed,
+    /// A branch target.
+    Label,
+    /// A `.branchtargets` label.
+    BranchTargets,
+    /// A function or a register that holds the address of one.
+    Callee,
+    /// A parenthesised list of arguments or results.
+    List,
+    /// What an indirect call may reach: `.calltargets`, `.callprototype`, or a call table.
+    CallTargets,
+}
+
+/// The type that an operand must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ShapeType {
+    /// That of the n-th type among the modifiers (`t`, `u`, `v` are 0, 1, 2).
+    Modifier(u8),
+    /// Twice as wide as the first type (`w`), for `mul.wide`.
+    Wide,
+    /// A fixed type.
+    Fixed(ScalarType),
+    /// An integer of 32 or 64 bits, as addresses and descriptors are (`ptr`).
+    Pointer,
+    /// Not checked (addresses, labels, lists).
+    None,
+}
+
+/// How many registers an operand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Count {
+    /// One.
+    One,
+    /// As the `.v2`, `.v4`, `.v8` modifier says; one without it (`*vec`).
+    Vector,
+    /// As the `.x1`, `.x2`, … modifier says, always in braces (`*num`).
+    Matrices,
+    /// Exactly this many in braces (`*4`).
+    Exactly(u8),
+    /// Any number in braces (`*?`).
+    Any,
+}
+
+/// A second result after a bar: `d|p`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PairResult {
+    /// There is none.
+    None,
+    /// A predicate may follow (`d{|p}`).
+    Optional,
+    /// A predicate must follow (`d|p`).
+    Required,
+}
+
+/// What may stand at an operand's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperandShape {
+    /// The manual's name for it.
+    pub name: &'static str,
+    /// Read or written: `d`, `p` and `q` are written, `acc` is read and written, all others
+    /// are read.
+    pub access: Access,
+    /// What kind of operand it is.
+    pub kind: OperandKind,
+    /// The type that it must have.
+    pub ty: ShapeType,
+    /// Whether a wider register will do, as for `ld`, `st` and `cvt` (manual, section 9.4.1).
+    pub wider: bool,
+    /// How many registers it is.
+    pub count: Count,
+    /// Whether a second result may or must follow it after a bar.
+    pub pair: PairResult,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// Whether it may select bytes or halves (`.b0`, `.h10`) or be negated (video).
+    pub selectable: bool,
+}
+
+/// The parsed table.
+pub(super) struct Table {
+    pub(super) forms: Vec<Form>,
+    /// For each opcode the range of its rows.
+    ranges: Vec<(u16, u16)>,
+    /// Rows that could not be parsed; a test asserts that there are none.
+    #[cfg_attr(not(test), allow(dead_code, reason = "read by the table's self-check"))]
+    pub(super) errors: Vec<String>,
+}
+
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut forms = Vec::new();
+    let mut errors = Vec::new();
+    for group in rows::groups() {
+        for text in group.rows {
+            match notation::parse(text, group) {
+                Ok(form) => forms.push(form),
+                Err(error) => errors.push(format!("{text}: {error}")),
+            }
+        }
+    }
+    forms.sort_by_key(|form| form.opcode);
+    let ranges = Opcode::ALL
+        .iter()
+        .map(|&opcode| {
+            let start = forms.partition_point(|form| form.opcode < opcode);
+            let end = forms.partition_point(|form| form.opcode <= opcode);
+            (start as u16, end as u16)
+        })
+        .collect();
+    Table { forms, ranges, errors }
+});
+
+/// Every row of the table; [`FormId`] is the index.
+#[must_use]
+pub fn forms() -> &'static [Form] {
+    &TABLE.forms
+}
+
+/// The rows of one mnemonic.
+pub fn forms_of(opcode: Opcode) -> impl ExactSizeIterator<Item = (FormId, &'static Form)> {
+    let (start, end) = TABLE.ranges.get(opcode as usize).copied().unwrap_or_default();
+    (start..end).map(|index| (FormId(index), &TABLE.forms[index as usize]))
+}

@@ -1,0 +1,51 @@
+//! Matching written modifiers against a row.
+
+use super::{Form, Modifier};
+
+/// Why the modifiers of an instruction do not fit a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModifierMismatch {
+    /// The modifier at this index fits no place that is still free.
+    Unexpected(usize),
+    /// A required place stayed empty; these could stand there.
+    Missing(Vec<Modifier>),
+}
+
+/// Check `written` against the places of `form`.
+///
+/// Like NVIDIA's assembler, this takes modifiers in any order (the manual's own examples write
+/// `atom.global.v8.f16.max.noftz`): each takes the first free place that allows it. Types keep
+/// their order among each other, because `cvt.f16.bf16` is not `cvt.bf16.f16`.
+///
+/// # Errors
+///
+/// The first modifier that fits nowhere, or the first required place that stayed empty.
+pub fn match_modifiers(form: &Form, written: &[Modifier]) -> Result<(), ModifierMismatch> {
+    let mut taken = 0_u64;
+    let mut next_type = 0;
+    for (index, modifier) in written.iter().enumerate() {
+        let is_type = modifier.as_type().is_some();
+        let first = if is_type { next_type } else { 0 };
+        let free = form
+            .slots
+            .iter()
+            .enumerate()
+            .skip(first)
+            .find(|(at, slot)| taken & (1 << at) == 0 && slot.choices.contains(modifier));
+        match free {
+            Some((at, _)) => {
+                taken |= 1 << at;
+                if is_type {
+                    next_type = at + 1;
+                }
+            }
+            None => return Err(ModifierMismatch::Unexpected(index)),
+        }
+    }
+    for (at, slot) in form.slots.iter().enumerate() {
+        if taken & (1 << at) == 0 && !slot.optional {
+            return Err(ModifierMismatch::Missing(slot.choices.clone()));
+        }
+    }
+    Ok(())
+}

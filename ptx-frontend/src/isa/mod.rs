@@ -1,0 +1,38 @@
+//! The one instruction table.
+//!
+//! Everything this project knows about which instructions exist is written here once, as rows
+//! in the manual's own notation (`isa/rows`). The parser takes its words from here, the
+//! resolver matches instructions against the rows, the interpreter's lowering and the counters
+//! read the matched row's class and operand shapes.
+//!
+//! ```text
+//! cvt.[rni rzi rmi rpi]{.ftz}{.sat}.<int>.<float>   d:t+, a:u+   ; 1.0 sm_10
+//! └┬┘ └──────┬───────┘ └──┬──┘      └─┬─┘           └────┬────┘    └───┬───┘
+//! mnemonic  one of     optional   a named set     operand shapes   since when
+//! ```
+//!
+//! The notation is explained in `isa/notation.rs`; adding an instruction of a future ISA means adding
+//! its mnemonic, its new modifiers and its rows.
+
+mod class;
+mod form;
+mod matching;
+mod modifier;
+mod names;
+mod notation;
+mod opcode;
+mod rows;
+mod special;
+
+#[cfg(test)]
+mod tests;
+
+pub use class::InstructionClass;
+pub use form::{
+    Access, Count, Form, FormId, OperandKind, OperandShape, PairResult, ShapeType, Slot, Target,
+    forms, forms_of,
+};
+pub use matching::{ModifierMismatch, match_modifiers};
+pub use modifier::Modifier;
+pub use opcode::Opcode;
+pub use special::{Component, SpecialRegister};

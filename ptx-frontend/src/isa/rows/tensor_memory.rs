@@ -1,0 +1,59 @@
+//! Fifth-generation tensor cores (manual, section 9.7.16).
+
+use super::InstructionClass::{LoadStore, Misc, Tensor};
+use super::{Group, group};
+
+#[rustfmt::skip]
+pub(super) const GROUPS: &[Group] = &[
+    group(Misc, "9.7.16.7.1", &[
+        "tcgen05.alloc.<group>.sync.aligned{.shared::cta}.b32      [d], columns:u32                                 ; 8.6 sm_100a",
+        "tcgen05.dealloc.<group>.sync.aligned.b32                  taddr:b32, columns:u32                           ; 8.6 sm_100a",
+        "tcgen05.relinquish_alloc_permit.<group>.sync.aligned                                                       ; 8.6 sm_100a",
+    ]),
+    group(LoadStore, "9.7.16.8.1", &[
+        "tcgen05.ld.sync.aligned.[16x64b 16x128b 16x256b 32x32b].<xnum>{.pack::16b}.b32    d:b32*?, [a]             ; 8.6 sm_100a",
+        "tcgen05.ld.sync.aligned.16x32bx2.<xnum>{.pack::16b}.b32   d:b32*?, [a], #split:u32                         ; 8.6 sm_100a",
+        "tcgen05.ld.red.sync.aligned.32x32b.<xnum>.[min max]{.abs}{.NaN}.[f32 u32 s32]     d:b32*?, q:b32, [a]      ; 8.8 sm_101a",
+        "tcgen05.ld.red.sync.aligned.16x32bx2.<xnum>.[min max]{.abs}{.NaN}.[f32 u32 s32]   d:b32*?, q:b32, [a], #split:u32  ; 8.8 sm_101a",
+    ]),
+    group(LoadStore, "9.7.16.8.2", &[
+        "tcgen05.st.sync.aligned.[16x64b 16x128b 16x256b 32x32b].<xnum>{.unpack::16b}.b32  [a], b:b32*?             ; 8.6 sm_100a",
+        "tcgen05.st.sync.aligned.16x32bx2.<xnum>{.unpack::16b}.b32  [a], #split:u32, b:b32*?                        ; 8.6 sm_100a",
+    ]),
+    group(Misc, "9.7.16.8.3", &[
+        "tcgen05.wait::ld.sync.aligned                                                                              ; 8.6 sm_100a",
+        "tcgen05.wait::st.sync.aligned                                                                              ; 8.6 sm_100a",
+    ]),
+    group(LoadStore, "9.7.16.9", &[
+        "tcgen05.cp.<group>.[128x256b 4x256b 128x128b]            [a], b:b64                                        ; 8.6 sm_100a",
+        "tcgen05.cp.<group>.[128x256b 4x256b 128x128b].b8x16.[b6x16_p32 b4x16_p64]  [a], b:b64                      ; 8.6 sm_100a",
+        "tcgen05.cp.<group>.64x128b.[warpx2::02_13 warpx2::01_23]{.b8x16}{.[b6x16_p32 b4x16_p64]}  [a], b:b64                                       ; 8.6 sm_100a",
+        "tcgen05.cp.<group>.32x128b.warpx4{.b8x16}{.[b6x16_p32 b4x16_p64]}                         [a], b:b64                                       ; 8.6 sm_100a",
+        "tcgen05.shift.<group>.down                                [a]                                              ; 8.6 sm_100a",
+    ]),
+    group(Tensor, "9.7.16.10.9.1", &[
+        "tcgen05.mma.<group>.[kind::f16 kind::tf32 kind::f8f6f4 kind::i8]{.ashift}{.<collector_a>}  [d], a:b64, b:b64, idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
+        "tcgen05.mma.<group>.[kind::f16 kind::tf32 kind::f8f6f4 kind::i8]{.ashift}{.<collector_a>}  [d], [a], b:b64, idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}    ; 8.6 sm_100a",
+        "tcgen05.mma.<group>.[kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4].block_scale{.<scale_vec>}{.<collector_a>}  [d], a:b64, b:b64, idesc:b32, [sa], [sb], enable:pred     ; 8.6 sm_100a",
+        "tcgen05.mma.<group>.[kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4].block_scale{.<scale_vec>}{.<collector_a>}  [d], [a], b:b64, idesc:b32, [sa], [sb], enable:pred       ; 8.6 sm_100a",
+    ]),
+    group(Tensor, "9.7.16.10.9.2", &[
+        "tcgen05.mma.sp.<group>.[kind::f16 kind::tf32 kind::f8f6f4 kind::i8]{.ashift}{.<collector_a>}  [d], a:b64, b:b64, [e], idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
+        "tcgen05.mma.sp.<group>.[kind::f16 kind::tf32 kind::f8f6f4 kind::i8]{.ashift}{.<collector_a>}  [d], [a], b:b64, [e], idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}    ; 8.6 sm_100a",
+        "tcgen05.mma.sp.<group>.[kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4].block_scale{.<scale_vec>}{.<collector_a>}  [d], a:b64, b:b64, [e], idesc:b32, [sa], [sb], enable:pred     ; 8.6 sm_100a",
+        "tcgen05.mma.sp.<group>.[kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4].block_scale{.<scale_vec>}{.<collector_a>}  [d], [a], b:b64, [e], idesc:b32, [sa], [sb], enable:pred       ; 8.6 sm_100a",
+    ]),
+    group(Tensor, "9.7.16.10.9.3", &[
+        "tcgen05.mma.ws.cta_group::1.[kind::f16 kind::tf32 kind::f8f6f4 kind::i8]{.<collector_b>}  [d], a:b64, b:b64, idesc:b32, enable:pred{, zeros:b64}  ; 8.6 sm_100a",
+        "tcgen05.mma.ws.cta_group::1.[kind::f16 kind::tf32 kind::f8f6f4 kind::i8]{.<collector_b>}  [d], [a], b:b64, idesc:b32, enable:pred{, zeros:b64}    ; 8.6 sm_100a",
+        "tcgen05.mma.ws.sp.cta_group::1.[kind::f16 kind::tf32 kind::f8f6f4 kind::i8]{.<collector_b>}  [d], a:b64, b:b64, [e], idesc:b32, enable:pred{, zeros:b64}  ; 8.6 sm_100a",
+        "tcgen05.mma.ws.sp.cta_group::1.[kind::f16 kind::tf32 kind::f8f6f4 kind::i8]{.<collector_b>}  [d], [a], b:b64, [e], idesc:b32, enable:pred{, zeros:b64}    ; 8.6 sm_100a",
+    ]),
+    group(Misc, "9.7.16.11", &[
+        "tcgen05.fence::before_thread_sync                                                                          ; 8.6 sm_100a",
+        "tcgen05.fence::after_thread_sync                                                                           ; 8.6 sm_100a",
+    ]),
+    group(Misc, "9.7.16.12", &[
+        "tcgen05.commit.<group>.mbarrier::arrive::one{.shared::cluster}{.multicast::cluster}.b64  [a]{, ctamask:u16}  ; 8.6 sm_100a",
+    ]),
+];

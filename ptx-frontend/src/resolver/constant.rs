@@ -1,0 +1,231 @@
+//! Literals and constant expressions (manual, section 4.5).
+
+use super::problem;
+use crate::ast::Expression;
+use crate::module::Immediate;
+use crate::source::{Diagnostic, Span};
+use crate::types::ScalarType;
+
+/// A value of a constant expression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Constant {
+    /// 64 bits, and whether they count as signed.
+    Integer { bits: u64, signed: bool },
+    /// A single-precision literal, as bits.
+    F32(u32),
+    /// Any other floating-point value.
+    F64(f64),
+}
+
+impl Constant {
+    pub(super) fn immediate(self) -> Immediate {
+        match self {
+            Self::Integer { bits, signed: true } => Immediate::Integer(i128::from(bits as i64)),
+            Self::Integer { bits, signed: false } => Immediate::Integer(i128::from(bits)),
+            Self::F32(bits) => Immediate::F32(bits),
+            Self::F64(value) => Immediate::F64(value.to_bits()),
+        }
+    }
+
+    /// The low 64 bits of an integer.
+    pub(super) fn as_u64(self) -> Option<u64> {
+        match self {
+            Self::Integer { bits, .. } => Some(bits),
+            Self::F32(_) | Self::F64(_) => None,
+        }
+    }
+
+    pub(super) fn as_f64(self) -> f64 {
+        match self {
+            Self::Integer { bits, signed: true } => bits as i64 as f64,
+            Self::Integer { bits, signed: false } => bits as f64,
+            Self::F32(bits) => f64::from(f32::from_bits(bits)),
+            Self::F64(value) => value,
+        }
+    }
+
+    fn is_true(self) -> bool {
+        match self {
+            Self::Integer { bits, .. } => bits != 0,
+            Self::F32(_) | Self::F64(_) => self.as_f64() != 0.0,
+        }
+    }
+
+    fn truth(value: bool) -> Self {
+        Self::Integer { bits: u64::from(value), signed: true }
+    }
+}
+
+/// The value of a literal.
+pub(super) fn literal(text: &str, span: Span) -> Result<Constant, Diagnostic> {
+    let bad = || problem(format!("`{}` is not a number", crate::parser::abbreviate(text)), span);
+    let (head, tail) = text.split_at(text.len().min(2));
+    let exact = |digits: &str, length| {
+        if digits.len() == length {
+            u64::from_str_radix(digits, 16).map_err(|_| bad())
+        } else {
+            Err(bad())
+        }
+    };
+    match head {
+        "0f" | "0F" => return Ok(Constant::F32(exact(tail, 8)? as u32)),
+        "0d" | "0D" => return Ok(Constant::F64(f64::from_bits(exact(tail, 16)?))),
+        _ => {}
+    }
+    let hexadecimal = matches!(head, "0x" | "0X");
+    if !hexadecimal && text.contains(['.', 'e', 'E']) {
+        return text.parse().map(Constant::F64).map_err(|_| bad());
+    }
+    let digits = text.trim_end_matches('U');
+    let unsigned = digits.len() != text.len();
+    let (digits, radix) = match head {
+        "0x" | "0X" => (digits.get(2..).unwrap_or_default(), 16),
+        "0b" | "0B" => (digits.get(2..).unwrap_or_default(), 2),
+        _ if digits.len() > 1 && digits.starts_with('0') => (&digits[1..], 8),
+        _ => (digits, 10),
+    };
+    if digits.starts_with(['+', '-']) {
+        return Err(bad());
+    }
+    let bits = u64::from_str_radix(digits, radix).map_err(|error| match error.kind() {
+        std::num::IntErrorKind::PosOverflow => problem("a literal has at most 64 bits", span),
+        _ => bad(),
+    })?;
+    // A literal is .s64 unless it says otherwise or does not fit.
+    Ok(Constant::Integer { bits, signed: !unsigned && i64::try_from(bits).is_ok() })
+}
+
+/// The value of an expression without names, except `WARP_SZ`.
+pub(super) fn evaluate(expression: &Expression<'_>, span: Span) -> Result<Constant, Diagnostic> {
+    match expression {
+        Expression::Number(text) => literal(text, span),
+        Expression::Name("WARP_SZ") => Ok(Constant::Integer { bits: 32, signed: true }),
+        Expression::Name(name) | Expression::Member(name, _) => {
+            Err(problem(format!("`{name}` is not a constant"), span))
+        }
+        Expression::Parenthesised(inner) => evaluate(inner, span),
+        Expression::Cast(ty, inner) => cast(*ty, evaluate(inner, span)?, span),
+        Expression::Unary(operator, inner) => unary(operator, evaluate(inner, span)?, span),
+        Expression::Binary(operator, sides) => {
+            binary(operator, evaluate(&sides[0], span)?, evaluate(&sides[1], span)?, span)
+        }
+        Expression::Ternary(parts) => {
+            let chosen = if evaluate(&parts[0], span)?.is_true() { &parts[1] } else { &parts[2] };
+            evaluate(chosen, span)
+        }
+        Expression::Apply(function, _) => {
+            Err(problem(format!("`{function}(…)` is an address, not a constant"), span))
+        }
+    }
+}
+
+fn cast(ty: ScalarType, value: Constant, span: Span) -> Result<Constant, Diagnostic> {
+    let signed = match ty {
+        ScalarType::S64 => true,
+        ScalarType::U64 => false,
+        _ => {
+            let hint = Some("constants are cast to `.s64` or `.u64`".to_owned());
+            return Err(Diagnostic {
+                hint,
+                ..problem(format!("a constant cannot be cast to {ty}"), span)
+            });
+        }
+    };
+    let bits = match value.as_u64() {
+        Some(bits) => bits,
+        None if signed => value.as_f64() as i64 as u64,
+        None => value.as_f64() as u64,
+    };
+    Ok(Constant::Integer { bits, signed })
+}
+
+fn unary(operator: &str, value: Constant, span: Span) -> Result<Constant, Diagnostic> {
+    Ok(match (operator, value) {
+        ("+", value) => value,
+        ("!", value) => Constant::truth(!value.is_true()),
+        ("-", Constant::Integer { bits, signed }) => {
+            Constant::Integer { bits: bits.wrapping_neg(), signed }
+        }
+        ("-", Constant::F32(bits)) => Constant::F32(bits ^ 0x8000_0000),
+        ("-", Constant::F64(value)) => Constant::F64(-value),
+        ("~", Constant::Integer { bits, signed }) => Constant::Integer { bits: !bits, signed },
+        _ => return Err(problem(format!("`{operator}` is for integers"), span)),
+    })
+}
+
+fn binary(
+    operator: &str,
+    left: Constant,
+    right: Constant,
+    span: Span,
+) -> Result<Constant, Diagnostic> {
+    match (left, right) {
+        (
+            Constant::Integer { bits: a, signed: a_signed },
+            Constant::Integer { bits: b, signed: b_signed },
+        ) => {
+            // Shifts take the type of their left side; others are unsigned if either side is.
+            let shift = matches!(operator, "<<" | ">>");
+            let signed = a_signed && (shift || b_signed);
+            integers(operator, a, b, signed)
+                .ok_or_else(|| problem("division by zero in a constant", span))
+        }
+        _ => floats(operator, left.as_f64(), right.as_f64())
+            .ok_or_else(|| problem(format!("`{operator}` is for integers"), span)),
+    }
+}
+
+/// `None` for a division by zero.
+fn integers(operator: &str, a: u64, b: u64, signed: bool) -> Option<Constant> {
+    let (x, y) = (a as i64, b as i64);
+    let bits = match operator {
+        "+" => a.wrapping_add(b),
+        "-" => a.wrapping_sub(b),
+        "*" => a.wrapping_mul(b),
+        "/" if b == 0 => return None,
+        "%" if b == 0 => return None,
+        "/" if signed => x.wrapping_div(y) as u64,
+        "/" => a / b,
+        "%" if signed => x.wrapping_rem(y) as u64,
+        "%" => a % b,
+        "&" => a & b,
+        "|" => a | b,
+        "^" => a ^ b,
+        "<<" => a.checked_shl(b.min(64) as u32).unwrap_or(0),
+        ">>" if signed => (x >> b.min(63)) as u64,
+        ">>" => a.checked_shr(b.min(64) as u32).unwrap_or(0),
+        "&&" => return Some(Constant::truth(a != 0 && b != 0)),
+        "||" => return Some(Constant::truth(a != 0 || b != 0)),
+        _ => {
+            let order = if signed { x.cmp(&y) } else { a.cmp(&b) };
+            return Some(Constant::truth(match operator {
+                "==" => order.is_eq(),
+                "!=" => order.is_ne(),
+                "<" => order.is_lt(),
+                "<=" => order.is_le(),
+                ">" => order.is_gt(),
+                _ => order.is_ge(),
+            }));
+        }
+    };
+    Some(Constant::Integer { bits, signed })
+}
+
+/// `None` for operators that integers alone have.
+fn floats(operator: &str, a: f64, b: f64) -> Option<Constant> {
+    Some(match operator {
+        "+" => Constant::F64(a + b),
+        "-" => Constant::F64(a - b),
+        "*" => Constant::F64(a * b),
+        "/" => Constant::F64(a / b),
+        "&&" => Constant::truth(a != 0.0 && b != 0.0),
+        "||" => Constant::truth(a != 0.0 || b != 0.0),
+        "==" => Constant::truth(a == b),
+        "!=" => Constant::truth(a != b),
+        "<" => Constant::truth(a < b),
+        "<=" => Constant::truth(a <= b),
+        ">" => Constant::truth(a > b),
+        ">=" => Constant::truth(a >= b),
+        _ => return None,
+    })
+}

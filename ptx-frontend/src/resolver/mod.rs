@@ -1,0 +1,355 @@
+//! A syntax tree to a [`Module`]: names become indices, instructions are matched against the
+//! table and checked by the manual's type rules.
+//!
+//! What is refused here, NVIDIA's assembler refuses too; the reverse is the aim, and the known
+//! exceptions are these: alignment and value ranges of operands, `.param` conventions of calls,
+//! and limits of resources are not checked.
+
+mod body;
+mod check;
+mod constant;
+mod declaration;
+mod initializer;
+mod operand;
+mod scope;
+
+use crate::ast::{File, Function as FunctionItem, Item, Name};
+use crate::hash::FastMap;
+use crate::isa::{FormId, Modifier, Opcode};
+use crate::module::PerformanceDirectives;
+use crate::module::{Formal, Function, FunctionId, FunctionKind, Linkage, Module, Operand};
+use crate::parser::{nearest, parse};
+use crate::source::{Diagnostic, Span};
+use crate::types::StateSpace;
+use scope::{Scopes, Symbol};
+use smallvec::SmallVec;
+
+/// Parse, resolve and check a text.
+///
+/// # Errors
+///
+/// Everything that is wrong with the text, in order of its position; never empty.
+pub fn load(text: &str) -> Result<Module, Vec<Diagnostic>> {
+    let (file, mut diagnostics) = parse(text);
+    let mut resolver = Resolver::new();
+    resolver.file(&file);
+    // Names that a broken statement would have declared are missing now; only the cause counts.
+    let complete = diagnostics.is_empty();
+    let further = resolver.diagnostics.into_iter();
+    diagnostics.extend(further.filter(|one| complete || !one.message.ends_with(MISSING)));
+    if diagnostics.is_empty() {
+        return Ok(resolver.module);
+    }
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    Err(diagnostics)
+}
+
+/// Resolve a parsed file.
+///
+/// # Errors
+///
+/// Everything that the resolver found wrong, in the order of the text; never empty.
+pub fn resolve(file: &File<'_>) -> Result<Module, Vec<Diagnostic>> {
+    let mut resolver = Resolver::new();
+    resolver.file(file);
+    if resolver.diagnostics.is_empty() { Ok(resolver.module) } else { Err(resolver.diagnostics) }
+}
+
+/// What is known of a mnemonic with its modifiers once it has been met.
+struct KnownForms {
+    /// The rows whose modifiers fit.
+    fitting: SmallVec<[FormId; 2]>,
+    /// The row that version and target were found to allow; what else they depend on is in the
+    /// modifiers, so the answer holds for every further instance.
+    allowed: Option<FormId>,
+}
+
+/// By mnemonic and modifiers as written, the index into [`Resolver::known_forms`].
+type FormCache = FastMap<(Opcode, SmallVec<[Modifier; 6]>), usize>;
+
+/// How messages end that a broken statement elsewhere may be the cause of.
+const MISSING: &str = "is not defined";
+
+/// A diagnostic without a hint.
+fn problem(message: impl Into<String>, span: Span) -> Diagnostic {
+    Diagnostic { message: message.into(), span, hint: None }
+}
+
+struct Resolver<'a> {
+    module: Module,
+    scopes: Scopes<'a>,
+    diagnostics: Vec<Diagnostic>,
+    forms: FormCache,
+    known_forms: Vec<KnownForms>,
+    /// `.alias` directives, applied to all code at the end.
+    aliases: Vec<(FunctionId, FunctionId)>,
+}
+
+impl<'a> Resolver<'a> {
+    fn new() -> Self {
+        Self {
+            module: Module {
+                isa_version: (0, 0),
+                target_sm: 0,
+                target: String::new(),
+                address_bits: 0,
+                files: Vec::new(),
+                variables: Vec::new(),
+                functions: Vec::new(),
+            },
+            scopes: Scopes::new(),
+            diagnostics: Vec::new(),
+            forms: FormCache::default(),
+            known_forms: Vec::new(),
+            aliases: Vec::new(),
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn file(&mut self, file: &File<'a>) {
+        self.header(file);
+        for item in &file.items {
+            match item {
+                Item::Version(_)
+                | Item::Target(_)
+                | Item::AddressSize(_)
+                | Item::Section(_)
+                | Item::DebugLine(_)
+                | Item::Pragma(_) => {}
+                Item::File(file) => {
+                    let index = file.index.parse().unwrap_or_default();
+                    self.module.files.push((index, file.name.trim_matches('"').to_owned()));
+                }
+                Item::Alias { alias, target } => {
+                    if let Err(diagnostic) = self.alias(*alias, *target) {
+                        self.report(diagnostic);
+                    }
+                }
+                Item::Variable(variable) => {
+                    if let Err(diagnostic) = self.declare_variables(variable, None) {
+                        self.report(diagnostic);
+                    }
+                }
+                Item::Function(function) => {
+                    if let Err(diagnostic) = self.function(function) {
+                        self.report(diagnostic);
+                    }
+                }
+            }
+        }
+        self.apply_aliases();
+    }
+
+    /// `.version`, `.target` and `.address_size`, which every file begins with.
+    fn header(&mut self, file: &File<'a>) {
+        let mut address_size = None;
+        for item in &file.items {
+            match item {
+                Item::Version(version) => match parse_version(version.text) {
+                    Some(pair) => self.module.isa_version = pair,
+                    None => self.report(Diagnostic {
+                        message: format!("`{}` is not a PTX version", version.text),
+                        span: version.span,
+                        hint: Some("write it like `.version 8.0`".to_owned()),
+                    }),
+                },
+                Item::Target(names) => {
+                    let texts: Vec<&str> = names.iter().map(|name| name.text).collect();
+                    self.module.target = texts.join(", ");
+                    let sm = names.iter().find_map(|name| parse_target(name.text));
+                    match (sm, names.first()) {
+                        (Some(sm), _) => self.module.target_sm = sm,
+                        (None, Some(first)) => self.report(Diagnostic {
+                            message: format!("`{}` is not a target", first.text),
+                            span: first.span,
+                            hint: Some("write it like `.target sm_80`".to_owned()),
+                        }),
+                        (None, None) => {}
+                    }
+                }
+                Item::AddressSize(bits) => address_size = Some(*bits),
+                _ => {}
+            }
+        }
+        let first = match file.items.first() {
+            Some(Item::Version(version)) => version.span,
+            _ => Span::default(),
+        };
+        if !matches!(file.items.first(), Some(Item::Version(_))) {
+            let message = if file.items.is_empty() {
+                "the text is empty"
+            } else {
+                "the text does not begin with `.version`"
+            };
+            let hint = "PTX begins with `.version`, `.target` and `.address_size`".to_owned();
+            let span = Span::default();
+            self.report(Diagnostic { message: message.to_owned(), span, hint: Some(hint) });
+        } else if self.module.target.is_empty() {
+            self.report(Diagnostic {
+                message: "there is no `.target` after `.version`".to_owned(),
+                span: first,
+                hint: Some("write for example `.target sm_80`".to_owned()),
+            });
+        }
+        self.module.address_bits = match address_size.map(|bits| (bits.text, bits)) {
+            Some(("64", _)) => 64,
+            // The default (manual, section 11.1.3).
+            Some(("32", _)) | None => 32,
+            Some((text, bits)) => {
+                let message = format!("the address size is 32 or 64, not {text}");
+                self.report(problem(message, bits.span));
+                64
+            }
+        };
+    }
+
+    fn alias(&mut self, alias: Name<'a>, target: Name<'a>) -> Result<(), Diagnostic> {
+        let mut ids = [FunctionId(0); 2];
+        for (id, name) in ids.iter_mut().zip([alias, target]) {
+            match self.scopes.find(name.text) {
+                Some(Symbol::Function(function)) => *id = function,
+                _ => return Err(self.undefined("function", name)),
+            }
+        }
+        if self.module.functions[ids[1].index()].body.is_none() {
+            let message = format!("`{}` is not defined in this text", target.text);
+            return Err(problem(message, target.span));
+        }
+        self.aliases.push((ids[0], ids[1]));
+        Ok(())
+    }
+
+    /// Let every use of an alias refer to what it stands for.
+    fn apply_aliases(&mut self) {
+        fn replace(operand: &mut Operand, aliases: &[(FunctionId, FunctionId)]) {
+            match operand {
+                Operand::Function(function) => {
+                    if let Some(&(_, target)) = aliases.iter().find(|(from, _)| from == function) {
+                        *function = target;
+                    }
+                }
+                Operand::Vector(operands) | Operand::List(operands) => {
+                    operands.iter_mut().for_each(|operand| replace(operand, aliases));
+                }
+                _ => {}
+            }
+        }
+        if self.aliases.is_empty() {
+            return;
+        }
+        let bodies = self.module.functions.iter_mut().filter_map(|function| function.body.as_mut());
+        for body in bodies {
+            for operand in body.instructions.iter_mut().flat_map(|one| &mut one.operands) {
+                replace(operand, &self.aliases);
+            }
+        }
+    }
+
+    fn function(&mut self, item: &FunctionItem<'a>) -> Result<(), Diagnostic> {
+        let id = self.declare_function(item)?;
+        self.scopes.enter_function();
+        let returns = self.formals(item.returns.as_deref(), id);
+        let params = self.formals(item.params.as_deref(), id);
+        let function = &mut self.module.functions[id.index()];
+        function.returns = returns;
+        function.params = params;
+        for directive in &item.directives {
+            if let Err(diagnostic) = self.directive(directive, id) {
+                self.report(diagnostic);
+            }
+        }
+        if let Some(statements) = &item.body {
+            let body = self.body(statements, id);
+            self.module.functions[id.index()].body = Some(body);
+        }
+        self.scopes.leave_function();
+        Ok(())
+    }
+
+    /// The function's index: a new one, or that of its earlier declaration.
+    fn declare_function(&mut self, item: &FunctionItem<'a>) -> Result<FunctionId, Diagnostic> {
+        let name = item.name;
+        match self.scopes.find(name.text) {
+            Some(Symbol::Function(id)) => {
+                let known = &mut self.module.functions[id.index()];
+                if known.body.is_some() {
+                    let message = format!("`{}` is already defined", name.text);
+                    return Err(problem(message, name.span));
+                }
+                known.registers.clear();
+                known.span = name.span;
+                if item.linkage != Linkage::Internal {
+                    known.linkage = item.linkage;
+                }
+                Ok(id)
+            }
+            Some(_) => Err(problem(format!("`{}` is already defined", name.text), name.span)),
+            None => {
+                let id = FunctionId(self.module.functions.len() as u32);
+                self.module.functions.push(Function {
+                    name: name.text.to_owned(),
+                    kind: item.kind,
+                    linkage: item.linkage,
+                    no_return: false,
+                    returns: Vec::new(),
+                    params: Vec::new(),
+                    directives: PerformanceDirectives::default(),
+                    registers: Vec::new(),
+                    body: None,
+                    span: name.span,
+                });
+                self.scopes.declare(name.text, Symbol::Function(id));
+                if item.kind == FunctionKind::Entry && item.returns.is_some() {
+                    return Err(problem("a kernel returns nothing", name.span));
+                }
+                Ok(id)
+            }
+        }
+    }
+
+    fn formals(
+        &mut self,
+        variables: Option<&[crate::ast::Variable<'a>]>,
+        function: FunctionId,
+    ) -> Vec<Formal> {
+        let mut formals = Vec::new();
+        for variable in variables.unwrap_or_default() {
+            let registers = self.module.functions[function.index()].registers.len();
+            let count = self.module.variables.len();
+            if let Err(diagnostic) = self.declare_variables(variable, Some(function)) {
+                self.report(diagnostic);
+                continue;
+            }
+            formals.push(match variable.space {
+                StateSpace::Reg => Formal::Register(crate::module::RegisterId(registers as u32)),
+                _ => Formal::Variable(crate::module::VariableId(count as u32)),
+            });
+        }
+        formals
+    }
+
+    /// A name that nothing declares, with the nearest one that something does.
+    fn undefined(&self, what: &str, name: Name<'_>) -> Diagnostic {
+        let near = nearest(name.text, self.scopes.names());
+        Diagnostic {
+            message: format!("{what} `{}` {MISSING}", name.text),
+            span: name.span,
+            hint: near.map(|near| format!("did you mean `{near}`?")),
+        }
+    }
+}
+
+/// `8.0` as `(8, 0)`.
+fn parse_version(text: &str) -> Option<(u8, u8)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// `sm_90a` as 90.
+fn parse_target(text: &str) -> Option<u32> {
+    let number = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_"))?;
+    number.trim_end_matches(['a', 'f']).parse().ok()
+}
