@@ -1,1 +1,26 @@
-//! Placeholder.
+//! Executes kernels on the CPU, warp by warp, and reports what happens to an [`Observer`].
+//!
+//! ```text
+//! Module ── program (lower once) ──► Program ─┐
+//!                                             ├─► exec: grid → CTA → warp → lanes ──► memory
+//! Launch + DeviceMemory ──────────────────────┘            │              │
+//!                                                          └─► Observer   └─► semantics
+//! ```
+//!
+//! The crate knows PTX semantics and memory. It does not know what is counted, which caches
+//! exist, or how long anything takes. A fault of the kernel is a value, never a panic.
+
+mod exec;
+pub mod fault;
+pub mod launch;
+pub mod memory;
+pub mod observer;
+pub mod program;
+pub mod semantics;
+
+pub use exec::run;
+pub use fault::{Fault, FaultKind};
+pub use launch::{Argument, Launch, LaunchError, Options, RunError, Schedule, Summary};
+pub use memory::DeviceMemory;
+pub use observer::{Access, AccessKind, NoObserver, Observer, Pattern, Recorder};
+pub use program::{LowerError, Program, Unsupported};

@@ -1,0 +1,133 @@
+//! CPU levels: the hot functions compiled for several sets of vector instructions.
+//!
+//! The shipped binary runs on any x86-64; which copy executes is decided once per launch. Each
+//! copy is the same Rust code inlined into a function that may use the level's instructions.
+
+#![allow(unsafe_code, reason = "functions with target features are called on CPUs that have them")]
+
+use super::access::{self, AccessFault, AccessReport, Memories};
+use super::lanes::{self, Frame};
+use crate::program::memory_op::{MemoryOp, Space};
+
+/// [`access::access`] of one level.
+type AccessFn = unsafe fn(
+    &Frame,
+    &MemoryOp,
+    &Memories<'_>,
+    u32,
+    &mut AccessReport,
+) -> Result<Option<Space>, AccessFault>;
+
+/// [`access::access_space`] of one level.
+type AccessSpaceFn = unsafe fn(
+    &Frame,
+    &MemoryOp,
+    Space,
+    &Memories<'_>,
+    u32,
+    &mut AccessReport,
+) -> Result<(), AccessFault>;
+
+/// The hot functions of one CPU level.
+#[derive(Clone, Copy)]
+pub(crate) struct Level {
+    /// [`lanes::run_lane_operations`].
+    pub(crate) run: unsafe fn(&Frame, u32, u32) -> u32,
+    /// [`access::access`].
+    pub(crate) access: AccessFn,
+    /// [`access::access_space`].
+    pub(crate) access_space: AccessSpaceFn,
+}
+
+macro_rules! level {
+    ($name:ident $(, #[$feature:meta])?) => {
+        mod $name {
+            use super::*;
+
+            /// # Safety
+            ///
+            /// As [`lanes::run_lane_operations`], on a CPU of this level.
+            $(#[$feature])?
+            unsafe fn run(frame: &Frame, pc: u32, mask: u32) -> u32 {
+                // SAFETY: passed on.
+                unsafe { lanes::run_lane_operations(frame, pc, mask) }
+            }
+
+            /// # Safety
+            ///
+            /// As [`access::access`], on a CPU of this level.
+            $(#[$feature])?
+            unsafe fn access(
+                frame: &Frame,
+                op: &MemoryOp,
+                memories: &Memories<'_>,
+                mask: u32,
+                report: &mut AccessReport,
+            ) -> Result<Option<Space>, AccessFault> {
+                // SAFETY: passed on.
+                unsafe { access::access(frame, op, memories, mask, report) }
+            }
+
+            /// # Safety
+            ///
+            /// As [`access::access_space`], on a CPU of this level.
+            $(#[$feature])?
+            unsafe fn access_space(
+                frame: &Frame,
+                op: &MemoryOp,
+                space: Space,
+                memories: &Memories<'_>,
+                mask: u32,
+                report: &mut AccessReport,
+            ) -> Result<(), AccessFault> {
+                // SAFETY: passed on.
+                unsafe { access::access_space(frame, op, space, memories, mask, report) }
+            }
+
+            pub(super) const LEVEL: Level = Level { run, access, access_space };
+        }
+    };
+}
+
+level!(baseline);
+#[cfg(target_arch = "x86_64")]
+level!(v3, #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]);
+#[cfg(target_arch = "x86_64")]
+level!(v4, #[target_feature(
+    enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+)]);
+
+impl Level {
+    /// The best level that this CPU has.
+    pub(crate) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            macro_rules! has {
+                ($($feature:tt)+) => { $(std::is_x86_feature_detected!($feature))&&+ };
+            }
+            if has!("avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "popcnt") {
+                if has!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl") {
+                    return v4::LEVEL;
+                }
+                return v3::LEVEL;
+            }
+        }
+        baseline::LEVEL
+    }
+
+    /// Every level that this CPU has, with its name, for tests that compare them.
+    #[cfg(test)]
+    pub(crate) fn available() -> Vec<(&'static str, Self)> {
+        let mut levels = vec![("baseline", baseline::LEVEL)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+                levels.push(("v3", v3::LEVEL));
+            }
+            if std::is_x86_feature_detected!("avx512vl") {
+                levels.push(("v4", v4::LEVEL));
+            }
+        }
+        levels
+    }
+}

@@ -1,0 +1,209 @@
+//! From a launch as the user states it to what the engine runs: checks, parameters, globals.
+
+use std::collections::HashMap;
+
+use gpucast_ptx_frontend::ScalarType;
+use gpucast_ptx_frontend::module::{InitializerValue, Variable, VariableId};
+use gpucast_ptx_frontend::types::TypeKind;
+
+use super::cta::{AlignedBytes, LaunchContext};
+use super::level::Level;
+use crate::launch::{Argument, Launch, LaunchError, Options};
+use crate::memory::DeviceMemory;
+use crate::program::lower::{masked, write};
+use crate::program::registers::LaunchShape;
+use crate::program::{Parameter, Program};
+
+/// The largest CTA of any GPU.
+const MAX_THREADS: u64 = 1024;
+/// Limits of a CTA's and a grid's extents since compute capability 3.0.
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+const MAX_GRID: [u32; 3] = [(1 << 31) - 1, 65_535, 65_535];
+/// The most shared memory that a CTA of any GPU can have.
+const MAX_SHARED_BYTES: u64 = 227 << 10;
+
+/// Allocate and initialise the module's global variables that `memory` does not hold yet.
+pub(super) fn allocate_globals(
+    program: &Program,
+    memory: &mut DeviceMemory,
+) -> Result<HashMap<VariableId, u64>, LaunchError> {
+    let mut addresses = HashMap::new();
+    let mut fresh = Vec::new();
+    for (id, variable) in &program.globals {
+        let name = allocation_name(variable);
+        let address = match memory.address(&name) {
+            Some(address) => address,
+            None => {
+                fresh.push(variable);
+                memory.allocate(&name, variable.size_bytes)?
+            }
+        };
+        addresses.insert(*id, address);
+    }
+    for variable in fresh {
+        for item in &variable.initializer {
+            let (bytes, width) = match &item.value {
+                InitializerValue::Bytes(bytes) => (bytes.to_vec(), bytes.len()),
+                InitializerValue::Variable { variable: target, addend, width, mask, .. } => {
+                    let address = addresses.get(target).ok_or_else(|| {
+                        LaunchError::Initializer { variable: variable.name.clone() }
+                    })?;
+                    let address = address.wrapping_add_signed(*addend);
+                    let value = masked(address, mask.unwrap_or(u64::MAX));
+                    (value.to_le_bytes().to_vec(), usize::from(*width))
+                }
+                InitializerValue::Function { .. } => {
+                    return Err(LaunchError::Initializer { variable: variable.name.clone() });
+                }
+            };
+            if let Some(contents) = memory.bytes_mut(&allocation_name(variable)) {
+                write(contents, item.offset, &bytes[..width.min(bytes.len())]);
+            }
+        }
+    }
+    Ok(addresses)
+}
+
+/// What a module variable's buffer is called: nothing that a user's buffer could be called.
+fn allocation_name(variable: &Variable) -> String {
+    format!("module variable {}", variable.name)
+}
+
+/// Check a launch and prepare what its CTAs share.
+pub(super) fn context<'a>(
+    level: Level,
+    program: &'a Program,
+    launch: &Launch,
+    device: &'a DeviceMemory,
+    globals: &HashMap<VariableId, u64>,
+    options: &Options,
+) -> Result<LaunchContext<'a>, LaunchError> {
+    check_shape(program, launch)?;
+    let dynamic = u64::from(launch.dynamic_shared_bytes);
+    let shared_bytes = program.shared_static_bytes.saturating_add(dynamic);
+    if shared_bytes > MAX_SHARED_BYTES {
+        return Err(LaunchError::SharedMemory { bytes: shared_bytes, limit: MAX_SHARED_BYTES });
+    }
+    let constant = constant_memory(program, globals)?;
+    let parameters = parameter_block(program, &launch.arguments)?;
+    let shape = LaunchShape {
+        grid: launch.grid,
+        block: launch.block,
+        dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        total_shared_bytes: shared_bytes as u32,
+    };
+    Ok(LaunchContext {
+        program,
+        level,
+        device,
+        shape,
+        globals: globals.clone(),
+        parameters: AlignedBytes::new(&parameters),
+        constant: AlignedBytes::new(&constant),
+        shared_bytes,
+        budget: options.instruction_budget,
+    })
+}
+
+/// Constant memory with the addresses of global variables filled in.
+fn constant_memory(
+    program: &Program,
+    globals: &HashMap<VariableId, u64>,
+) -> Result<Vec<u8>, LaunchError> {
+    let mut constant = program.constant.clone();
+    for item in &program.constant_addresses {
+        let address = globals
+            .get(&item.variable)
+            .ok_or_else(|| LaunchError::Initializer { variable: "a constant".to_owned() })?;
+        let address = address.wrapping_add_signed(item.addend);
+        let bytes = masked(address, item.mask).to_le_bytes();
+        write(&mut constant, item.offset, &bytes[..usize::from(item.width).min(8)]);
+    }
+    Ok(constant)
+}
+
+fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
+    for (what, extents, limits) in
+        [("block", launch.block, MAX_BLOCK), ("grid", launch.grid, MAX_GRID)]
+    {
+        for ((extent, limit), axis) in extents.into_iter().zip(limits).zip(["x", "y", "z"]) {
+            if extent == 0 || extent > limit {
+                return Err(LaunchError::Extent { what, axis, extent, limit });
+            }
+        }
+    }
+    let threads = launch.threads_per_cta();
+    if threads > MAX_THREADS {
+        return Err(LaunchError::Threads { block: launch.block, threads, limit: MAX_THREADS });
+    }
+    if let Some(required) = program.directives.reqntid
+        && required != launch.block
+    {
+        return Err(LaunchError::RequiredBlock { block: launch.block, required });
+    }
+    if let Some(most) = program.directives.maxntid {
+        let most = most.iter().fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)));
+        if threads > most {
+            return Err(LaunchError::Threads { block: launch.block, threads, limit: most });
+        }
+    }
+    Ok(())
+}
+
+/// Lay the arguments out as the kernel's parameters.
+fn parameter_block(program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, LaunchError> {
+    if arguments.len() != program.parameters.len() {
+        return Err(LaunchError::ArgumentCount {
+            given: arguments.len(),
+            expected: program.parameters.iter().map(|p| p.name.clone()).collect(),
+        });
+    }
+    let mut block = vec![0; program.parameter_bytes as usize];
+    for (index, (argument, parameter)) in arguments.iter().zip(&program.parameters).enumerate() {
+        let bytes =
+            argument_bytes(argument, parameter).map_err(|found| LaunchError::ArgumentType {
+                index,
+                parameter: parameter.name.clone(),
+                expected: describe(parameter),
+                found,
+            })?;
+        let at = parameter.offset as usize;
+        block[at..at + bytes.len()].copy_from_slice(&bytes);
+    }
+    Ok(block)
+}
+
+fn describe(parameter: &Parameter) -> String {
+    if parameter.is_array {
+        format!("a structure of {} bytes", parameter.bytes)
+    } else {
+        format!(".{}", parameter.ty.text())
+    }
+}
+
+/// The bytes that an argument passes to a parameter, or a description of what does not fit.
+fn argument_bytes(argument: &Argument, parameter: &Parameter) -> Result<Vec<u8>, String> {
+    let bytes = parameter.bytes as usize;
+    match argument {
+        Argument::Bytes(contents) if contents.len() == bytes => Ok(contents.clone()),
+        Argument::Bytes(contents) => Err(format!("{} bytes", contents.len())),
+        Argument::Address(address)
+            if !parameter.is_array && bytes == 8 && !is_float(parameter.ty) =>
+        {
+            Ok(address.to_le_bytes().to_vec())
+        }
+        Argument::Address(_) => Err("a buffer".to_owned()),
+        Argument::Scalar { ty, bits } => {
+            let untyped = parameter.ty.kind() == TypeKind::Bits;
+            let same_family = is_float(*ty) == is_float(parameter.ty) || untyped;
+            if parameter.is_array || ty.bytes() as usize != bytes || !same_family {
+                return Err(format!("a scalar of type {}", ty.text()));
+            }
+            Ok(bits.to_le_bytes()[..bytes].to_vec())
+        }
+    }
+}
+
+fn is_float(ty: ScalarType) -> bool {
+    matches!(ty.kind(), TypeKind::Float)
+}

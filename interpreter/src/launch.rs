@@ -1,0 +1,181 @@
+//! What a host program says when it launches a kernel, and what it gets back.
+
+use gpucast_ptx_frontend::ScalarType;
+
+use crate::fault::Fault;
+use crate::memory::AllocationError;
+
+/// A kernel argument, in the order of the kernel's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// A scalar of the given type; the low bytes of `bits` are its little-endian value.
+    Scalar {
+        /// The type that the caller meant; checked against the parameter's.
+        ty: ScalarType,
+        /// The value's bits.
+        bits: u64,
+    },
+    /// A device address, usually of a buffer.
+    Address(u64),
+    /// A structure passed by value.
+    Bytes(Vec<u8>),
+}
+
+/// One kernel launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// CTAs in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// Arguments in the order of the kernel's parameters.
+    pub arguments: Vec<Argument>,
+}
+
+impl Launch {
+    /// Threads of one CTA.
+    #[must_use]
+    pub fn threads_per_cta(&self) -> u64 {
+        product(self.block)
+    }
+
+    /// CTAs of the grid.
+    #[must_use]
+    pub fn ctas(&self) -> u64 {
+        product(self.grid)
+    }
+}
+
+fn product(extents: [u32; 3]) -> u64 {
+    extents.iter().fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)))
+}
+
+/// In which order CTAs may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// Parallel unless the code shows that the order of CTAs can be observed.
+    #[default]
+    Automatic,
+    /// One CTA after the other, each yielding when it waits for another one.
+    Ordered,
+    /// In parallel whatever the code says.
+    Parallel,
+}
+
+/// Limits and choices of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Warp-instructions after which the launch is given up as endless.
+    pub instruction_budget: u64,
+    /// In which order CTAs may run.
+    pub schedule: Schedule,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { instruction_budget: 1 << 32, schedule: Schedule::Automatic }
+    }
+}
+
+/// What is known after a launch that ran to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Warp-instructions issued.
+    pub warp_instructions: u64,
+    /// Instructions issued times the lanes that were active, guard true or not.
+    pub issued_lanes: u64,
+    /// Why CTAs ran one after the other, if they did.
+    pub ordered_because: Option<String>,
+}
+
+/// A launch that cannot be made, found before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// The number of arguments is not the number of parameters.
+    #[error(
+        "the kernel takes {} arguments ({}), but {given} were given",
+        expected.len(),
+        expected.join(", ")
+    )]
+    ArgumentCount {
+        /// Arguments given.
+        given: usize,
+        /// The parameters' names.
+        expected: Vec<String>,
+    },
+    /// An argument does not fit its parameter.
+    #[error("argument {} is {found}, but parameter {parameter} is {expected}", index + 1)]
+    ArgumentType {
+        /// Zero-based place of the argument.
+        index: usize,
+        /// The parameter's name.
+        parameter: String,
+        /// What the parameter is.
+        expected: String,
+        /// What the argument is.
+        found: String,
+    },
+    /// Too many threads in a CTA.
+    #[error(
+        "a block of {}x{}x{} has {threads} threads; at most {limit} are possible",
+        block[0], block[1], block[2]
+    )]
+    Threads {
+        /// The block's extents.
+        block: [u32; 3],
+        /// Their product.
+        threads: u64,
+        /// The most that are possible.
+        limit: u64,
+    },
+    /// An extent of the grid or block is zero or too large.
+    #[error("{what} size {extent} in {axis} is not between 1 and {limit}")]
+    Extent {
+        /// `grid` or `block`.
+        what: &'static str,
+        /// `x`, `y` or `z`.
+        axis: &'static str,
+        /// The extent.
+        extent: u32,
+        /// The largest possible one.
+        limit: u32,
+    },
+    /// The kernel is compiled for one block shape.
+    #[error("the kernel requires blocks of {required:?} threads (.reqntid), not {block:?}")]
+    RequiredBlock {
+        /// The block's extents.
+        block: [u32; 3],
+        /// The extents that the kernel states.
+        required: [u32; 3],
+    },
+    /// More shared memory than any GPU has.
+    #[error("a block uses {bytes} bytes of shared memory; at most {limit} are possible")]
+    SharedMemory {
+        /// Static and dynamic bytes.
+        bytes: u64,
+        /// The most that are possible.
+        limit: u64,
+    },
+    /// A global variable could not be allocated.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
+    /// A global variable's initialiser needs an address that does not exist here.
+    #[error("the initialiser of {variable} takes an address that is not supported yet")]
+    Initializer {
+        /// The variable.
+        variable: String,
+    },
+}
+
+/// Why a launch did not run to its end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// It could not begin.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The kernel failed.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+}

@@ -1,0 +1,206 @@
+//! Device memory: the buffers of a launch, in one 64-bit address space with gaps between them.
+//!
+//! Every allocation is an object of its own; an address belongs to exactly one of them or to
+//! none, so bounds are exact. Neighbouring buffers are at least [`GUARD_BYTES`] apart, so running
+//! off the end of one never lands in the next.
+
+#![allow(unsafe_code, reason = "buffers are written by several CTAs at once")]
+
+use std::cell::UnsafeCell;
+
+use crate::fault::NearestBuffer;
+
+/// Buffers start at multiples of this, as large allocations do on a GPU.
+pub const ALIGNMENT_BYTES: u64 = 2 << 20;
+
+/// The least distance between the end of a buffer and the start of the next.
+pub const GUARD_BYTES: u64 = 64 << 10;
+
+/// The address of the first buffer; no other address space's window reaches it.
+pub const FIRST_ADDRESS: u64 = 0x7_0000_0000;
+
+/// Why an allocation was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AllocationError {
+    /// A buffer of this name exists.
+    #[error("a buffer named {0} exists already")]
+    Duplicate(String),
+    /// The host has no memory left for it.
+    #[error("buffer {name} of {bytes} bytes does not fit into this machine's memory")]
+    OutOfMemory {
+        /// The buffer.
+        name: String,
+        /// Its size in bytes.
+        bytes: u64,
+    },
+}
+
+/// Bytes that several CTAs may write at the same time.
+///
+/// Aligned to 64 bytes, so that a warp's consecutive access never splits a host cache line more
+/// often than the device address does.
+#[derive(Debug)]
+struct SharedBytes(Box<[UnsafeCell<[u64; 8]>]>);
+
+/// One buffer.
+#[derive(Debug)]
+pub(crate) struct Allocation {
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+    storage: SharedBytes,
+}
+
+/// All buffers of a device.
+#[derive(Debug, Default)]
+pub struct DeviceMemory {
+    /// Sorted by address.
+    allocations: Vec<Allocation>,
+}
+
+impl Allocation {
+    /// The first byte, for the executor's raw accesses.
+    #[inline]
+    pub(crate) fn host(&self) -> *mut u8 {
+        self.storage.0.as_ptr().cast_mut().cast()
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        // SAFETY: `storage` holds at least `bytes` initialised bytes; a shared borrow of the
+        // memory means that no launch, which borrows it exclusively, is writing.
+        unsafe { std::slice::from_raw_parts(self.host(), self.bytes as usize) }
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.host(), self.bytes as usize) }
+    }
+}
+
+// SAFETY: the cells are only written through `host()` by the executor, whose CTAs are allowed to
+// race exactly as the CTAs of a kernel are; every host access goes through `&mut DeviceMemory`
+// or happens when no launch is running.
+unsafe impl Sync for SharedBytes {}
+
+impl DeviceMemory {
+    /// An empty memory.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Allocate `bytes` zero bytes and return their device address.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocationError`] if the name is taken or the host's memory does not suffice.
+    pub fn allocate(&mut self, name: &str, bytes: u64) -> Result<u64, AllocationError> {
+        if self.allocations.iter().any(|allocation| allocation.name == name) {
+            return Err(AllocationError::Duplicate(name.to_owned()));
+        }
+        let out_of_memory = || AllocationError::OutOfMemory { name: name.to_owned(), bytes };
+        let address = match self.allocations.last() {
+            Some(last) => {
+                (last.address + last.bytes + GUARD_BYTES).next_multiple_of(ALIGNMENT_BYTES)
+            }
+            None => FIRST_ADDRESS,
+        };
+        let lines = usize::try_from(bytes.div_ceil(64)).map_err(|_| out_of_memory())?;
+        if lines > (isize::MAX as usize) / 64 {
+            return Err(out_of_memory());
+        }
+        let mut storage: Vec<UnsafeCell<[u64; 8]>> = Vec::new();
+        storage.try_reserve_exact(lines).map_err(|_| out_of_memory())?;
+        storage.resize_with(lines, UnsafeCell::default);
+        let storage = SharedBytes(storage.into_boxed_slice());
+        self.allocations.push(Allocation { name: name.to_owned(), address, bytes, storage });
+        Ok(address)
+    }
+
+    /// The contents of a buffer.
+    #[must_use]
+    pub fn bytes(&self, name: &str) -> Option<&[u8]> {
+        self.allocations.iter().find(|a| a.name == name).map(Allocation::as_slice)
+    }
+
+    /// The contents of a buffer, to be filled in.
+    #[must_use]
+    pub fn bytes_mut(&mut self, name: &str) -> Option<&mut [u8]> {
+        self.allocations.iter_mut().find(|a| a.name == name).map(Allocation::as_mut_slice)
+    }
+
+    /// The device address of a buffer.
+    #[must_use]
+    pub fn address(&self, name: &str) -> Option<u64> {
+        self.allocations.iter().find(|a| a.name == name).map(|a| a.address)
+    }
+
+    /// The allocation that holds `address`.
+    #[inline]
+    pub(crate) fn find(&self, address: u64) -> Option<&Allocation> {
+        let after = self.allocations.partition_point(|a| a.address <= address);
+        let allocation = &self.allocations[after.checked_sub(1)?];
+        (address - allocation.address < allocation.bytes).then_some(allocation)
+    }
+
+    /// The buffer whose first or last byte is closest to `address`.
+    pub(crate) fn nearest(&self, address: u64) -> Option<NearestBuffer> {
+        let distance = |a: &Allocation| {
+            let end = a.address + a.bytes;
+            if address < a.address { a.address - address } else { address.saturating_sub(end) }
+        };
+        self.allocations.iter().min_by_key(|a| distance(a)).map(|a| NearestBuffer {
+            name: a.name.clone(),
+            address: a.address,
+            bytes: a.bytes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_belongs_to_the_buffer_that_holds_it_and_to_no_other() {
+        let mut memory = DeviceMemory::new();
+        let a = memory.allocate("a", 100).unwrap();
+        let b = memory.allocate("b", 8).unwrap();
+        assert_eq!(memory.find(a).unwrap().name, "a");
+        assert_eq!(memory.find(a + 99).unwrap().name, "a");
+        assert!(memory.find(a + 100).is_none());
+        assert!(memory.find(a - 1).is_none());
+        assert!(b >= a + 100 + GUARD_BYTES);
+        assert_eq!(memory.find(b + 7).unwrap().name, "b");
+        assert!(memory.find(b + 8).is_none());
+    }
+
+    #[test]
+    fn the_nearest_buffer_is_found_on_either_side() {
+        let mut memory = DeviceMemory::new();
+        let a = memory.allocate("a", 100).unwrap();
+        let b = memory.allocate("b", 8).unwrap();
+        assert_eq!(memory.nearest(a + 100).unwrap().name, "a");
+        assert_eq!(memory.nearest(b - 4).unwrap().name, "b");
+        assert_eq!(memory.nearest(0).unwrap().name, "a");
+    }
+
+    #[test]
+    fn an_impossible_size_is_refused() {
+        let mut memory = DeviceMemory::new();
+        assert!(matches!(
+            memory.allocate("huge", u64::MAX / 2),
+            Err(AllocationError::OutOfMemory { .. })
+        ));
+    }
+
+    #[test]
+    fn contents_are_zero_at_first_and_keep_what_is_written() {
+        let mut memory = DeviceMemory::new();
+        memory.allocate("a", 5).unwrap();
+        assert_eq!(memory.bytes("a"), Some(&[0; 5][..]));
+        memory.bytes_mut("a").unwrap()[4] = 7;
+        assert_eq!(memory.bytes("a"), Some(&[0, 0, 0, 0, 7][..]));
+        assert_eq!(memory.bytes("b"), None);
+    }
+}

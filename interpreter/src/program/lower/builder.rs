@@ -1,0 +1,418 @@
+//! Emitting micro-operations: guards, rows for operands, temporaries.
+
+use std::collections::HashMap;
+
+use gpucast_ptx_frontend::ScalarType;
+use gpucast_ptx_frontend::isa::SpecialRegister;
+use gpucast_ptx_frontend::module::{
+    Function, FunctionId, Immediate, Instruction, Module, Operand, RegisterId, VariableId,
+};
+
+use super::super::memory_op::{MemoryOp, window};
+use super::super::op::{Code, GUARD_REPEATED, GuardPredicate, Op};
+use super::super::registers::{Constant, ConstantValue, RegisterFile};
+use super::layout::Layout;
+
+/// Why an instruction cannot be executed.
+pub(crate) type Reason = String;
+
+/// What lowering one instruction yields.
+pub(crate) type Lowered<T> = Result<T, Reason>;
+
+/// Where a register lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// A predicate index.
+    Predicate(u32),
+    /// A row; `bits` is 32 for everything up to 32 bits.
+    Row { row: u32, bits: u32 },
+}
+
+/// Row widths that operations work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    W32,
+    W64,
+    W128,
+}
+
+impl Width {
+    pub(crate) fn of(ty: ScalarType) -> Self {
+        match ty.bytes() {
+            16 => Self::W128,
+            8 => Self::W64,
+            _ => Self::W32,
+        }
+    }
+
+    pub(crate) const fn bits(self) -> u32 {
+        match self {
+            Self::W32 => 32,
+            Self::W64 => 64,
+            Self::W128 => 128,
+        }
+    }
+
+    pub(crate) const fn rows(self) -> u32 {
+        self.bits() / 32
+    }
+}
+
+/// The program under construction.
+pub(crate) struct Builder<'m> {
+    pub(crate) module: &'m Module,
+    pub(crate) layout: &'m Layout,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) op_instruction: Vec<u32>,
+    pub(crate) guards: Vec<GuardPredicate>,
+    pub(crate) memory_ops: Vec<MemoryOp>,
+    pub(crate) branch_tables: Vec<Vec<u32>>,
+    pub(crate) registers: RegisterFile,
+    slots: HashMap<(FunctionId, RegisterId, u8), Slot>,
+    constants: HashMap<(ConstantValue, bool), u32>,
+    specials: HashMap<SpecialRegister, u32>,
+    pub(crate) parameters: HashMap<(u32, u8, bool, bool), u32>,
+    carry: HashMap<FunctionId, u32>,
+    /// The function that is being lowered.
+    pub(crate) function: FunctionId,
+    /// The instruction that is being lowered, as an index into the program's instructions.
+    pub(crate) instruction: u32,
+    /// The guard of the operations emitted next.
+    pub(crate) guard: u32,
+}
+
+impl<'m> Builder<'m> {
+    pub(crate) fn new(module: &'m Module, layout: &'m Layout, kernel: FunctionId) -> Self {
+        Self {
+            module,
+            layout,
+            ops: Vec::new(),
+            op_instruction: Vec::new(),
+            guards: Vec::new(),
+            memory_ops: Vec::new(),
+            branch_tables: Vec::new(),
+            registers: RegisterFile::default(),
+            slots: HashMap::new(),
+            constants: HashMap::new(),
+            specials: HashMap::new(),
+            parameters: HashMap::new(),
+            carry: HashMap::new(),
+            function: kernel,
+            instruction: 0,
+            guard: 0,
+        }
+    }
+
+    pub(crate) fn current_function(&self) -> &'m Function {
+        &self.module.functions[self.function.index()]
+    }
+
+    /// Append an operation.
+    pub(crate) fn emit(&mut self, code: Code, n: u16, dst: u32, [a, b, c]: [u32; 3]) {
+        self.ops.push(Op { code, n, guard: self.guard, dst, a, b, c });
+        self.op_instruction.push(self.instruction);
+        if self.guard != 0 {
+            self.guard |= GUARD_REPEATED;
+        }
+    }
+
+    /// A row that nothing else uses.
+    pub(crate) fn temporary(&mut self, width: Width) -> u32 {
+        let row = self.registers.rows;
+        self.registers.rows += width.rows();
+        row
+    }
+
+    /// A predicate that nothing else uses.
+    pub(crate) fn temporary_predicate(&mut self) -> u32 {
+        let predicate = self.registers.predicates;
+        self.registers.predicates += 1;
+        predicate
+    }
+
+    /// The carry flag of the current function, `CC.CF`.
+    pub(crate) fn carry(&mut self) -> u32 {
+        let function = self.function;
+        if let Some(&carry) = self.carry.get(&function) {
+            return carry;
+        }
+        let carry = self.temporary_predicate();
+        self.registers.uninitialised_predicates.push(carry);
+        self.carry.insert(function, carry);
+        carry
+    }
+
+    /// Where a register of the current function lives.
+    pub(crate) fn slot(&mut self, register: RegisterId) -> Slot {
+        self.slot_of(self.function, register, 0)
+    }
+
+    /// Where element `element` of a register of any function lives.
+    pub(crate) fn slot_of(
+        &mut self,
+        function: FunctionId,
+        register: RegisterId,
+        element: u8,
+    ) -> Slot {
+        if let Some(&slot) = self.slots.get(&(function, register, element)) {
+            return slot;
+        }
+        let ty = self.module.functions[function.index()].registers[register.index()].ty;
+        let slot = if ty == ScalarType::Pred {
+            Slot::Predicate(self.temporary_predicate())
+        } else {
+            let width = Width::of(ty);
+            Slot::Row { row: self.temporary(width), bits: width.bits() }
+        };
+        self.slots.insert((function, register, element), slot);
+        slot
+    }
+
+    /// Every register that has a place, for the analysis of uninitialised reads.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (FunctionId, RegisterId, Slot)> + '_ {
+        self.slots.iter().map(|(&(function, register, _), &slot)| (function, register, slot))
+    }
+
+    /// A row with a constant in all lanes.
+    pub(crate) fn constant(&mut self, value: ConstantValue, width: Width) -> u32 {
+        let wide = width != Width::W32;
+        if let Some(&row) = self.constants.get(&(value, wide)) {
+            return row;
+        }
+        let row = self.temporary(if wide { Width::W64 } else { Width::W32 });
+        self.registers.constants.push(Constant { row, wide, value });
+        self.constants.insert((value, wide), row);
+        row
+    }
+
+    /// A row with these bits in all lanes.
+    pub(crate) fn bits(&mut self, bits: u64, width: Width) -> u32 {
+        self.constant(ConstantValue::Bits(bits), width)
+    }
+
+    /// The row of a special register; clocks are read by an operation of their own.
+    fn special(&mut self, special: SpecialRegister) -> u32 {
+        use SpecialRegister as S;
+        let wide = special.bits() == 64;
+        match special {
+            S::Clock | S::GlobaltimerLo | S::Clock64 | S::Globaltimer => {
+                let row = self.temporary(if wide { Width::W64 } else { Width::W32 });
+                let guard = std::mem::take(&mut self.guard);
+                self.emit(Code::Clock, u16::from(wide), row, [0; 3]);
+                self.guard = guard;
+                return row;
+            }
+            _ => {}
+        }
+        if let Some(&row) = self.specials.get(&special) {
+            return row;
+        }
+        let row = self.temporary(if wide { Width::W64 } else { Width::W32 });
+        self.specials.insert(special, row);
+        self.registers.specials.push((special, row));
+        row
+    }
+
+    /// A row of `width` with the operand's value, as an operand of type `ty`.
+    pub(crate) fn value(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<u32> {
+        let width = Width::of(ty);
+        match operand {
+            Operand::Register(register) => self.register_value(self.function, *register, 0, width),
+            Operand::Element(register, element) => {
+                self.register_value(self.function, *register, *element, width)
+            }
+            Operand::Immediate(_) | Operand::Variable(..) if width == Width::W128 => {
+                Err("128-bit constants are not executed yet".to_owned())
+            }
+            Operand::Immediate(immediate) => Ok(self.immediate(*immediate, ty)),
+            Operand::Special(special) => {
+                let row = self.special(*special);
+                let from = if special.bits() == 64 { Width::W64 } else { Width::W32 };
+                self.widen(row, from, width)
+            }
+            Operand::Variable(variable, offset) => self.variable_address(*variable, *offset, width),
+            other => Err(format!("operand {other:?} is not supported here")),
+        }
+    }
+
+    fn register_value(
+        &mut self,
+        function: FunctionId,
+        register: RegisterId,
+        element: u8,
+        width: Width,
+    ) -> Lowered<u32> {
+        match self.slot_of(function, register, element) {
+            Slot::Row { row, bits } if bits == width.bits() => Ok(row),
+            Slot::Row { bits: 128, .. } => Err("a 128-bit register is used narrowly".to_owned()),
+            Slot::Row { row, bits: 64 } if width == Width::W32 => {
+                let low = self.temporary(Width::W32);
+                self.emit_unguarded(Code::Low32, low, [row, 0, 0]);
+                Ok(low)
+            }
+            Slot::Row { row, bits } => {
+                let from = if bits == 32 { Width::W32 } else { Width::W64 };
+                self.widen(row, from, width)
+            }
+            Slot::Predicate(_) => Err("a predicate is used as a value".to_owned()),
+        }
+    }
+
+    /// An operation that only prepares an operand, so it need not be guarded.
+    pub(crate) fn emit_unguarded(&mut self, code: Code, dst: u32, operands: [u32; 3]) {
+        let guard = std::mem::take(&mut self.guard);
+        self.emit(code, 0, dst, operands);
+        self.guard = guard;
+    }
+
+    fn widen(&mut self, row: u32, from: Width, to: Width) -> Lowered<u32> {
+        match (from, to) {
+            (Width::W32, Width::W64) => {
+                let wide = self.temporary(Width::W64);
+                self.emit_unguarded(Code::ZeroExtend32, wide, [row, 0, 0]);
+                Ok(wide)
+            }
+            (Width::W64, Width::W32) => {
+                let low = self.temporary(Width::W32);
+                self.emit_unguarded(Code::Low32, low, [row, 0, 0]);
+                Ok(low)
+            }
+            (from, to) if from == to => Ok(row),
+            _ => Err(format!("a {}-bit operand where {} bits are needed", from.bits(), to.bits())),
+        }
+    }
+
+    /// The bits of a literal as a value of type `ty`.
+    fn immediate(&mut self, immediate: Immediate, ty: ScalarType) -> u32 {
+        let bits = immediate_bits(immediate, ty);
+        self.bits(bits, Width::of(ty))
+    }
+
+    /// A row with the address of a variable in its own space.
+    pub(crate) fn variable_address(
+        &mut self,
+        variable: VariableId,
+        offset: i64,
+        width: Width,
+    ) -> Lowered<u32> {
+        let value = self.layout.address(variable, offset).ok_or_else(|| {
+            let name = &self.module.variables[variable.index()].name;
+            format!("{name} has no memory: it is declared here but defined in another module")
+        })?;
+        Ok(self.constant(value, width))
+    }
+
+    /// The predicate index of a predicate operand, and whether it is negated.
+    pub(crate) fn predicate(&mut self, operand: &Operand) -> Lowered<(u32, bool)> {
+        let (register, negated) = match operand {
+            Operand::Register(register) => (*register, false),
+            Operand::Negated(register) => (*register, true),
+            Operand::Immediate(Immediate::Integer(value)) => {
+                let predicate = self.temporary_predicate();
+                let guard = std::mem::take(&mut self.guard);
+                self.emit(Code::PredicateConstant, u16::from(*value != 0), predicate, [0; 3]);
+                self.guard = guard;
+                return Ok((predicate, false));
+            }
+            other => return Err(format!("operand {other:?} is not a predicate")),
+        };
+        match self.slot(register) {
+            Slot::Predicate(predicate) => Ok((predicate, negated)),
+            Slot::Row { .. } => Err("a predicate register is needed here".to_owned()),
+        }
+    }
+
+    /// The predicate index of a predicate destination; a scratch one for `_`.
+    pub(crate) fn predicate_destination(&mut self, operand: &Operand) -> Lowered<u32> {
+        match operand {
+            Operand::Sink => Ok(self.temporary_predicate()),
+            other => match self.predicate(other)? {
+                (predicate, false) => Ok(predicate),
+                (_, true) => Err("a negated predicate cannot be written".to_owned()),
+            },
+        }
+    }
+
+    /// Call `emit` with a destination row for a result of type `ty`, then bring the result into
+    /// the operand's register if that is wider: with its sign if `ty` is signed, else zeros.
+    pub(crate) fn define(
+        &mut self,
+        operand: &Operand,
+        ty: ScalarType,
+        emit: impl FnOnce(&mut Self, u32) -> Lowered<()>,
+    ) -> Lowered<()> {
+        let width = Width::of(ty);
+        let (register, element) = match operand {
+            Operand::Register(register) => (*register, 0),
+            Operand::Element(register, element) => (*register, *element),
+            Operand::Sink => {
+                let row = self.temporary(width);
+                return emit(self, row);
+            }
+            other => return Err(format!("operand {other:?} cannot be written")),
+        };
+        match self.slot_of(self.function, register, element) {
+            Slot::Row { row, bits } if bits == width.bits() => {
+                emit(self, row)?;
+                let declared = self.current_function().registers[register.index()].ty;
+                if ty.is_signed() && ty.bytes() < declared.bytes() && declared.bytes() <= 4 {
+                    let code = match (ty.bytes(), declared.bytes()) {
+                        (1, 2) => Code::SignExtend8To16,
+                        (1, _) => Code::SignExtend8To32,
+                        _ => Code::SignExtend16To32,
+                    };
+                    self.emit(code, 0, row, [row, 0, 0]);
+                }
+                Ok(())
+            }
+            Slot::Row { row, bits: 64 } if width == Width::W32 => {
+                let narrow = self.temporary(Width::W32);
+                emit(self, narrow)?;
+                let code = match (ty.is_signed(), ty.bytes()) {
+                    (true, 1) => Code::SignExtend8To64,
+                    (true, 2) => Code::SignExtend16To64,
+                    (true, _) => Code::SignExtend32To64,
+                    (false, _) => Code::ZeroExtend32,
+                };
+                self.emit(code, 0, row, [narrow, 0, 0]);
+                Ok(())
+            }
+            Slot::Row { bits, .. } => {
+                Err(format!("a {}-bit result does not fit a {bits}-bit register", width.bits()))
+            }
+            Slot::Predicate(_) => Err("a value cannot be written to a predicate".to_owned()),
+        }
+    }
+
+    /// Add `window` to a row, or subtract it: address conversion.
+    pub(crate) fn window_row(&mut self, window: u64, width: Width) -> u32 {
+        debug_assert!(window.is_multiple_of(window::BYTES), "windows are multiples of their size");
+        self.bits(window, width)
+    }
+}
+
+/// The bits of a literal as a value of type `ty`, in the low bits.
+pub(crate) fn immediate_bits(immediate: Immediate, ty: ScalarType) -> u64 {
+    let bits = match (immediate, ty) {
+        (Immediate::Integer(value), ScalarType::F32) => u64::from((value as f32).to_bits()),
+        (Immediate::Integer(value), ScalarType::F64) => (value as f64).to_bits(),
+        (Immediate::Integer(value), _) => value as u64,
+        (Immediate::F32(bits), ScalarType::F64) => f64::from(f32::from_bits(bits)).to_bits(),
+        (Immediate::F32(bits), _) => u64::from(bits),
+        (Immediate::F64(bits), ty) if ty.bytes() <= 4 => {
+            u64::from((f64::from_bits(bits) as f32).to_bits())
+        }
+        (Immediate::F64(bits), _) => bits,
+    };
+    match ty.bytes() {
+        1 => bits & 0xff,
+        2 => bits & 0xffff,
+        4 => bits & 0xffff_ffff,
+        _ => bits,
+    }
+}
+
+/// The operand at `index`, or an error that says that it is missing.
+pub(crate) fn operand(instruction: &Instruction, index: usize) -> Lowered<&Operand> {
+    instruction.operands.get(index).ok_or_else(|| format!("operand {} is missing", index + 1))
+}

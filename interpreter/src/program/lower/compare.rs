@@ -1,0 +1,227 @@
+//! `setp`, `set` and `testp` (manual, 9.7.6, 9.7.3.1).
+
+use gpucast_ptx_frontend::ScalarType as T;
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
+use gpucast_ptx_frontend::module::{Instruction, Operand};
+
+use super::super::op::{Code, compare};
+use super::builder::{Builder, Lowered, Width, operand};
+
+/// A comparison as an operation: its code, whether the operands swap, whether the result inverts.
+struct Comparison {
+    code: Code,
+    swap: bool,
+    invert: bool,
+}
+
+/// Picks the code of a type: u16 s16 u32 s32 u64 s64 f32 f64.
+macro_rules! ordered_code {
+    ($ty:expr; $u16:ident $s16:ident $u32:ident $s32:ident $u64:ident $s64:ident $f32:ident $f64:ident) => {
+        match $ty {
+            T::U16 | T::B16 => Code::$u16,
+            T::S16 => Code::$s16,
+            T::U32 | T::B32 => Code::$u32,
+            T::S32 => Code::$s32,
+            T::U64 | T::B64 => Code::$u64,
+            T::S64 => Code::$s64,
+            T::F32 => Code::$f32,
+            T::F64 => Code::$f64,
+            other => return Err(format!("comparing {} is not executed yet", other.text())),
+        }
+    };
+}
+
+fn comparison(operator: M, ty: T) -> Lowered<Comparison> {
+    let float = matches!(ty, T::F32 | T::F64);
+    let plain = |code| Comparison { code, swap: false, invert: false };
+    let equal = |ty: T| -> Lowered<Code> {
+        Ok(match (ty, ty.bytes()) {
+            (T::F32, _) => Code::EqF32,
+            (T::F64, _) => Code::EqF64,
+            (_, 2) => Code::Eq16,
+            (_, 4) => Code::Eq32,
+            (_, 8) => Code::Eq64,
+            _ => return Err(format!("comparing {} is not executed yet", ty.text())),
+        })
+    };
+    let less = |ty: T| -> Lowered<Code> {
+        Ok(ordered_code!(ty; LtU16 LtS16 LtU32 LtS32 LtU64 LtS64 LtF32 LtF64))
+    };
+    let less_equal = |ty: T| -> Lowered<Code> {
+        Ok(ordered_code!(ty; LeU16 LeS16 LeU32 LeS32 LeU64 LeS64 LeF32 LeF64))
+    };
+    let of_float = |f32, f64| if ty == T::F32 { f32 } else { f64 };
+    // An unordered comparison is the inverse of the opposite ordered one.
+    Ok(match operator {
+        M::Eq => plain(equal(ty)?),
+        M::Ne if float => plain(of_float(Code::NeOrderedF32, Code::NeOrderedF64)),
+        M::Ne => Comparison { code: equal(ty)?, swap: false, invert: true },
+        M::Lt | M::Lo => plain(less(ty)?),
+        M::Le | M::Ls => plain(less_equal(ty)?),
+        M::Gt | M::Hi => Comparison { code: less(ty)?, swap: true, invert: false },
+        M::Ge | M::Hs => Comparison { code: less_equal(ty)?, swap: true, invert: false },
+        M::Equ => Comparison {
+            code: of_float(Code::NeOrderedF32, Code::NeOrderedF64),
+            swap: false,
+            invert: true,
+        },
+        M::Neu => Comparison { code: equal(ty)?, swap: false, invert: true },
+        M::Ltu => Comparison { code: less_equal(ty)?, swap: true, invert: true },
+        M::Leu => Comparison { code: less(ty)?, swap: true, invert: true },
+        M::Gtu => Comparison { code: less_equal(ty)?, swap: false, invert: true },
+        M::Geu => Comparison { code: less(ty)?, swap: false, invert: true },
+        M::Num => plain(of_float(Code::OrderedF32, Code::OrderedF64)),
+        M::IsNan => Comparison {
+            code: of_float(Code::OrderedF32, Code::OrderedF64),
+            swap: false,
+            invert: true,
+        },
+        other => return Err(format!("comparison .{other} is not executed yet")),
+    })
+}
+
+/// `.lo` and `.hi` say unsigned comparison whatever the type says; all others follow the type.
+fn compared_type(operator: M, ty: T) -> T {
+    match (operator, ty) {
+        (M::Lo | M::Ls | M::Hi | M::Hs, T::S16) => T::U16,
+        (M::Lo | M::Ls | M::Hi | M::Hs, T::S32) => T::U32,
+        (M::Lo | M::Ls | M::Hi | M::Hs, T::S64) => T::U64,
+        (_, ty) => ty,
+    }
+}
+
+/// Emit the comparison of operands 1 and 2 into each of `results`: predicate and inversion.
+fn compare_into(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    ty: T,
+    results: &[(u32, bool)],
+) -> Lowered<()> {
+    let Some(&operator) = instruction.modifiers.first() else {
+        return Err("the comparison operator is missing".to_owned());
+    };
+    let ty = compared_type(operator, ty);
+    let mut operands = [0; 2];
+    // Halves compare exactly as single precision.
+    let half = matches!(ty, T::F16 | T::Bf16);
+    for (index, row) in operands.iter_mut().enumerate() {
+        *row = builder.value(operand(instruction, index + 1)?, ty)?;
+        let code = match ty {
+            T::F16 => Some(Code::CvtF16ToF32),
+            T::Bf16 => Some(Code::CvtBf16ToF32),
+            T::F32 if instruction.has(M::Ftz) => Some(Code::FtzF32),
+            _ => None,
+        };
+        if let Some(code) = code {
+            let converted = builder.temporary(Width::W32);
+            builder.emit_unguarded(code, converted, [*row, 0, 0]);
+            *row = converted;
+        }
+    }
+    if half && instruction.has(M::Ftz) {
+        return Err("comparing halves with .ftz is not executed yet".to_owned());
+    }
+    let comparison = comparison(operator, if half { T::F32 } else { ty })?;
+    let mut n = 0;
+    let mut combined = 0;
+    let combine = instruction.modifiers.iter().find_map(|modifier| match modifier {
+        M::And => Some(compare::AND),
+        M::Or => Some(compare::OR),
+        M::Xor => Some(compare::XOR),
+        _ => None,
+    });
+    if let Some(combine) = combine {
+        let (predicate, negated) = builder.predicate(operand(instruction, 3)?)?;
+        combined = predicate;
+        n |= combine | if negated { compare::INVERT_C } else { 0 };
+    }
+    let [mut a, mut b] = operands;
+    if comparison.swap {
+        std::mem::swap(&mut a, &mut b);
+    }
+    // The second result must see the combining predicate as it was.
+    if results.len() > 1 && results.iter().any(|&(predicate, _)| predicate == combined) {
+        let saved = builder.temporary_predicate();
+        builder.emit(Code::PredicateLogic, 3, saved, [combined, combined, 0]);
+        combined = saved;
+    }
+    for &(predicate, inverted) in results {
+        let invert = if comparison.invert != inverted { compare::INVERT } else { 0 };
+        builder.emit(comparison.code, n | invert, predicate, [a, b, combined]);
+    }
+    Ok(())
+}
+
+/// `setp`.
+pub(super) fn setp(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let Some(ty) = instruction.types().next() else {
+        return Err("the type is missing".to_owned());
+    };
+    if matches!(ty, T::F16x2 | T::Bf16x2) {
+        return Err("setp on packed halves is not executed yet".to_owned());
+    }
+    match operand(instruction, 0)? {
+        Operand::Pair(pair) => {
+            let p = builder.predicate_destination(&pair[0])?;
+            let q = builder.predicate_destination(&pair[1])?;
+            compare_into(builder, instruction, ty, &[(p, false), (q, true)])
+        }
+        destination => {
+            let p = builder.predicate_destination(destination)?;
+            compare_into(builder, instruction, ty, &[(p, false)])
+        }
+    }
+}
+
+/// `set`: all ones or 1.0 where the comparison holds.
+pub(super) fn set(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let mut types = instruction.types();
+    let (Some(result), Some(ty)) = (types.next(), types.next()) else {
+        return Err("set needs two types".to_owned());
+    };
+    let ones = match result {
+        T::U32 | T::S32 => u64::from(u32::MAX),
+        T::U16 | T::S16 => u64::from(u16::MAX),
+        T::F32 => u64::from(1.0f32.to_bits()),
+        T::F16 => 0x3c00,
+        T::Bf16 => 0x3f80,
+        other => return Err(format!("set with a {} result is not executed yet", other.text())),
+    };
+    if matches!(ty, T::F16x2 | T::Bf16x2) {
+        return Err("set on packed halves is not executed yet".to_owned());
+    }
+    let predicate = builder.temporary_predicate();
+    compare_into(builder, instruction, ty, &[(predicate, false)])?;
+    let ones = builder.bits(ones, Width::W32);
+    let zeros = builder.bits(0, Width::W32);
+    builder.define(operand(instruction, 0)?, result, |builder, row| {
+        builder.emit(Code::Select32, 0, row, [ones, zeros, predicate]);
+        Ok(())
+    })
+}
+
+/// `testp`.
+pub(super) fn testp(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    debug_assert!(instruction.opcode == Opcode::Testp, "called for testp only");
+    let ty = instruction.types().next().unwrap_or(T::F32);
+    let class = instruction.modifiers.first().copied();
+    let code = match (class, ty) {
+        (Some(M::Finite), T::F32) => Code::TestFiniteF32,
+        (Some(M::Finite), _) => Code::TestFiniteF64,
+        (Some(M::Infinite), T::F32) => Code::TestInfiniteF32,
+        (Some(M::Infinite), _) => Code::TestInfiniteF64,
+        (Some(M::Number), T::F32) => Code::TestNumberF32,
+        (Some(M::Number), _) => Code::TestNumberF64,
+        (Some(M::Notanumber), T::F32) => Code::TestNotanumberF32,
+        (Some(M::Notanumber), _) => Code::TestNotanumberF64,
+        (Some(M::Normal), T::F32) => Code::TestNormalF32,
+        (Some(M::Normal), _) => Code::TestNormalF64,
+        (Some(M::Subnormal), T::F32) => Code::TestSubnormalF32,
+        (Some(M::Subnormal), _) => Code::TestSubnormalF64,
+        _ => return Err("unknown number class".to_owned()),
+    };
+    let a = builder.value(operand(instruction, 1)?, ty)?;
+    let destination = builder.predicate_destination(operand(instruction, 0)?)?;
+    builder.emit(code, 0, destination, [a, 0, 0]);
+    Ok(())
+}

@@ -1,0 +1,425 @@
+//! From a resolved kernel to a [`Program`].
+//!
+//! The kernel and the device functions that it calls are lowered one after the other, each block
+//! in reverse post-order, so that a block's index is its scheduling priority. Every instruction
+//! of the table is dispatched by its opcode in [`instruction`]; one that cannot be executed is
+//! collected with its reason, so that a caller learns of all of them before anything runs.
+
+mod arithmetic;
+mod builder;
+mod carry;
+mod compare;
+mod control;
+mod convert;
+mod layout;
+mod memory;
+mod movement;
+mod ordering;
+mod uninitialised;
+
+use gpucast_ptx_frontend::Module;
+use gpucast_ptx_frontend::cfg::{CfgError, ControlFlowGraph};
+use gpucast_ptx_frontend::isa::Opcode;
+use gpucast_ptx_frontend::module::{FunctionId, FunctionKind, Instruction};
+use gpucast_ptx_frontend::source::LineIndex;
+
+use super::op::Code;
+use super::{Block, LowerError, Parameter, Program, StaticInstruction, Unsupported};
+use builder::{Builder, Lowered};
+pub(super) use control::BlockTargets;
+use layout::Layout;
+pub(crate) use layout::{ConstantAddress, masked, write};
+
+/// Lower `kernel` of `module`, whose text is `text`.
+pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Program, LowerError> {
+    let kernel_id = find_kernel(module, kernel)?;
+    let fail = |reason: String, span| LowerError::Unsupported {
+        kernel: kernel.to_owned(),
+        instructions: vec![Unsupported { what: String::new(), reason, span }],
+    };
+    let span = module.functions[kernel_id.index()].span;
+    if module.address_bits != 64 {
+        return Err(fail("32-bit addresses are not supported yet".to_owned(), span));
+    }
+    let functions =
+        layout::reachable_functions(module, kernel_id).map_err(|reason| fail(reason, span))?;
+    let layout = Layout::new(module, &functions).map_err(|reason| fail(reason, span))?;
+    let lines = LineIndex::new(text);
+    let mut lowering = Lowering {
+        builder: Builder::new(module, &layout, kernel_id),
+        targets: BlockTargets::default(),
+        instructions: Vec::new(),
+        guarded: Vec::new(),
+        blocks: Vec::new(),
+        unsupported: Vec::new(),
+    };
+    let mut graphs = Vec::new();
+    for &function in &functions {
+        let graph = lowering.enter_function(module, &lines, function);
+        graphs.push(graph.map_err(|error| fail(error.to_string(), span))?);
+    }
+    for (&function, graph) in functions.iter().zip(&graphs) {
+        lowering.lower_function(module, function, graph);
+    }
+    if !lowering.unsupported.is_empty() {
+        return Err(LowerError::Unsupported {
+            kernel: kernel.to_owned(),
+            instructions: lowering.unsupported,
+        });
+    }
+    let uninitialised = uninitialised::analyse(module, &functions, &graphs);
+    let Lowering { mut builder, instructions, guarded, blocks, .. } = lowering;
+    uninitialised::record(&uninitialised, &mut builder);
+    let parameters = layout.parameters.iter().map(|parameter| {
+        let variable = &module.variables[parameter.variable.index()];
+        Parameter {
+            name: variable.name.clone(),
+            ty: variable.ty,
+            bytes: variable.size_bytes,
+            is_array: !variable.dimensions.is_empty() || variable.vector > 1,
+            offset: parameter.offset,
+        }
+    });
+    let globals = layout.globals.iter().map(|&id| {
+        let mut variable = module.variables[id.index()].clone();
+        // Functions may declare variables of the same name.
+        if let Some(function) = variable.function {
+            let function = &module.functions[function.index()].name;
+            variable.name = format!("{function}::{}", variable.name);
+        }
+        (id, variable)
+    });
+    let globals: Vec<_> = globals.collect();
+    let ordered_because = ordering::reason(&instructions, &builder.memory_ops);
+    Ok(Program {
+        kernel: kernel.to_owned(),
+        parameters: parameters.collect(),
+        directives: module.functions[kernel_id.index()].directives.clone(),
+        blocks,
+        guarded,
+        ops: builder.ops,
+        op_instruction: builder.op_instruction,
+        guards: builder.guards,
+        memory_ops: builder.memory_ops,
+        branch_tables: builder.branch_tables,
+        registers: builder.registers,
+        instructions,
+        parameter_bytes: layout.parameter_bytes,
+        shared_static_bytes: layout.shared_static_bytes,
+        local_bytes: layout.local_bytes,
+        constant: layout.constant,
+        constant_addresses: layout.constant_addresses,
+        globals,
+        ordered_because,
+    })
+}
+
+/// The kernel named `name`.
+fn find_kernel(module: &Module, name: &str) -> Result<FunctionId, LowerError> {
+    let is_kernel = |f: &&gpucast_ptx_frontend::module::Function| {
+        f.kind == FunctionKind::Entry && f.body.is_some()
+    };
+    let at = module.functions.iter().position(|f| f.name == name && is_kernel(&f));
+    at.map(|index| FunctionId(index as u32)).ok_or_else(|| LowerError::NoSuchKernel {
+        name: name.to_owned(),
+        kernels: module.functions.iter().filter(is_kernel).map(|f| f.name.clone()).collect(),
+    })
+}
+
+struct Lowering<'m> {
+    builder: Builder<'m>,
+    targets: BlockTargets,
+    instructions: Vec<StaticInstruction>,
+    guarded: Vec<u32>,
+    blocks: Vec<Block>,
+    unsupported: Vec<Unsupported>,
+}
+
+impl<'m> Lowering<'m> {
+    /// Number a function's instructions and blocks, so that calls can refer to them.
+    fn enter_function(
+        &mut self,
+        module: &Module,
+        lines: &LineIndex,
+        function: FunctionId,
+    ) -> Result<ControlFlowGraph, CfgError> {
+        let body = module.functions[function.index()].body.clone().unwrap_or_default();
+        let first = self.instructions.len() as u32;
+        for instruction in &body.instructions {
+            let guard_index = instruction.guard.map(|_| {
+                self.guarded.push(self.instructions.len() as u32);
+                self.guarded.len() as u32 - 1
+            });
+            self.instructions.push(StaticInstruction {
+                function,
+                line: lines.line(instruction.span.start),
+                instruction: instruction.clone(),
+                guard_index,
+            });
+        }
+        let graph = ControlFlowGraph::new(&body)?;
+        self.targets.enter(function, first, &graph);
+        Ok(graph)
+    }
+
+    fn lower_function(
+        &mut self,
+        module: &'m Module,
+        function: FunctionId,
+        graph: &ControlFlowGraph,
+    ) {
+        self.builder.function = function;
+        let first = self.targets.first_instruction(function);
+        let order = graph.reverse_post_order().to_vec();
+        for block in order {
+            let range = graph.blocks()[block.index()].instructions.clone();
+            self.blocks.push(Block {
+                first_instruction: first + range.start,
+                instruction_count: range.end - range.start,
+                first_op: self.builder.ops.len() as u32,
+            });
+            for index in range {
+                self.lower_instruction(module, first + index, graph, block);
+            }
+            self.builder.guard = 0;
+            let end = graph.blocks()[block.index()].instructions.end;
+            self.builder.instruction = first + end.saturating_sub(1);
+            let first_op = self.blocks.last().map_or(0, |block| block.first_op);
+            control::close_block(&mut self.builder, &self.targets, graph, block, first_op);
+        }
+    }
+
+    fn lower_instruction(
+        &mut self,
+        module: &Module,
+        index: u32,
+        graph: &ControlFlowGraph,
+        block: gpucast_ptx_frontend::cfg::BlockId,
+    ) {
+        let entry = &self.instructions[index as usize];
+        let instruction_clone = entry.instruction.clone();
+        self.builder.instruction = index;
+        self.builder.guard = 0;
+        if let (Some(guard), Some(guard_index)) = (instruction_clone.guard, entry.guard_index) {
+            self.builder.set_guard(guard_index, guard);
+            let results = instruction_clone.operands.first();
+            if results.is_some_and(|results| uninitialised::mentions(results, guard.register)) {
+                self.builder.preserve_guard();
+            }
+        }
+        let guard = self.builder.guard;
+        let context = control::Context { module, graph, block, targets: &self.targets };
+        if let Err(reason) = instruction(&mut self.builder, &instruction_clone, &context) {
+            self.unsupported.push(Unsupported {
+                what: control::full_mnemonic(&instruction_clone),
+                reason,
+                span: instruction_clone.span,
+            });
+        }
+        if guard != 0 && self.builder.guard == guard {
+            // Nothing to do, but the lanes that do it are counted.
+            let nowhere = self.builder.temporary_predicate();
+            self.builder.emit(Code::PredicateConstant, 0, nowhere, [0; 3]);
+        }
+    }
+}
+
+/// Lower one instruction.
+///
+/// There is no catch-all arm: a new mnemonic of the table has to be thought about here.
+fn instruction(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    context: &control::Context<'_>,
+) -> Lowered<()> {
+    use Opcode as O;
+    match instruction.opcode {
+        O::Add
+        | O::Sub
+        | O::Mul
+        | O::Mad
+        | O::Mul24
+        | O::Mad24
+        | O::Sad
+        | O::Div
+        | O::Rem
+        | O::Abs
+        | O::Neg
+        | O::Min
+        | O::Max
+        | O::Popc
+        | O::Clz
+        | O::Bfind
+        | O::Fns
+        | O::Brev
+        | O::Bfe
+        | O::Bfi
+        | O::Szext
+        | O::Bmsk
+        | O::Dp4a
+        | O::Dp2a
+        | O::Addc
+        | O::Subc
+        | O::Madc
+        | O::Copysign
+        | O::Fma
+        | O::Rcp
+        | O::Sqrt
+        | O::Rsqrt
+        | O::Sin
+        | O::Cos
+        | O::Lg2
+        | O::Ex2
+        | O::Tanh
+        | O::Selp
+        | O::Slct
+        | O::And
+        | O::Or
+        | O::Xor
+        | O::Not
+        | O::Cnot
+        | O::Lop3
+        | O::Shf
+        | O::Shl
+        | O::Shr
+        | O::Prmt => arithmetic::lower(builder, instruction),
+        O::Testp => compare::testp(builder, instruction),
+        O::Setp => compare::setp(builder, instruction),
+        O::Set => compare::set(builder, instruction),
+        O::Cvt => convert::lower(builder, instruction),
+        O::Mov => movement::mov(builder, instruction),
+        O::Cvta => movement::cvta(builder, instruction),
+        O::Isspacep => movement::isspacep(builder, instruction),
+        O::Shfl => movement::shuffle(builder, instruction),
+        O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => {
+            movement::between_lanes(builder, instruction)
+        }
+        O::Ld | O::Ldu => memory::load(builder, instruction),
+        O::St => memory::store(builder, instruction),
+        O::Atom | O::Red => memory::atomic(builder, instruction),
+        O::Bra => control::branch(builder, instruction, context),
+        O::BrxIdx => control::branch_indexed(builder, instruction, context),
+        O::Call => control::call(builder, instruction, context),
+        O::Ret => control::leave(builder, context, Code::Return),
+        O::Exit => control::leave(builder, context, Code::Exit),
+        O::Trap => {
+            builder.emit(Code::Trap, 0, 0, [0; 3]);
+            Ok(())
+        }
+        O::Bar | O::Barrier => control::barrier(builder, instruction),
+        O::BarWarp => control::barrier_warp(builder, instruction),
+        // Warps of a CTA run one at a time and CTAs that wait for each other run in order, so
+        // memory is always consistent; hints and delays have no effect on results.
+        O::Membar
+        | O::Fence
+        | O::Prefetch
+        | O::Prefetchu
+        | O::Applypriority
+        | O::Discard
+        | O::Nanosleep
+        | O::Pmevent
+        | O::Brkpt
+        | O::Griddepcontrol
+        | O::Setmaxnreg => Ok(()),
+        O::StAsync
+        | O::StBulk
+        | O::MultimemLdReduce
+        | O::MultimemSt
+        | O::MultimemRed
+        | O::Createpolicy
+        | O::CvtPack
+        | O::Mapa
+        | O::Getctarank => not_yet(instruction),
+        O::CpAsync
+        | O::CpAsyncCommitGroup
+        | O::CpAsyncWaitGroup
+        | O::CpAsyncWaitAll
+        | O::CpAsyncMbarrierArrive
+        | O::CpAsyncBulk
+        | O::CpReduceAsyncBulk
+        | O::CpAsyncBulkPrefetch
+        | O::CpAsyncBulkTensor
+        | O::CpReduceAsyncBulkTensor
+        | O::CpAsyncBulkPrefetchTensor
+        | O::CpAsyncBulkCommitGroup
+        | O::CpAsyncBulkWaitGroup
+        | O::TensormapReplace
+        | O::TensormapCpFenceproxy => not_yet(instruction),
+        O::Tex | O::Tld4 | O::Txq | O::Istypep | O::Suld | O::Sust | O::Sured | O::Suq => {
+            not_yet(instruction)
+        }
+        O::BarrierCluster
+        | O::RedAsync
+        | O::MbarrierInit
+        | O::MbarrierInval
+        | O::MbarrierExpectTx
+        | O::MbarrierCompleteTx
+        | O::MbarrierArrive
+        | O::MbarrierArriveDrop
+        | O::MbarrierTestWait
+        | O::MbarrierTryWait
+        | O::MbarrierPendingCount
+        | O::ClusterlaunchcontrolTryCancel
+        | O::ClusterlaunchcontrolQueryCancel => not_yet(instruction),
+        O::WmmaLoad
+        | O::WmmaStore
+        | O::WmmaMma
+        | O::Mma
+        | O::MmaSp
+        | O::MmaSpOrderedMetadata
+        | O::Ldmatrix
+        | O::Stmatrix
+        | O::Movmatrix
+        | O::WgmmaMmaAsync
+        | O::WgmmaMmaAsyncSp
+        | O::WgmmaFence
+        | O::WgmmaCommitGroup
+        | O::WgmmaWaitGroup => not_yet(instruction),
+        O::Tcgen05Alloc
+        | O::Tcgen05Dealloc
+        | O::Tcgen05RelinquishAllocPermit
+        | O::Tcgen05Ld
+        | O::Tcgen05LdRed
+        | O::Tcgen05St
+        | O::Tcgen05Cp
+        | O::Tcgen05Shift
+        | O::Tcgen05Mma
+        | O::Tcgen05MmaSp
+        | O::Tcgen05MmaWs
+        | O::Tcgen05MmaWsSp
+        | O::Tcgen05WaitLd
+        | O::Tcgen05WaitSt
+        | O::Tcgen05FenceBeforeThreadSync
+        | O::Tcgen05FenceAfterThreadSync
+        | O::Tcgen05Commit => not_yet(instruction),
+        O::Stacksave | O::Stackrestore | O::Alloca => not_yet(instruction),
+        O::Vadd
+        | O::Vsub
+        | O::Vabsdiff
+        | O::Vmin
+        | O::Vmax
+        | O::Vshl
+        | O::Vshr
+        | O::Vmad
+        | O::Vset
+        | O::Vadd2
+        | O::Vsub2
+        | O::Vavrg2
+        | O::Vabsdiff2
+        | O::Vmin2
+        | O::Vmax2
+        | O::Vset2
+        | O::Vadd4
+        | O::Vsub4
+        | O::Vavrg4
+        | O::Vabsdiff4
+        | O::Vmin4
+        | O::Vmax4
+        | O::Vset4 => not_yet(instruction),
+    }
+}
+
+/// An instruction that the table knows and the executor does not.
+fn not_yet(instruction: &Instruction) -> Lowered<()> {
+    Err(format!("{} is not executed yet", instruction.opcode.text()))
+}

@@ -1,0 +1,252 @@
+//! The operands of a memory instruction that do not fit into a micro-operation.
+
+use gpucast_ptx_frontend::ScalarType as T;
+use gpucast_ptx_frontend::isa::Modifier;
+use gpucast_ptx_frontend::module::Instruction;
+use gpucast_ptx_frontend::types::StateSpace;
+
+use crate::observer::AccessKind;
+use crate::semantics::{Bf16, F16, atomic};
+
+/// The address space of an instruction's operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Global,
+    Shared,
+    Local,
+    Const,
+    Param,
+    /// Decided by each lane's address.
+    Generic,
+}
+
+impl Space {
+    /// The state space, unless it is generic.
+    pub(crate) const fn state_space(self) -> Option<StateSpace> {
+        match self {
+            Self::Global => Some(StateSpace::Global),
+            Self::Shared => Some(StateSpace::Shared),
+            Self::Local => Some(StateSpace::Local),
+            Self::Const => Some(StateSpace::Const),
+            Self::Param => Some(StateSpace::Param),
+            Self::Generic => None,
+        }
+    }
+}
+
+/// Windows of the generic address space; global addresses are generic addresses as they are.
+pub(crate) mod window {
+    pub(crate) const SHARED: u64 = 0x1_0000_0000;
+    pub(crate) const LOCAL: u64 = 0x2_0000_0000;
+    pub(crate) const CONST: u64 = 0x3_0000_0000;
+    pub(crate) const PARAM: u64 = 0x4_0000_0000;
+    /// Each window's extent in bytes.
+    pub(crate) const BYTES: u64 = 0x1_0000_0000;
+}
+
+/// How an element of memory becomes a register and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extend {
+    /// Upper register bits become zero.
+    Zero,
+    /// The element is signed; its sign fills a register of 16, 32 or 64 bits.
+    Sign { register_bits: u8 },
+}
+
+/// One register of a (vector) access; `None` for the sink `_`.
+pub(crate) type VectorRows = [Option<u32>; 8];
+
+/// Everything static about a load, store or atomic.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryOp {
+    /// Index into the program's instructions.
+    pub(crate) instruction: u32,
+    pub(crate) space: Space,
+    pub(crate) kind: AccessKind,
+    /// Bytes of one element: 1, 2, 4, 8 or 16.
+    pub(crate) element_bytes: u8,
+    /// Elements: 1, 2, 4 or 8.
+    pub(crate) elements: u8,
+    /// Whether the registers are 64 bits wide (128 bits if the element is).
+    pub(crate) wide_registers: bool,
+    pub(crate) extend: Extend,
+    /// Destination or source rows.
+    pub(crate) rows: VectorRows,
+    /// Row of the base address, if there is a base register.
+    pub(crate) base: Option<u32>,
+    /// Whether the base register is 64 bits wide.
+    pub(crate) wide_base: bool,
+    /// Added to the base.
+    pub(crate) offset: u64,
+    /// The operation of `atom` and `red`.
+    pub(crate) atomic: Option<Atomic>,
+    /// Whether the observer is told.
+    pub(crate) counted: bool,
+    /// One element of 4 or 8 bytes, a register of the same width, a space of its own: the access
+    /// may take the short way.
+    pub(crate) is_simple: bool,
+}
+
+/// The operands of `atom` and `red` beyond the address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) operation: AtomicOperation,
+    /// Row of the operand (of the new value for `cas`).
+    pub(crate) operand: u32,
+    /// Row of the value that `cas` compares with.
+    pub(crate) compare: Option<u32>,
+    /// Destination row, if the old value is used.
+    pub(crate) destination: Option<u32>,
+}
+
+impl MemoryOp {
+    /// Bytes that one lane accesses.
+    pub(crate) fn bytes_per_lane(&self) -> u32 {
+        u32::from(self.element_bytes) * u32::from(self.elements)
+    }
+}
+
+/// What `atom` and `red` do, and to what type.
+#[allow(missing_docs, reason = "the variants are the manual's operations and types")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicOperation {
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    Add,
+    AddF32 { flush: bool },
+    AddF64,
+    AddF16,
+    AddF16x2,
+    AddBf16,
+    AddBf16x2,
+    Increment,
+    Decrement,
+    MinU32,
+    MaxU32,
+    MinS32,
+    MaxS32,
+    MinU64,
+    MaxU64,
+    MinS64,
+    MaxS64,
+}
+
+impl AtomicOperation {
+    /// The operation of an `atom` or `red` on `ty`.
+    pub(crate) fn of(instruction: &Instruction, ty: T) -> Option<Self> {
+        let operation = instruction.modifiers.iter().copied().find(|modifier| {
+            use Modifier as M;
+            matches!(
+                modifier,
+                M::And
+                    | M::Or
+                    | M::Xor
+                    | M::Exch
+                    | M::Cas
+                    | M::Add
+                    | M::Inc
+                    | M::Dec
+                    | M::Min
+                    | M::Max
+            )
+        })?;
+        let shared = instruction.modifiers.iter().any(|m| m.as_space() == Some(StateSpace::Shared));
+        Some(match (operation, ty) {
+            (Modifier::And, _) => Self::And,
+            (Modifier::Or, _) => Self::Or,
+            (Modifier::Xor, _) => Self::Xor,
+            (Modifier::Exch, _) => Self::Exchange,
+            (Modifier::Cas, _) => Self::CompareAndSwap,
+            (Modifier::Inc, T::U32) => Self::Increment,
+            (Modifier::Dec, T::U32) => Self::Decrement,
+            (Modifier::Add, T::U32 | T::S32 | T::U64 | T::S64) => Self::Add,
+            (Modifier::Add, T::F32) => Self::AddF32 { flush: !shared },
+            (Modifier::Add, T::F64) => Self::AddF64,
+            (Modifier::Add, T::F16) => Self::AddF16,
+            (Modifier::Add, T::F16x2) => Self::AddF16x2,
+            (Modifier::Add, T::Bf16) => Self::AddBf16,
+            (Modifier::Add, T::Bf16x2) => Self::AddBf16x2,
+            (Modifier::Min, T::U32) => Self::MinU32,
+            (Modifier::Max, T::U32) => Self::MaxU32,
+            (Modifier::Min, T::S32) => Self::MinS32,
+            (Modifier::Max, T::S32) => Self::MaxS32,
+            (Modifier::Min, T::U64) => Self::MinU64,
+            (Modifier::Max, T::U64) => Self::MaxU64,
+            (Modifier::Min, T::S64) => Self::MinS64,
+            (Modifier::Max, T::S64) => Self::MaxS64,
+            _ => return None,
+        })
+    }
+
+    /// Whether it takes a value to compare with.
+    pub(crate) fn compares(self) -> bool {
+        self == Self::CompareAndSwap
+    }
+
+    /// Whether concurrent applications of this operation alone leave the same value in any order.
+    pub(crate) fn commutes(self) -> bool {
+        match self {
+            Self::And
+            | Self::Or
+            | Self::Xor
+            | Self::Add
+            | Self::MinU32
+            | Self::MaxU32
+            | Self::MinS32
+            | Self::MaxS32
+            | Self::MinU64
+            | Self::MaxU64
+            | Self::MinS64
+            | Self::MaxS64 => true,
+            Self::Exchange
+            | Self::CompareAndSwap
+            | Self::AddF32 { .. }
+            | Self::AddF64
+            | Self::AddF16
+            | Self::AddF16x2
+            | Self::AddBf16
+            | Self::AddBf16x2
+            | Self::Increment
+            | Self::Decrement => false,
+        }
+    }
+
+    /// The new value. Values are bits in the low bytes; the result may have garbage above its
+    /// type's width.
+    pub(crate) fn apply(self, old: u64, operand: u64, compare: u64) -> u64 {
+        let single = |bits: u64| f32::from_bits(bits as u32);
+        match self {
+            Self::And => old & operand,
+            Self::Or => old | operand,
+            Self::Xor => old ^ operand,
+            Self::Exchange => operand,
+            Self::CompareAndSwap => atomic::cas(old, compare, operand),
+            // The low bytes of a sum do not depend on the ones above.
+            Self::Add => old.wrapping_add(operand),
+            Self::AddF32 { flush: true } => {
+                u64::from(atomic::add_f32::<true>(single(old), single(operand)).to_bits())
+            }
+            Self::AddF32 { flush: false } => {
+                u64::from(atomic::add_f32::<false>(single(old), single(operand)).to_bits())
+            }
+            Self::AddF64 => atomic::add_f64(f64::from_bits(old), f64::from_bits(operand)).to_bits(),
+            Self::AddF16 => u64::from(atomic::add_half::<F16>(old as u16, operand as u16)),
+            Self::AddBf16 => u64::from(atomic::add_half::<Bf16>(old as u16, operand as u16)),
+            Self::AddF16x2 => u64::from(atomic::add_x2::<F16>(old as u32, operand as u32)),
+            Self::AddBf16x2 => u64::from(atomic::add_x2::<Bf16>(old as u32, operand as u32)),
+            Self::Increment => u64::from(atomic::inc(old as u32, operand as u32)),
+            Self::Decrement => u64::from(atomic::dec(old as u32, operand as u32)),
+            Self::MinU32 => u64::from((old as u32).min(operand as u32)),
+            Self::MaxU32 => u64::from((old as u32).max(operand as u32)),
+            Self::MinS32 => u64::from((old as i32).min(operand as i32) as u32),
+            Self::MaxS32 => u64::from((old as i32).max(operand as i32) as u32),
+            Self::MinU64 => old.min(operand),
+            Self::MaxU64 => old.max(operand),
+            Self::MinS64 => (old as i64).min(operand as i64) as u64,
+            Self::MaxS64 => (old as i64).max(operand as i64) as u64,
+        }
+    }
+}

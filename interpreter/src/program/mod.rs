@@ -1,0 +1,186 @@
+//! A kernel lowered once, before its first warp: blocks of fixed-size micro-operations.
+//!
+//! A [`Program`] holds the kernel and every device function that it can reach, with blocks in
+//! reverse post-order of their function, registers assigned to rows of one register file, and
+//! immediates, parameters and most special registers turned into rows that are filled in
+//! beforehand.
+
+pub(crate) mod lower;
+pub(crate) mod memory_op;
+pub(crate) mod op;
+pub(crate) mod registers;
+pub(crate) mod table;
+
+use gpucast_ptx_frontend::module::{
+    FunctionId, FunctionKind, Instruction, PerformanceDirectives, Variable, VariableId,
+};
+use gpucast_ptx_frontend::{Module, ScalarType, Span};
+
+use memory_op::MemoryOp;
+use op::{GuardPredicate, Op};
+use registers::RegisterFile;
+
+/// A kernel ready to execute, with what an observer needs to know of its code.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) kernel: String,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) directives: PerformanceDirectives,
+    pub(crate) instructions: Vec<StaticInstruction>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) guarded: Vec<u32>,
+    pub(crate) ops: Vec<Op>,
+    /// The instruction of each operation.
+    pub(crate) op_instruction: Vec<u32>,
+    /// The predicate of each guarded instruction.
+    pub(crate) guards: Vec<GuardPredicate>,
+    pub(crate) memory_ops: Vec<MemoryOp>,
+    /// Target blocks of `brx.idx`.
+    pub(crate) branch_tables: Vec<Vec<u32>>,
+    pub(crate) registers: RegisterFile,
+    pub(crate) parameter_bytes: u64,
+    pub(crate) shared_static_bytes: u64,
+    /// Local memory of one thread.
+    pub(crate) local_bytes: u64,
+    /// Contents of constant memory.
+    pub(crate) constant: Vec<u8>,
+    /// Addresses of global variables in constant memory.
+    pub(crate) constant_addresses: Vec<lower::ConstantAddress>,
+    /// Module-scope global variables.
+    pub(crate) globals: Vec<(VariableId, Variable)>,
+    pub(crate) ordered_because: Option<String>,
+}
+
+/// A kernel parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name as written.
+    pub name: String,
+    /// Declared element type.
+    pub ty: ScalarType,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Whether it is an array or vector, such as a structure passed by value.
+    pub is_array: bool,
+    /// Byte offset in the parameter block.
+    pub offset: u64,
+}
+
+/// One instruction of the text; all counts refer to these.
+#[derive(Clone, Debug)]
+pub struct StaticInstruction {
+    /// The function that it belongs to.
+    pub function: FunctionId,
+    /// The instruction as resolved.
+    pub instruction: Instruction,
+    /// One-based line of the PTX text.
+    pub line: u32,
+    /// Index into [`Program::guarded`], if it is guarded.
+    pub guard_index: Option<u32>,
+}
+
+/// A basic block: entered at its first instruction, left at its last.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The first of its instructions, an index into [`Program::instructions`].
+    pub first_instruction: u32,
+    /// How many instructions it has.
+    pub instruction_count: u32,
+    pub(crate) first_op: u32,
+}
+
+/// An instruction that cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The mnemonic with its modifiers; empty if the whole kernel is meant.
+    pub what: String,
+    /// Why it cannot.
+    pub reason: String,
+    /// Where it stands in the text.
+    pub span: Span,
+}
+
+/// Why a kernel cannot be made ready.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LowerError {
+    /// The module has no kernel of this name.
+    #[error("there is no kernel named {name}")]
+    NoSuchKernel {
+        /// The name asked for.
+        name: String,
+        /// The kernels that there are.
+        kernels: Vec<String>,
+    },
+    /// The kernel needs something that is not executed.
+    #[error("kernel {kernel} cannot be executed: {}", summary(instructions))]
+    Unsupported {
+        /// The kernel.
+        kernel: String,
+        /// Everything that stands in the way, in order of the text.
+        instructions: Vec<Unsupported>,
+    },
+}
+
+fn summary(instructions: &[Unsupported]) -> String {
+    let first = instructions.first().map(|first| first.reason.as_str()).unwrap_or_default();
+    match instructions.len() {
+        0 | 1 => first.to_owned(),
+        n => format!("{first}, and {} more", n - 1),
+    }
+}
+
+impl Program {
+    /// Make `kernel` of `module` ready; `text` is the module's text, for line numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`LowerError`] if there is no such kernel, or with everything in it that cannot be
+    /// executed.
+    pub fn new(module: &Module, text: &str, kernel: &str) -> Result<Self, LowerError> {
+        lower::program(module, text, kernel)
+    }
+
+    /// The names of a module's kernels, in order of the text.
+    pub fn kernels(module: &Module) -> impl Iterator<Item = &str> {
+        let defined = |f: &&gpucast_ptx_frontend::module::Function| {
+            f.kind == FunctionKind::Entry && f.body.is_some()
+        };
+        module.functions.iter().filter(defined).map(|f| f.name.as_str())
+    }
+
+    /// The kernel's name as written.
+    #[must_use]
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    /// The kernel's parameters, in order.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Shared memory that the kernel declares, in bytes.
+    #[must_use]
+    pub fn static_shared_bytes(&self) -> u64 {
+        self.shared_static_bytes
+    }
+
+    /// Every static instruction; blocks are contiguous runs of them.
+    #[must_use]
+    pub fn instructions(&self) -> &[StaticInstruction] {
+        &self.instructions
+    }
+
+    /// Every basic block that can be reached, the kernel's entry first.
+    #[must_use]
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The guarded instructions, as indices into [`Program::instructions`].
+    #[must_use]
+    pub fn guarded(&self) -> &[u32] {
+        &self.guarded
+    }
+}

@@ -1,0 +1,227 @@
+//! The register file of a program: which row holds what, and what is filled in beforehand.
+//!
+//! Immediates, special registers and kernel parameters are rows too, written once per warp or
+//! CTA, so that the inner loop reads every operand the same way.
+
+use gpucast_ptx_frontend::isa::{Component, SpecialRegister};
+use gpucast_ptx_frontend::module::VariableId;
+
+use crate::exec::lane::Row;
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchShape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) dynamic_shared_bytes: u32,
+    pub(crate) total_shared_bytes: u32,
+}
+
+/// Where a CTA lies in its grid.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CtaCoordinates {
+    pub(crate) ctaid: [u32; 3],
+}
+
+impl LaunchShape {
+    /// Threads of one CTA; at most 1024 once the launch has been checked.
+    pub(crate) fn threads_per_cta(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// The CTA with linear index `index`; x varies fastest.
+    pub(crate) fn coordinates(&self, index: u64) -> CtaCoordinates {
+        let [x, y, _] = self.grid.map(u64::from);
+        let ctaid = [index % x, index / x % y, index / x / y].map(|i| i as u32);
+        CtaCoordinates { ctaid }
+    }
+
+    /// The thread with linear index `index` in its CTA; x varies fastest.
+    pub(crate) fn thread(&self, index: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [index % x, index / x % y, index / x / y]
+    }
+}
+
+/// The value of a constant row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ConstantValue {
+    Bits(u64),
+    /// The device address of a module variable, plus an offset.
+    Global(VariableId, i64),
+}
+
+/// A row that holds the same value in all lanes of all warps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Constant {
+    pub(crate) row: u32,
+    pub(crate) wide: bool,
+    pub(crate) value: ConstantValue,
+}
+
+/// A row that holds a kernel parameter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ParameterRow {
+    pub(crate) row: u32,
+    pub(crate) wide: bool,
+    /// Byte offset in the parameter block.
+    pub(crate) offset: u32,
+    /// 1, 2, 4 or 8.
+    pub(crate) bytes: u8,
+    /// Whether the sign fills the register.
+    pub(crate) signed: bool,
+}
+
+/// How a program's rows are used.
+#[derive(Debug, Default)]
+pub(crate) struct RegisterFile {
+    pub(crate) rows: u32,
+    pub(crate) predicates: u32,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) specials: Vec<(SpecialRegister, u32)>,
+    pub(crate) parameters: Vec<ParameterRow>,
+    /// Rows of registers that may be read before they are written.
+    pub(crate) uninitialised_rows: Vec<u32>,
+    pub(crate) uninitialised_predicates: Vec<u32>,
+}
+
+fn fill(rows: &mut [Row], row: u32, wide: bool, value: u64) {
+    let row = row as usize;
+    if wide {
+        // A 64-bit register is `[u64; 32]` over two rows: low and high words alternate.
+        for lane in 0..32 {
+            let at = lane * 2;
+            rows[row + at / 32].0[at % 32] = value as u32;
+            rows[row + (at + 1) / 32].0[(at + 1) % 32] = (value >> 32) as u32;
+        }
+    } else {
+        rows[row].0 = [value as u32; 32];
+    }
+}
+
+impl RegisterFile {
+    /// Write what stays the same for all CTAs of a launch. `global` gives the device address of
+    /// a module variable.
+    pub(crate) fn fill_warp_constants(
+        &self,
+        rows: &mut [Row],
+        shape: &LaunchShape,
+        warp: u32,
+        global: &dyn Fn(VariableId) -> u64,
+    ) {
+        for constant in &self.constants {
+            let value = match constant.value {
+                ConstantValue::Bits(bits) => bits,
+                ConstantValue::Global(variable, offset) => {
+                    global(variable).wrapping_add_signed(offset)
+                }
+            };
+            fill(rows, constant.row, constant.wide, value);
+        }
+        for &(special, row) in &self.specials {
+            if special.bits() == 64 {
+                fill(rows, row, true, special_value(special, shape, [0; 3], warp, 0));
+            } else {
+                for lane in 0..32 {
+                    let value = special_value(special, shape, [0; 3], warp, lane);
+                    rows[row as usize].0[lane as usize] = value as u32;
+                }
+            }
+        }
+    }
+
+    /// Write the kernel's parameters.
+    pub(crate) fn fill_parameters(&self, rows: &mut [Row], block: &[u8]) {
+        for parameter in &self.parameters {
+            let mut bytes = [0; 8];
+            let from = parameter.offset as usize;
+            let width = usize::from(parameter.bytes);
+            if let Some(source) = block.get(from..from + width) {
+                bytes[..width].copy_from_slice(source);
+            }
+            let mut value = u64::from_le_bytes(bytes);
+            if parameter.signed {
+                let unused = 64 - 8 * u32::from(parameter.bytes);
+                value = ((value << unused) as i64 >> unused) as u64;
+            }
+            fill(rows, parameter.row, parameter.wide, value);
+        }
+    }
+
+    /// Write what depends on the CTA.
+    pub(crate) fn fill_cta(&self, rows: &mut [Row], shape: &LaunchShape, ctaid: [u32; 3]) {
+        for &(special, row) in &self.specials {
+            if matches!(special, SpecialRegister::Ctaid(_) | SpecialRegister::Clusterid(_)) {
+                let value = special_value(special, shape, ctaid, 0, 0);
+                rows[row as usize].0 = [value as u32; 32];
+            }
+        }
+    }
+
+    /// Give registers that the code may read before it writes them a defined value, so that
+    /// results do not depend on which CTA ran before.
+    pub(crate) fn clear_uninitialised(&self, rows: &mut [Row], predicates: &mut [u32]) {
+        for &row in &self.uninitialised_rows {
+            rows[row as usize] = Row::ZERO;
+        }
+        for &predicate in &self.uninitialised_predicates {
+            predicates[predicate as usize] = 0;
+        }
+    }
+}
+
+/// The value of a special register that does not change while a CTA runs.
+///
+/// There is one SM, one grid and no cluster: `%smid` is 0 and every CTA is a cluster of its own.
+/// Clocks are not here; they are read when the instruction executes.
+fn special_value(
+    special: SpecialRegister,
+    shape: &LaunchShape,
+    ctaid: [u32; 3],
+    warp: u32,
+    lane: u32,
+) -> u64 {
+    use SpecialRegister as S;
+    let axis = |values: [u32; 3], component: Component| match component {
+        Component::X => values[0],
+        Component::Y => values[1],
+        Component::Z => values[2],
+        Component::W => 0,
+    };
+    let bit = 1u32 << lane;
+    let value = match special {
+        S::Tid(component) => {
+            // Lanes past the last thread never execute.
+            let thread = warp * 32 + lane;
+            axis(shape.thread(thread), component)
+        }
+        S::Ntid(component) => axis(shape.block, component),
+        S::Ctaid(component) | S::Clusterid(component) => axis(ctaid, component),
+        S::Nctaid(component) | S::Nclusterid(component) => axis(shape.grid, component),
+        S::ClusterCtaid(_) => 0,
+        S::ClusterNctaid(component) => axis([1; 3], component),
+        S::ClusterCtarank | S::IsExplicitCluster => 0,
+        S::ClusterNctarank | S::Nsmid => 1,
+        S::Laneid => lane,
+        S::Warpid => warp,
+        S::Nwarpid => shape.threads_per_cta().div_ceil(32),
+        S::Smid => 0,
+        S::LanemaskEq => bit,
+        S::LanemaskLt => bit - 1,
+        S::LanemaskLe => bit | (bit - 1),
+        S::LanemaskGt => !(bit | (bit - 1)),
+        S::LanemaskGe => !(bit - 1),
+        S::WarpSz => 32,
+        S::DynamicSmemSize => shape.dynamic_shared_bytes,
+        S::TotalSmemSize | S::AggrSmemSize => shape.total_shared_bytes,
+        S::Gridid | S::CurrentGraphExec => 0,
+        S::Pm(_) | S::PmWide(_) | S::Envreg(_) => 0,
+        S::ReservedSmemOffset(_)
+        | S::ReservedSmemOffsetBegin
+        | S::ReservedSmemOffsetEnd
+        | S::ReservedSmemOffsetCap => 0,
+        S::Clock | S::ClockHi | S::Clock64 => 0,
+        S::Globaltimer | S::GlobaltimerLo | S::GlobaltimerHi => 0,
+    };
+    u64::from(value)
+}

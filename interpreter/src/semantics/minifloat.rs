@@ -1,0 +1,132 @@
+//! `cvt` to and from the 8-, 6- and 4-bit floats and `.ue8m0` (PTX ISA 9.7.9).
+//!
+//! One element is converted here; packing is a shift at the call site or [`pack_x2`]. Conversions
+//! to these formats are always `.satfinite`: beyond the greatest finite value the result is that
+//! value with the sign of the operand.
+
+use super::half::{self, Bf16, F16, Half};
+use super::rounding::{self, Format, Mode, Rounding};
+
+/// A format of 8 bits or fewer, one element of it in the low bits of a `u8`.
+pub trait Minifloat: Copy {
+    /// Width of the exponent field.
+    const EXPONENT_BITS: u32;
+    /// Width of the stored significand.
+    const MANTISSA_BITS: u32;
+    /// Code of the greatest finite value.
+    const GREATEST: u8;
+    /// What a NaN operand becomes.
+    const NAN: u8;
+    /// Whether codes above `GREATEST` are special: the first one infinity where the format has it.
+    const HAS_INFINITY: bool;
+}
+
+macro_rules! minifloats {
+    ($($name:ident: $e:literal, $m:literal, $greatest:literal, $nan:literal, $inf:literal, $doc:literal;)*) => {$(
+        #[doc = $doc]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+        impl Minifloat for $name {
+            const EXPONENT_BITS: u32 = $e;
+            const MANTISSA_BITS: u32 = $m;
+            const GREATEST: u8 = $greatest;
+            const NAN: u8 = $nan;
+            const HAS_INFINITY: bool = $inf;
+        }
+    )*};
+}
+
+minifloats! {
+    E4m3: 4, 3, 0x7e, 0x7f, false, "`.e4m3`: up to 448, a NaN, no infinity.";
+    E5m2: 5, 2, 0x7b, 0x7f, true, "`.e5m2`: up to 57344, with NaN and infinity.";
+    E2m3: 2, 3, 0x1f, 0x1f, false, "`.e2m3`: up to 7.5, neither NaN nor infinity.";
+    E3m2: 3, 2, 0x1f, 0x1f, false, "`.e3m2`: up to 28, neither NaN nor infinity.";
+    E2m1: 2, 1, 0x7, 0x7, false, "`.e2m1`: up to 6, neither NaN nor infinity.";
+}
+
+/// `cvt.rn.satfinite{.relu}` from `.f32` to one element.
+#[inline(always)]
+pub fn from_f32<M: Minifloat, const RELU: bool>(a: f32) -> u8 {
+    let format = Format { exponent_bits: M::EXPONENT_BITS, mantissa_bits: M::MANTISSA_BITS };
+    let rounded = rounding::magnitude_f32(a, format, Mode::NearestEven);
+    let code = rounded.min(u32::from(M::GREATEST)) as u8;
+    let negative = a.is_sign_negative();
+    let sign = if negative { format.sign() as u8 } else { 0 };
+    let clamped = if RELU && negative { 0 } else { code | sign };
+    if a.is_nan() { M::NAN } else { clamped }
+}
+
+/// `cvt.rn.satfinite{.relu}` from one half of an `.f16x2` to one element.
+#[inline(always)]
+pub fn from_f16<M: Minifloat, const RELU: bool>(a: u16) -> u8 {
+    from_f32::<M, RELU>(F16::widen(a))
+}
+
+/// `cvt.rn{.relu}.f16x2` from one element: exact.
+#[inline(always)]
+pub fn to_f16<M: Minifloat, const RELU: bool>(code: u8) -> u16 {
+    let width = M::EXPONENT_BITS + M::MANTISSA_BITS;
+    let magnitude = u32::from(code) & ((1 << width) - 1);
+    let negative = code >> width & 1 == 1;
+    // As in `F16::widen`: fields in place, then the difference of the biases by multiplication.
+    let difference = 127 - ((1 << (M::EXPONENT_BITS - 1)) - 1);
+    let scale = f32::from_bits((127 + difference) << 23);
+    let value = f32::from_bits(magnitude << (23 - M::MANTISSA_BITS)) * scale;
+    let finite = if negative { -value } else { value };
+    let greatest = u32::from(M::GREATEST);
+    let result = if M::HAS_INFINITY && magnitude == greatest + 1 {
+        if negative { F16::INFINITY | 0x8000 } else { F16::INFINITY }
+    } else if magnitude > greatest {
+        half::NAN
+    } else {
+        F16::narrow(finite, Mode::NearestEven)
+    };
+    if RELU { half::relu::<F16>(result) } else { result }
+}
+
+/// `cvt.frnd3{.satfinite}` from `.f32` to one `.ue8m0` element: the power of two below (`.rz`) or
+/// above (`.rp`) the magnitude; NaN and, without `.satfinite`, an infinity become `0xff`.
+///
+/// The code `e` stands for 2^(e - 127). The sign is dropped; 0 becomes 2^-127.
+#[inline(always)]
+pub fn ue8m0_from_f32<R: Rounding, const SATFINITE: bool>(a: f32) -> u8 {
+    const NAN: u32 = 0xff;
+    let magnitude = a.to_bits() & 0x7fff_ffff;
+    let above = match R::MODE {
+        // 2^-127 is the subnormal 0x00400000; every other power of two has no mantissa.
+        Mode::Up if magnitude >> 23 == 0 => u32::from(magnitude > 0x0040_0000),
+        Mode::Up => u32::from(magnitude & 0x007f_ffff != 0),
+        Mode::NearestEven | Mode::NearestAway | Mode::Zero | Mode::Down => 0,
+    };
+    let code = (magnitude >> 23) + above;
+    let finite = if SATFINITE { code.min(NAN - 1) } else { code.min(NAN) };
+    (if a.is_nan() { NAN } else { finite }) as u8
+}
+
+/// `cvt.rn.bf16x2.ue8m0x2`, one element: exact; `0xff` is NaN.
+#[inline(always)]
+pub fn ue8m0_to_bf16(code: u8) -> u16 {
+    match code {
+        0xff => half::NAN,
+        0 => 0x0040,
+        _ => u16::from(code) << 7,
+    }
+}
+
+/// `cvt.frnd3{.satfinite}` from one half of a `.bf16x2` to one `.ue8m0` element.
+#[inline(always)]
+pub fn ue8m0_from_bf16<R: Rounding, const SATFINITE: bool>(a: u16) -> u8 {
+    ue8m0_from_f32::<R, SATFINITE>(Bf16::widen(a))
+}
+
+/// Two elements of 8 bits as `.e4m3x2`, `.e5m2x2`, `.e2m3x2`, `.e3m2x2` or `.ue8m0x2`.
+#[inline(always)]
+pub fn pack_x2(high: u8, low: u8) -> u16 {
+    u16::from(high) << 8 | u16::from(low)
+}
+
+/// Two elements of 4 bits as `.e2m1x2`.
+#[inline(always)]
+pub fn pack_e2m1x2(high: u8, low: u8) -> u8 {
+    high << 4 | low & 0xf
+}

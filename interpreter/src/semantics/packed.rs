@@ -1,0 +1,93 @@
+//! Operations on packed small integers: `.u16x2`, `.s16x2` (PTX ISA 9.7.1), `dp4a` and `dp2a`.
+
+use super::integer;
+
+/// Applies `f` to both unsigned half-words.
+#[inline(always)]
+fn map_u16x2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    let low = f(a as u16, b as u16);
+    let high = f((a >> 16) as u16, (b >> 16) as u16);
+    u32::from(high) << 16 | u32::from(low)
+}
+
+/// Applies `f` to both signed half-words.
+#[inline(always)]
+fn map_s16x2(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
+    map_u16x2(a, b, |a, b| f(a as i16, b as i16) as u16)
+}
+
+/// `add.u16x2` and `add.s16x2`: both half-words wrap on their own.
+#[inline(always)]
+pub fn add_16x2(a: u32, b: u32) -> u32 {
+    map_u16x2(a, b, integer::add)
+}
+
+/// `min.u16x2`.
+#[inline(always)]
+pub fn min_u16x2(a: u32, b: u32) -> u32 {
+    map_u16x2(a, b, integer::min)
+}
+
+/// `max.u16x2`.
+#[inline(always)]
+pub fn max_u16x2(a: u32, b: u32) -> u32 {
+    map_u16x2(a, b, integer::max)
+}
+
+/// `min.s16x2`.
+#[inline(always)]
+pub fn min_s16x2(a: u32, b: u32) -> u32 {
+    map_s16x2(a, b, integer::min)
+}
+
+/// `max.s16x2`.
+#[inline(always)]
+pub fn max_s16x2(a: u32, b: u32) -> u32 {
+    map_s16x2(a, b, integer::max)
+}
+
+/// `min.relu.s16x2`: a negative half-word becomes 0.
+#[inline(always)]
+pub fn min_relu_s16x2(a: u32, b: u32) -> u32 {
+    map_s16x2(a, b, |a, b| integer::min(a, b).max(0))
+}
+
+/// `max.relu.s16x2`: a negative half-word becomes 0.
+#[inline(always)]
+pub fn max_relu_s16x2(a: u32, b: u32) -> u32 {
+    map_s16x2(a, b, |a, b| integer::max(a, b).max(0))
+}
+
+/// Byte `i` of a register, sign- or zero-extended.
+#[inline(always)]
+fn byte<const SIGNED: bool>(x: u32, i: u32) -> i32 {
+    let raw = (x >> (8 * i)) as u8;
+    if SIGNED { i32::from(raw as i8) } else { i32::from(raw) }
+}
+
+/// Half-word `i` of a register, sign- or zero-extended.
+#[inline(always)]
+fn half_word<const SIGNED: bool>(x: u32, i: u32) -> i32 {
+    let raw = (x >> (16 * i)) as u16;
+    if SIGNED { i32::from(raw as i16) } else { i32::from(raw) }
+}
+
+/// `dp4a.atype.btype`: `c` plus the dot product of four bytes; the flags say which side is `.s32`.
+#[inline(always)]
+pub fn dp4a<const A_SIGNED: bool, const B_SIGNED: bool>(a: u32, b: u32, c: u32) -> u32 {
+    let term = |i| byte::<A_SIGNED>(a, i) * byte::<B_SIGNED>(b, i);
+    c.wrapping_add((term(0) + term(1) + term(2) + term(3)) as u32)
+}
+
+/// `dp2a.mode.atype.btype`: `c` plus the dot product of the half-words of `a` with two bytes of
+/// `b`, the upper two for `.hi`.
+#[inline(always)]
+pub fn dp2a<const A_SIGNED: bool, const B_SIGNED: bool, const HIGH: bool>(
+    a: u32,
+    b: u32,
+    c: u32,
+) -> u32 {
+    let first = if HIGH { 2 } else { 0 };
+    let term = |i| half_word::<A_SIGNED>(a, i) * byte::<B_SIGNED>(b, first + i);
+    c.wrapping_add((term(0) + term(1)) as u32)
+}
