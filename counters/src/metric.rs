@@ -18,6 +18,16 @@ pub enum Kind {
     Estimated,
 }
 
+/// Which instructions a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// PTX instructions, as executed.
+    Ptx,
+    /// The GPU's own instructions, which is what a profiler counts.
+    Machine,
+}
+
 /// A metric's number: a whole count where there is one, otherwise a real.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]

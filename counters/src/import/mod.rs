@@ -1,0 +1,108 @@
+//! Reads counts that somebody else took: a metrics file, or the CSV of a vendor's profiler.
+//!
+//! A model does not care whether its counts were executed here or measured on hardware. What
+//! is read becomes [`KernelProfile`]s whose figures have the kind [`Kind::Measured`]; Nsight
+//! Compute's names are translated to nvprof's by the table in [`names`].
+//!
+//! [`Kind::Measured`]: crate::metric::Kind::Measured
+
+mod error;
+mod metrics_toml;
+pub mod names;
+mod ncu;
+mod number;
+mod nvprof;
+mod table;
+
+use crate::profile::KernelProfile;
+
+pub use error::{ImportError, Position, Reason};
+pub use metrics_toml::metrics_toml;
+pub use ncu::ncu_csv;
+pub use nvprof::nvprof_csv;
+
+/// What a profiler's file yielded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// One profile for each kernel, in the order in which the file first names them.
+    pub profiles: Vec<KernelProfile>,
+    /// The names of the metrics and events that the file holds and no model here knows, sorted.
+    pub ignored: Vec<String>,
+}
+
+/// The file formats that [`read`] tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A metrics file: `kernel`, `invocations`, `measured_on`, `[metrics]`.
+    MetricsToml,
+    /// `nvprof --csv --metrics …`.
+    NvprofCsv,
+    /// `ncu --csv`, long form or `--page raw`.
+    NcuCsv,
+}
+
+impl Format {
+    /// Recognises a format by the header line that only its writer prints.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        for line in text.lines() {
+            if nvprof::is_header(line) {
+                return Self::NvprofCsv;
+            }
+            if ncu::is_header(line) {
+                return Self::NcuCsv;
+            }
+        }
+        Self::MetricsToml
+    }
+}
+
+/// Reads a file of any of the [`Format`]s.
+///
+/// # Errors
+///
+/// When the text is not well formed, names what it must not, or holds a figure that is no
+/// figure: the first place where that shows, with its line and column.
+pub fn read(text: &str) -> Result<Imported, ImportError> {
+    match Format::of(text) {
+        Format::MetricsToml => {
+            Ok(Imported { profiles: vec![metrics_toml(text)?], ignored: Vec::new() })
+        }
+        Format::NvprofCsv => nvprof_csv(text),
+        Format::NcuCsv => ncu_csv(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOML: &str = "kernel = \"k\"\n[metrics]\ninst_executed = 1\n";
+    const NVPROF: &str = "==1== NVPROF is profiling\n\"Device\",\"Kernel\",\"Invocations\",\
+                          \"Metric Name\",\"Metric Description\",\"Min\",\"Max\",\"Avg\"\n\
+                          \"Tesla K20c (0)\",\"k(float*, int)\",3,\"inst_executed\",\"µ\",1,1,1\n";
+    const NCU: &str = "==PROF== Connected\n\"ID\",\"Kernel Name\",\"Metric Name\",\
+                       \"Metric Unit\",\"Metric Value\"\n\
+                       \"0\",\"k\",\"smsp__inst_executed.sum\",\"inst\",\"1\"\n";
+
+    #[test]
+    fn each_format_is_recognised_by_its_header() {
+        for (text, format) in
+            [(TOML, Format::MetricsToml), (NVPROF, Format::NvprofCsv), (NCU, Format::NcuCsv)]
+        {
+            assert_eq!(Format::of(text), format);
+            let imported = read(text).unwrap();
+            assert_eq!(imported.profiles[0].metrics["inst_executed"].value.as_f64(), 1.0);
+        }
+    }
+
+    #[test]
+    fn no_truncated_file_makes_a_reader_panic() {
+        for text in [TOML, NVPROF, NCU] {
+            for end in (0..text.len()).filter(|&end| text.is_char_boundary(end)) {
+                let cut = &text[..end];
+                let _ = (read(cut), metrics_toml(cut), nvprof_csv(cut), ncu_csv(cut));
+            }
+        }
+    }
+}

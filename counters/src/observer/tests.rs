@@ -1,0 +1,325 @@
+//! Launches acted out by hand: what the interpreter would report, without it.
+
+use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder};
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::source::Span;
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::*;
+use crate::l2::{L2Geometry, Replacement};
+use crate::metric::{Kind, Number};
+use crate::operation::{FlopKind, Flops, Precision};
+
+const LOAD: u32 = 0;
+const STORE: u32 = 1;
+
+fn description(opcode: Opcode, class: InstructionClass) -> Description {
+    Description { opcode, class, flops: None, line: 1, span: Span::default(), location: None }
+}
+
+/// One block: a load and a store.
+fn copy_code() -> Code {
+    Code {
+        kernel: "copy".to_owned(),
+        blocks: vec![(0, 2)],
+        guarded: vec![],
+        instructions: vec![
+            description(Opcode::Ld, InstructionClass::LoadStore),
+            description(Opcode::St, InstructionClass::LoadStore),
+        ],
+    }
+}
+
+fn launch(ctas: u32, threads: u32) -> Launch {
+    let (grid, block) = ([ctas, 1, 1], [threads, 1, 1]);
+    Launch { grid, block, dynamic_shared_bytes: 0, arguments: vec![] }
+}
+
+/// A full warp whose lanes touch consecutive 4-byte words of global memory.
+fn words(instruction: u32, warp: u32, time: u64, address: u64) -> Access<'static> {
+    // The lanes' addresses follow from the first one, as the pattern says.
+    let addresses = Box::leak(Box::new([address; 32]));
+    Access {
+        instruction,
+        warp,
+        time,
+        space: StateSpace::Global,
+        kind: if instruction == STORE { AccessKind::Store } else { AccessKind::Load },
+        bytes_per_lane: 4,
+        mask: !0,
+        pattern: Pattern::Consecutive,
+        addresses,
+    }
+}
+
+/// Runs `cta` for each CTA of the launch, wave by wave as the interpreter does, on recorders
+/// that are used again.
+fn run(counter: &mut Counter, ctas: u64, mut cta: impl FnMut(u64, &mut CtaRecorder)) {
+    let mut recorders: Vec<_> = (0..counter.wave()).map(|_| counter.cta_recorder()).collect();
+    let mut first = 0;
+    while first < ctas {
+        let wave = (ctas - first).min(counter.wave() as u64);
+        let recorders = &mut recorders[..wave as usize];
+        for (index, recorder) in recorders.iter_mut().enumerate() {
+            cta(first + index as u64, recorder);
+        }
+        counter.collect(first, recorders);
+        first += wave;
+    }
+}
+
+fn count(profile: &LaunchProfile, name: &str) -> u64 {
+    match profile.metrics[name].value {
+        Number::Count(count) => count,
+        Number::Real(real) => panic!("{name} is {real}"),
+    }
+}
+
+#[test]
+fn a_copy_moves_each_sector_once() {
+    let mut counter = Counter::for_code(copy_code(), &launch(1000, 256), 0, DeviceModel::GTX_480);
+    assert_eq!(counter.wave(), 15 * 6);
+    run(&mut counter, 1000, |cta, recorder| {
+        for warp in 0..8 {
+            let at = (cta * 8 + u64::from(warp)) * 128;
+            recorder.block(warp, 0, !0);
+            recorder.access(&words(LOAD, warp, 0, 0x1000_0000 + at));
+            recorder.access(&words(STORE, warp, 1, 0x2000_0000 + at));
+        }
+    });
+    let (profile, _) = counter.finish();
+    for (metric, expected) in [
+        ("dram_read_transactions", 32_000),
+        ("dram_write_transactions", 32_000),
+        ("dram_write_bytes", 1_024_000),
+        ("l2_read_transactions", 32_000),
+        ("global_load_requests", 8_000),
+        ("gld_transactions", 8_000),
+        ("global_load_sectors", 32_000),
+        ("gst_transactions", 8_000),
+        ("ptx_global_store_bytes", 1_024_000),
+        ("inst_executed", 16_000),
+        ("ptx_thread_inst_executed", 512_000),
+        ("inst_compute_ld_st", 512_000),
+    ] {
+        assert_eq!(count(&profile, metric), expected, "{metric}");
+    }
+    assert_eq!(profile.metrics["gld_efficiency"].value, Number::Real(100.0));
+    // The traffic stands with the instruction that caused it.
+    let loads = &profile.table.rows[LOAD as usize].memory;
+    assert_eq!(loads.len(), 1);
+    assert_eq!((loads[0].sectors, loads[0].dram_read_sectors), (32_000, 32_000));
+    assert_eq!(profile.table.rows[STORE as usize].memory[0].dram_read_sectors, 0);
+}
+
+/// Every CTA reads the same `lines` lines.
+fn rereads(lines: u64) -> u64 {
+    let mut counter = Counter::for_code(copy_code(), &launch(45, 1024), 0, DeviceModel::GTX_480);
+    run(&mut counter, 45, |_, recorder| {
+        for line in 0..lines {
+            recorder.access(&words(LOAD, (line % 32) as u32, line / 32, 0x1000_0000 + line * 128));
+        }
+    });
+    count(&counter.finish().0, "dram_read_transactions")
+}
+
+#[test]
+fn ctas_of_a_wave_share_what_they_read_and_waves_share_what_fits() {
+    // 768 KB are 6144 lines. Three waves of 15 CTAs.
+    assert_eq!(rereads(4_000), 4 * 4_000);
+    // Twice the capacity: within a wave in step all CTAs meet, but LRU keeps nothing for the next.
+    assert_eq!(rereads(12_288), 3 * 4 * 12_288);
+}
+
+/// The global accesses of the thesis's SGEMM (appendix; 1280 × 640 times 640 × 640, tiles of 32):
+/// DRAM reads and writes.
+fn sgemm(replacement: Replacement) -> (u64, u64) {
+    let l2 = L2Geometry { replacement, ..L2Geometry::GTX_480 };
+    let device = DeviceModel { l2, ..DeviceModel::GTX_480 };
+    let mut counter = Counter::for_code(copy_code(), &launch(20 * 40, 1024), 8192, device);
+    assert_eq!(counter.wave(), 15);
+    let (a, b, c) = (0x1000_0000, 0x2000_0000, 0x3000_0000);
+    let pitch = 640 * 4;
+    run(&mut counter, 20 * 40, |cta, recorder| {
+        let (column, row) = (cta % 20 * 128, cta / 20 * 32);
+        for warp in 0..32 {
+            for tile in 0..20 {
+                let (warp, time) = (warp as u32, tile * 300);
+                let in_tile = tile * 32 + u64::from(warp);
+                let of_a = a + (row + u64::from(warp)) * pitch + tile * 128;
+                recorder.access(&words(LOAD, warp, time, of_a));
+                recorder.access(&words(LOAD, warp, time + 3, b + in_tile * pitch + column));
+            }
+            recorder.access(&words(STORE, warp as u32, 6000, c + (row + warp) * pitch + column));
+        }
+    });
+    let (profile, _) = counter.finish();
+    let count = |name| count(&profile, name);
+    (count("dram_read_transactions"), count("dram_write_transactions"))
+}
+
+#[test]
+fn sgemm_writes_exactly_and_reads_as_far_off_as_documented() {
+    // Measured on a GTX 480 (thesis, table 4.9).
+    const READS: f64 = 1_218_190.0;
+    const WRITES: u64 = 102_400;
+    let (reads, writes) = sgemm(Replacement::Lru);
+    assert_eq!(writes, WRITES);
+    // LRU keeps nothing of the 1.6 MB of B from one wave to the next.
+    // LRU keeps nothing of the 1.6 MB of B from one wave to the next: 1.85 times too many.
+    assert_eq!(reads, 2_251_860);
+    assert!((reads as f64 / READS - 1.85).abs() < 0.01);
+    // Bimodal insertion keeps a part of it: 1.32 times too many.
+    let (reads, writes) = sgemm(Replacement::Bimodal { promote_every: 32 });
+    assert_eq!(writes, WRITES);
+    assert_eq!(reads, 1_605_512);
+}
+
+/// A loop with a guarded multiply-add and a conditional branch, then an exit.
+fn loop_code() -> Code {
+    let fma = Description {
+        flops: Some(Flops { precision: Precision::Single, kind: FlopKind::Fma, per_thread: 1 }),
+        ..description(Opcode::Fma, InstructionClass::Fp32)
+    };
+    Code {
+        kernel: "loop".to_owned(),
+        blocks: vec![(0, 3), (3, 1)],
+        guarded: vec![1, 2],
+        instructions: vec![
+            description(Opcode::Add, InstructionClass::Integer),
+            fma,
+            description(Opcode::Bra, InstructionClass::Control),
+            description(Opcode::Exit, InstructionClass::Control),
+        ],
+    }
+}
+
+#[test]
+fn blocks_guards_and_branches_become_metrics() {
+    let mut counter = Counter::for_code(loop_code(), &launch(2, 48), 0, DeviceModel::GTX_480);
+    run(&mut counter, 2, |_, recorder| {
+        let mut guarded = [0; 2];
+        for (warp, mask) in [(0, !0), (1, 0xFFFF_u32)] {
+            // Twice round the loop; half of the lanes leave after the first time.
+            let half = mask & 0x5555_5555;
+            for (active, taken) in [(mask, half), (half, 0)] {
+                recorder.block(warp, 0, active);
+                guarded[0] += u64::from((active & 3).count_ones());
+                guarded[1] += u64::from(taken.count_ones());
+                recorder.branch(2, active, taken);
+            }
+            recorder.block(warp, 1, mask);
+        }
+        recorder.guarded_lanes(&guarded);
+    });
+    let (profile, _) = counter.finish();
+    for (metric, expected) in [
+        ("ptx_inst_executed", 2 * 2 * (2 * 3 + 1)),
+        ("ptx_inst_issued_lanes", 2 * (48 * 3 + 24 * 3 + 48)),
+        // The adds, the multiply-adds of lanes 0 and 1 and then 0, the taken branches, the exits.
+        ("ptx_thread_inst_executed", 2 * (72 + 6 + 24 + 48)),
+        ("inst_integer", 2 * 72),
+        ("inst_fp_32", 2 * 6),
+        ("flop_count_sp_fma", 2 * 6),
+        ("flop_count_sp", 2 * 12),
+        ("inst_control", 2 * (24 + 48)),
+        ("cf_executed", 2 * 2 * (2 + 1)),
+        ("branch", 2 * 4),
+        ("divergent_branch", 2 * 2),
+    ] {
+        assert_eq!(count(&profile, metric), expected, "{metric}");
+    }
+    assert_eq!(profile.metrics["branch_efficiency"].value, Number::Real(50.0));
+    assert_eq!(profile.metrics["ptx_inst_executed"].kind, Kind::Exact);
+    assert_eq!(profile.metrics["inst_executed"].kind, Kind::Estimated);
+    let branch = profile.table.rows[2].branch.unwrap();
+    assert_eq!(branch, BranchCounts { taken_lanes: 2 * 24, divergent: 4 });
+}
+
+#[test]
+fn spaces_of_one_instruction_are_told_apart() {
+    let mut counter = Counter::for_code(copy_code(), &launch(1, 32), 0, DeviceModel::GTX_480);
+    let column: [u64; 32] = std::array::from_fn(|lane| lane as u64 * 128);
+    run(&mut counter, 1, |_, recorder| {
+        let global = words(LOAD, 0, 0, 0x1000);
+        recorder.access(&global);
+        let general = Access { addresses: &column, pattern: Pattern::General, ..global };
+        recorder.access(&Access { space: StateSpace::Shared, ..general });
+        recorder.access(&Access { space: StateSpace::Shared, mask: 0xF, ..general });
+        recorder.access(&Access { space: StateSpace::Const, ..general });
+        // The same 8-byte slot of every thread's frame: two words, so two whole lines.
+        let slot = Access { pattern: Pattern::Uniform, bytes_per_lane: 8, ..global };
+        recorder.access(&Access { space: StateSpace::Local, addresses: &[0x40; 32], ..slot });
+    });
+    let (profile, _) = counter.finish();
+    let memory = &profile.table.rows[LOAD as usize].memory;
+    let found: Vec<_> = memory
+        .iter()
+        .map(|counts| {
+            let MemoryCounts { space, requests, sectors, transactions, passes, .. } = *counts;
+            (space, requests, sectors, transactions, passes)
+        })
+        .collect();
+    let expected = [
+        (StateSpace::Const, 1, 0, 0, 32),
+        (StateSpace::Global, 1, 4, 1, 0),
+        (StateSpace::Local, 1, 8, 2, 0),
+        (StateSpace::Shared, 2, 0, 0, 32 + 4),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(count(&profile, "shared_load_transactions"), 36);
+    assert_eq!(count(&profile, "local_load_transactions"), 8);
+    // Global and local memory reach DRAM, the others do not.
+    assert_eq!(count(&profile, "dram_read_transactions"), 4 + 8);
+}
+
+#[test]
+fn an_l2_that_is_kept_is_warm() {
+    let read = |counter: &mut Counter| {
+        run(counter, 1, |_, recorder| recorder.access(&words(LOAD, 0, 0, 0x1000)));
+    };
+    let new = || Counter::for_code(copy_code(), &launch(1, 32), 0, DeviceModel::GTX_480);
+    let mut cold = new();
+    read(&mut cold);
+    let (profile, l2) = cold.finish();
+    assert_eq!(count(&profile, "dram_read_transactions"), 4);
+    let mut warm = new().with_l2(l2);
+    read(&mut warm);
+    assert_eq!(count(&warm.finish().0, "dram_read_transactions"), 0);
+}
+
+#[test]
+fn requests_beyond_the_limit_are_extrapolated() {
+    let mut counter = Counter::for_code(copy_code(), &launch(1, 32), 0, DeviceModel::GTX_480);
+    counter.shape.stream_limit = 100;
+    run(&mut counter, 1, |_, recorder| {
+        (0..400).for_each(|at| recorder.access(&words(LOAD, 0, at, 0x1000 + at * 128)));
+    });
+    let (profile, _) = counter.finish();
+    assert_eq!(count(&profile, "dram_read_transactions"), 1600);
+    assert_eq!(profile.metrics["dram_read_transactions"].kind, Kind::Estimated);
+    assert_eq!(count(&profile, "l2_read_transactions"), 1600);
+    assert_eq!(count(&profile, "global_load_sectors"), 1600);
+}
+
+#[test]
+fn the_profile_serialises_as_documented() {
+    let counter = Counter::for_code(loop_code(), &launch(2, 48), 0, DeviceModel::GTX_480);
+    let (profile, _) = counter.finish();
+    let json = serde_json::to_value(&profile).unwrap();
+    assert_eq!(json["kernel"], "loop");
+    assert_eq!(json["grid"], serde_json::json!([2, 1, 1]));
+    assert_eq!(json["invocations"], 1);
+    let expected = serde_json::json!(
+        {"value": 0, "unit": "operation", "kind": "exact", "level": "ptx"}
+    );
+    assert_eq!(json["metrics"]["flop_count_sp_fma"], expected);
+    assert!(json.get("table").is_none());
+    let row = serde_json::to_value(&profile.table).unwrap()[1].clone();
+    let expected = serde_json::json!({
+        "ptx_line": 1, "opcode": "fma", "counted_as": "inst_fp_32",
+        "warp_executions": 0, "issued_lanes": 0, "thread_executions": 0,
+    });
+    assert_eq!(row, expected);
+    assert_eq!(profile.to_kernel_profile().metrics, profile.metrics);
+}

@@ -1,0 +1,68 @@
+//! Rows for the few instructions that have any, found by index without hashing.
+
+/// Marks a key that has no row.
+const NONE: u32 = u32::MAX;
+
+/// A map from small integers to rows, made for adding to rows in an inner loop and for
+/// emptying it again and again.
+#[derive(Clone, Debug)]
+pub(crate) struct SparseRows<T> {
+    row_of: Vec<u32>,
+    rows: Vec<(u32, T)>,
+}
+
+impl<T: Default> SparseRows<T> {
+    /// No rows; keys lie below `keys`.
+    pub(crate) fn new(keys: usize) -> Self {
+        Self { row_of: vec![NONE; keys], rows: Vec::new() }
+    }
+
+    /// The row of `key`, made if it is not there.
+    #[inline]
+    pub(crate) fn row(&mut self, key: u32) -> &mut T {
+        let row = self.row_of.get(key as usize).copied().unwrap_or(NONE);
+        let row = if row == NONE { self.insert(key) } else { row };
+        &mut self.rows[row as usize].1
+    }
+
+    #[cold]
+    fn insert(&mut self, key: u32) -> u32 {
+        let row = self.rows.len() as u32;
+        if key as usize >= self.row_of.len() {
+            self.row_of.resize(key as usize + 1, NONE);
+        }
+        self.row_of[key as usize] = row;
+        self.rows.push((key, T::default()));
+        row
+    }
+
+    /// Rows with their keys, in order of first use.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.rows.iter().map(|(key, row)| (*key, row))
+    }
+
+    /// Forgets every row, in time proportional to their number.
+    pub(crate) fn clear(&mut self) {
+        for (key, _) in self.rows.drain(..) {
+            self.row_of[key as usize] = NONE;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_made_on_demand_and_forgotten() {
+        let mut rows = SparseRows::<u64>::new(4);
+        *rows.row(3) += 5;
+        *rows.row(1) += 1;
+        *rows.row(3) += 5;
+        *rows.row(9) += 2;
+        assert_eq!(rows.iter().collect::<Vec<_>>(), [(3, &10), (1, &1), (9, &2)]);
+        rows.clear();
+        assert_eq!(rows.iter().count(), 0);
+        assert_eq!(*rows.row(3), 0);
+    }
+}
