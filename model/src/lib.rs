@@ -1,1 +1,28 @@
-//! Placeholder.
+//! Predicts how long a kernel takes on a GPU: GPU descriptions and the analytical models.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`gpu`] | what a GPU can do, each figure with its unit and its source; the built-in library |
+//! | [`predictor`] | what every model takes and the registry of models |
+//! | [`prediction`] | what every model gives: time, bound, symbols, explanation, warnings |
+//! | [`quantitative_roofline`] | Konstantinidis 2017, the default model |
+//! | [`reference`](mod@reference) | the correction by a measured time, and the error of a prediction |
+//! | [`warning`] | the assumptions of a model that a kernel breaks |
+//!
+//! This crate reads counts (`gpucast_counters::KernelProfile`); it knows no PTX and no warps, and
+//! it neither prints nor reads files.
+
+mod assumptions;
+pub mod gpu;
+pub mod prediction;
+pub mod predictor;
+pub mod quantitative_roofline;
+pub mod reference;
+pub mod warning;
+
+pub use gpu::{Gpu, GpuError, GpuLibrary, UnknownGpu};
+pub use prediction::{Bound, Prediction, Symbol, SymbolValue, Symbols};
+pub use predictor::{Conditions, LaunchShape, Model, ModelError, UnknownModel};
+pub use quantitative_roofline::QuantitativeRoofline;
+pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
+pub use warning::Warning;

@@ -1,0 +1,67 @@
+//! What every model of throughput assumes of a launch, and whether it holds.
+//!
+//! Such a model presumes enough threads to hide latency, launches long enough to hide their own
+//! cost, and warps whose lanes all work (Konstantinidis 2017, section 4.5).
+
+use gpucast_counters::KernelProfile;
+
+use crate::gpu::Gpu;
+use crate::predictor::Conditions;
+use crate::warning::Warning;
+
+/// The fewest blocks of a kernel that the thesis evaluates (section 5.1.4).
+const MIN_BLOCKS: u64 = 90;
+/// The fewest threads of a block of a kernel that the thesis evaluates (section 5.1.4).
+const MIN_THREADS_PER_BLOCK: u64 = 64;
+/// The shortest invocation that the thesis deems predictable (section 5.2.6).
+const MIN_INVOCATION_MS: f64 = 0.5;
+/// Active lanes below which divergence is reported. The thesis blames a misprediction on 78 %
+/// (section 5.2.5, lvmd-krn) but sets no limit; this one is ours.
+const MIN_WARP_EFFICIENCY_PERCENT: f64 = 90.0;
+
+/// Threads of a warp, as the profiler's counts presume.
+const WARP_LANES: f64 = 32.0;
+
+/// The assumptions that a kernel breaks when all its invocations take `time_ms`.
+pub(crate) fn broken(
+    profile: &KernelProfile,
+    gpu: &Gpu,
+    conditions: &Conditions,
+    time_ms: f64,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if let Some(launch) = conditions.launch {
+        let threads = launch.threads_per_block;
+        if launch.blocks < MIN_BLOCKS {
+            warnings.push(Warning::FewBlocks { blocks: launch.blocks, wanted: MIN_BLOCKS });
+        }
+        if threads < MIN_THREADS_PER_BLOCK {
+            warnings.push(Warning::SmallBlocks { threads, wanted: MIN_THREADS_PER_BLOCK });
+        }
+        if let Some(limit) = &gpu.max_threads_per_block
+            && threads > limit.value.0
+        {
+            warnings.push(Warning::BlockTooLarge { threads, allowed: limit.value.0 });
+        }
+    }
+    let milliseconds = time_ms / profile.invocations as f64;
+    if milliseconds < MIN_INVOCATION_MS {
+        warnings.push(Warning::ShortLaunch { milliseconds });
+    }
+    if let Some(efficiency_percent) = warp_efficiency_percent(profile)
+        && efficiency_percent < MIN_WARP_EFFICIENCY_PERCENT
+    {
+        warnings.push(Warning::Divergence { efficiency_percent });
+    }
+    warnings
+}
+
+/// Active lanes over all lanes: the profiler's metric, or the same from instruction counts.
+fn warp_efficiency_percent(profile: &KernelProfile) -> Option<f64> {
+    let value = |name: &str| profile.metrics.get(name).map(|figure| figure.value.as_f64());
+    value("warp_execution_efficiency").or_else(|| {
+        let threads = value("thread_inst_executed")?;
+        let warps = value("inst_executed").filter(|&warps| warps > 0.0)?;
+        Some(100.0 * threads / (WARP_LANES * warps))
+    })
+}

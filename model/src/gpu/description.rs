@@ -1,0 +1,165 @@
+//! The fields of a GPU, in one table that the file reader and the writer share.
+
+use serde::Serialize;
+
+use super::error::FieldError;
+use super::parse::RawField;
+use super::quantity::{
+    Banks, Bits, Blocks, Bytes, ComputeCapability, Cores, Gflops, GigabytesPerSecond, Giops, Gops,
+    Megahertz, Registers, Sms, Text, Threads, Warps,
+};
+use super::source::Sourced;
+
+/// Declares [`Gpu`] and how a field is found by its name.
+macro_rules! gpu {
+    ($($(#[$doc:meta])* $field:ident: $quantity:ty,)+) => {
+        /// A GPU. Every field but its names may be unknown; a model says which it needs.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        pub struct Gpu {
+            /// The name on the command line: lower case, with dashes.
+            pub name: String,
+            /// The vendor's name for it.
+            pub display_name: String,
+            $(
+                $(#[$doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $field: Option<Sourced<$quantity>>,
+            )+
+        }
+
+        impl Gpu {
+            /// The names of the fields that have a value, a unit and a source.
+            pub const FIELDS: &'static [&'static str] = &[$(stringify!($field)),+];
+
+            /// A GPU of which nothing is known.
+            #[must_use]
+            pub fn named(name: &str, display_name: &str) -> Self {
+                Self {
+                    name: name.to_owned(),
+                    display_name: display_name.to_owned(),
+                    $($field: None,)+
+                }
+            }
+
+            /// Sets a field from a file; `Ok(false)` if there is no field of this name.
+            pub(super) fn set(&mut self, name: &str, raw: &RawField<'_>) -> Result<bool, FieldError> {
+                match name {
+                    $(stringify!($field) => self.$field = Some(raw.typed()?),)+
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+        }
+    };
+}
+
+gpu! {
+    /// Who makes it.
+    vendor: Text,
+    /// The vendor's name of the generation.
+    architecture: Text,
+    /// The CUDA compute capability; none on other vendors' GPUs.
+    compute_capability: ComputeCapability,
+
+    /// Streaming multiprocessors.
+    sm_count: Sms,
+    /// Scalar processors in all of them.
+    sp_count: Cores,
+    /// Clock of the scalar processors, as the CUDA runtime reports it.
+    sp_clock: Megahertz,
+
+    /// T_SP: single-precision multiply-adds, two operations each (Konstantinidis 2017, table 4.3).
+    sp_throughput: Gflops,
+    /// T_DP: double-precision multiply-adds, two operations each.
+    dp_throughput: Gflops,
+    /// T_int: integer multiply-adds, two operations each.
+    int_throughput: Giops,
+    /// T_add: integer additions.
+    int_add_throughput: Giops,
+    /// T_ldst: loads and stores on shared memory.
+    load_store_throughput: Gops,
+    /// B_mem: effective bandwidth of device memory.
+    memory_bandwidth: GigabytesPerSecond,
+
+    /// Bandwidth of device memory by its data sheet.
+    peak_memory_bandwidth: GigabytesPerSecond,
+    /// Single-precision throughput by its data sheet.
+    peak_sp_throughput: Gflops,
+    /// Double-precision throughput by its data sheet.
+    peak_dp_throughput: Gflops,
+
+    /// Size of the L2 cache.
+    l2_size: Bytes,
+    /// Width of the device-memory bus.
+    memory_bus_width: Bits,
+    /// Size of a cache line.
+    cache_line: Bytes,
+    /// Size of the piece of a line that is fetched alone.
+    sector: Bytes,
+
+    /// Threads of a warp (AMD: of a wavefront).
+    warp_size: Threads,
+    /// Threads that a block may have.
+    max_threads_per_block: Threads,
+    /// Threads that can be resident on a multiprocessor.
+    max_threads_per_sm: Threads,
+    /// Warps that can be resident on a multiprocessor.
+    max_warps_per_sm: Warps,
+    /// Blocks that can be resident on a multiprocessor.
+    max_blocks_per_sm: Blocks,
+    /// Shared memory of a multiprocessor.
+    shared_memory_per_sm: Bytes,
+    /// Shared memory that one block may have.
+    max_shared_memory_per_block: Bytes,
+    /// Shared memory is given out in multiples of this.
+    shared_allocation_unit: Bytes,
+    /// Banks of shared memory.
+    shared_banks: Banks,
+    /// Registers of a multiprocessor.
+    registers_per_sm: Registers,
+    /// Registers that one block may have.
+    max_registers_per_block: Registers,
+    /// Registers that one thread may have.
+    max_registers_per_thread: Registers,
+    /// Registers are given to a warp in multiples of this.
+    register_allocation_unit_per_warp: Registers,
+    /// Warps of a block are given room in multiples of this.
+    warp_allocation_granularity: Warps,
+}
+
+impl Gpu {
+    /// Fields that contradict each other, if any do.
+    pub(super) fn contradiction(&self) -> Option<FieldError> {
+        let value = |field: &Option<Sourced<Bytes>>| field.as_ref().map(|f| f.value.0);
+        if let (Some(threads), Some(warps), Some(size)) =
+            (&self.max_threads_per_sm, &self.max_warps_per_sm, &self.warp_size)
+            && u128::from(threads.value.0) != u128::from(warps.value.0) * u128::from(size.value.0)
+        {
+            return Some(FieldError::Contradiction {
+                field: "max_threads_per_sm",
+                other: "max_warps_per_sm",
+                why: "threads per SM are warps per SM times the warp size",
+            });
+        }
+        if let (Some(line), Some(sector)) = (value(&self.cache_line), value(&self.sector))
+            && line % sector != 0
+        {
+            return Some(FieldError::Contradiction {
+                field: "sector",
+                other: "cache_line",
+                why: "a line is made of whole sectors",
+            });
+        }
+        if let (Some(block), Some(sm)) =
+            (value(&self.max_shared_memory_per_block), value(&self.shared_memory_per_sm))
+            && block > sm
+        {
+            return Some(FieldError::Contradiction {
+                field: "max_shared_memory_per_block",
+                other: "shared_memory_per_sm",
+                why: "a block cannot have more than its multiprocessor",
+            });
+        }
+        None
+    }
+}

@@ -1,0 +1,207 @@
+//! Reads a GPU's TOML file; every complaint has a line and a field.
+
+use std::ops::Range;
+
+use gpucast_counters::import::Position;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::description::Gpu;
+use super::error::{FieldError, GpuError, nearest};
+use super::quantity::{Quantity, Raw};
+use super::source::{Source, Sourced};
+
+impl Gpu {
+    /// Reads a GPU's TOML file.
+    ///
+    /// # Errors
+    ///
+    /// On text that is not TOML, on fields that do not exist, lack a part, have a unit that does
+    /// not measure them or a value that no GPU can have, and on fields that contradict each other.
+    pub fn from_toml(text: &str) -> Result<Self, GpuError> {
+        let root = DeTable::parse(text).map_err(|error| GpuError {
+            position: error.span().map_or(Position::START, |span| Position::of(text, span.start)),
+            problem: FieldError::Syntax { message: error.message().to_owned() },
+        })?;
+        let root = root.get_ref();
+        let name = required_text(text, root, "name")?;
+        if !is_name(&name) {
+            let span = span_of(root, "name");
+            return Err(located(text, span, FieldError::BadName { name }));
+        }
+        let mut gpu = Self::named(&name, &required_text(text, root, "display_name")?);
+        for (key, value) in root {
+            let field = key.get_ref().as_ref();
+            if matches!(field, "name" | "display_name") {
+                continue;
+            }
+            if !Self::FIELDS.contains(&field) {
+                let known = Self::FIELDS.iter().copied();
+                let suggestion = nearest(field, known).first().copied();
+                let problem = FieldError::UnknownField { field: field.to_owned(), suggestion };
+                return Err(located(text, key.span(), problem));
+            }
+            RawField::of(field, value)
+                .and_then(|raw| gpu.set(field, &raw))
+                .map_err(|problem| located(text, span_of_problem(value, &problem), problem))?;
+        }
+        match gpu.contradiction() {
+            Some(FieldError::Contradiction { field, other, why }) => {
+                let problem = FieldError::Contradiction { field, other, why };
+                Err(located(text, span_of(root, field), problem))
+            }
+            Some(problem) => Err(GpuError { position: Position::START, problem }),
+            None => Ok(gpu),
+        }
+    }
+}
+
+/// A field as the file has it: value, unit and source, not yet typed.
+pub(super) struct RawField<'a> {
+    field: &'a str,
+    value: Raw<'a>,
+    unit: Option<&'a str>,
+    source: Source,
+}
+
+impl<'a> RawField<'a> {
+    fn of(field: &'a str, value: &'a Spanned<DeValue<'_>>) -> Result<Self, FieldError> {
+        let table = value
+            .get_ref()
+            .as_table()
+            .ok_or_else(|| FieldError::NotAField { field: field.to_owned() })?;
+        let (mut number, mut unit, mut source) = (None, None, None);
+        for (part, content) in table {
+            let content = content.get_ref();
+            match part.get_ref().as_ref() {
+                "value" => number = Some(raw_value(field, content)?),
+                "unit" => match content.as_str() {
+                    Some(text) => unit = Some(text),
+                    None => {
+                        return Err(FieldError::MissingPart { field: field.into(), part: "unit" });
+                    }
+                },
+                "source" => source = Some(raw_source(field, content)?),
+                part => {
+                    return Err(FieldError::UnknownPart { field: field.into(), part: part.into() });
+                }
+            }
+        }
+        let missing = |part| FieldError::MissingPart { field: field.to_owned(), part };
+        Ok(Self {
+            field,
+            value: number.ok_or_else(|| missing("value"))?,
+            unit,
+            source: source.ok_or_else(|| missing("source"))?,
+        })
+    }
+
+    /// The field as the quantity that it must be.
+    pub(super) fn typed<T: Quantity>(&self) -> Result<Sourced<T>, FieldError> {
+        let factor = self.factor(T::UNITS)?;
+        let value = match self.value {
+            Raw::Number(number) => Raw::Number(number * factor),
+            Raw::Text(_) => self.value,
+        };
+        let value = T::from_raw(value).map_err(|why| FieldError::Impossible {
+            field: self.field.to_owned(),
+            value: match self.value {
+                Raw::Number(number) if number.abs() >= 1e16 => format!("{number:e}"),
+                Raw::Number(number) => number.to_string(),
+                Raw::Text(text) => format!("\"{text}\""),
+            },
+            why,
+        })?;
+        Ok(Sourced { value, source: self.source.clone() })
+    }
+
+    fn factor(&self, units: &[(&str, f64)]) -> Result<f64, FieldError> {
+        match (self.unit, units) {
+            (None, []) => Ok(1.0),
+            (Some(_), []) => {
+                Err(FieldError::UnknownPart { field: self.field.into(), part: "unit".into() })
+            }
+            (None, _) => Err(FieldError::MissingPart { field: self.field.into(), part: "unit" }),
+            (Some(unit), _) => {
+                units.iter().find(|(name, _)| *name == unit).map(|&(_, factor)| factor).ok_or_else(
+                    || FieldError::WrongUnit {
+                        field: self.field.into(),
+                        unit: unit.into(),
+                        allowed: units
+                            .iter()
+                            .map(|(name, _)| format!("`{name}`"))
+                            .collect::<Vec<_>>()
+                            .join(" or "),
+                    },
+                )
+            }
+        }
+    }
+}
+
+fn raw_value<'a>(field: &str, value: &'a DeValue<'_>) -> Result<Raw<'a>, FieldError> {
+    let number = |text: &str| text.parse::<f64>().map(Raw::Number);
+    let impossible = |why| FieldError::Impossible {
+        field: field.to_owned(),
+        value: format!("of type {}", value.type_str()),
+        why,
+    };
+    match value {
+        DeValue::String(text) => Ok(Raw::Text(text.as_ref())),
+        DeValue::Integer(integer) if integer.radix() == 10 => {
+            number(integer.as_str()).map_err(|_| impossible("it is not a number"))
+        }
+        DeValue::Float(float) => {
+            number(float.as_str()).map_err(|_| impossible("it is not a number"))
+        }
+        _ => Err(impossible("it must be a decimal number or a string")),
+    }
+}
+
+fn raw_source(field: &str, value: &DeValue<'_>) -> Result<Source, FieldError> {
+    let bad = || FieldError::BadSource { field: field.to_owned() };
+    let table = value.as_table().ok_or_else(bad)?;
+    let mut entries = table.iter();
+    let (Some((kind, text)), None) = (entries.next(), entries.next()) else { return Err(bad()) };
+    let text = text.get_ref().as_str().filter(|text| !text.trim().is_empty()).ok_or_else(bad)?;
+    Source::of_kind(kind.get_ref(), text).ok_or_else(bad)
+}
+
+fn required_text(text: &str, root: &DeTable<'_>, key: &'static str) -> Result<String, GpuError> {
+    root.iter()
+        .find(|(name, _)| name.get_ref() == key)
+        .and_then(|(_, value)| value.get_ref().as_str())
+        .map(str::to_owned)
+        .ok_or_else(|| located(text, span_of(root, key), FieldError::MissingName { key }))
+}
+
+/// Where in a field the part stands that a problem is about; the field if it is none of them.
+fn span_of_problem(field: &Spanned<DeValue<'_>>, problem: &FieldError) -> Range<usize> {
+    let part = match problem {
+        FieldError::Impossible { .. } => "value",
+        FieldError::WrongUnit { .. } => "unit",
+        FieldError::BadSource { .. } => "source",
+        FieldError::UnknownPart { part, .. } => part,
+        _ => return field.span(),
+    };
+    match field.get_ref().as_table() {
+        Some(table) if table.contains_key(part) => span_of(table, part),
+        _ => field.span(),
+    }
+}
+
+/// Where a key's value stands; the beginning if it is not there.
+fn span_of(root: &DeTable<'_>, key: &str) -> Range<usize> {
+    root.iter().find(|(name, _)| name.get_ref() == key).map_or(0..0, |(_, value)| value.span())
+}
+
+fn located(text: &str, span: Range<usize>, problem: FieldError) -> GpuError {
+    GpuError { position: Position::of(text, span.start), problem }
+}
+
+/// Lower-case letters, digits and single dashes between them.
+fn is_name(name: &str) -> bool {
+    name.split('-').all(|word| {
+        !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    })
+}

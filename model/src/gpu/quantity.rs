@@ -1,0 +1,142 @@
+//! Typed quantities: a bandwidth cannot be taken for a throughput, nor GHz for MHz.
+
+use serde::{Serialize, Serializer};
+
+/// A value as a GPU file holds it, before it has a type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Raw<'a> {
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(&'a str),
+}
+
+/// A kind of figure that a GPU file can hold.
+pub trait Quantity: Serialize + Sized {
+    /// The units that a file may use, each with its factor to the first, which is the one that
+    /// the value is kept in. Empty for names and versions, which have no unit.
+    const UNITS: &'static [(&'static str, f64)];
+
+    /// The quantity from a value in the first unit.
+    ///
+    /// # Errors
+    ///
+    /// Why no GPU can have this value.
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str>;
+}
+
+/// Refuses numbers that no GPU can have.
+fn positive(raw: Raw<'_>) -> Result<f64, &'static str> {
+    match raw {
+        Raw::Text(_) => Err("it must be a number"),
+        Raw::Number(number) if number.is_nan() => Err("it is not a number"),
+        Raw::Number(number) if number.is_infinite() => Err("no GPU is infinite"),
+        Raw::Number(number) if number < 0.0 => Err("it is negative"),
+        Raw::Number(0.0) => Err("it is zero; leave out what the GPU does not have"),
+        Raw::Number(number) => Ok(number),
+    }
+}
+
+/// A positive real in the unit that the type names.
+macro_rules! real {
+    ($(#[$doc:meta])* $name:ident: $($unit:literal = $factor:expr),+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(pub f64);
+
+        impl Quantity for $name {
+            const UNITS: &'static [(&'static str, f64)] = &[$(($unit, $factor)),+];
+
+            fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+                positive(raw).map(Self)
+            }
+        }
+    };
+}
+
+/// A positive whole number of the things that the type names.
+macro_rules! count {
+    ($(#[$doc:meta])* $name:ident: $($unit:literal = $factor:expr),+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
+        impl Quantity for $name {
+            const UNITS: &'static [(&'static str, f64)] = &[$(($unit, $factor)),+];
+
+            fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+                const EXACT: f64 = (1_u64 << 53) as f64;
+                let number = positive(raw)?;
+                if number.fract() != 0.0 {
+                    Err("it must be a whole number")
+                } else if number > EXACT {
+                    Err("it is impossibly large")
+                } else {
+                    Ok(Self(number as u64))
+                }
+            }
+        }
+    };
+}
+
+real!(/** Floating-point operations per second, 10⁹. */ Gflops: "GFLOPS" = 1.0, "TFLOPS" = 1e3);
+real!(/** Integer operations per second, 10⁹. */ Giops: "GIOPS" = 1.0, "TIOPS" = 1e3);
+real!(/** Instructions' operations per second, 10⁹. */ Gops: "GOPS" = 1.0, "TOPS" = 1e3);
+real!(/** Bytes per second, 10⁹. */ GigabytesPerSecond: "GB/s" = 1.0, "TB/s" = 1e3);
+real!(/** Cycles per second, 10⁶. */ Megahertz: "MHz" = 1.0, "GHz" = 1e3);
+
+count!(/** Bytes. */ Bytes: "B" = 1.0, "KiB" = 1024.0, "MiB" = 1_048_576.0, "GiB" = 1_073_741_824.0);
+count!(/** Bits. */ Bits: "bit" = 1.0);
+count!(/** Streaming multiprocessors, AMD's compute units. */ Sms: "SM" = 1.0);
+count!(/** Scalar processors. */ Cores: "core" = 1.0);
+count!(/** Threads. */ Threads: "thread" = 1.0);
+count!(/** Warps, AMD's wavefronts. */ Warps: "warp" = 1.0);
+count!(/** Blocks of threads. */ Blocks: "block" = 1.0);
+count!(/** Registers of 32 bits. */ Registers: "register" = 1.0);
+count!(/** Banks of shared memory. */ Banks: "bank" = 1.0);
+
+/// A name: of a vendor, of an architecture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Text(pub String);
+
+impl Quantity for Text {
+    const UNITS: &'static [(&'static str, f64)] = &[];
+
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+        match raw {
+            Raw::Text("") => Err("it is empty"),
+            Raw::Text(text) => Ok(Self(text.to_owned())),
+            Raw::Number(_) => Err("it must be a string"),
+        }
+    }
+}
+
+/// A CUDA compute capability such as 8.6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ComputeCapability {
+    /// The generation.
+    pub major: u32,
+    /// The variant within it.
+    pub minor: u32,
+}
+
+impl Serialize for ComputeCapability {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}.{}", self.major, self.minor))
+    }
+}
+
+impl Quantity for ComputeCapability {
+    const UNITS: &'static [(&'static str, f64)] = &[];
+
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+        const SHAPE: &str = "it must be a string such as \"8.6\"";
+        let Raw::Text(text) = raw else { return Err(SHAPE) };
+        let (major, minor) = text.split_once('.').ok_or(SHAPE)?;
+        let number = |digits: &str| digits.parse::<u32>().map_err(|_| SHAPE);
+        Ok(Self { major: number(major)?, minor: number(minor)? })
+    }
+}

@@ -1,0 +1,60 @@
+//! Where a figure comes from.
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use super::quantity::Quantity;
+
+/// Where a figure comes from; the text says where to look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The vendor or a paper states it.
+    Datasheet(String),
+    /// Somebody measured it.
+    Benchmark(String),
+    /// It follows from other fields by the rule named here.
+    Derived(String),
+    /// A guess, with its reason.
+    Assumed(String),
+}
+
+impl Source {
+    /// The kinds of source, as a file writes them.
+    pub const KINDS: [&'static str; 4] = ["datasheet", "benchmark", "derived", "assumed"];
+
+    /// The source of a kind; `None` if there is no such kind.
+    pub(super) fn of_kind(kind: &str, text: &str) -> Option<Self> {
+        let text = text.to_owned();
+        match kind {
+            "datasheet" => Some(Self::Datasheet(text)),
+            "benchmark" => Some(Self::Benchmark(text)),
+            "derived" => Some(Self::Derived(text)),
+            "assumed" => Some(Self::Assumed(text)),
+            _ => None,
+        }
+    }
+}
+
+/// A figure and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sourced<T> {
+    /// The figure.
+    pub value: T,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+impl<T: Quantity> Serialize for Sourced<T> {
+    /// `{ value, unit, source }`; the unit is left out where the quantity has none.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Sourced", 3)?;
+        fields.serialize_field("value", &self.value)?;
+        match T::UNITS.first() {
+            Some((unit, _)) => fields.serialize_field("unit", unit)?,
+            None => fields.skip_field("unit")?,
+        }
+        fields.serialize_field("source", &self.source)?;
+        fields.end()
+    }
+}

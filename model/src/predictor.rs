@@ -1,0 +1,163 @@
+//! What every model takes, and the models by name.
+
+use gpucast_counters::KernelProfile;
+use thiserror::Error;
+
+use crate::gpu::Gpu;
+use crate::prediction::Prediction;
+use crate::quantitative_roofline::QuantitativeRoofline;
+
+/// What is known of a launch beyond its counts; it decides no time, only warnings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// The shape of the launch.
+    pub launch: Option<LaunchShape>,
+}
+
+/// How many threads were launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchShape {
+    /// Blocks of the grid.
+    pub blocks: u64,
+    /// Threads of a block.
+    pub threads_per_block: u64,
+}
+
+/// An analytical model of a kernel's time.
+pub trait Model: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// The paper and the equations that it follows.
+    fn citation(&self) -> &'static str;
+
+    /// Predicts the time of the profile's invocations on a GPU.
+    ///
+    /// # Errors
+    ///
+    /// When the profile lacks a metric or the GPU a parameter that the model cannot do without,
+    /// or when the metrics contradict each other.
+    fn predict(
+        &self,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Prediction, ModelError>;
+}
+
+impl dyn Model {
+    /// All models; the first is the default.
+    pub const ALL: &'static [&'static dyn Model] = &[&QuantitativeRoofline];
+
+    /// The model of a name.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn by_name(name: &str) -> Result<&'static dyn Model, UnknownModel> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|model| model.name() == name)
+            .ok_or_else(|| UnknownModel { name: name.to_owned() })
+    }
+}
+
+/// A model name that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no model named `{name}`; the models are {}", known_models())]
+pub struct UnknownModel {
+    /// The name.
+    pub name: String,
+}
+
+fn known_models() -> String {
+    let names: Vec<String> =
+        <dyn Model>::ALL.iter().map(|model| format!("`{}`", model.name())).collect();
+    names.join(", ")
+}
+
+/// Why a model cannot predict.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ModelError {
+    /// A count that the model cannot do without.
+    #[error("the counts of kernel `{kernel}` lack the metric `{metric}`")]
+    MissingMetric {
+        /// The kernel.
+        kernel: String,
+        /// The metric.
+        metric: &'static str,
+    },
+    /// A parameter that the model cannot do without.
+    #[error("the GPU `{gpu}` has no `{parameter}`, which this kernel's prediction needs")]
+    MissingParameter {
+        /// The GPU.
+        gpu: String,
+        /// The field of its file.
+        parameter: &'static str,
+    },
+    /// No instruction was executed.
+    #[error("kernel `{kernel}` executed no instruction, so there is nothing to predict")]
+    NothingExecuted {
+        /// The kernel.
+        kernel: String,
+    },
+    /// Counts that cannot come from one run.
+    #[error(
+        "the counts of kernel `{kernel}` contradict each other: {classified:.0} compute and \
+         load/store instructions are more than the {total:.0} that {metric} allows"
+    )]
+    TooManyInstructions {
+        /// The kernel.
+        kernel: String,
+        /// Compute and load/store instructions of threads.
+        classified: f64,
+        /// All instructions of threads.
+        total: f64,
+        /// Where the total comes from.
+        metric: &'static str,
+    },
+    /// Counts that cannot come from one run.
+    #[error(
+        "the counts of kernel `{kernel}` contradict each other: {fma:.0} multiply-adds are more \
+         than the {instructions:.0} instructions that could be ones"
+    )]
+    TooManyMultiplyAdds {
+        /// The kernel.
+        kernel: String,
+        /// Multiply-adds.
+        fma: f64,
+        /// Compute instructions.
+        instructions: f64,
+    },
+    /// A metric that is negative, infinite or not a number.
+    #[error("the metric `{metric}` of kernel `{kernel}` is {value}, which no count can be")]
+    ImpossibleMetric {
+        /// The kernel.
+        kernel: String,
+        /// The metric.
+        metric: String,
+        /// Its value.
+        value: f64,
+    },
+    /// Counts or parameters so extreme that arithmetic on them overflows.
+    #[error(
+        "the time of kernel `{kernel}` on `{gpu}` is not finite: its counts or the GPU's figures are absurd"
+    )]
+    NotFinite {
+        /// The kernel.
+        kernel: String,
+        /// The GPU.
+        gpu: String,
+    },
+    /// A measured time that cannot be one.
+    #[error(
+        "the measured time on the reference GPU `{gpu}` is {milliseconds} ms, which no time can be"
+    )]
+    ImpossibleReference {
+        /// The reference GPU.
+        gpu: String,
+        /// The time.
+        milliseconds: f64,
+    },
+}

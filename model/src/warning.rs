@@ -1,0 +1,118 @@
+//! Assumptions of a model that a kernel breaks.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// An assumption that does not hold, in a sentence that says what follows; it serialises as
+/// that sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// Too few blocks to fill the GPU (Konstantinidis 2017, section 5.1.4: at least 90).
+    FewBlocks {
+        /// Blocks of the grid.
+        blocks: u64,
+        /// How many the model wants.
+        wanted: u64,
+    },
+    /// Blocks too small to fill the GPU (section 5.1.4: at least 64 threads).
+    SmallBlocks {
+        /// Threads of a block.
+        threads: u64,
+        /// How many the model wants.
+        wanted: u64,
+    },
+    /// Blocks larger than the GPU allows.
+    BlockTooLarge {
+        /// Threads of a block.
+        threads: u64,
+        /// How many the GPU allows.
+        allowed: u64,
+    },
+    /// An invocation shorter than half a millisecond (section 5.2.6).
+    ShortLaunch {
+        /// The predicted time of one invocation.
+        milliseconds: f64,
+    },
+    /// Lanes idle because threads of a warp part.
+    Divergence {
+        /// Active lanes over all lanes, in percent.
+        efficiency_percent: f64,
+    },
+    /// A metric is missing and was taken to be zero.
+    AssumedZero {
+        /// The metric.
+        metric: &'static str,
+    },
+    /// The compute operations are integer ones, whose cost varies (section 6.2).
+    IntegerOperations,
+    /// The kernel does none of the operations that the model counts.
+    NoOperations,
+    /// The kernel moves no bytes to or from device memory.
+    NoTraffic,
+    /// The time was multiplied by E_util of the reference GPU (equation 5.13).
+    Corrected {
+        /// The reference GPU.
+        reference: String,
+        /// E_util.
+        factor: f64,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FewBlocks { blocks, wanted } => write!(
+                f,
+                "the grid has {blocks} blocks, fewer than {wanted}: latency, not throughput, may \
+                 bound it, and the prediction is a lower bound of the time"
+            ),
+            Self::SmallBlocks { threads, wanted } => write!(
+                f,
+                "a block has {threads} threads, fewer than {wanted}: latency, not throughput, may \
+                 bound it, and the prediction is a lower bound of the time"
+            ),
+            Self::BlockTooLarge { threads, allowed } => write!(
+                f,
+                "a block has {threads} threads, but this GPU allows only {allowed}: the kernel \
+                 needs another block size there, and then its counts change"
+            ),
+            Self::ShortLaunch { milliseconds } => write!(
+                f,
+                "an invocation is predicted to take {milliseconds:.4} ms, less than 0.5 ms: the \
+                 cost of launching, which the model leaves out, shows"
+            ),
+            Self::Divergence { efficiency_percent } => write!(
+                f,
+                "only {efficiency_percent:.1} % of the lanes are active: the model charges \
+                 divergence as other instructions and does not see how other GPUs handle it"
+            ),
+            Self::AssumedZero { metric } => {
+                write!(f, "the metric `{metric}` is missing and was taken to be zero")
+            }
+            Self::IntegerOperations => f.write_str(
+                "the kernel is an integer one: every integer instruction is charged as a \
+                 multiply-add, though additions are up to five times faster",
+            ),
+            Self::NoOperations => f.write_str(
+                "the kernel has no arithmetic that the model counts: its throughput is zero, and \
+                 the time is that of its other instructions or of its memory traffic",
+            ),
+            Self::NoTraffic => f.write_str(
+                "the kernel has no traffic to device memory: its operational intensity is \
+                 infinite, and the bandwidth of the caches, which may bound it, is not modelled",
+            ),
+            Self::Corrected { reference, factor } => write!(
+                f,
+                "the time was multiplied by {factor:.4}, measured over predicted on {reference}: \
+                 it is no longer a lower bound"
+            ),
+        }
+    }
+}
+
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
