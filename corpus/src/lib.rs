@@ -1,1 +1,23 @@
-//! Placeholder.
+//! Kernels to forecast without bringing any of one's own.
+//!
+//! An [`Entry`] is a CUDA kernel with its committed PTX, a launch file at the size its source
+//! used, a smaller one for quick tests, and, where a paper measured it, the published metrics.
+//! Everything is embedded in the binary. What a kernel should compute is stated a second time, in
+//! plain Rust, as a [`reference`](mod@reference).
+//!
+//! This crate is data: it knows nothing of PTX, launches or GPUs, and reads no files. The README
+//! beside it tells where every kernel comes from and how the PTX is made again.
+//!
+//! - [`entry`](mod@entry): what an entry holds
+//! - [`entries`](entries()): all of them, [`find`] one by its name
+//! - [`reference`](mod@reference): the results, computed on the CPU
+//! - [`published`]: measurements from the literature
+
+mod entries;
+pub mod entry;
+mod mixbench;
+pub mod published;
+pub mod reference;
+
+pub use entries::{entries, find};
+pub use entry::{Entry, Module};

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Compiles kernels/*/kernel.cu into the committed PTX.
+
+    python3 regenerate.py            write every kernels/<name>/sm_XX.ptx
+    python3 regenerate.py --check    compare with what is committed; exit status 1 on a difference
+    python3 regenerate.py NAME...    only these kernels
+
+The compilers are NVIDIA's NVRTC, taken as wheels from PyPI into a virtual environment under
+target/ on the first run. No GPU, driver or CUDA installation is needed. The result is the same
+byte for byte on every run.
+"""
+
+import argparse
+import ctypes
+import pathlib
+import subprocess
+import sys
+import venv
+
+CORPUS = pathlib.Path(__file__).resolve().parent
+ENVIRONMENT = CORPUS.parent / "target" / "corpus-compilers"
+
+WHEELS = ["nvidia-cuda-nvrtc-cu11==11.8.89", "nvidia-cuda-nvrtc-cu12==12.9.86"]
+
+# Output, library, architecture. 11.8 is the last release that knows Kepler and comes closest to
+# the compilers of the papers; 12.9 writes what a current toolkit writes.
+TARGETS = [
+    ("sm_35.ptx", "libnvrtc.so.11.2", "compute_35"),
+    ("sm_80.ptx", "libnvrtc.so.12", "compute_80"),
+]
+OPTIONS = ["--std=c++14", "-lineinfo"]
+
+
+class Compiler:
+    """One NVRTC library."""
+
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(path))
+        self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
+
+    def check(self, status):
+        if status != 0:
+            raise RuntimeError(self.library.nvrtcGetErrorString(status).decode())
+
+    def text(self, program, what):
+        """`what` is "PTX" or "ProgramLog"."""
+        size = ctypes.c_size_t()
+        self.check(getattr(self.library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
+        buffer = ctypes.create_string_buffer(size.value)
+        self.check(getattr(self.library, f"nvrtcGet{what}")(program, buffer))
+        return buffer.value.decode()
+
+    def compile(self, source, name, architecture):
+        program = ctypes.c_void_p()
+        self.check(
+            self.library.nvrtcCreateProgram(
+                ctypes.byref(program), source.encode(), name.encode(), 0, None, None
+            )
+        )
+        options = [f"--gpu-architecture={architecture}", *OPTIONS]
+        values = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
+        try:
+            status = self.library.nvrtcCompileProgram(program, len(options), values)
+            if status != 0:
+                sys.exit(f"{name} for {architecture}:\n{self.text(program, 'ProgramLog')}")
+            return self.text(program, "PTX")
+        finally:
+            self.library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def library_folder():
+    """Where the wheels put the libraries; installs them on the first run."""
+
+    def find():
+        return next(ENVIRONMENT.glob("lib/python*/site-packages/nvidia/cuda_nvrtc/lib"), None)
+
+    def complete():
+        folder = find()
+        return folder and all((folder / library).exists() for _, library, _ in TARGETS)
+
+    if not complete():
+        venv.create(ENVIRONMENT, with_pip=True)
+        subprocess.run([ENVIRONMENT / "bin" / "pip", "install", "--quiet", *WHEELS], check=True)
+    return find()
+
+
+def tidy(ptx, source_name):
+    """Names the source file without the folder that NVRTC puts in front of it."""
+    lines = []
+    for line in ptx.splitlines():
+        if line.lstrip().startswith(".file"):
+            number = line.split()[1]
+            line = f'\t.file\t{number} "{source_name}"'
+        lines.append(line.rstrip())
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    parser.add_argument("--libraries", type=pathlib.Path, help="folder that holds both NVRTCs")
+    parser.add_argument("kernels", nargs="*", help="folders under kernels/; all of them if none")
+    arguments = parser.parse_args()
+
+    libraries = arguments.libraries or library_folder()
+    compilers = {library: Compiler(libraries / library) for _, library, _ in TARGETS}
+
+    different = []
+    for source in sorted(CORPUS.glob("kernels/*/kernel.cu")):
+        if arguments.kernels and source.parent.name not in arguments.kernels:
+            continue
+        for output, library, architecture in TARGETS:
+            ptx = compilers[library].compile(source.read_text(), source.name, architecture)
+            ptx = tidy(ptx, source.name)
+            path = source.parent / output
+            if path.exists() and path.read_text() == ptx:
+                continue
+            different.append(str(path.relative_to(CORPUS)))
+            if not arguments.check:
+                path.write_text(ptx)
+    for path in different:
+        print(("differs: " if arguments.check else "written: ") + path)
+    sys.exit(1 if arguments.check and different else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+//! What the corpus holds for each kernel.
+
+/// A kernel with everything that is needed to run and to judge it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name on the command line: `sgemm`, `mixbench-f32-8`.
+    pub name: &'static str,
+    /// The folder under `kernels/`. Variants of one kernel share it.
+    pub family: &'static str,
+    /// One line that tells what the kernel does.
+    pub summary: &'static str,
+    /// The CUDA source, `kernel.cu`.
+    pub source: &'static str,
+    /// The source compiled for each architecture, in ascending order.
+    pub modules: &'static [Module],
+    /// The launch file at full size: the published one where there is one. Its `module` names a
+    /// [`Module::file`].
+    pub launch: &'static str,
+    /// A launch file for the same kernel that an interpreter runs in well under a second.
+    pub launch_small: &'static str,
+    /// The [references](mod@crate::reference) that the launch files' expectations name.
+    pub references: &'static [&'static str],
+    /// Published metrics of the kernel at the size of [`launch`](Entry::launch), as a metrics file
+    /// in TOML.
+    pub published: Option<&'static str>,
+}
+
+impl Entry {
+    /// The PTX that a launch file means by `module = "sm_35.ptx"`; `sm_35` finds it too.
+    pub fn module(&self, file_or_target: &str) -> Option<&'static Module> {
+        self.modules
+            .iter()
+            .find(|module| module.file == file_or_target || module.target == file_or_target)
+    }
+}
+
+/// A kernel's PTX for one architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The architecture, as in PTX's `.target`: `sm_35`.
+    pub target: &'static str,
+    /// The file name that launch files use: `sm_35.ptx`.
+    pub file: &'static str,
+    /// The PTX text.
+    pub ptx: &'static str,
+}

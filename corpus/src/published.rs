@@ -1,0 +1,17 @@
+//! Measurements from the literature: what a profiler counted and how long the kernels ran.
+
+/// Metrics files by the entry that they belong to.
+const METRICS: [(&str, &str); 4] = [
+    ("sgemm", include_str!("../published/sgemm.toml")),
+    ("sgemm-16", include_str!("../published/sgemm-16.toml")),
+    ("sor-red-black", include_str!("../published/sor.toml")),
+    ("lmsor", include_str!("../published/lmsor.toml")),
+];
+
+/// Predicted and measured times by kernel and GPU, as TOML.
+pub const TIMES: &str = include_str!("../published/times.toml");
+
+/// The metrics file of the entry of this name, if a paper printed its counts.
+pub fn metrics(entry: &str) -> Option<&'static str> {
+    METRICS.iter().find(|(name, _)| *name == entry).map(|(_, metrics)| *metrics)
+}

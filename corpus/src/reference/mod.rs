@@ -1,0 +1,88 @@
+//! What the kernels of the corpus should compute, stated again in plain Rust.
+//!
+//! A reference is an independent definition of a kernel's result, not a translation of its code:
+//! the matrix product sums in f64, the stencils walk the grid by point coordinates rather than by
+//! threads and tiles. It takes the buffers as they were *before* the first launch and returns those
+//! that the launch changes. Buffers are found by their position among the kernel's arguments, so a
+//! launch file may name them as it likes.
+//!
+//! A launch file asks for one with `reference = "sgemm"` in an `[[expect]]` table.
+
+mod coloured_grid;
+mod error;
+mod histogram;
+mod inputs;
+mod lmsor;
+mod mixbench;
+mod reduction;
+mod sgemm;
+mod shmem_swap;
+mod sor;
+#[cfg(test)]
+mod tests;
+mod transpose;
+mod values;
+mod vector_add;
+
+use std::collections::BTreeMap;
+
+pub use error::ReferenceError;
+pub use inputs::{Argument, Inputs};
+pub use values::{ElementType, Scalar, Values};
+
+/// The buffers that a launch changes, by name.
+pub type Outputs = BTreeMap<String, Values>;
+
+/// A kernel's result, computed on the CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// The name in launch files.
+    pub name: &'static str,
+    /// What it computes and how exactly, in one line.
+    pub about: &'static str,
+    /// Computes the buffers that the launch changes from those before it.
+    ///
+    /// # Errors
+    ///
+    /// When arguments or buffers are missing, of another type or too short, or when the launch does
+    /// not cover the data. Never panics, whatever the inputs.
+    pub run: fn(&Inputs<'_>) -> Result<Outputs, ReferenceError>,
+}
+
+/// All references.
+pub const REFERENCES: &[Reference] = &[
+    Reference { name: "sgemm", about: "C = A B, summed in f64 and rounded once", run: sgemm::run },
+    Reference {
+        name: "sor-red-black",
+        about: "red passes of SOR for the Laplace equation, in f64",
+        run: sor::run,
+    },
+    Reference {
+        name: "lmsor",
+        about: "red passes of LMSOR with coefficients of eq. 5.11, in f64",
+        run: lmsor::run,
+    },
+    Reference {
+        name: "mixbench",
+        about: "the data, unchanged unless a sum of products is -1",
+        run: mixbench::run,
+    },
+    Reference {
+        name: "shmem-swap",
+        about: "sums of six slots; whole numbers, exact",
+        run: shmem_swap::run,
+    },
+    Reference { name: "vector-add", about: "c = a + b, exact", run: vector_add::run },
+    Reference {
+        name: "reduction",
+        about: "the sum, modulo 2^32 for u32, in f64 rounded once for f32",
+        run: reduction::run,
+    },
+    Reference { name: "histogram", about: "counts in 256 bins, exact", run: histogram::run },
+    Reference { name: "transpose", about: "the transposed matrix, exact", run: transpose::run },
+];
+
+/// The reference of this name.
+pub fn reference(name: &str) -> Option<&'static Reference> {
+    REFERENCES.iter().find(|reference| reference.name == name)
+}
