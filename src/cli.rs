@@ -1,0 +1,397 @@
+//! The command line: every command, option and help text.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
+///
+/// It executes the kernel's PTX on the CPU, counts what a hardware profiler would count, and
+/// feeds the counts into published analytical models.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gpucast",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Exit status: 0 done, 1 the input is at fault, 2 wrong usage."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// CPU threads to execute with
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Predict a kernel's time on one GPU or several
+    Predict(Predict),
+    /// Execute a kernel and count what a hardware profiler would count
+    Profile(Profile),
+    /// Execute a kernel and check its results
+    Run(Run),
+    /// Parse PTX files and list what could not be executed
+    Check(Check),
+    /// The GPUs that are known by name
+    #[command(subcommand)]
+    Gpus(Gpus),
+    /// The kernels that come with the program
+    #[command(subcommand)]
+    Corpus(Corpus),
+}
+
+/// What to execute.
+#[derive(Debug, Args)]
+pub(crate) struct KernelOptions {
+    /// A corpus name (sgemm), a launch file (x.toml) or a PTX module (x.ptx)
+    #[arg(value_name = "KERNEL")]
+    pub(crate) input: String,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchOptions,
+}
+
+/// The launch of a module, or the choice of a corpus kernel's files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Kernel")]
+pub(crate) struct LaunchOptions {
+    /// The kernel of a module
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+
+    /// CTAs of the grid, for a module
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extent)]
+    pub(crate) grid: Option<[u32; 3]>,
+
+    /// Threads of a CTA, for a module
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extent)]
+    pub(crate) block: Option<[u32; 3]>,
+
+    /// Dynamic shared memory in bytes, for a module
+    #[arg(long, value_name = "N")]
+    pub(crate) shared_bytes: Option<u32>,
+
+    /// An argument, for a module.
+    // The text is an attribute because rustdoc would take its brackets for links.
+    #[arg(
+        long,
+        value_name = "ARG",
+        allow_hyphen_values = true,
+        help = "An argument, for a module; repeat in order: u32:7, f32:1.5, buf:f32[1024], \
+                buf:f32[1024]=uniform(-1,1,7), also =zero, =iota, =constant(x), =FILE.npy, \
+                =FILE.bin"
+    )]
+    pub(crate) arg: Vec<String>,
+
+    /// The PTX of a corpus kernel: sm_35, sm_80
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) arch: Option<String>,
+
+    /// The problem size of a corpus kernel
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Size>,
+}
+
+impl LaunchOptions {
+    /// The first option that was given, if any was.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        self.first_of_module().or_else(|| self.first_of_corpus())
+    }
+
+    /// The first option given that describes a module's launch.
+    pub(crate) fn first_of_module(&self) -> Option<&'static str> {
+        [
+            ("--kernel", self.kernel.is_some()),
+            ("--grid", self.grid.is_some()),
+            ("--block", self.block.is_some()),
+            ("--shared-bytes", self.shared_bytes.is_some()),
+            ("--arg", !self.arg.is_empty()),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
+    }
+
+    /// The first option given that chooses among a corpus kernel's files.
+    pub(crate) fn first_of_corpus(&self) -> Option<&'static str> {
+        [("--arch", self.arch.is_some()), ("--size", self.size.is_some())]
+            .into_iter()
+            .find_map(|(option, given)| given.then_some(option))
+    }
+}
+
+/// A corpus kernel's problem size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Size {
+    /// Runs in well under a second
+    Small,
+    /// The size of the publication
+    Paper,
+}
+
+/// How to execute.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Execution")]
+pub(crate) struct ExecutionOptions {
+    /// Warp instructions after which a launch is given up as endless [default: 34359738368]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget: Option<u64>,
+
+    /// The order of CTAs
+    #[arg(long, value_name = "ORDER", default_value = "automatic")]
+    pub(crate) schedule: ScheduleChoice,
+
+    /// Add execution seconds and thread instructions per second to the result
+    #[arg(long)]
+    pub(crate) timing: bool,
+}
+
+/// In which order CTAs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScheduleChoice {
+    /// In parallel unless the code shows that their order can be observed
+    Automatic,
+    /// One after the other
+    Ordered,
+    /// In parallel, whatever the code says
+    Parallel,
+}
+
+/// Where the result goes and what it looks like.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputOptions {
+    /// The form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+
+    /// Write the result to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs, versioned
+    Json,
+    /// For spreadsheets
+    Csv,
+}
+
+/// A result without a CSV form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextOrJson {
+    /// For people
+    Text,
+    /// For programs, versioned
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// A corpus name (sgemm), a launch file (x.toml) or a PTX module (x.ptx)
+    #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
+    pub(crate) input: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchOptions,
+
+    /// GPUs by name or TOML file; repeat it, or separate them by commas
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "GPU",
+        value_delimiter = ',',
+        required = true
+    )]
+    pub(crate) gpu: Vec<String>,
+
+    /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing
+    #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "input")]
+    pub(crate) from_metrics: Option<PathBuf>,
+
+    /// The model
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "NAME",
+        default_value = "quantitative-roofline"
+    )]
+    pub(crate) model: String,
+
+    /// Correct times by how far the model is off on this GPU; the time measured there is the
+    /// published one unless it is given
+    #[arg(long, help_heading = "Prediction", value_name = "GPU[=MS]")]
+    pub(crate) reference: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Profile {
+    #[command(flatten)]
+    pub(crate) kernel: KernelOptions,
+
+    /// Which metrics, by whose names
+    #[arg(long, help_heading = "Counts", value_name = "NAMES", default_value = "all")]
+    pub(crate) metrics: MetricNames,
+
+    /// What a row of the result stands for
+    #[arg(long, help_heading = "Counts", value_name = "ROW", default_value = "launch")]
+    pub(crate) by: By,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MetricNames {
+    /// The metrics that nvprof has, by its names
+    Nvprof,
+    /// The metrics that Nsight Compute has, by its names
+    Ncu,
+    /// Every metric
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// A kernel launch
+    Launch,
+    /// A line of the PTX
+    Line,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) kernel: KernelOptions,
+
+    /// Write a buffer to FILE.npy or FILE.bin after the last launch; a module's buffers are named
+    /// by the position of their argument: arg0, arg1, …
+    #[arg(long, help_heading = "Output", value_name = "BUFFER=FILE")]
+    pub(crate) dump: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    /// The form of the result
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextOrJson,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// PTX files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextOrJson,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Gpus {
+    /// List all GPUs
+    List {
+        #[command(flatten)]
+        output: OutputOptions,
+    },
+    /// Show every figure of a GPU with its unit and source
+    Show {
+        /// A GPU's name or TOML file
+        gpu: String,
+        /// The form of the result
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        format: TextOrJson,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Corpus {
+    /// List all kernels
+    List {
+        #[command(flatten)]
+        output: OutputOptions,
+    },
+    /// Show a kernel's source, PTX, launch file or published counts
+    Show {
+        /// A kernel's name
+        name: String,
+        /// Which of its files
+        #[arg(long, value_name = "PART", default_value = "summary")]
+        part: CorpusPart,
+    },
+    /// Write a kernel's files into a folder, ready to be changed and run
+    Export {
+        /// A kernel's name
+        name: String,
+        /// The folder, which is made if it does not exist [default: the kernel's name]
+        folder: Option<PathBuf>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CorpusPart {
+    /// What it is and what files it has
+    Summary,
+    /// The CUDA source
+    Source,
+    /// The PTX that the launch file uses
+    Ptx,
+    /// The launch file
+    Launch,
+    /// The published metrics
+    Published,
+}
+
+/// Reads `x`, `x,y` or `x,y,z`.
+fn extent(text: &str) -> Result<[u32; 3], String> {
+    let mut extent = [1; 3];
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() > 3 {
+        return Err("at most three numbers: x, y and z".to_owned());
+    }
+    for (place, part) in extent.iter_mut().zip(parts) {
+        *place = match part.trim().parse() {
+            Ok(0) | Err(_) => return Err(format!("`{part}` is not a positive whole number")),
+            Ok(number) => number,
+        };
+    }
+    Ok(extent)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn extents_have_one_to_three_positive_numbers() {
+        assert_eq!(extent("20"), Ok([20, 1, 1]));
+        assert_eq!(extent("20,40"), Ok([20, 40, 1]));
+        assert_eq!(extent("1,2,3"), Ok([1, 2, 3]));
+        for wrong in ["", "0", "-1", "1,", "1,2,3,4", "4294967296", "x"] {
+            assert!(extent(wrong).is_err(), "{wrong}");
+        }
+    }
+}

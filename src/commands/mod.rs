@@ -1,0 +1,29 @@
+//! The commands: each reads its input, asks the libraries, and renders what they say.
+
+pub(crate) mod check;
+pub(crate) mod corpus;
+pub(crate) mod gpus;
+pub(crate) mod predict;
+pub(crate) mod profile;
+pub(crate) mod run;
+
+use crate::cli::{Cli, Command};
+use crate::failure::{Failure, Report};
+
+/// Runs a command.
+pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
+    if let Some(threads) = cli.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.into())
+            .build_global()
+            .map_err(|error| Report::new(format!("cannot start {threads} threads: {error}")))?;
+    }
+    match cli.command {
+        Command::Predict(arguments) => predict::run(arguments),
+        Command::Profile(arguments) => profile::run(arguments),
+        Command::Run(arguments) => run::run(arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Gpus(command) => gpus::run(command),
+        Command::Corpus(command) => corpus::run(command),
+    }
+}

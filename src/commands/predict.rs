@@ -1,0 +1,203 @@
+//! `gpucast predict`: the main job. Execute and count, or read counts; then predict for each GPU.
+
+use std::path::Path;
+
+use gpucast_counters::KernelProfile;
+use gpucast_counters::import;
+use gpucast_model::{
+    Conditions, Gpu, LaunchShape, Model, ModelError, Prediction, Reference, predict_with_reference,
+};
+
+use crate::cli::Predict;
+use crate::execute::Timing;
+use crate::failure::{Failure, Report, SourceText, suggest};
+use crate::gpu_argument;
+use crate::input::{kernel_argument, module_text};
+use crate::render::number;
+use crate::render::output::Output;
+use crate::render::prediction::{self, KernelView, PredictionView};
+use crate::{counting, execute, published};
+
+/// Counts with what is known of where they come from.
+struct Source {
+    profile: KernelProfile,
+    conditions: Conditions,
+    /// In words.
+    origin: String,
+    /// The name under which measurements of the same counts are published.
+    published: Option<String>,
+    timing: Option<Timing>,
+}
+
+/// A GPU on which the time is known: given, or to be looked up.
+struct Measured {
+    gpu: Gpu,
+    milliseconds: Option<f64>,
+}
+
+pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
+    // Everything that is cheap to refuse is refused before anything is executed.
+    let model = model(&arguments.model)?;
+    let library = gpu_argument::library()?;
+    let gpus = arguments
+        .gpu
+        .iter()
+        .map(|name| gpu_argument::find(&library, name))
+        .collect::<Result<Vec<Gpu>, Report>>()?;
+    let measured = arguments
+        .reference
+        .as_deref()
+        .map(|text| reference(text, |name| gpu_argument::find(&library, name)))
+        .transpose()?;
+    let mut output = Output::open(arguments.output.output.clone())?;
+    let sources = match (&arguments.from_metrics, &arguments.input) {
+        (Some(path), _) => {
+            if let Some(option) = arguments.launch.first_given() {
+                let message =
+                    format!("{option} describes an execution, and --from-metrics is none");
+                return Err(Failure::Usage(Report::new(message)));
+            }
+            from_metrics(path)?
+        }
+        (None, Some(input)) => executed(input, &arguments)?,
+        (None, None) => {
+            return Err(Failure::Usage(Report::new("give a KERNEL or --from-metrics FILE")));
+        }
+    };
+    let kernels = sources
+        .into_iter()
+        .map(|source| predict(model, source, &gpus, measured.as_ref()))
+        .collect::<Result<Vec<KernelView>, Report>>()?;
+    output.write(&prediction::document(&kernels, arguments.output.format)?)
+}
+
+fn model(name: &str) -> Result<&'static dyn Model, Failure> {
+    <dyn Model>::by_name(name).map_err(|_| {
+        let known = <dyn Model>::ALL.iter().map(|model| model.name());
+        let report = Report::new(format!("there is no model named `{name}`"));
+        Failure::Usage(report.maybe_hint(suggest(name, known)))
+    })
+}
+
+/// Reads `GPU` or `GPU=MS`.
+fn reference(text: &str, find: impl Fn(&str) -> Result<Gpu, Report>) -> Result<Measured, Failure> {
+    let Some((name, time)) = text.split_once('=') else {
+        return Ok(Measured { gpu: find(text)?, milliseconds: None });
+    };
+    match time.parse::<f64>() {
+        Ok(time) if time.is_finite() && time > 0.0 => {
+            Ok(Measured { gpu: find(name)?, milliseconds: Some(time) })
+        }
+        _ => Err(Failure::Usage(
+            Report::new(format!("`{time}` is not a time in milliseconds"))
+                .hint("write --reference gtx-480=3.25"),
+        )),
+    }
+}
+
+fn from_metrics(path: &Path) -> Result<Vec<Source>, Report> {
+    let text = module_text::read_text(path)?;
+    let imported = import::read(&text.text).map_err(|error| in_metrics(&text, &error))?;
+    let source = |profile: KernelProfile| Source {
+        origin: origin_of_measurement(path, &profile),
+        published: published::name_of_profile(&profile),
+        profile,
+        conditions: Conditions::default(),
+        timing: None,
+    };
+    Ok(imported.profiles.into_iter().map(source).collect())
+}
+
+fn origin_of_measurement(path: &Path, profile: &KernelProfile) -> String {
+    let origin = format!("Counts read from {}", path.display());
+    match &profile.measured_on {
+        Some(gpu) => format!("{origin}, measured on a {gpu}."),
+        None => format!("{origin}."),
+    }
+}
+
+fn in_metrics(source: &SourceText, error: &import::ImportError) -> Report {
+    let range = gpu_argument::range_of(source, error.position);
+    source.report(range, error.reason.to_string()).maybe_hint(error.hint())
+}
+
+fn executed(input: &str, arguments: &Predict) -> Result<Vec<Source>, Failure> {
+    let plan = kernel_argument::read(input, &arguments.launch)?;
+    let loaded = execute::load(&plan.module)?;
+    let options = execute::options(&arguments.execution);
+    let counted = counting::count(&plan, &loaded, &options, false)?;
+    let published = plan.corpus_name.and_then(published::name_of_entry);
+    let source = |counted: counting::Counted| {
+        let profile = counted.profile;
+        let blocks = profile.grid.iter().map(|&count| u64::from(count)).product();
+        let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
+        Source {
+            origin: format!(
+                "Counts from executing {} blocks of {} threads on the CPU: PTX instructions stand \
+                 for machine instructions, and caches are modelled as on a gtx-480.",
+                number::count(blocks),
+                number::count(threads_per_block)
+            ),
+            conditions: Conditions { launch: Some(LaunchShape { blocks, threads_per_block }) },
+            published: published.clone(),
+            timing: arguments.execution.timing.then_some(counted.timing),
+            profile: profile.to_kernel_profile(),
+        }
+    };
+    Ok(counted.into_iter().map(source).collect())
+}
+
+fn predict(
+    model: &dyn Model,
+    source: Source,
+    gpus: &[Gpu],
+    measured: Option<&Measured>,
+) -> Result<KernelView, Report> {
+    let predictions = gpus
+        .iter()
+        .map(|gpu| {
+            let prediction = predict_one(model, &source, gpu, measured)?;
+            let published = source
+                .published
+                .as_ref()
+                .and_then(|name| published::measurement(name, &gpu.name, prediction.time_ms));
+            Ok(PredictionView { prediction, published, timing: source.timing, gpu: gpu.clone() })
+        })
+        .collect::<Result<Vec<PredictionView>, Report>>()?;
+    Ok(KernelView { profile: source.profile, origin: source.origin, predictions })
+}
+
+fn predict_one(
+    model: &dyn Model,
+    source: &Source,
+    gpu: &Gpu,
+    measured: Option<&Measured>,
+) -> Result<Prediction, Report> {
+    let Source { profile, conditions, .. } = source;
+    let prediction = match measured {
+        None => model.predict(profile, gpu, conditions),
+        Some(Measured { gpu: on, milliseconds }) => {
+            let published = source.published.as_deref();
+            let looked_up = || published::measured(published?, &on.name).map(|(time, _)| time);
+            let measured_ms = milliseconds.or_else(looked_up).ok_or_else(|| {
+                Report::new(format!(
+                    "no time of kernel {} on {} is published",
+                    profile.kernel, on.name
+                ))
+                .hint(format!("give the time that you measured: --reference {}=MS", on.name))
+            })?;
+            let reference = Reference { gpu: on, measured_ms };
+            predict_with_reference(model, profile, gpu, conditions, &reference)
+        }
+    };
+    prediction.map_err(|error| {
+        let hint = match &error {
+            ModelError::MissingMetric { .. } => {
+                Some("profile with this metric, or execute the kernel here")
+            }
+            ModelError::MissingParameter { .. } => Some("add the figure to the GPU's file"),
+            _ => None,
+        };
+        Report::new(error.to_string()).maybe_hint(hint.map(str::to_owned))
+    })
+}

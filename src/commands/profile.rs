@@ -1,0 +1,25 @@
+//! `gpucast profile`: execute and count.
+
+use crate::cli::Profile;
+use crate::counting;
+use crate::execute;
+use crate::failure::Failure;
+use crate::input::kernel_argument;
+use crate::render::output::Output;
+use crate::render::profile::{self, View};
+
+pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
+    let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch)?;
+    let loaded = execute::load(&plan.module)?;
+    // An unwritable file is better found before the execution than after it.
+    let mut output = Output::open(arguments.output.output)?;
+    let options = execute::options(&arguments.execution);
+    let counted = counting::count(&plan, &loaded, &options, true)?;
+    let view = View {
+        counted: &counted,
+        loaded: &loaded,
+        names: arguments.metrics,
+        timing: arguments.execution.timing,
+    };
+    output.write(&profile::document(&view, arguments.by, arguments.output.format)?)
+}

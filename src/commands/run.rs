@@ -1,0 +1,177 @@
+//! `gpucast run`: execute, check the expectations, dump buffers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gpucast_corpus::reference::{self, Inputs, Outputs, Values};
+use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program};
+
+use crate::cli::Run;
+use crate::execute::{self, Executed, Timing, Watch};
+use crate::failure::{Failure, Report, suggest};
+use crate::input::expectation::{Comparison, compare};
+use crate::input::plan::{Against, Expectation, Plan};
+use crate::input::{files, kernel_argument, reference_values};
+use crate::render::output::Output;
+use crate::render::run::{self, Checked, Launched};
+
+pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
+    let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch)?;
+    let dumps = dumps(&plan, &arguments.dump)?;
+    let loaded = execute::load(&plan.module)?;
+    let mut memory = execute::memory(&plan)?;
+    let references = References::prepare(&plan, &memory);
+    let options = execute::options(&arguments.execution);
+    let mut nothing = Nothing { finished: Vec::new() };
+    execute::execute(&plan, &loaded, &mut memory, &options, &mut nothing)?;
+    for (buffer, path) in &dumps {
+        let buffer = &plan.buffers[*buffer];
+        let bytes = memory.bytes(&buffer.name).unwrap_or_default();
+        files::write(path, buffer.ty, bytes).map_err(|error| Report::new(error.to_string()))?;
+    }
+    let launched: Vec<Launched> = plan
+        .launches
+        .iter()
+        .zip(nothing.finished)
+        .map(|(launch, (timing, ordered_because))| Launched {
+            kernel: launch.kernel.clone(),
+            grid: launch.grid,
+            block: launch.block,
+            invocations: launch.repeat,
+            ordered_because,
+            timing: arguments.execution.timing.then_some(timing),
+        })
+        .collect();
+    let checked = plan
+        .expectations
+        .iter()
+        .map(|expectation| check(&plan, expectation, &references, &memory))
+        .collect::<Result<Vec<Checked>, Report>>()?;
+    Output::open(None)?.write(&run::document(&launched, &checked, arguments.format)?)?;
+    match checked.iter().all(|checked| checked.comparison.mismatches == 0) {
+        true => Ok(()),
+        false => Err(Failure::Said),
+    }
+}
+
+/// Watches nothing but the clock.
+struct Nothing {
+    finished: Vec<(Timing, Option<String>)>,
+}
+
+impl Watch for Nothing {
+    type Observer = NoObserver;
+
+    fn begin(&mut self, _program: &Program, _launch: &Launch) -> NoObserver {
+        NoObserver
+    }
+
+    fn end(&mut self, _observer: NoObserver) {}
+
+    fn launched(&mut self, executed: Executed<'_>) {
+        self.finished.push((executed.timing, executed.ordered_because));
+    }
+}
+
+/// `BUFFER=FILE` as buffer indices and paths.
+fn dumps(plan: &Plan, arguments: &[String]) -> Result<Vec<(usize, PathBuf)>, Failure> {
+    let dump = |argument: &String| {
+        let Some((name, path)) = argument.split_once('=') else {
+            return Err(Failure::Usage(
+                Report::new(format!("--dump {argument} names no file"))
+                    .hint("write --dump BUFFER=FILE.npy or --dump BUFFER=FILE.bin"),
+            ));
+        };
+        let Some(index) = plan.buffers.iter().position(|buffer| buffer.name == name) else {
+            let known = plan.buffers.iter().map(|buffer| buffer.name.as_str());
+            return Err(Report::new(format!("there is no buffer `{name}` to dump"))
+                .maybe_hint(suggest(name, known))
+                .into());
+        };
+        let path = PathBuf::from(path);
+        files::check_writable(&path, plan.buffers[index].ty)
+            .map_err(|error| Failure::Usage(Report::new(error.to_string())))?;
+        Ok((index, path))
+    };
+    arguments.iter().map(dump).collect()
+}
+
+/// The buffers before the first launch, kept only if a reference will need them.
+struct References {
+    before: Option<BTreeMap<String, Values>>,
+}
+
+impl References {
+    fn prepare(plan: &Plan, memory: &DeviceMemory) -> Self {
+        let needed = plan
+            .expectations
+            .iter()
+            .any(|expectation| matches!(expectation.against, Against::Reference(_)));
+        Self { before: needed.then(|| reference_values::buffers(plan, memory)) }
+    }
+
+    /// What the reference of this name makes of the launch.
+    fn compute(&self, name: &str, plan: &Plan) -> Result<Outputs, String> {
+        let [launch] = plan.launches.as_slice() else {
+            return Err("a reference describes a file with one [[launch]]".to_owned());
+        };
+        let reference =
+            reference::reference(name).ok_or_else(|| format!("there is no reference {name}"))?;
+        let none = BTreeMap::new();
+        let arguments = reference_values::arguments(plan, launch)?;
+        let inputs = Inputs {
+            kernel: &launch.kernel,
+            grid: launch.grid,
+            block: launch.block,
+            repeat: launch.repeat,
+            args: &arguments,
+            buffers: self.before.as_ref().unwrap_or(&none),
+        };
+        (reference.run)(&inputs).map_err(|error| error.to_string())
+    }
+}
+
+fn check(
+    plan: &Plan,
+    expectation: &Expectation,
+    references: &References,
+    memory: &DeviceMemory,
+) -> Result<Checked, Report> {
+    let buffer = &plan.buffers[expectation.buffer];
+    let got = memory.bytes(&buffer.name).unwrap_or_default();
+    let at_fault = |message: String| Report::new(message).at(&expectation.anchor);
+    let (want, against) = match &expectation.against {
+        Against::Contents(contents) => {
+            let mut want = vec![0; got.len()];
+            contents
+                .fill(buffer.ty, &mut want, &plan.folder)
+                .map_err(|error| at_fault(error.to_string()))?;
+            (want, "the expected values".to_owned())
+        }
+        Against::Reference(name) => {
+            let mut outputs = references
+                .compute(name, plan)
+                .map_err(|error| at_fault(format!("the reference {name}: {error}")))?;
+            let values = outputs.remove(&buffer.name).ok_or_else(|| {
+                at_fault(format!("the reference {name} says nothing of buffer {}", buffer.name))
+            })?;
+            (reference_values::bytes(&values), format!("the reference {name}"))
+        }
+    };
+    if want.len() != got.len() {
+        return Err(at_fault(format!(
+            "buffer {} has {} bytes, but {against} has {}",
+            buffer.name,
+            got.len(),
+            want.len()
+        )));
+    }
+    let comparison: Comparison = compare(buffer.ty, got, &want, expectation.rtol, expectation.atol);
+    Ok(Checked {
+        buffer: buffer.name.clone(),
+        against,
+        rtol: expectation.rtol,
+        atol: expectation.atol,
+        comparison,
+    })
+}

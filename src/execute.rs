@@ -1,0 +1,177 @@
+//! From a plan to what it did: module, programs, memory, launches.
+
+use std::fmt;
+use std::time::Instant;
+
+use gpucast_interpreter::{
+    Argument, DeviceMemory, Launch, Observer, Options, Program, Schedule, Summary,
+};
+use gpucast_ptx_frontend::Module;
+use serde::Serialize;
+
+use crate::cli::{ExecutionOptions, ScheduleChoice};
+use crate::failure::{Anchor, Failure, Report, SourceText};
+use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch};
+use crate::render::progress::Progress;
+use crate::trouble;
+
+/// A module that has been read, with its text.
+pub(crate) struct Loaded {
+    pub(crate) source: SourceText,
+    pub(crate) module: Module,
+}
+
+/// How long a launch took on the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Timing {
+    /// Seconds of all repetitions, counting included.
+    pub(crate) execute_s: f64,
+    /// Instructions times the lanes that were active, guard true or not, in each second.
+    pub(crate) thread_instructions_per_s: f64,
+}
+
+impl fmt::Display for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.thread_instructions_per_s / 1e6;
+        write!(f, "{:.3} s, {rate:.0} million thread instructions per second", self.execute_s)
+    }
+}
+
+/// A launch that ran to its end.
+pub(crate) struct Executed<'a> {
+    /// Its index in [`Plan::launches`].
+    pub(crate) index: usize,
+    pub(crate) timing: Timing,
+    /// Why CTAs ran one after the other, if they did.
+    pub(crate) ordered_because: Option<String>,
+    /// The memory after its last repetition.
+    pub(crate) memory: &'a DeviceMemory,
+}
+
+/// Watches the launches of a plan, repetition by repetition.
+pub(crate) trait Watch {
+    type Observer: Observer;
+
+    /// A repetition of a launch begins.
+    fn begin(&mut self, program: &Program, launch: &Launch) -> Self::Observer;
+
+    /// It has ended.
+    fn end(&mut self, observer: Self::Observer);
+
+    /// All repetitions of the launch have ended.
+    fn launched(&mut self, executed: Executed<'_>);
+}
+
+/// Parses a module; the reports are all that is wrong with it.
+pub(crate) fn load(source: &SourceText) -> Result<Loaded, Vec<Report>> {
+    match gpucast_ptx_frontend::load(&source.text) {
+        Ok(module) => Ok(Loaded { source: source.clone(), module }),
+        Err(diagnostics) => Err(diagnostics
+            .into_iter()
+            .map(|diagnostic| {
+                source
+                    .report(diagnostic.span.range(), diagnostic.message)
+                    .maybe_hint(diagnostic.hint)
+            })
+            .collect()),
+    }
+}
+
+/// Allocates and fills a plan's buffers.
+pub(crate) fn memory(plan: &Plan) -> Result<DeviceMemory, Report> {
+    let mut memory = DeviceMemory::new();
+    for buffer in &plan.buffers {
+        memory
+            .allocate(&buffer.name, buffer.bytes())
+            .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
+        let bytes = memory.bytes_mut(&buffer.name).unwrap_or_default();
+        buffer
+            .init
+            .fill(buffer.ty, bytes, &plan.folder)
+            .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
+    }
+    Ok(memory)
+}
+
+/// The options of the interpreter.
+pub(crate) fn options(options: &ExecutionOptions) -> Options {
+    let defaults = Options::default();
+    Options {
+        instruction_budget: options.budget.unwrap_or(defaults.instruction_budget),
+        schedule: match options.schedule {
+            ScheduleChoice::Automatic => Schedule::Automatic,
+            ScheduleChoice::Ordered => Schedule::Ordered,
+            ScheduleChoice::Parallel => Schedule::Parallel,
+        },
+    }
+}
+
+/// Runs every launch of a plan.
+pub(crate) fn execute<W: Watch>(
+    plan: &Plan,
+    loaded: &Loaded,
+    memory: &mut DeviceMemory,
+    options: &Options,
+    watch: &mut W,
+) -> Result<(), Failure> {
+    // All programs are made before the first launch, so that a misspelt name in the last one
+    // does not show after minutes.
+    let programs: Vec<Program> = plan
+        .launches
+        .iter()
+        .map(|planned| program(loaded, &planned.kernel, &planned.kernel_anchor))
+        .collect::<Result<_, _>>()?;
+    for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
+        let launch = device_launch(plan, planned, memory);
+        let progress = Progress::new(planned.kernel.clone());
+        let repeat = u64::from(planned.repeat);
+        let mut ordered_because = None;
+        let mut lanes = 0;
+        let started = Instant::now();
+        for repetition in 0..repeat {
+            let mut observer = watch.begin(&program, &launch);
+            let report = |done, all| progress.update(repetition * all + done, repeat * all);
+            let summary: Summary = gpucast_interpreter::run(
+                &program,
+                &launch,
+                memory,
+                &mut observer,
+                options,
+                &report,
+            )
+            .map_err(|error| trouble::of_run(error, plan, planned, loaded, &program))?;
+            lanes += summary.issued_lanes;
+            ordered_because = summary.ordered_because;
+            watch.end(observer);
+        }
+        drop(progress);
+        let execute_s = started.elapsed().as_secs_f64();
+        let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
+        let timing = Timing { execute_s, thread_instructions_per_s };
+        watch.launched(Executed { index, timing, ordered_because, memory });
+    }
+    Ok(())
+}
+
+fn program(loaded: &Loaded, kernel: &str, anchor: &Anchor) -> Result<Program, Vec<Report>> {
+    Program::new(&loaded.module, &loaded.source.text, kernel)
+        .map_err(|error| trouble::of_lowering(error, &loaded.source, anchor))
+}
+
+fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &DeviceMemory) -> Launch {
+    let argument = |argument: &PlannedArgument| match argument {
+        PlannedArgument::Buffer(index) => {
+            let address = plan.buffers.get(*index).and_then(|buffer| memory.address(&buffer.name));
+            Argument::Address(address.unwrap_or_default())
+        }
+        PlannedArgument::Scalar { ty, bits } => {
+            Argument::Scalar { ty: ty.scalar_type(), bits: *bits }
+        }
+    };
+    Launch {
+        grid: planned.grid,
+        block: planned.block,
+        dynamic_shared_bytes: planned.shared_bytes,
+        arguments: planned.arguments.iter().map(argument).collect(),
+    }
+}

@@ -1,0 +1,55 @@
+//! `--gpu`: library names and GPU files.
+
+use std::path::Path;
+
+use gpucast_counters::import::Position;
+use gpucast_model::{Gpu, GpuError, GpuLibrary};
+
+use crate::failure::{Report, SourceText};
+use crate::input::module_text;
+
+/// The built-in library.
+pub(crate) fn library() -> Result<GpuLibrary, Report> {
+    GpuLibrary::builtin().map_err(|error| Report::new(format!("the GPU library: {error}")))
+}
+
+/// A GPU by its name or by the path of a TOML file.
+pub(crate) fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> {
+    if argument.ends_with(".toml") || argument.contains(['/', '\\']) {
+        let source = module_text::read_text(Path::new(argument))?;
+        return Gpu::from_toml(&source.text).map_err(|error| in_file(&source, &error));
+    }
+    library.get(argument).cloned().map_err(|unknown| {
+        let hint = if unknown.suggestions.is_empty() {
+            let names: Vec<&str> = library.names().collect();
+            format!("known are {}; a path to a TOML file works, too", names.join(", "))
+        } else {
+            let names: Vec<String> =
+                unknown.suggestions.iter().map(|name| format!("`{name}`")).collect();
+            format!("did you mean {}?", names.join(" or "))
+        };
+        Report::new(format!("there is no GPU named `{argument}`")).hint(hint)
+    })
+}
+
+fn in_file(source: &SourceText, error: &GpuError) -> Report {
+    let range = range_of(source, error.position);
+    source.report(range, error.problem.to_string()).maybe_hint(error.hint())
+}
+
+/// From a position to a range that can be marked: the word or number that begins there.
+pub(crate) fn range_of(source: &SourceText, position: Position) -> std::ops::Range<usize> {
+    let text: &str = &source.text;
+    let line_start = match position.line {
+        0 | 1 => 0,
+        line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
+    };
+    let line = text[line_start..].lines().next().unwrap_or_default();
+    let column = position.column.saturating_sub(1);
+    let offset = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+    let length = line[offset..]
+        .find(|character: char| !(character.is_alphanumeric() || "_-.\"".contains(character)))
+        .unwrap_or(line.len() - offset);
+    let start = line_start + offset;
+    start..start + length.max(usize::from(offset < line.len()))
+}

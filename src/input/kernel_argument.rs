@@ -1,0 +1,155 @@
+//! The KERNEL of a command: a corpus name, a launch file, or a module with a launch in options.
+
+use std::path::{Path, PathBuf};
+
+use gpucast_corpus::Entry;
+
+use super::argument::{self, ArgumentSyntax};
+use super::plan::{Buffer, Plan, PlannedArgument, PlannedLaunch};
+use super::{launch_file, module_text, resolve};
+use crate::cli::{LaunchOptions, Size};
+use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
+
+/// Finds out what KERNEL is and reads it.
+pub(crate) fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let path = Path::new(input);
+    let is_launch_file = path.extension().is_some_and(|extension| extension == "toml");
+    if let Some(entry) = gpucast_corpus::find(input) {
+        refuse_launch_options(options, &format!("the corpus kernel {input} has a launch file"))?;
+        return from_corpus(entry, options);
+    }
+    if let Some(option) = options.first_of_corpus() {
+        let message = format!(
+            "{option} chooses among a corpus kernel's files, and {input} is no such kernel"
+        );
+        return Err(Failure::Usage(Report::new(message)));
+    }
+    if is_launch_file {
+        refuse_launch_options(options, &format!("{input} is a launch file"))?;
+        return Ok(from_launch_file(path)?);
+    }
+    // A word without a dot or slash was meant to be a corpus name.
+    if !path.exists() && !input.contains(['.', '/', '\\']) {
+        return Err(unknown_corpus_kernel(input).into());
+    }
+    from_module(path, options)
+}
+
+/// A complaint about a name that the corpus does not have.
+pub(crate) fn unknown_corpus_kernel(name: &str) -> Report {
+    let known = gpucast_corpus::entries().iter().map(|entry| entry.name);
+    Report::new(format!("there is no corpus kernel and no file named `{name}`")).hint(
+        suggest(name, known)
+            .unwrap_or_else(|| "`gpucast corpus list` shows the corpus kernels".to_owned()),
+    )
+}
+
+/// The launch options are for modules; anything else states its own launch.
+fn refuse_launch_options(options: &LaunchOptions, because: &str) -> Result<(), Failure> {
+    match options.first_of_module() {
+        Some(option) => Err(Failure::Usage(
+            Report::new(format!("{option} cannot be used here: {because} that states the launch"))
+                .hint("give a PTX module instead of it, or change a copy of the launch file"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let (text, file_name) = match options.size {
+        None | Some(Size::Paper) => (entry.launch, "launch.toml"),
+        Some(Size::Small) => (entry.launch_small, "launch-small.toml"),
+    };
+    let source = SourceText::new(format!("corpus/{}/{file_name}", entry.name), text);
+    let file = launch_file::parse(&source)?;
+    let wanted = options.arch.as_deref().unwrap_or(file.module.get_ref());
+    let Some(module) = entry.module(wanted) else {
+        let targets = entry.modules.iter().map(|module| module.target);
+        return Err(Report::new(format!("{} has no PTX for `{wanted}`", entry.name))
+            .maybe_hint(suggest(wanted, targets))
+            .into());
+    };
+    let text = SourceText::new(format!("corpus/{}/{}", entry.name, module.file), module.ptx);
+    // Published counts and times are those of the full size.
+    let published = (options.size != Some(Size::Small)).then_some(entry.name);
+    Ok(resolve::resolve(&source, file, text, PathBuf::new(), published)?)
+}
+
+fn from_launch_file(path: &Path) -> Result<Plan, Report> {
+    let source = module_text::read_text(path)?;
+    let file = launch_file::parse(&source)?;
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let module_path = folder.join(file.module.get_ref());
+    let module = module_text::read(&module_path).map_err(|report| {
+        let anchor = Anchor { source: source.clone(), range: file.module.span() };
+        if report.anchor.is_none() { report.at(&anchor) } else { report }
+    })?;
+    resolve::resolve(&source, file, module, folder, None)
+}
+
+fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let module = module_text::read(path)?;
+    let (Some(kernel), Some(grid), Some(block)) = (&options.kernel, options.grid, options.block)
+    else {
+        let missing: Vec<&str> = [
+            ("--kernel", options.kernel.is_none()),
+            ("--grid", options.grid.is_none()),
+            ("--block", options.block.is_none()),
+        ]
+        .iter()
+        .filter(|(_, missing)| *missing)
+        .map(|(option, _)| *option)
+        .collect();
+        let report = Report::new(format!(
+            "{} is a module, so {} must be given",
+            path.display(),
+            missing.join(" and ")
+        ));
+        return Err(Failure::Usage(report.hint(
+            "for example --kernel saxpy --grid 4096 --block 256 --arg u32:1048576 \
+             --arg 'buf:f32[1048576]'",
+        )));
+    };
+    let mut buffers = Vec::new();
+    let mut arguments = Vec::new();
+    for (position, text) in options.arg.iter().enumerate() {
+        let source = SourceText::new(format!("--arg[{position}]"), text.as_str());
+        match argument::parse(&source).map_err(Failure::Usage)? {
+            ArgumentSyntax::Scalar { ty, bits } => {
+                arguments.push(PlannedArgument::Scalar { ty, bits });
+            }
+            ArgumentSyntax::Buffer { ty, len, init } => {
+                arguments.push(PlannedArgument::Buffer(buffers.len()));
+                let anchor = Anchor { range: 0..source.text.len(), source };
+                let name = format!("arg{position}");
+                buffers.push(Buffer { name, ty, len, init, anchor });
+            }
+        }
+    }
+    // What the options say, as one text that reports can point into.
+    let shape = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+    let line = format!("--kernel {kernel} --grid {} --block {}", shape(grid), shape(block));
+    let source = SourceText::new("command line", line);
+    let name_start = "--kernel ".len();
+    let name_end = name_start + kernel.len();
+    let kernel_anchor = Anchor { source: source.clone(), range: name_start..name_end };
+    let anchor = Anchor { range: name_end + 1..source.text.len(), source };
+    let launch = PlannedLaunch {
+        kernel: kernel.clone(),
+        grid,
+        block,
+        shared_bytes: options.shared_bytes.unwrap_or(0),
+        repeat: 1,
+        arguments,
+        kernel_anchor,
+        anchor,
+    };
+    Ok(Plan {
+        module,
+        corpus_name: None,
+        folder: PathBuf::new(),
+        buffers,
+        launches: vec![launch],
+        expectations: Vec::new(),
+    })
+}

@@ -1,0 +1,225 @@
+//! Launch files: a module, its buffers, its launches and what is expected of them, in TOML.
+//!
+//! The shape of the file is declared here for `serde`, which refuses unknown keys; what the
+//! shape cannot say (types by name, lengths, references between tables) is checked by
+//! [`resolve`](super::resolve). Every value that can be wrong later keeps its place in the text.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use toml::Spanned;
+
+use super::scalar::Literal;
+use crate::failure::{Report, SourceText, suggest};
+
+/// A launch file as written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LaunchFile {
+    /// The PTX file, relative to this one.
+    pub(super) module: Spanned<String>,
+    #[serde(default)]
+    pub(super) buffers: BTreeMap<Spanned<String>, BufferTable>,
+    #[serde(default)]
+    pub(super) launch: Vec<Spanned<LaunchTable>>,
+    #[serde(default)]
+    pub(super) expect: Vec<Spanned<ExpectTable>>,
+}
+
+/// `[buffers.NAME]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BufferTable {
+    #[serde(rename = "type")]
+    pub(super) ty: Spanned<String>,
+    pub(super) len: Spanned<u64>,
+    pub(super) init: Option<Spanned<InitValue>>,
+}
+
+/// The value of `init`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum InitValue {
+    Zero,
+    Iota,
+    Constant(Number),
+    Values(Vec<Number>),
+    Uniform(UniformTable),
+    File(String),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UniformTable {
+    pub(super) low: Number,
+    pub(super) high: Number,
+    pub(super) seed: u64,
+}
+
+/// `[[launch]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LaunchTable {
+    pub(super) kernel: Spanned<String>,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    #[serde(default)]
+    pub(super) shared_bytes: u32,
+    pub(super) repeat: Option<Spanned<u32>>,
+    #[serde(default)]
+    pub(super) args: Vec<Spanned<ArgumentValue>>,
+}
+
+/// `[[expect]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExpectTable {
+    pub(super) buffer: Spanned<String>,
+    pub(super) file: Option<String>,
+    pub(super) values: Option<Vec<Number>>,
+    pub(super) reference: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) rtol: Tolerance,
+    #[serde(default)]
+    pub(super) atol: Tolerance,
+}
+
+/// An integer or a float.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Number(pub(super) Literal);
+
+/// A non-negative finite number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Tolerance(pub(super) f64);
+
+/// `"a"`, a buffer, or `{ s32 = 640 }`, a scalar.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ArgumentValue {
+    Buffer(String),
+    Scalar { ty: String, value: Literal },
+}
+
+/// Reads the text's shape.
+pub(super) fn parse(source: &SourceText) -> Result<LaunchFile, Report> {
+    toml::from_str(&source.text).map_err(|error| {
+        let range = error.span().unwrap_or(0..0);
+        let (message, hint) = in_our_words(error.message());
+        source.report(range, message).maybe_hint(hint)
+    })
+}
+
+/// `serde` speaks of fields and variants; a launch file has keys and values.
+fn in_our_words(message: &str) -> (String, Option<String>) {
+    // A second line of the parser says what it expected instead.
+    let (first, second) = message.split_once('\n').unwrap_or((message, ""));
+    let mut quoted = first.split('`').skip(1).step_by(2);
+    let name = quoted.next().unwrap_or_default();
+    let (message, hint) = if first.starts_with("unknown field") {
+        (format!("there is no key `{name}` here"), suggest(name, quoted))
+    } else if first.starts_with("unknown variant") {
+        (format!("there is no way `{name}` to fill a buffer"), suggest(name, quoted))
+    } else if first.starts_with("missing field") {
+        let hint = EXAMPLES.iter().find(|(key, _)| *key == name);
+        (format!("the key `{name}` is missing"), hint.map(|(_, example)| format!("add {example}")))
+    } else if first.starts_with("invalid length") {
+        (first.to_owned(), Some("grid and block are [x, y, z]".to_owned()))
+    } else if first.ends_with("expected u32") {
+        (first.to_owned(), Some("it is a whole number from 0 to 4294967295".to_owned()))
+    } else if first.ends_with("expected u64") {
+        (first.to_owned(), Some("it is a whole number that is not negative".to_owned()))
+    } else {
+        let second = second.trim();
+        (first.to_owned(), (!second.is_empty()).then(|| second.to_owned()))
+    };
+    (message, hint)
+}
+
+/// How each key that must be there may look.
+const EXAMPLES: [(&str, &str); 10] = [
+    ("module", "module = \"kernel.ptx\", the PTX file"),
+    ("type", "type = \"f32\", the type of the elements"),
+    ("len", "len = 1024, the number of elements"),
+    ("kernel", "kernel = \"name\", as the module spells it"),
+    ("grid", "grid = [x, y, z], the blocks"),
+    ("block", "block = [x, y, z], the threads of a block"),
+    ("buffer", "buffer = \"name\", the buffer to check"),
+    ("low", "low = 0.0, the least value"),
+    ("high", "high = 1.0, the greatest value"),
+    ("seed", "seed = 1, which tells one stream of numbers from another"),
+];
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberVisitor;
+
+        impl Visitor<'_> for NumberVisitor {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Number, E> {
+                Ok(Number(Literal::Integer(value.into())))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Number, E> {
+                Ok(Number(Literal::Integer(value.into())))
+            }
+
+            fn visit_i128<E: de::Error>(self, value: i128) -> Result<Number, E> {
+                Ok(Number(Literal::Integer(value)))
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Number, E> {
+                Ok(Number(Literal::Real(value)))
+            }
+        }
+
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tolerance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Number::deserialize(deserializer)?.0.as_f64();
+        if value.is_finite() && value >= 0.0 {
+            Ok(Self(value))
+        } else {
+            Err(de::Error::custom("a tolerance is a number that is not negative"))
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ArgumentValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ArgumentVisitor;
+
+        impl<'de> Visitor<'de> for ArgumentVisitor {
+            type Value = ArgumentValue;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a buffer's name or a scalar such as { s32 = 640 }")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<ArgumentValue, E> {
+                Ok(ArgumentValue::Buffer(name.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ArgumentValue, A::Error> {
+                const ONE: &str = "a scalar has one type and one value, as in { s32 = 640 }";
+                let Some((ty, Number(value))) = map.next_entry::<String, Number>()? else {
+                    return Err(de::Error::custom(ONE));
+                };
+                match map.next_key::<String>()? {
+                    Some(_) => Err(de::Error::custom(ONE)),
+                    None => Ok(ArgumentValue::Scalar { ty, value }),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(ArgumentVisitor)
+    }
+}

@@ -1,0 +1,21 @@
+//! What the user hands in: kernels, launch files, arguments, buffers.
+//!
+//! ```text
+//! corpus name ─┐                     ┌─ init, uniform, files, npy: contents
+//! launch file ─┼─► launch_file ──► resolve ──► Plan
+//! PTX module  ─┘   argument ────────┘ scalar: types and bits
+//! ```
+
+pub(crate) mod argument;
+pub(crate) mod expectation;
+pub(crate) mod files;
+pub(crate) mod init;
+pub(crate) mod kernel_argument;
+mod launch_file;
+pub(crate) mod module_text;
+mod npy;
+pub(crate) mod plan;
+pub(crate) mod reference_values;
+mod resolve;
+pub(crate) mod scalar;
+mod uniform;

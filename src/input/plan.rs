@@ -1,0 +1,100 @@
+//! What is to be executed: the one form that corpus names, launch files and command-line
+//! arguments all become.
+
+use std::path::PathBuf;
+
+use super::init::Init;
+use super::scalar::ElementType;
+use crate::failure::{Anchor, SourceText};
+
+/// A module, its buffers, its launches, and what is expected of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plan {
+    /// The PTX text.
+    pub(crate) module: SourceText,
+    /// The corpus kernel that it comes from; its published measurements apply.
+    pub(crate) corpus_name: Option<&'static str>,
+    /// Paths of buffer files are relative to this folder.
+    pub(crate) folder: PathBuf,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) launches: Vec<PlannedLaunch>,
+    pub(crate) expectations: Vec<Expectation>,
+}
+
+/// A buffer in device memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Buffer {
+    pub(crate) name: String,
+    pub(crate) ty: ElementType,
+    /// Elements.
+    pub(crate) len: usize,
+    pub(crate) init: Init,
+    pub(crate) anchor: Anchor,
+}
+
+impl Buffer {
+    /// Size in bytes; lengths for which this would overflow are refused when a plan is read.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.len as u64 * self.ty.bytes() as u64
+    }
+}
+
+/// One launch, possibly repeated.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlannedLaunch {
+    pub(crate) kernel: String,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    /// How many times in a row, at least once.
+    pub(crate) repeat: u32,
+    pub(crate) arguments: Vec<PlannedArgument>,
+    /// Where the kernel is named.
+    pub(crate) kernel_anchor: Anchor,
+    /// Where the launch is described.
+    pub(crate) anchor: Anchor,
+}
+
+/// A kernel argument.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum PlannedArgument {
+    /// The device address of a buffer, an index into [`Plan::buffers`].
+    Buffer(usize),
+    /// A scalar's little-endian bits.
+    Scalar { ty: ElementType, bits: u64 },
+}
+
+/// What a buffer must hold after the last launch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Expectation {
+    /// An index into [`Plan::buffers`].
+    pub(crate) buffer: usize,
+    pub(crate) against: Against,
+    /// Relative tolerance.
+    pub(crate) rtol: f64,
+    /// Absolute tolerance.
+    pub(crate) atol: f64,
+    pub(crate) anchor: Anchor,
+}
+
+/// Where the expected values come from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Against {
+    /// Values or a file.
+    Contents(Init),
+    /// The corpus's CPU implementation of this name.
+    Reference(String),
+}
+
+/// Checks a buffer's length: its size must be addressable.
+pub(super) fn checked_len(len: u64, ty: ElementType) -> Result<usize, String> {
+    /// Far above any GPU's memory, far below where device addresses would wrap.
+    const MOST_BYTES: u64 = 1 << 46;
+    if len == 0 {
+        return Err("a buffer needs at least one element".to_owned());
+    }
+    match len.checked_mul(ty.bytes() as u64) {
+        Some(bytes) if bytes <= MOST_BYTES => Ok(len as usize),
+        _ => Err(format!("a buffer of {len} elements of {} is larger than 64 TiB", ty.name())),
+    }
+}

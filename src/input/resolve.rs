@@ -1,0 +1,239 @@
+//! From a launch file's tables to a [`Plan`]: names become indices, numbers get their types.
+
+use std::path::PathBuf;
+
+use gpucast_corpus::reference;
+use toml::Spanned;
+
+use super::init::Init;
+use super::launch_file::{
+    ArgumentValue, BufferTable, ExpectTable, InitValue, LaunchFile, LaunchTable, Number,
+};
+use super::plan::{
+    Against, Buffer, Expectation, Plan, PlannedArgument, PlannedLaunch, checked_len,
+};
+use super::scalar::ElementType;
+use crate::failure::{Anchor, Report, SourceText, suggest};
+
+/// Resolves a launch file whose module has been read.
+pub(super) fn resolve(
+    source: &SourceText,
+    file: LaunchFile,
+    module: SourceText,
+    folder: PathBuf,
+    corpus_name: Option<&'static str>,
+) -> Result<Plan, Report> {
+    let resolver = Resolver { source };
+    let mut tables: Vec<_> = file.buffers.iter().collect();
+    // Buffers get their addresses in the order of the text.
+    tables.sort_by_key(|(name, _)| name.span().start);
+    let buffers = tables
+        .into_iter()
+        .map(|(name, table)| resolver.buffer(name, table))
+        .collect::<Result<Vec<_>, _>>()?;
+    if file.launch.is_empty() {
+        return Err(source
+            .report(0..0, "this launch file has no [[launch]]")
+            .hint("add a [[launch]] table with kernel, grid, block and args"));
+    }
+    let launches = file
+        .launch
+        .iter()
+        .map(|table| resolver.launch(table, &buffers))
+        .collect::<Result<Vec<_>, _>>()?;
+    let expectations = file
+        .expect
+        .into_iter()
+        .map(|table| resolver.expectation(table, &buffers))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Plan { module, corpus_name, folder, buffers, launches, expectations })
+}
+
+struct Resolver<'a> {
+    source: &'a SourceText,
+}
+
+impl Resolver<'_> {
+    fn anchor(&self, range: std::ops::Range<usize>) -> Anchor {
+        Anchor { source: self.source.clone(), range }
+    }
+
+    fn buffer(&self, name: &Spanned<String>, table: &BufferTable) -> Result<Buffer, Report> {
+        let ty = self.element_type(table.ty.get_ref(), table.ty.span())?;
+        let len = checked_len(*table.len.get_ref(), ty)
+            .map_err(|message| self.source.report(table.len.span(), message))?;
+        let init = match &table.init {
+            None => Init::Zero,
+            Some(value) => {
+                let init = init(value.get_ref());
+                init.check(ty, len)
+                    .map_err(|error| self.source.report(value.span(), error.to_string()))?;
+                init
+            }
+        };
+        let name = (name.get_ref().clone(), name.span());
+        Ok(Buffer { name: name.0, ty, len, init, anchor: self.anchor(name.1) })
+    }
+
+    fn element_type(
+        &self,
+        name: &str,
+        range: std::ops::Range<usize>,
+    ) -> Result<ElementType, Report> {
+        ElementType::named(name).ok_or_else(|| {
+            self.source
+                .report(range, format!("there is no type `{name}`"))
+                .maybe_hint(suggest(name, ElementType::names()))
+        })
+    }
+
+    fn launch(
+        &self,
+        table: &Spanned<LaunchTable>,
+        buffers: &[Buffer],
+    ) -> Result<PlannedLaunch, Report> {
+        let anchor = self.anchor(self.header(table.span()));
+        let table = table.get_ref();
+        let repeat = match &table.repeat {
+            Some(repeat) if *repeat.get_ref() == 0 => {
+                return Err(self
+                    .source
+                    .report(repeat.span(), "a launch is made at least once")
+                    .hint("leave the table out to skip it"));
+            }
+            Some(repeat) => *repeat.get_ref(),
+            None => 1,
+        };
+        let arguments = table
+            .args
+            .iter()
+            .map(|argument| match argument.get_ref() {
+                ArgumentValue::Buffer(name) => {
+                    self.buffer_index(name, argument.span(), buffers).map(PlannedArgument::Buffer)
+                }
+                ArgumentValue::Scalar { ty, value } => {
+                    let ty = self.element_type(ty, argument.span())?;
+                    let bits = ty
+                        .encode(*value)
+                        .map_err(|error| self.source.report(argument.span(), error.to_string()))?;
+                    Ok(PlannedArgument::Scalar { ty, bits })
+                }
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(PlannedLaunch {
+            kernel: table.kernel.get_ref().clone(),
+            grid: table.grid,
+            block: table.block,
+            shared_bytes: table.shared_bytes,
+            repeat,
+            arguments,
+            kernel_anchor: self.anchor(table.kernel.span()),
+            anchor,
+        })
+    }
+
+    /// The first line of a table's span: its header, which is enough to point at.
+    fn header(&self, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        let text = self.source.text.get(span.clone()).unwrap_or_default();
+        span.start..span.start + text.lines().next().map_or(0, str::len)
+    }
+
+    fn buffer_index(
+        &self,
+        name: &str,
+        range: std::ops::Range<usize>,
+        buffers: &[Buffer],
+    ) -> Result<usize, Report> {
+        buffers.iter().position(|buffer| buffer.name == name).ok_or_else(|| {
+            let known = buffers.iter().map(|buffer| buffer.name.as_str());
+            self.source
+                .report(range, format!("there is no buffer `{name}`"))
+                .maybe_hint(suggest(name, known))
+        })
+    }
+
+    fn expectation(
+        &self,
+        table: Spanned<ExpectTable>,
+        buffers: &[Buffer],
+    ) -> Result<Expectation, Report> {
+        let range = self.header(table.span());
+        let table = table.into_inner();
+        let buffer = self.buffer_index(table.buffer.get_ref(), table.buffer.span(), buffers)?;
+        let against = match (table.file, table.values, table.reference) {
+            (Some(path), None, None) => Against::Contents(Init::File(path.into())),
+            (None, Some(values), None) => {
+                let contents =
+                    Init::Values(values.into_iter().map(|Number(value)| value).collect());
+                contents
+                    .check(buffers[buffer].ty, buffers[buffer].len)
+                    .map_err(|error| self.source.report(range.clone(), error.to_string()))?;
+                Against::Contents(contents)
+            }
+            (None, None, Some(name)) => {
+                if reference::reference(name.get_ref()).is_none() {
+                    let known = reference::REFERENCES.iter().map(|reference| reference.name);
+                    return Err(self
+                        .source
+                        .report(name.span(), format!("there is no reference `{}`", name.get_ref()))
+                        .maybe_hint(suggest(name.get_ref(), known)));
+                }
+                Against::Reference(name.into_inner())
+            }
+            _ => {
+                return Err(self
+                    .source
+                    .report(range, "an expectation needs one of file, values and reference"));
+            }
+        };
+        let (rtol, atol) = (table.rtol.0, table.atol.0);
+        Ok(Expectation { buffer, against, rtol, atol, anchor: self.anchor(range) })
+    }
+}
+
+fn init(value: &InitValue) -> Init {
+    match value {
+        InitValue::Zero => Init::Zero,
+        InitValue::Iota => Init::Iota,
+        InitValue::Constant(Number(value)) => Init::Constant(*value),
+        InitValue::Values(values) => Init::Values(values.iter().map(|value| value.0).collect()),
+        InitValue::Uniform(uniform) => {
+            Init::Uniform { low: uniform.low.0, high: uniform.high.0, seed: uniform.seed }
+        }
+        InitValue::File(path) => Init::File(path.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::input::launch_file;
+    use crate::render::diagnostic;
+
+    fn read(path: &Path) -> Result<Plan, Report> {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let source = SourceText::new(name, std::fs::read_to_string(path).unwrap());
+        let module = SourceText::new("module.ptx", "");
+        let file = launch_file::parse(&source)?;
+        resolve(&source, file, module, PathBuf::new(), None)
+    }
+
+    #[test]
+    fn valid_launch_files_become_plans() {
+        insta::glob!("../../tests/inputs/launch-files/valid", "*.toml", |path| {
+            let plan = read(path).unwrap();
+            let parts = (&plan.buffers, &plan.launches, &plan.expectations);
+            insta::assert_debug_snapshot!(parts);
+        });
+    }
+
+    #[test]
+    fn invalid_launch_files_are_refused_with_place_and_hint() {
+        insta::glob!("../../tests/inputs/launch-files/invalid", "*.toml", |path| {
+            let report = read(path).unwrap_err();
+            insta::assert_snapshot!(diagnostic::plain(&report));
+        });
+    }
+}

@@ -1,0 +1,141 @@
+//! What a run did and whether its results are as expected, as text and JSON.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::number;
+use crate::cli::TextOrJson;
+use crate::execute::Timing;
+use crate::failure::Failure;
+use crate::input::expectation::{Comparison, Mismatch};
+use crate::input::scalar::Literal;
+
+/// A launch that ran to its end.
+#[derive(Serialize)]
+pub(crate) struct Launched {
+    pub(crate) kernel: String,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) invocations: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ordered_because: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timing: Option<Timing>,
+}
+
+/// An expectation and how it turned out.
+pub(crate) struct Checked {
+    pub(crate) buffer: String,
+    /// What it was held against, in words.
+    pub(crate) against: String,
+    pub(crate) rtol: f64,
+    pub(crate) atol: f64,
+    pub(crate) comparison: Comparison,
+}
+
+/// The whole result.
+pub(crate) fn document(
+    launched: &[Launched],
+    checked: &[Checked],
+    format: TextOrJson,
+) -> Result<String, Failure> {
+    match format {
+        TextOrJson::Text => Ok(text(launched, checked)),
+        TextOrJson::Json => super::json::document(&json!({
+            "schema": "gpucast.run/1",
+            "launches": launched,
+            "expectations": checked.iter().map(expectation).collect::<Vec<Value>>(),
+        })),
+    }
+}
+
+fn expectation(checked: &Checked) -> Value {
+    let comparison = &checked.comparison;
+    json!({
+        "buffer": checked.buffer,
+        "against": checked.against,
+        "rtol": checked.rtol,
+        "atol": checked.atol,
+        "elements": comparison.elements,
+        "mismatches": comparison.mismatches,
+        "greatest_difference": finite(comparison.greatest_difference),
+        "first": comparison.first.iter().map(|Mismatch { index, got, want }| {
+            json!({ "index": index, "got": literal(*got), "want": literal(*want) })
+        }).collect::<Vec<Value>>(),
+    })
+}
+
+/// A number, or its name where JSON has none for it.
+fn literal(value: Literal) -> Value {
+    match value {
+        Literal::Integer(integer) => match (i64::try_from(integer), u64::try_from(integer)) {
+            (Ok(integer), _) => json!(integer),
+            (_, Ok(integer)) => json!(integer),
+            _ => json!(integer.to_string()),
+        },
+        Literal::Real(real) => finite(real),
+    }
+}
+
+fn finite(real: f64) -> Value {
+    if real.is_finite() { json!(real) } else { json!(real.to_string()) }
+}
+
+fn text(launched: &[Launched], checked: &[Checked]) -> String {
+    let mut text = String::new();
+    let shape = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
+    for launch in launched {
+        let (grid, block) = (shape(launch.grid), shape(launch.block));
+        let times = match launch.invocations {
+            1 => String::new(),
+            several => format!(", {several} times"),
+        };
+        text += &format!("ran {}: {grid} blocks of {block} threads{times}", launch.kernel);
+        if let Some(timing) = &launch.timing {
+            text += &format!(" in {timing}");
+        }
+        text.push('\n');
+        if let Some(why) = &launch.ordered_because {
+            text += &format!("  blocks ran one after the other: {why}\n");
+        }
+    }
+    for check in checked {
+        text += &expectation_text(check);
+    }
+    text
+}
+
+/// `0`, `1e-5` or `3.338e-6`.
+fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let text = format!("{value:.3e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn expectation_text(checked: &Checked) -> String {
+    let Checked { buffer, against, rtol, atol, comparison } = checked;
+    let elements = number::count(comparison.elements as u64);
+    let (rtol, atol) = (short(*rtol), short(*atol));
+    let difference = short(comparison.greatest_difference);
+    if comparison.mismatches == 0 {
+        return format!(
+            "ok {buffer}: {elements} elements agree with {against} (rtol {rtol}, atol \
+             {atol}, greatest difference {difference})\n"
+        );
+    }
+    let mismatches = number::count(comparison.mismatches as u64);
+    let mut text = format!(
+        "FAILED {buffer}: {mismatches} of {elements} elements differ from {against} (rtol \
+         {rtol}, atol {atol}, greatest difference {difference})\n"
+    );
+    for Mismatch { index, got, want } in &comparison.first {
+        text += &format!("  {buffer}[{index}]: got {got}, want {want}\n");
+    }
+    if comparison.mismatches > comparison.first.len() {
+        text += "  …\n";
+    }
+    text
+}

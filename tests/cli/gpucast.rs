@@ -1,0 +1,71 @@
+//! Runs the program and shows what came of it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a run of the program did.
+pub(crate) struct Outcome {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The folder of the tests' inputs, which is where the program runs.
+pub(crate) fn inputs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs")
+}
+
+/// The program with the words of `arguments`; `'…'` keeps spaces together.
+pub(crate) fn command(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpucast"));
+    command.current_dir(inputs()).args(words(arguments)).env_remove("RAYON_NUM_THREADS");
+    command
+}
+
+fn words(arguments: &str) -> Vec<String> {
+    let quoted = |(at, part): (usize, &str)| match at % 2 {
+        1 => vec![part.to_owned()],
+        _ => part.split_whitespace().map(str::to_owned).collect(),
+    };
+    arguments.split('\'').enumerate().flat_map(quoted).collect()
+}
+
+pub(crate) fn outcome(mut command: Command) -> Outcome {
+    let output = command.output().expect("the program starts");
+    Outcome {
+        status: output.status.code().expect("the program is not killed"),
+        stdout: String::from_utf8(output.stdout).expect("the output is text"),
+        stderr: String::from_utf8(output.stderr).expect("the errors are text"),
+    }
+}
+
+/// Runs the program with the words of `arguments`.
+pub(crate) fn gpucast(arguments: &str) -> Outcome {
+    outcome(command(arguments))
+}
+
+/// The standard output of a run that must succeed and complain about nothing.
+#[track_caller]
+pub(crate) fn stdout(arguments: &str) -> String {
+    let outcome = gpucast(arguments);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "gpucast {arguments}");
+    outcome.stdout
+}
+
+/// The result of a run that must succeed, as JSON.
+#[track_caller]
+pub(crate) fn json(arguments: &str) -> serde_json::Value {
+    serde_json::from_str(&stdout(arguments)).expect("the output is JSON")
+}
+
+impl Outcome {
+    /// Everything, for a snapshot.
+    pub(crate) fn transcript(&self) -> String {
+        let part = |name: &str, text: &str| match text {
+            "" => String::new(),
+            text => format!("--- {name}\n{text}"),
+        };
+        let Self { status, stdout, stderr } = self;
+        format!("status {status}\n{}{}", part("stdout", stdout), part("stderr", stderr))
+    }
+}

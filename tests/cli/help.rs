@@ -1,0 +1,54 @@
+//! The help texts, and wrong usage.
+
+use crate::gpucast::{gpucast, stdout};
+
+#[test]
+fn every_command_explains_itself() {
+    for command in [
+        "",
+        "predict",
+        "profile",
+        "run",
+        "check",
+        "gpus",
+        "gpus list",
+        "gpus show",
+        "corpus",
+        "corpus list",
+        "corpus show",
+        "corpus export",
+    ] {
+        let name = format!("help {command}").trim().replace(' ', "-");
+        insta::assert_snapshot!(name, stdout(&format!("{command} --help")));
+    }
+}
+
+#[test]
+fn wrong_usage_ends_with_status_two() {
+    let mut transcript = String::new();
+    for arguments in [
+        "",
+        "predikt",
+        "predict sgemm",
+        "predict --gpu gtx-660",
+        "predict sgemm --gpu gtx-660 --format yaml",
+        "predict sgemm --gpu gtx-660 --model oracle",
+        "predict sgemm --gpu gtx-660 --reference gtx-480=soon",
+        "predict sgemm --gpu gtx-660 --from-metrics x.csv",
+        "predict --from-metrics x.csv --grid 4 --gpu gtx-660",
+        "run sgemm --grid 4",
+        "run saxpy.ptx --arch sm_80",
+        "run saxpy.ptx --kernel saxpy",
+        "run saxpy.ptx --kernel saxpy --grid 0 --block 256",
+        "run saxpy.ptx --kernel saxpy --grid 4 --block 256 --arg u33:4",
+        "run saxpy.ptx --kernel saxpy --grid 4 --block 256 --arg 'buf:f32[16]=uniform(0,1)'",
+        "run saxpy.toml --dump y",
+        "run saxpy.toml --dump y=y.txt",
+        "run saxpy.toml --budget 0",
+    ] {
+        let outcome = gpucast(arguments);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""), "gpucast {arguments}");
+        transcript += &format!("$ gpucast {arguments}\n{}\n", outcome.stderr);
+    }
+    insta::assert_snapshot!(transcript);
+}

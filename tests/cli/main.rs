@@ -1,0 +1,18 @@
+//! The program from outside: what it prints, where, and its exit status.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests may fail as tests do; clippy.toml only allows it inside #[test]"
+)]
+
+mod broken;
+mod corpus;
+mod gpucast;
+mod gpus;
+mod help;
+mod modules;
+mod predict;
+mod profile;
+mod run;

@@ -1,0 +1,108 @@
+//! `gpucast predict`.
+
+use serde_json::Value;
+
+use crate::gpucast::{command, json, outcome, stdout};
+
+/// The GPUs of Konstantinidis 2017.
+const GPUS: &str = "gtx-480,gtx-660,gtx-960,gtx-1060,tesla-m2050,tesla-k20c,r9-nano";
+
+#[test]
+fn published_counts_on_one_gpu_as_text() {
+    insta::assert_snapshot!(
+        "predict-text",
+        stdout("predict --from-metrics sgemm-metrics.toml --gpu gtx-660")
+    );
+}
+
+#[test]
+fn published_counts_on_every_gpu_of_the_thesis() {
+    let arguments = format!("predict --from-metrics sgemm-metrics.toml --gpu {GPUS}");
+    let text = stdout(&arguments);
+    let table = text.split("\nCounts").next().unwrap();
+    insta::assert_snapshot!("predict-comparison", table);
+    insta::assert_snapshot!("predict-csv", stdout(&format!("{arguments} --format csv")));
+}
+
+#[test]
+fn published_counts_as_json() {
+    insta::assert_snapshot!(
+        "predict-json",
+        stdout("predict --from-metrics sgemm-metrics.toml --gpu gtx-660 --format json")
+    );
+}
+
+/// The times that the thesis predicts from the same counts, table 5.13 (SGEMM).
+#[test]
+fn sgemm_from_published_counts_takes_the_predicted_time_of_the_thesis() {
+    let result = json("predict --from-metrics sgemm-metrics.toml --gpu gtx-660 --format json");
+    let time = result["predictions"][0]["time_ms"].as_f64().unwrap();
+    assert!((time - 5.171).abs() < 0.0005, "{time}");
+}
+
+#[test]
+fn an_executed_kernel_on_every_gpu_of_the_thesis_in_one_call() {
+    let result = json(&format!("predict sgemm --size small --gpu {GPUS} --format json"));
+    assert_eq!(result["schema"], "gpucast.predictions/1");
+    let predictions = result["predictions"].as_array().unwrap();
+    let gpus: Vec<&str> = predictions.iter().map(|it| it["gpu"].as_str().unwrap()).collect();
+    assert_eq!(gpus.join(","), GPUS);
+    for prediction in predictions {
+        let keys: Vec<&str> = prediction.as_object().unwrap().keys().map(String::as_str).collect();
+        let form = ["kernel", "gpu", "model", "time_ms", "bound", "parameters", "intermediate"];
+        assert!(keys.starts_with(&form), "{keys:?}");
+        assert!(keys.contains(&"warnings"), "{keys:?}");
+        // 96 x 64 x 64 multiply-adds, two operations each.
+        assert_eq!(prediction["parameters"]["W_comp"], 2 * 96 * 64 * 64);
+        assert_eq!(prediction["parameters"]["K_type"], "fp32");
+        assert!(prediction["time_ms"].as_f64().unwrap() > 0.0);
+        // The measured times are those of the full size.
+        assert_eq!(prediction.get("published"), None);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let of = |threads: &str| {
+        let mut command = command("predict sgemm --size small --gpu gtx-660 --format json");
+        command.env("RAYON_NUM_THREADS", threads);
+        outcome(command).stdout
+    };
+    assert_eq!(of("1"), of("2"));
+}
+
+#[test]
+fn repeated_gpu_options_and_gpu_files_work() {
+    let arguments = "predict --from-metrics sgemm-metrics.toml --format json";
+    let list = json(&format!("{arguments} --gpu gtx-480,my-gpu.toml"));
+    let repeated = json(&format!("{arguments} --gpu gtx-480 --gpu my-gpu.toml"));
+    assert_eq!(list, repeated);
+    assert_eq!(list["predictions"][1]["gpu"], "my-gpu");
+}
+
+#[test]
+fn a_reference_gpu_corrects_the_time() {
+    let predict = |reference: &str| {
+        let arguments = "predict --from-metrics sgemm-metrics.toml --gpu gtx-660 --format json";
+        json(&format!("{arguments} {reference}"))["predictions"][0].clone()
+    };
+    let time = |prediction: &Value| prediction["time_ms"].as_f64().unwrap();
+    let plain = predict("");
+    let published = predict("--reference gtx-480");
+    let factor = published["intermediate"]["E_util"].as_f64().unwrap();
+    assert!((time(&published) / time(&plain) - factor).abs() < 1e-12);
+    // Twice the published time doubles it once more.
+    let given = predict("--reference gtx-480=10");
+    let on_480 = json("predict --from-metrics sgemm-metrics.toml --gpu gtx-480 --format json");
+    let expected = 10.0 / time(&on_480["predictions"][0]);
+    let factor = given["intermediate"]["E_util"].as_f64().unwrap();
+    assert!((factor - expected).abs() < 1e-12, "{factor} {expected}");
+}
+
+#[test]
+fn timing_appears_only_when_asked_for() {
+    let arguments = "predict saxpy.toml --gpu gtx-660 --format json";
+    assert!(json(arguments)["predictions"][0].get("timing").is_none());
+    let timed = json(&format!("{arguments} --timing"));
+    assert!(timed["predictions"][0]["timing"]["execute_s"].as_f64().unwrap() > 0.0);
+}

@@ -1,0 +1,110 @@
+//! The thesis's kernels at the thesis's sizes, executed: what must equal the published counters,
+//! and what differs from them for the reasons given in `docs/validation.md`.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Run the program; it must succeed.
+fn gpucast(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_gpucast")).args(arguments).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "gpucast {arguments:?} failed:\n{stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The metrics of a corpus kernel's only launch.
+fn profile(kernel: &str) -> Value {
+    let profile: Value =
+        serde_json::from_str(&gpucast(&["profile", kernel, "--format", "json"])).unwrap();
+    assert_eq!(profile["schema"], "gpucast.profile/1");
+    assert_eq!(profile["launches"].as_array().unwrap().len(), 1);
+    profile["launches"][0]["metrics"].clone()
+}
+
+fn count(metrics: &Value, name: &str) -> u64 {
+    metrics[name]["value"].as_u64().unwrap_or_else(|| panic!("{name} is missing"))
+}
+
+fn check(metrics: &Value, expected: &[(&str, u64)]) {
+    for &(name, value) in expected {
+        assert_eq!(count(metrics, name), value, "{name}");
+    }
+}
+
+/// `value` must lie within `percent` of what the profiler measured.
+fn check_near(metrics: &Value, name: &str, measured: u64, percent: f64) {
+    let value = count(metrics, name) as f64;
+    let deviation = (value / measured as f64 - 1.0) * 100.0;
+    assert!(deviation.abs() <= percent, "{name}: {value} is {deviation:.1} % off {measured}");
+}
+
+#[test]
+fn sgemm_counts_the_fmas_and_dram_writes_of_table_4_9() {
+    let metrics = profile("sgemm");
+    check(
+        &metrics,
+        &[
+            ("flop_count_sp_fma", 524_288_000),
+            ("flop_count_dp_fma", 0),
+            ("inst_fp_32", 524_288_000),
+            ("inst_fp_64", 0),
+            ("dram_write_transactions", 102_400),
+            // 20 tiles of 2 global loads, 2 shared stores and 64 shared loads, and a store.
+            ("inst_compute_ld_st", 819_200 * (20 * (2 + 2 + 64) + 1)),
+        ],
+    );
+    // Lockstep waves and LRU: 1.85 times the 1,218,190 measured; see docs/validation.md.
+    check_near(&metrics, "dram_read_transactions", 2_251_916, 0.0);
+}
+
+#[test]
+fn sor_counts_the_fmas_load_stores_and_dram_traffic_of_table_4_4() {
+    let metrics = profile("sor-red-black");
+    let points = 4096 * 8192;
+    check(
+        &metrics,
+        &[
+            ("flop_count_dp_fma", 33_554_432),
+            ("flop_count_sp_fma", 0),
+            ("inst_compute_ld_st", 303_079_424),
+            ("dram_write_transactions", 8_392_704),
+            // 3 additions, 2 multiplications, 1 FMA a point; the thesis has 218,107,904.
+            ("inst_fp_64", 6 * points),
+        ],
+    );
+    check_near(&metrics, "dram_read_transactions", 17_660_604, 10.0);
+}
+
+#[test]
+fn lmsor_counts_its_equations_and_the_dram_traffic_of_table_5_10() {
+    let metrics = profile("lmsor");
+    let points = 1920 * 3840;
+    check(
+        &metrics,
+        &[
+            // Equations 5.9 to 5.11; the thesis measured 36,864,000 and 132,964,096.
+            ("flop_count_dp_fma", 4 * points),
+            ("inst_fp_64", 15 * points),
+            ("flop_count_sp_fma", 0),
+        ],
+    );
+    check_near(&metrics, "dram_read_transactions", 9_577_528, 10.0);
+    check_near(&metrics, "dram_write_transactions", 1_854_478, 10.0);
+}
+
+#[test]
+fn every_corpus_kernel_computes_what_its_reference_says_at_full_size() {
+    let list: Value =
+        serde_json::from_str(&gpucast(&["corpus", "list", "--format", "json"])).unwrap();
+    let entries = list["kernels"].as_array().unwrap();
+    assert!(entries.len() >= 40, "the corpus has shrunk to {} entries", entries.len());
+    for entry in entries {
+        let name = entry["name"].as_str().unwrap();
+        // `run` fails, and with it `gpucast`, if an expectation does not hold.
+        let report = gpucast(&["run", name]);
+        assert!(report.contains("agree with the reference"), "{name} checks nothing:\n{report}");
+    }
+}
