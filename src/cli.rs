@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Execute a kernel and check its results
     Run(Run),
-    /// Parse PTX files and list what could not be executed
+    /// Parse PTX, alone or in containers, and list what could not be executed
     Check(Check),
     /// The GPUs that are known by name
     #[command(subcommand)]
@@ -47,7 +47,8 @@ pub(crate) enum Command {
 /// What to execute.
 #[derive(Debug, Args)]
 pub(crate) struct KernelOptions {
-    /// A corpus name (sgemm), a launch file (x.toml) or a PTX module (x.ptx)
+    /// A corpus name (sgemm), a launch file (x.toml), a PTX module (x.ptx), or a fatbin, object,
+    /// library or executable with PTX inside
     #[arg(value_name = "KERNEL")]
     pub(crate) input: String,
 
@@ -59,7 +60,7 @@ pub(crate) struct KernelOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct LaunchOptions {
-    /// The kernel of a module
+    /// The kernel of a module: its name, mangled or not, or a part that only one has
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
@@ -87,7 +88,7 @@ pub(crate) struct LaunchOptions {
     )]
     pub(crate) arg: Vec<String>,
 
-    /// The PTX of a corpus kernel: sm_35, sm_80
+    /// The PTX of a corpus kernel or a container: sm_35, sm_80
     #[arg(long, value_name = "TARGET")]
     pub(crate) arch: Option<String>,
 
@@ -194,7 +195,8 @@ pub(crate) enum TextOrJson {
 
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
-    /// A corpus name (sgemm), a launch file (x.toml) or a PTX module (x.ptx)
+    /// A corpus name (sgemm), a launch file (x.toml), a PTX module (x.ptx), or a fatbin, object,
+    /// library or executable with PTX inside
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) input: Option<String>,
 
@@ -294,7 +296,7 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// PTX files
+    /// PTX files, or fatbins, objects, libraries and executables with PTX inside
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 

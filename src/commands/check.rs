@@ -9,8 +9,10 @@ use serde::Serialize;
 
 use crate::cli::{Check, TextOrJson};
 use crate::execute::{self, Loaded};
-use crate::failure::{Failure, Report};
-use crate::input::module_text;
+use crate::failure::{Failure, Report, SourceText};
+use crate::input::container::{self, Item, ItemCode};
+use crate::input::kernel_name;
+use crate::input::module_text::{self, ModuleFile};
 use crate::render::output::Output;
 use crate::render::{diagnostic, json};
 use crate::trouble;
@@ -26,6 +28,9 @@ struct File {
     path: String,
     kernels: Vec<Kernel>,
     errors: Vec<Error>,
+    /// Why nothing was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<&'static str>,
     /// What `text` prints on the standard error.
     #[serde(skip)]
     reports: Vec<Report>,
@@ -34,6 +39,9 @@ struct File {
 #[derive(Serialize)]
 struct Kernel {
     name: String,
+    /// Its C++ name, if that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demangled: Option<String>,
     /// Static instructions of the kernel itself.
     instructions: usize,
     unsupported: Vec<Instruction>,
@@ -60,7 +68,7 @@ struct Error {
 }
 
 pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
-    let files: Vec<File> = arguments.files.iter().map(|path| check(path)).collect();
+    let files: Vec<File> = arguments.files.iter().flat_map(|path| check(path)).collect();
     let fine = files.iter().all(|file| file.reports.is_empty());
     let mut output = Output::open(None)?;
     match arguments.format {
@@ -77,17 +85,55 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
     if fine { Ok(()) } else { Err(Failure::Said) }
 }
 
-fn check(path: &Path) -> File {
-    let mut file = File {
-        path: path.display().to_string(),
-        kernels: Vec::new(),
-        errors: Vec::new(),
-        reports: Vec::new(),
-    };
-    match module_text::read(path)
-        .map_err(|report| vec![report])
-        .and_then(|text| execute::load(&text))
-    {
+/// A file, or each PTX of a container.
+fn check(path: &Path) -> Vec<File> {
+    let name = path.display().to_string();
+    match module_text::read(path) {
+        Err(report) => vec![check_text(name, Err(report))],
+        Ok(ModuleFile::Text(text)) => vec![check_text(name, Ok(text))],
+        Ok(ModuleFile::Container { bytes, .. }) => match container::items(&name, &bytes) {
+            Err(report) => vec![check_text(name, Err(report))],
+            Ok(items) => items.into_iter().map(check_item).collect(),
+        },
+    }
+}
+
+fn check_item(item: Item) -> File {
+    match item.code {
+        ItemCode::Ptx(Ok(text)) if has_only_data(&text) => File::new(item.name),
+        ItemCode::Ptx(text) => check_text(item.name, text),
+        ItemCode::LtoIr => File {
+            skipped: Some("encrypted compiler code that only nvJitLink reads"),
+            ..File::new(item.name)
+        },
+    }
+}
+
+/// nvcc embeds PTX for every translation unit, those without device code included: no kernel is
+/// an error of a file that was written for kernels, and none of such an entry.
+fn has_only_data(text: &SourceText) -> bool {
+    let has_functions = [".entry", ".func"].iter().any(|word| text.text.contains(word));
+    // Without functions, a report about the text as a whole says just that.
+    !has_functions
+        && text.text.contains(".version")
+        && execute::load(text).is_err_and(|reports| {
+            let about_all = |report: &Report| {
+                report.anchor.as_ref().is_some_and(|anchor| anchor.range == (0..0))
+            };
+            reports.iter().all(about_all)
+        })
+}
+
+impl File {
+    fn new(path: String) -> Self {
+        let (kernels, errors, reports) = (Vec::new(), Vec::new(), Vec::new());
+        Self { path, kernels, errors, skipped: None, reports }
+    }
+}
+
+fn check_text(path: String, text: Result<SourceText, Report>) -> File {
+    let mut file = File::new(path);
+    match text.map_err(|report| vec![report]).and_then(|text| execute::load(&text)) {
         Err(reports) => {
             file.errors = reports.iter().map(error).collect();
             file.reports = reports;
@@ -120,6 +166,7 @@ fn check_kernel(loaded: &Loaded, name: &str) -> (Kernel, Vec<Report>) {
     };
     let mut kernel = Kernel {
         name: name.to_owned(),
+        demangled: kernel_name::demangled(name),
         instructions: body.map_or(0, |body| body.instructions.len()),
         unsupported: Vec::new(),
     };
@@ -157,12 +204,16 @@ fn text(file: &File) -> String {
             0 => "can be executed".to_owned(),
             number => format!("cannot be executed, {number} unsupported"),
         };
+        let demangled = kernel.demangled.as_ref();
+        let demangled = demangled.map_or(String::new(), |name| format!(" [{name}]"));
         text += &format!(
-            "{}: kernel {}, {instructions} instructions: {verdict}\n",
+            "{}: kernel {}{demangled}, {instructions} instructions: {verdict}\n",
             file.path, kernel.name
         );
     }
-    if file.kernels.is_empty() && file.errors.is_empty() {
+    if let Some(reason) = file.skipped {
+        text += &format!("{}: skipped: {reason}\n", file.path);
+    } else if file.kernels.is_empty() && file.errors.is_empty() {
         text += &format!("{}: no kernels\n", file.path);
     }
     if !file.errors.is_empty() {

@@ -8,11 +8,12 @@ use gpucast_model::{
     Conditions, Gpu, LaunchShape, Model, ModelError, Prediction, Reference, predict_with_reference,
 };
 
-use crate::cli::Predict;
+use crate::cli::{Format, Predict};
 use crate::execute::Timing;
 use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::gpu_argument;
 use crate::input::{kernel_argument, module_text};
+use crate::render::diagnostic;
 use crate::render::number;
 use crate::render::output::Output;
 use crate::render::prediction::{self, KernelView, PredictionView};
@@ -123,6 +124,9 @@ fn in_metrics(source: &SourceText, error: &import::ImportError) -> Report {
 
 fn executed(input: &str, arguments: &Predict) -> Result<Vec<Source>, Failure> {
     let plan = kernel_argument::read(input, &arguments.launch)?;
+    if arguments.output.format == Format::Text {
+        diagnostic::note(plan.note.as_deref());
+    }
     let loaded = execute::load(&plan.module)?;
     let options = execute::options(&arguments.execution);
     let counted = counting::count(&plan, &loaded, &options, false)?;

@@ -1,15 +1,19 @@
 //! `gpucast profile`: execute and count.
 
-use crate::cli::Profile;
+use crate::cli::{Format, Profile};
 use crate::counting;
 use crate::execute;
 use crate::failure::Failure;
 use crate::input::kernel_argument;
+use crate::render::diagnostic;
 use crate::render::output::Output;
 use crate::render::profile::{self, View};
 
 pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
     let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch)?;
+    if arguments.output.format == Format::Text {
+        diagnostic::note(plan.note.as_deref());
+    }
     let loaded = execute::load(&plan.module)?;
     // An unwritable file is better found before the execution than after it.
     let mut output = Output::open(arguments.output.output)?;

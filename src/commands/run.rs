@@ -6,17 +6,21 @@ use std::path::PathBuf;
 use gpucast_corpus::reference::{self, Inputs, Outputs, Values};
 use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program};
 
-use crate::cli::Run;
+use crate::cli::{Run, TextOrJson};
 use crate::execute::{self, Executed, Timing, Watch};
 use crate::failure::{Failure, Report, suggest};
 use crate::input::expectation::{Comparison, compare};
 use crate::input::plan::{Against, Expectation, Plan};
 use crate::input::{files, kernel_argument, reference_values};
+use crate::render::diagnostic;
 use crate::render::output::Output;
 use crate::render::run::{self, Checked, Launched};
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch)?;
+    if arguments.format == TextOrJson::Text {
+        diagnostic::note(plan.note.as_deref());
+    }
     let dumps = dumps(&plan, &arguments.dump)?;
     let loaded = execute::load(&plan.module)?;
     let mut memory = execute::memory(&plan)?;

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use gpucast_corpus::Entry;
 
 use super::argument::{self, ArgumentSyntax};
+use super::container::Naming;
+use super::module_text::ModuleFile;
 use super::plan::{Buffer, Plan, PlannedArgument, PlannedLaunch};
-use super::{launch_file, module_text, resolve};
+use super::{container, kernel_name, launch_file, module_text, resolve};
 use crate::cli::{LaunchOptions, Size};
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
 
@@ -18,21 +20,25 @@ pub(crate) fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure
         refuse_launch_options(options, &format!("the corpus kernel {input} has a launch file"))?;
         return from_corpus(entry, options);
     }
-    if let Some(option) = options.first_of_corpus() {
-        let message = format!(
-            "{option} chooses among a corpus kernel's files, and {input} is no such kernel"
-        );
-        return Err(Failure::Usage(Report::new(message)));
+    if options.size.is_some() {
+        return Err(no_choice("--size", input));
     }
     if is_launch_file {
         refuse_launch_options(options, &format!("{input} is a launch file"))?;
-        return Ok(from_launch_file(path)?);
+        return from_launch_file(path, options);
     }
     // A word without a dot or slash was meant to be a corpus name.
     if !path.exists() && !input.contains(['.', '/', '\\']) {
         return Err(unknown_corpus_kernel(input).into());
     }
     from_module(path, options)
+}
+
+/// An option that chooses where there is nothing to choose from.
+fn no_choice(option: &str, input: &str) -> Failure {
+    let message =
+        format!("{option} chooses among a corpus kernel's files, and {input} is no such kernel");
+    Failure::Usage(Report::new(message))
 }
 
 /// A complaint about a name that the corpus does not have.
@@ -75,20 +81,49 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
     Ok(resolve::resolve(&source, file, text, PathBuf::new(), published)?)
 }
 
-fn from_launch_file(path: &Path) -> Result<Plan, Report> {
+fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
     let source = module_text::read_text(path)?;
     let file = launch_file::parse(&source)?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let module_path = folder.join(file.module.get_ref());
-    let module = module_text::read(&module_path).map_err(|report| {
-        let anchor = Anchor { source: source.clone(), range: file.module.span() };
-        if report.anchor.is_none() { report.at(&anchor) } else { report }
-    })?;
-    resolve::resolve(&source, file, module, folder, None)
+    let anchor = Anchor { source: source.clone(), range: file.module.span() };
+    let anchored =
+        |report: Report| if report.anchor.is_none() { report.at(&anchor) } else { report };
+    let (module, note) = match module_text::read(&module_path).map_err(anchored)? {
+        ModuleFile::Text(_) if options.arch.is_some() => {
+            return Err(no_choice("--arch", &path.display().to_string()));
+        }
+        ModuleFile::Text(module) => (module, None),
+        ModuleFile::Container { name, bytes } => {
+            let target = container::target(options.arch.as_deref())?;
+            // All launches are of one module; without a launch `resolve` complains.
+            match file.launch.first().map(|launch| &launch.get_ref().kernel) {
+                None => (SourceText::new(name, ""), None),
+                Some(kernel) => {
+                    let place = Anchor { source: source.clone(), range: kernel.span() };
+                    let chosen = container::choose(
+                        &name,
+                        &bytes,
+                        target,
+                        kernel.get_ref(),
+                        Naming::Exact,
+                        &place,
+                    )
+                    .map_err(anchored)?;
+                    (chosen.module, chosen.note)
+                }
+            }
+        }
+    };
+    let plan = resolve::resolve(&source, file, module, folder, None)?;
+    Ok(Plan { note, ..plan })
 }
 
 fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
-    let module = module_text::read(path)?;
+    let file = module_text::read(path)?;
+    if matches!(file, ModuleFile::Text(_)) && options.arch.is_some() {
+        return Err(no_choice("--arch", &path.display().to_string()));
+    }
     let (Some(kernel), Some(grid), Some(block)) = (&options.kernel, options.grid, options.block)
     else {
         let missing: Vec<&str> = [
@@ -134,8 +169,23 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
     let name_end = name_start + kernel.len();
     let kernel_anchor = Anchor { source: source.clone(), range: name_start..name_end };
     let anchor = Anchor { range: name_end + 1..source.text.len(), source };
+    let (module, kernel, note) = match file {
+        ModuleFile::Text(module) => {
+            let known = kernel_name::kernels(&module.text);
+            let found = kernel_name::find(kernel, &known, &module.name, &kernel_anchor)?;
+            // An unknown name is left for the interpreter, which knows all kernels.
+            let kernel = found.unwrap_or(kernel).to_owned();
+            (module, kernel, None)
+        }
+        ModuleFile::Container { name, bytes } => {
+            let target = container::target(options.arch.as_deref())?;
+            let naming = Naming::Loose;
+            let chosen = container::choose(&name, &bytes, target, kernel, naming, &kernel_anchor)?;
+            (chosen.module, chosen.kernel, chosen.note)
+        }
+    };
     let launch = PlannedLaunch {
-        kernel: kernel.clone(),
+        kernel,
         grid,
         block,
         shared_bytes: options.shared_bytes.unwrap_or(0),
@@ -146,6 +196,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
     };
     Ok(Plan {
         module,
+        note,
         corpus_name: None,
         folder: PathBuf::new(),
         buffers,

@@ -3,14 +3,17 @@
 //! ```text
 //! corpus name ─┐                     ┌─ init, uniform, files, npy: contents
 //! launch file ─┼─► launch_file ──► resolve ──► Plan
-//! PTX module  ─┘   argument ────────┘ scalar: types and bits
+//! PTX module  ─┤   argument ────────┘ scalar: types and bits
+//! container   ─┘   kernel_name: which PTX of it, which kernel
 //! ```
 
 pub(crate) mod argument;
+pub(crate) mod container;
 pub(crate) mod expectation;
 pub(crate) mod files;
 pub(crate) mod init;
 pub(crate) mod kernel_argument;
+pub(crate) mod kernel_name;
 mod launch_file;
 pub(crate) mod module_text;
 mod npy;

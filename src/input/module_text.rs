@@ -2,21 +2,37 @@
 
 use std::path::Path;
 
+use gpucast_ptx_frontend::container::{self, FileKind};
+
 use crate::failure::{Report, SourceText};
 
-/// Containers that hold PTX or machine code, by their first bytes.
-const CONTAINERS: [(&[u8], &str); 5] = [
-    (b"\x7fELF", "an ELF file (a cubin, an object or an executable)"),
-    (&0xBA55_ED50_u32.to_le_bytes(), "a fatbin"),
-    (&0x4662_43B1_u32.to_le_bytes(), "a fatbin wrapper"),
-    (b"MZ", "a Windows executable"),
-    (b"\xde\xc0\x17\x0b", "LLVM bitcode"),
+/// Files that are no text even where every byte of theirs happens to be: ELF, fatbin and its
+/// wrapper, archive, Windows executable, LLVM bitcode.
+const MAGICS: [&[u8]; 6] = [
+    b"\x7fELF",
+    &0xBA55_ED50_u32.to_le_bytes(),
+    &0x4662_43B1_u32.to_le_bytes(),
+    b"!<arch>\n",
+    b"MZ",
+    b"\xde\xc0\x17\x0b",
 ];
 
-/// Reads a PTX module.
-pub(crate) fn read(path: &Path) -> Result<SourceText, Report> {
+/// What a file with modules turned out to be.
+pub(crate) enum ModuleFile {
+    /// PTX, or what the parser will complain about.
+    Text(SourceText),
+    /// Something around PTX.
+    Container {
+        /// The path as the user wrote it.
+        name: String,
+        bytes: Vec<u8>,
+    },
+}
+
+/// Reads a PTX module, or a file that may hold some.
+pub(crate) fn read(path: &Path) -> Result<ModuleFile, Report> {
     let bytes = std::fs::read(path).map_err(|error| Report::file("read", path, &error))?;
-    from_bytes(&path.display().to_string(), bytes)
+    from_bytes(path.display().to_string(), bytes)
 }
 
 /// A text file's contents.
@@ -25,15 +41,14 @@ pub(crate) fn read_text(path: &Path) -> Result<SourceText, Report> {
     text(&path.display().to_string(), bytes)
 }
 
-fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<SourceText, Report> {
-    let container = CONTAINERS.iter().find(|(magic, _)| bytes.starts_with(magic));
-    if let Some((_, kind)) = container {
-        return Err(Report::new(format!(
-            "{name} is {kind}; this version reads modules as PTX text only"
-        ))
-        .hint("extract the PTX first, for example with `cuobjdump -xptx all FILE`"));
+fn from_bytes(name: String, bytes: Vec<u8>) -> Result<ModuleFile, Report> {
+    let is_container = MAGICS.iter().any(|magic| bytes.starts_with(magic))
+        || (std::str::from_utf8(&bytes).is_err()
+            && container::open(&bytes).is_ok_and(|contents| contents.kind != FileKind::PtxText));
+    match is_container {
+        true => Ok(ModuleFile::Container { name, bytes }),
+        false => text(&name, bytes).map(ModuleFile::Text),
     }
-    text(name, bytes)
 }
 
 fn text(name: &str, bytes: Vec<u8>) -> Result<SourceText, Report> {
@@ -60,18 +75,20 @@ fn text(name: &str, bytes: Vec<u8>) -> Result<SourceText, Report> {
 mod tests {
     use super::*;
 
-    fn refused(bytes: &[u8]) -> String {
-        from_bytes("file", bytes.to_vec()).unwrap_err().message
+    fn read(bytes: &[u8]) -> Result<ModuleFile, Report> {
+        from_bytes("file".to_owned(), bytes.to_vec())
     }
 
     #[test]
-    fn what_is_no_text_is_named() {
-        assert!(refused(b"\x7fELF\x02\x01").contains("an ELF file"));
-        assert!(refused(b"\x50\xed\x55\xba\x01\x00").contains("a fatbin;"));
+    fn text_is_told_from_containers() {
+        for container in [&b"\x7fELF\x02\x01"[..], b"\x50\xed\x55\xba\x01\x00", b"!<arch>\n"] {
+            assert!(matches!(read(container), Ok(ModuleFile::Container { .. })));
+        }
+        assert!(matches!(read(b".version 7.8"), Ok(ModuleFile::Text(_))));
+        let Err(report) = read(b".version\nab\xff\xfe") else { panic!("this is not text") };
         assert_eq!(
-            refused(b".version\nab\xff\xfe"),
+            report.message,
             "file:2:3: this is not text: byte 0xff at offset 11 is not UTF-8"
         );
-        assert_eq!(&*from_bytes("file", b".version 7.8".to_vec()).unwrap().text, ".version 7.8");
     }
 }

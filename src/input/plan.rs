@@ -12,6 +12,8 @@ use crate::failure::{Anchor, SourceText};
 pub(crate) struct Plan {
     /// The PTX text.
     pub(crate) module: SourceText,
+    /// Which PTX of a container it is and why, if there was a choice.
+    pub(crate) note: Option<String>,
     /// The corpus kernel that it comes from; its published measurements apply.
     pub(crate) corpus_name: Option<&'static str>,
     /// Paths of buffer files are relative to this folder.

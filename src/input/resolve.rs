@@ -46,7 +46,7 @@ pub(super) fn resolve(
         .into_iter()
         .map(|table| resolver.expectation(table, &buffers))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(Plan { module, corpus_name, folder, buffers, launches, expectations })
+    Ok(Plan { module, note: None, corpus_name, folder, buffers, launches, expectations })
 }
 
 struct Resolver<'a> {

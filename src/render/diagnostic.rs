@@ -147,6 +147,14 @@ pub(crate) fn print(reports: &[Report]) {
     }
 }
 
+/// Writes what went unasked but should be known to the standard error, as one line.
+pub(crate) fn note(text: Option<&str>) {
+    if let Some(text) = text {
+        let line = format!("note: {text}\n");
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

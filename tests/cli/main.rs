@@ -8,6 +8,7 @@
 )]
 
 mod broken;
+mod containers;
 mod corpus;
 mod gpucast;
 mod gpus;

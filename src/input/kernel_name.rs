@@ -1,0 +1,160 @@
+//! Kernels by the names that people use: mangled, demangled, or a part that only one has.
+
+use std::fmt;
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+use crate::failure::{Anchor, Report, suggest};
+
+/// Candidates that are listed of an ambiguous name.
+const MOST_LISTED: usize = 12;
+
+/// A back reference may repeat what is a back reference itself: short names can stand for
+/// gigabytes.
+const LONGEST_DEMANGLED: usize = 16 << 10;
+
+/// The C++ name of a kernel, if its name is the mangled form of one.
+pub(crate) fn demangled(name: &str) -> Option<String> {
+    demangle(name, &DemangleOptions::new())
+}
+
+fn demangle(name: &str, options: &DemangleOptions) -> Option<String> {
+    if !name.starts_with("_Z") {
+        return None;
+    }
+    let mut text = Limited(String::new());
+    Symbol::new(name).ok()?.structured_demangle(&mut text, options).ok()?;
+    Some(text.0)
+}
+
+/// A text that does not grow without end.
+struct Limited(String);
+
+impl fmt::Write for Limited {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > LONGEST_DEMANGLED {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+/// The names of the kernels that a PTX text defines, found without parsing it.
+pub(crate) fn kernels(ptx: &str) -> Vec<&str> {
+    ptx.lines()
+        .filter_map(|line| line.split("//").next()?.split_once(".entry"))
+        .filter_map(|(_, rest)| {
+            let rest = rest.trim_start();
+            let is_word = |c: char| c.is_ascii_alphanumeric() || "_$%".contains(c);
+            let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            (end > 0).then(|| &rest[..end])
+        })
+        .collect()
+}
+
+/// The kernel of `file` that `wanted` means. `None` when it means none; `anchor` is where it
+/// stands.
+pub(crate) fn find<'a>(
+    wanted: &str,
+    known: &[&'a str],
+    file: &str,
+    anchor: &Anchor,
+) -> Result<Option<&'a str>, Report> {
+    if let Some(exact) = known.iter().find(|&&name| name == wanted) {
+        return Ok(Some(exact));
+    }
+    // Blanks are a matter of taste: `float *` and `float*`.
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    let given = wanted;
+    let wanted = bare(given);
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let mut names = known.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    let short = DemangleOptions::new().no_params().no_return_type();
+    let is_called = |name: &&&str| {
+        let forms = [demangled(name), demangle(name, &short)];
+        forms.into_iter().flatten().any(|form| bare(&form) == wanted)
+    };
+    let has_part = |name: &&&str| {
+        name.contains(&wanted) || demangled(name).is_some_and(|name| bare(&name).contains(&wanted))
+    };
+    let mut meant: Vec<&str> = names.iter().filter(is_called).copied().collect();
+    if meant.is_empty() {
+        meant = names.iter().filter(has_part).copied().collect();
+    }
+    match meant[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(one)),
+        _ => {
+            let message = format!("`{given}` may mean {} kernels of {file}", meant.len());
+            let mut report = Report::new(message).at(anchor);
+            for name in meant.iter().take(MOST_LISTED) {
+                report = report.fact(demangled(name).unwrap_or_else(|| (*name).to_owned()));
+            }
+            if meant.len() > MOST_LISTED {
+                report = report.fact(format!("and {} more", meant.len() - MOST_LISTED));
+            }
+            Err(report.hint("give more of the name; `gpucast check` lists the kernels of a file"))
+        }
+    }
+}
+
+/// A complaint about a name that no kernel of `file` has.
+pub(crate) fn unknown(wanted: &str, known: &[&str], file: &str, anchor: &Anchor) -> Report {
+    let mut names = known.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    let hint = suggest(wanted, names.iter().copied()).unwrap_or_else(|| match names.len() {
+        0 => "its PTX has no kernel at all".to_owned(),
+        number => format!("its PTX has {number} kernels; `gpucast check` lists them"),
+    });
+    Report::new(format!("{file} has no kernel named `{wanted}`")).at(anchor).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::SourceText;
+
+    const KNOWN: [&str; 4] = ["_Z5scalePfPKff", "_Z5scalePdPKdd", "_Z5shiftPfi", "second"];
+
+    fn found(wanted: &str) -> Result<Option<&'static str>, Report> {
+        let source = SourceText::new("command line", wanted);
+        find(wanted, &KNOWN, "file", &Anchor { source, range: 0..wanted.len() })
+    }
+
+    #[test]
+    fn names_are_found_mangled_demangled_and_by_a_part() {
+        assert_eq!(found("second"), Ok(Some("second")));
+        assert_eq!(found("_Z5shiftPfi"), Ok(Some("_Z5shiftPfi")));
+        assert_eq!(found("shift"), Ok(Some("_Z5shiftPfi")));
+        assert_eq!(found("scale(float *, float const *, float)"), Ok(Some("_Z5scalePfPKff")));
+        assert_eq!(found("double"), Ok(Some("_Z5scalePdPKdd")));
+        assert_eq!(found("third"), Ok(None));
+        assert_eq!(found(""), Ok(None));
+        let ambiguous = found("scale").unwrap_err();
+        assert_eq!(
+            ambiguous.facts,
+            ["scale(double*, double const*, double)", "scale(float*, float const*, float)"]
+        );
+    }
+
+    #[test]
+    fn kernels_are_found_in_text() {
+        let text = ".visible .entry a(\n)\n// .entry b\n.entry  _Z1cv {\n.entry\n";
+        assert_eq!(kernels(text), ["a", "_Z1cv"]);
+    }
+
+    #[test]
+    fn a_name_that_grows_without_end_is_left_mangled() {
+        let mut name = "_Z1fI1AE".to_owned() + "v";
+        for level in 0..30 {
+            name += &format!("1BIS{level}_S{level}_E");
+        }
+        assert!(demangled(&name).is_none_or(|text| text.len() <= LONGEST_DEMANGLED));
+    }
+}
