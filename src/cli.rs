@@ -34,7 +34,8 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Execute a kernel and check its results
     Run(Run),
-    /// Parse PTX, alone or in containers, and list what could not be executed
+    /// Parse PTX, alone or in containers; show what each kernel uses and needs, and what could not
+    /// be executed
     Check(Check),
     /// The GPUs that are known by name
     #[command(subcommand)]
@@ -60,7 +61,8 @@ pub(crate) struct KernelOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct LaunchOptions {
-    /// The kernel of a module: its name, mangled or not, or a part that only one has
+    /// The kernel of a module: its name, mangled or not, a part that only one has, or a pattern
+    /// with * and ?
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
@@ -71,6 +73,10 @@ pub(crate) struct LaunchOptions {
     /// Threads of a CTA, for a module
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extent)]
     pub(crate) block: Option<[u32; 3]>,
+
+    /// CTAs of a cluster, for a module; otherwise the kernel says, or there are no clusters
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extent)]
+    pub(crate) cluster: Option<[u32; 3]>,
 
     /// Dynamic shared memory in bytes, for a module
     #[arg(long, value_name = "N")]
@@ -84,7 +90,8 @@ pub(crate) struct LaunchOptions {
         allow_hyphen_values = true,
         help = "An argument, for a module; repeat in order: u32:7, f32:1.5, buf:f32[1024], \
                 buf:f32[1024]=uniform(-1,1,7), also =zero, =iota, =constant(x), =FILE.npy, \
-                =FILE.bin"
+                =FILE.bin; a structure by value: struct:{u32:5,f32:1.0,ptr:arg0} with its members \
+                laid out as in C, or bytes:0x00ff10 in the order of memory"
     )]
     pub(crate) arg: Vec<String>,
 
@@ -109,6 +116,7 @@ impl LaunchOptions {
             ("--kernel", self.kernel.is_some()),
             ("--grid", self.grid.is_some()),
             ("--block", self.block.is_some()),
+            ("--cluster", self.cluster.is_some()),
             ("--shared-bytes", self.shared_bytes.is_some()),
             ("--arg", !self.arg.is_empty()),
         ]
@@ -137,13 +145,25 @@ pub(crate) enum Size {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
-    /// Warp instructions after which a launch is given up as endless [default: 34359738368]
+    /// Warp instructions after which a launch is given up as endless [default: 4294967296]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget: Option<u64>,
 
     /// The order of CTAs
     #[arg(long, value_name = "ORDER", default_value = "automatic")]
     pub(crate) schedule: ScheduleChoice,
+
+    /// Bytes of the device heap that malloc() in kernels takes from [default: 8388608]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) heap: Option<u64>,
+
+    /// Bytes of each thread's stack, for recursive functions and alloca [default: 16384]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) stack: Option<u32>,
+
+    /// Write what printf() in kernels prints to a file instead of the standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) print_to: Option<PathBuf>,
 
     /// Add execution seconds and thread instructions per second to the result
     #[arg(long)]
@@ -299,6 +319,11 @@ pub(crate) struct Check {
     /// PTX files, or fatbins, objects, libraries and executables with PTX inside
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
+
+    /// Look only at the kernels that this means: a name, mangled or not, a part of names, or a
+    /// pattern with * and ?
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
 
     /// The form of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use gpucast_counters::{Counter, DeviceModel, LaunchProfile, Number};
-use gpucast_interpreter::{Launch, Options, Program};
+use gpucast_interpreter::{Launch, Program};
 use sha2::{Digest as _, Sha256};
 
-use crate::execute::{self, Executed, Loaded, Timing, Watch};
+use crate::execute::{self, Executed, Loaded, Settings, Timing, Watch};
 use crate::failure::Failure;
 use crate::input::plan::{Plan, PlannedArgument};
+use crate::inspection::MachineFacts;
 
 /// What a launch was counted to be.
 pub(crate) struct Counted {
@@ -22,6 +23,8 @@ pub(crate) struct Counted {
     pub(crate) timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub(crate) ordered_because: Option<String>,
+    /// What machine code in the same container says about the kernel.
+    pub(crate) machine_code: Option<MachineFacts>,
     /// SHA-256 of each buffer argument after the launch, in hexadecimal; empty unless asked for.
     pub(crate) buffers_sha256: BTreeMap<String, String>,
 }
@@ -30,12 +33,12 @@ pub(crate) struct Counted {
 pub(crate) fn count(
     plan: &Plan,
     loaded: &Loaded,
-    options: &Options,
+    settings: &Settings,
     with_hashes: bool,
 ) -> Result<Vec<Counted>, Failure> {
-    let mut memory = execute::memory(plan)?;
+    let mut memory = execute::memory(plan, loaded)?;
     let mut watch = Count { plan, with_hashes, repetitions: Mean::default(), counted: Vec::new() };
-    execute::execute(plan, loaded, &mut memory, options, &mut watch)?;
+    execute::execute(plan, loaded, &mut memory, settings, &mut watch)?;
     Ok(watch.counted)
 }
 
@@ -65,15 +68,25 @@ impl Watch for Count<'_> {
             true => self.plan.launches[executed.index].arguments.as_slice(),
             false => &[],
         };
-        for argument in arguments {
-            if let PlannedArgument::Buffer(index) = argument {
-                let name = &self.plan.buffers[*index].name;
-                let bytes = executed.memory.bytes(name).unwrap_or_default();
-                buffers_sha256.insert(name.clone(), hexadecimal(&Sha256::digest(bytes)));
-            }
+        let buffers = arguments.iter().flat_map(|argument| match argument {
+            PlannedArgument::Buffer(index) => vec![*index],
+            PlannedArgument::Structure(structure) => structure.buffers().collect(),
+            PlannedArgument::Scalar { .. } => Vec::new(),
+        });
+        for index in buffers {
+            let name = &self.plan.buffers[index].name;
+            let bytes = executed.memory.bytes(name).unwrap_or_default();
+            buffers_sha256.insert(name.clone(), hexadecimal(&Sha256::digest(bytes)));
         }
         let Executed { timing, ordered_because, .. } = executed;
-        self.counted.push(Counted { profile, timing, ordered_because, buffers_sha256 });
+        let machine_code = MachineFacts::of(self.plan, &profile.kernel);
+        self.counted.push(Counted {
+            profile,
+            timing,
+            ordered_because,
+            machine_code,
+            buffers_sha256,
+        });
     }
 }
 

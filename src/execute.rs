@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Instant;
 
 use gpucast_interpreter::{
-    Argument, DeviceMemory, Launch, Observer, Options, Program, Schedule, Summary,
+    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, Schedule, Summary,
 };
 use gpucast_ptx_frontend::Module;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::cli::{ExecutionOptions, ScheduleChoice};
 use crate::failure::{Anchor, Failure, Report, SourceText};
 use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch};
+use crate::render::printed::Printed;
 use crate::render::progress::Progress;
 use crate::trouble;
 
@@ -78,8 +79,8 @@ pub(crate) fn load(source: &SourceText) -> Result<Loaded, Vec<Report>> {
 }
 
 /// Allocates and fills a plan's buffers.
-pub(crate) fn memory(plan: &Plan) -> Result<DeviceMemory, Report> {
-    let mut memory = DeviceMemory::new();
+pub(crate) fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
+    let mut memory = DeviceMemory::with_address_bits(loaded.module.address_bits);
     for buffer in &plan.buffers {
         memory
             .allocate(&buffer.name, buffer.bytes())
@@ -93,16 +94,44 @@ pub(crate) fn memory(plan: &Plan) -> Result<DeviceMemory, Report> {
     Ok(memory)
 }
 
-/// The options of the interpreter.
-pub(crate) fn options(options: &ExecutionOptions) -> Options {
+/// How to execute, and where kernels print.
+pub(crate) struct Settings {
+    options: Options,
+    printed: Printed,
+}
+
+/// The settings of a command line.
+pub(crate) fn settings(options: &ExecutionOptions) -> Result<Settings, Failure> {
+    let printed = Printed::open(options.print_to.clone())?;
     let defaults = Options::default();
-    Options {
+    let options = Options {
+        heap_bytes: options.heap.unwrap_or(defaults.heap_bytes),
+        stack_bytes: options.stack.unwrap_or(defaults.stack_bytes),
         instruction_budget: options.budget.unwrap_or(defaults.instruction_budget),
         schedule: match options.schedule {
             ScheduleChoice::Automatic => Schedule::Automatic,
             ScheduleChoice::Ordered => Schedule::Ordered,
             ScheduleChoice::Parallel => Schedule::Parallel,
         },
+    };
+    Ok(Settings { options, printed })
+}
+
+/// Tells the user what a launch does while it runs.
+struct Teller<'a> {
+    progress: &'a Progress,
+    printed: &'a Printed,
+    repetition: u64,
+    repeat: u64,
+}
+
+impl Host for Teller<'_> {
+    fn progress(&self, done: u64, ctas: u64) {
+        self.progress.update(self.repetition * ctas + done, self.repeat * ctas);
+    }
+
+    fn print(&self, text: &[u8]) {
+        self.progress.suspended(|| self.printed.write(text));
     }
 }
 
@@ -111,7 +140,7 @@ pub(crate) fn execute<W: Watch>(
     plan: &Plan,
     loaded: &Loaded,
     memory: &mut DeviceMemory,
-    options: &Options,
+    settings: &Settings,
     watch: &mut W,
 ) -> Result<(), Failure> {
     // All programs are made before the first launch, so that a misspelt name in the last one
@@ -130,16 +159,19 @@ pub(crate) fn execute<W: Watch>(
         let started = Instant::now();
         for repetition in 0..repeat {
             let mut observer = watch.begin(&program, &launch);
-            let report = |done, all| progress.update(repetition * all + done, repeat * all);
-            let summary: Summary = gpucast_interpreter::run(
+            let teller =
+                Teller { progress: &progress, printed: &settings.printed, repetition, repeat };
+            let run: Result<Summary, _> = gpucast_interpreter::run(
                 &program,
                 &launch,
                 memory,
                 &mut observer,
-                options,
-                &report,
-            )
-            .map_err(|error| trouble::of_run(error, plan, planned, loaded, &program))?;
+                &settings.options,
+                &teller,
+            );
+            settings.printed.finish()?;
+            let summary =
+                run.map_err(|error| trouble::of_run(error, plan, planned, loaded, &program))?;
             lanes += summary.issued_lanes;
             ordered_because = summary.ordered_because;
             watch.end(observer);
@@ -159,11 +191,13 @@ fn program(loaded: &Loaded, kernel: &str, anchor: &Anchor) -> Result<Program, Ve
 }
 
 fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &DeviceMemory) -> Launch {
+    let address = |index: usize| {
+        let address = plan.buffers.get(index).and_then(|buffer| memory.address(&buffer.name));
+        address.unwrap_or_default()
+    };
     let argument = |argument: &PlannedArgument| match argument {
-        PlannedArgument::Buffer(index) => {
-            let address = plan.buffers.get(*index).and_then(|buffer| memory.address(&buffer.name));
-            Argument::Address(address.unwrap_or_default())
-        }
+        PlannedArgument::Buffer(index) => Argument::Address(address(*index)),
+        PlannedArgument::Structure(structure) => Argument::Bytes(structure.with_addresses(address)),
         PlannedArgument::Scalar { ty, bits } => {
             Argument::Scalar { ty: ty.scalar_type(), bits: *bits }
         }
@@ -171,6 +205,7 @@ fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &DeviceMemory) ->
     Launch {
         grid: planned.grid,
         block: planned.block,
+        cluster: planned.cluster,
         dynamic_shared_bytes: planned.shared_bytes,
         arguments: planned.arguments.iter().map(argument).collect(),
     }

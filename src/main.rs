@@ -14,6 +14,7 @@ mod execute;
 mod failure;
 mod gpu_argument;
 mod input;
+mod inspection;
 mod published;
 mod render;
 mod trouble;

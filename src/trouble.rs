@@ -1,7 +1,7 @@
 //! What the interpreter refuses or what befalls a kernel, as reports for people.
 
 use gpucast_interpreter::program::{LowerError, Parameter};
-use gpucast_interpreter::{Fault, FaultKind, Program, RunError};
+use gpucast_interpreter::{Fault, FaultKind, LaunchError, Program, RunError};
 use gpucast_ptx_frontend::module::Location;
 
 use crate::execute::Loaded;
@@ -49,9 +49,22 @@ pub(crate) fn of_run(
         RunError::Launch(error) => Report::new(error.to_string())
             .at(&planned.anchor)
             .fact(format!("the kernel is {}", signature(program)))
-            .fact(format!("the launch has {}", arguments(plan, planned))),
+            .fact(format!("the launch has {}", arguments(plan, planned)))
+            .maybe_hint(launch_hint(&error, program)),
         RunError::Fault(fault) => of_fault(&fault, plan, loaded),
     }
+}
+
+/// What to do about a launch that is refused.
+fn launch_hint(error: &LaunchError, program: &Program) -> Option<String> {
+    let LaunchError::ArgumentType { index, .. } = error else { return None };
+    let parameter = program.parameters().get(*index).filter(|parameter| parameter.is_array)?;
+    Some(format!(
+        "pass the {} bytes of a structure as its members, struct:{{u32:5,f32:1.0,ptr:arg0}}, or as \
+         bytes:0x…; in a launch file as {{ struct = [{{ u32 = 5 }}, \"buffer\"] }} or \
+         {{ bytes = \"0x…\" }}",
+        parameter.bytes
+    ))
 }
 
 fn signature(program: &Program) -> String {
@@ -67,10 +80,11 @@ fn signature(program: &Program) -> String {
 }
 
 fn arguments(plan: &Plan, planned: &PlannedLaunch) -> String {
-    use crate::input::plan::PlannedArgument::{Buffer, Scalar};
+    use crate::input::plan::PlannedArgument::{Buffer, Scalar, Structure};
     let argument = |argument: &_| match argument {
         Buffer(index) => format!("buffer {}", plan.buffers[*index].name),
         Scalar { ty, .. } => ty.name().to_owned(),
+        Structure(structure) => format!("structure of {} bytes", structure.len()),
     };
     let arguments: Vec<String> = planned.arguments.iter().map(argument).collect();
     let [x, y, z] = planned.block;
@@ -112,8 +126,14 @@ fn cuda_line(loaded: &Loaded, location: Location) -> String {
     format!("CUDA source {name}:{}:{}", location.line, location.column)
 }
 
+/// Global addresses below this are null pointers with an offset.
+const NULL_PAGE: u64 = 1 << 16;
+
 fn hint(kind: &FaultKind) -> Option<&'static str> {
     match kind {
+        FaultKind::OutOfBounds { address: ..NULL_PAGE, nearest: Some(_), .. } => {
+            Some("a pointer is null: an argument, or what malloc returned when the heap was full")
+        }
         FaultKind::OutOfBounds { nearest: Some(_), .. } => Some(
             "make the buffer longer, or check the grid and the sizes that are passed as arguments",
         ),
@@ -132,10 +152,42 @@ fn hint(kind: &FaultKind) -> Option<&'static str> {
         FaultKind::WarpDeadlock { .. } => {
             Some("every thread that the instruction's mask names must reach it")
         }
+        FaultKind::CtaExited { .. } => {
+            Some("let the threads of the cluster meet at a barrier before they exit")
+        }
+        FaultKind::ClusterDeadlock { .. } => {
+            Some("every thread of the cluster must reach the barrier")
+        }
+        FaultKind::MbarrierDeadlock { .. } => {
+            Some("compare the count that it was initialised with to the threads that arrive")
+        }
         FaultKind::Trap => Some("the kernel stops itself here, often by a failed assertion"),
+        FaultKind::PartialWarp { .. } => {
+            Some("launch whole warps, and keep branches away from warp-wide instructions")
+        }
+        FaultKind::StackOverflow { .. } => {
+            Some("if the recursion ends eventually, give threads more stack with --stack")
+        }
+        FaultKind::TooMuchPrinted { .. } => {
+            Some("is this loop endless? With --schedule ordered, blocks hand on their text sooner")
+        }
+        FaultKind::CallDepth { .. } => Some("does the recursion end?"),
+        FaultKind::EndlessText { .. } => Some("texts of printf and assert end in a zero byte"),
+        FaultKind::BadFree { .. } => {
+            Some("only what malloc of device code returned can be freed, and only once")
+        }
         FaultKind::ReadOnly { .. }
         | FaultKind::BadBarrier { .. }
+        | FaultKind::UndefinedOperand { .. }
         | FaultKind::BadTarget { .. }
-        | FaultKind::CallDepth { .. } => None,
+        | FaultKind::CallMismatch { .. }
+        | FaultKind::Assertion { .. }
+        | FaultKind::BadFormat { .. }
+        | FaultKind::BadOperand { .. }
+        | FaultKind::NotShared { .. }
+        | FaultKind::OtherCta { .. }
+        | FaultKind::Mbarrier { .. }
+        | FaultKind::ClusterArrivedTwice
+        | FaultKind::ClusterWaitFirst => None,
     }
 }

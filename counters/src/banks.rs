@@ -65,7 +65,12 @@ impl BankGeometry {
     /// Passes of a full warp whose lanes touch the same address or consecutive ones: no phase
     /// has a conflict.
     #[must_use]
+    #[inline]
     pub fn regular(self, bytes_per_lane: u32) -> BankPasses {
+        // One word for each lane and a bank for each word: no need for divisions.
+        if self.banks == 32 && bytes_per_lane <= self.bank_bytes {
+            return BankPasses { passes: 1, conflict_free: 1 };
+        }
         let phases = 32 / self.lanes_per_phase(bytes_per_lane);
         let passes_per_phase = bytes_per_lane.div_ceil(self.banks * self.bank_bytes).max(1);
         BankPasses { passes: phases * passes_per_phase, conflict_free: phases * passes_per_phase }
@@ -83,6 +88,11 @@ impl BankGeometry {
             && self.one_word_per_bank(mask, addresses)
         {
             return BankPasses { passes: 1, conflict_free: 1 };
+        }
+        // Lanes that are served one by one have ranges without conflicts: bulk copies.
+        if lanes == 1 {
+            let passes = mask.count_ones() * passes_per_phase;
+            return BankPasses { passes, conflict_free: passes };
         }
         let mut result = BankPasses::default();
         for first in (0..32).step_by(lanes as usize) {

@@ -4,7 +4,9 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use gpucast_interpreter::{Argument, DeviceMemory, Launch, NoObserver, Options, Program, run};
+use gpucast_interpreter::{
+    Argument, DeviceMemory, Launch, NoObserver, Options, Program, Silent, run,
+};
 
 fn main() {
     divan::main();
@@ -126,6 +128,33 @@ LOOP:
 }
 ";
 
+/// Warp-level matrix products of registers, four chains of them.
+const MATRIX: &str = r"
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+    .reg .b32 %a<4>, %b<2>, %k;
+    .reg .f32 %w<4>, %x<4>, %y<4>, %z<4>;
+    .reg .pred %q;
+    mov.u32 %k, 0;
+LOOP:
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+        {%w0, %w1, %w2, %w3}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, {%w0, %w1, %w2, %w3};
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+        {%x0, %x1, %x2, %x3}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, {%x0, %x1, %x2, %x3};
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+        {%y0, %y1, %y2, %y3}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, {%y0, %y1, %y2, %y3};
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+        {%z0, %z1, %z2, %z3}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, {%z0, %z1, %z2, %z3};
+    add.u32 %k, %k, 1;
+    setp.lt.u32 %q, %k, 1000;
+    @%q bra LOOP;
+    ret;
+}
+";
+
 /// Run a kernel again and again; items are thread-instructions.
 fn bench(bencher: Bencher<'_, '_>, text: &str, grid: [u32; 3], block: [u32; 3], bytes: u64) {
     let module = gpucast_ptx_frontend::load(text).unwrap();
@@ -135,10 +164,9 @@ fn bench(bencher: Bencher<'_, '_>, text: &str, grid: [u32; 3], block: [u32; 3], 
     let arguments = arguments
         .map(|parameter| Argument::Address(memory.allocate(&parameter.name, bytes).unwrap()))
         .collect();
-    let launch = Launch { grid, block, dynamic_shared_bytes: 0, arguments };
+    let launch = Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments };
     let mut once = || {
-        run(&program, &launch, &mut memory, &mut NoObserver, &Options::default(), &|_, _| {})
-            .unwrap()
+        run(&program, &launch, &mut memory, &mut NoObserver, &Options::default(), &Silent).unwrap()
     };
     let lanes = once().issued_lanes;
     bencher.counter(ItemsCount::new(lanes)).bench_local(once);
@@ -162,6 +190,62 @@ fn sgemm(bencher: Bencher<'_, '_>) {
 #[divan::bench(max_time = 5)]
 fn arithmetic(bencher: Bencher<'_, '_>) {
     bench(bencher, ALU, [16, 1, 1], [256, 1, 1], 4096);
+}
+
+/// Items are warp-level products of 16 by 8 by 16.
+#[divan::bench(max_time = 5)]
+fn matrix_registers(bencher: Bencher<'_, '_>) {
+    let module = gpucast_ptx_frontend::load(MATRIX).unwrap();
+    let program = Program::new(&module, MATRIX, "k").unwrap();
+    let launch = Launch {
+        grid: [4, 1, 1],
+        block: [128, 1, 1],
+        dynamic_shared_bytes: 0,
+        cluster: None,
+        arguments: vec![Argument::Address(0)],
+    };
+    let mut memory = DeviceMemory::new();
+    bencher.counter(ItemsCount::new(4 * 4 * 4000u32)).bench_local(|| {
+        run(
+            &program,
+            &launch,
+            &mut memory,
+            &mut NoObserver,
+            &Options::default(),
+            &gpucast_interpreter::Silent,
+        )
+        .unwrap()
+    });
+}
+
+/// A product of matrices of halves, 512 by 512 by 512, through shared memory and `ldmatrix`; items are
+/// warp-level products of 16 by 8 by 16.
+#[divan::bench(max_time = 5)]
+fn matrix_kernel(bencher: Bencher<'_, '_>) {
+    const N: u32 = 512;
+    let text = include_str!("../tests/kernels/mma.ptx");
+    let module = gpucast_ptx_frontend::load(text).unwrap();
+    let program = Program::new(&module, text, "product_f16").unwrap();
+    let mut memory = DeviceMemory::new();
+    let mut buffer =
+        |name, bytes: u32| Argument::Address(memory.allocate(name, u64::from(bytes)).unwrap());
+    let mut arguments =
+        vec![buffer("a", 2 * N * N), buffer("b", 2 * N * N), buffer("c", 4 * N * N)];
+    arguments.push(Argument::Bytes(N.to_le_bytes().to_vec()));
+    let grid = [N / 64, N / 64, 1];
+    let launch =
+        Launch { grid, block: [128, 1, 1], cluster: None, dynamic_shared_bytes: 0, arguments };
+    bencher.counter(ItemsCount::new(N / 16 * N / 8 * N / 16)).bench_local(|| {
+        run(
+            &program,
+            &launch,
+            &mut memory,
+            &mut NoObserver,
+            &Options::default(),
+            &gpucast_interpreter::Silent,
+        )
+        .unwrap()
+    });
 }
 
 #[divan::bench(max_time = 5)]

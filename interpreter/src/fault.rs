@@ -8,6 +8,8 @@ use std::fmt;
 use gpucast_ptx_frontend::module::Location;
 use gpucast_ptx_frontend::types::StateSpace;
 
+use crate::semantics::mbarrier::MbarrierError;
+
 /// A kernel's execution came to an end that it should not have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub struct Fault {
@@ -108,6 +110,23 @@ pub enum FaultKind {
         /// The member mask of the instruction that they wait at.
         members: u32,
     },
+    /// An aligned instruction of the whole warp was executed by a part of it.
+    #[error(
+        "only lanes {lanes:#010x} of the warp execute this instruction, which is .aligned: all 32 \
+         lanes must execute it together, and none may have exited"
+    )]
+    PartialWarp {
+        /// Lanes that execute it.
+        lanes: u32,
+    },
+    /// An operand whose value the manual leaves undefined.
+    #[error("PTX gives no meaning to {what}: {value:#x}")]
+    UndefinedOperand {
+        /// The operand.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+    },
     /// Threads of one warp reached an aligned barrier at different instructions.
     #[error("divergent barrier: threads of one warp wait at different barrier instructions")]
     DivergentBarrier,
@@ -122,6 +141,143 @@ pub enum FaultKind {
         /// The index or address used.
         value: u64,
     },
+    /// An indirect call of a function that takes or returns something else.
+    #[error(
+        "indirect call to {address:#x}, a function whose parameters or results are not those of \
+         the call's prototype"
+    )]
+    CallMismatch {
+        /// The function's address.
+        address: u64,
+    },
+    /// A thread's stack is full.
+    #[error(
+        "stack overflow: a thread needs {bytes} bytes of local memory and stack; it has {limit}"
+    )]
+    StackOverflow {
+        /// Bytes needed so far.
+        bytes: u64,
+        /// Bytes that there are.
+        limit: u64,
+    },
+    /// An assertion of the kernel does not hold.
+    #[error("assertion `{message}` failed in {function} ({file}:{line})")]
+    Assertion {
+        /// The assertion as written.
+        message: String,
+        /// The source file.
+        file: String,
+        /// The line in it.
+        line: u32,
+        /// The function.
+        function: String,
+    },
+    /// `free` of something that `malloc` did not return, or a second time.
+    #[error("free of address {address:#x}, which is no allocated block of the device heap")]
+    BadFree {
+        /// The address.
+        address: u64,
+    },
+    /// A format of `printf` that C does not define.
+    #[error("printf: {what} in the format {format:?}")]
+    BadFormat {
+        /// The format.
+        format: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// More text than is kept.
+    #[error("printf: the block has printed more than {limit} bytes")]
+    TooMuchPrinted {
+        /// How much is kept of each block until it ends or gives way.
+        limit: u64,
+    },
+    /// A text without an end.
+    #[error("the text at address {address:#x} has no end within {bytes} bytes")]
+    EndlessText {
+        /// Where it begins.
+        address: u64,
+        /// How far it was read.
+        bytes: u64,
+    },
+    /// An operand that an instruction cannot work with.
+    #[error("{what} is {value}, but must be {allowed}")]
+    BadOperand {
+        /// The operand.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// An operand that must lie in shared memory and does not.
+    #[error("{what} must be in shared memory, but {address:#x} is a generic address elsewhere")]
+    NotShared {
+        /// What it is.
+        what: &'static str,
+        /// Its generic address.
+        address: u64,
+    },
+    /// An operand that must lie in the CTA's own shared memory and does not.
+    #[error("{what} at shared address {address:#x} belongs to another CTA of the cluster")]
+    OtherCta {
+        /// What it is.
+        what: &'static str,
+        /// Its address in shared memory.
+        address: u64,
+    },
+    /// A use of an mbarrier object that its state does not allow.
+    #[error("mbarrier at shared address {address:#x}: {problem}")]
+    Mbarrier {
+        /// The object's address in shared memory.
+        address: u64,
+        /// What is wrong.
+        problem: MbarrierError,
+    },
+    /// Every thread that could still run waits for the phase of an mbarrier, or does nothing but
+    /// ask for it.
+    #[error(
+        "deadlock at the mbarrier at shared address {address:#x}: {waiting} threads wait for a \
+         phase that lacks {pending} arrivals and {tx_count} bytes"
+    )]
+    MbarrierDeadlock {
+        /// The object's address in shared memory.
+        address: u64,
+        /// Threads of one warp that wait for it.
+        waiting: u32,
+        /// Arrivals that its phase still waits for.
+        pending: u32,
+        /// Bytes that its phase still waits for.
+        tx_count: i32,
+    },
+    /// Shared memory of a CTA that has exited.
+    #[error(
+        "shared address {address:#x} belongs to the CTA with rank {rank} of the cluster, which has \
+         exited"
+    )]
+    CtaExited {
+        /// The CTA's rank.
+        rank: u32,
+        /// The address in the cluster's window.
+        address: u64,
+    },
+    /// Every thread of the cluster that could still run waits.
+    #[error(
+        "deadlock at the cluster's barrier: {arrived} threads have arrived of {expected} that have \
+         not exited"
+    )]
+    ClusterDeadlock {
+        /// Threads that have arrived.
+        arrived: u32,
+        /// Threads that it waits for.
+        expected: u32,
+    },
+    /// `barrier.cluster.arrive` twice.
+    #[error("the thread arrives at the cluster's barrier again without having waited there")]
+    ClusterArrivedTwice,
+    /// `barrier.cluster.wait` without `arrive`.
+    #[error("the thread waits at the cluster's barrier without having arrived there")]
+    ClusterWaitFirst,
     /// More nested calls than the call stack holds.
     #[error("call stack overflow: more than {depth} nested calls")]
     CallDepth {

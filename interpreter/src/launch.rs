@@ -21,6 +21,10 @@ pub enum Argument {
     Bytes(Vec<u8>),
 }
 
+/// The most CTAs of a cluster: 16 where a kernel allows what is not portable (CUDA programming
+/// guide, thread block clusters).
+pub const MAX_CLUSTER_CTAS: usize = 16;
+
 /// One kernel launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
@@ -28,6 +32,9 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a CTA in x, y and z.
     pub block: [u32; 3],
+    /// CTAs of a cluster in x, y and z, if the launch says so; otherwise the kernel does, or every CTA is a
+    /// cluster of its own.
+    pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory in bytes.
     pub dynamic_shared_bytes: u32,
     /// Arguments in the order of the kernel's parameters.
@@ -71,13 +78,39 @@ pub struct Options {
     pub instruction_budget: u64,
     /// In which order CTAs may run.
     pub schedule: Schedule,
+    /// Bytes of the device heap that `malloc` of device code takes from, where a kernel uses it.
+    pub heap_bytes: u64,
+    /// Bytes of each thread's stack, where a kernel needs one: for recursive functions and
+    /// `alloca`.
+    pub stack_bytes: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { instruction_budget: 1 << 32, schedule: Schedule::Automatic }
+        Self {
+            instruction_budget: 1 << 32,
+            schedule: Schedule::Automatic,
+            // CUDA's default.
+            heap_bytes: 8 << 20,
+            stack_bytes: 16 << 10,
+        }
     }
 }
+
+/// What a run tells its host while it goes on.
+pub trait Host: Sync {
+    /// So many CTAs are done, of how many.
+    fn progress(&self, _done: u64, _ctas: u64) {}
+
+    /// A kernel has printed this; texts arrive in order of the CTAs.
+    fn print(&self, _text: &[u8]) {}
+}
+
+/// A host that is not interested.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Host for Silent {}
 
 /// What is known after a launch that ran to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,6 +182,37 @@ pub enum LaunchError {
         block: [u32; 3],
         /// The extents that the kernel states.
         required: [u32; 3],
+    },
+    /// The kernel is compiled for one cluster shape.
+    #[error(
+        "the kernel requires clusters of {required:?} blocks (.reqnctapercluster), not {cluster:?}"
+    )]
+    RequiredCluster {
+        /// The cluster's extents.
+        cluster: [u32; 3],
+        /// The extents that the kernel states.
+        required: [u32; 3],
+    },
+    /// The kernel must be launched in clusters.
+    #[error("the kernel must be launched in clusters (.explicitcluster), and no size was given")]
+    NoCluster,
+    /// Too many CTAs in a cluster.
+    #[error("a cluster of {cluster:?} blocks has {ctas}; at most {limit} are possible")]
+    ClusterSize {
+        /// The cluster's extents.
+        cluster: [u32; 3],
+        /// Their product.
+        ctas: u64,
+        /// The most that are possible.
+        limit: u64,
+    },
+    /// A grid that is not made of whole clusters.
+    #[error("a grid of {grid:?} blocks cannot be divided into clusters of {cluster:?}")]
+    PartialCluster {
+        /// The grid's extents.
+        grid: [u32; 3],
+        /// The cluster's extents.
+        cluster: [u32; 3],
     },
     /// More shared memory than any GPU has.
     #[error("a block uses {bytes} bytes of shared memory; at most {limit} are possible")]

@@ -20,7 +20,9 @@ pub mod semantics;
 
 pub use exec::run;
 pub use fault::{Fault, FaultKind};
-pub use launch::{Argument, Launch, LaunchError, Options, RunError, Schedule, Summary};
+pub use launch::{
+    Argument, Host, Launch, LaunchError, Options, RunError, Schedule, Silent, Summary,
+};
 pub use memory::DeviceMemory;
 pub use observer::{Access, AccessKind, NoObserver, Observer, Pattern, Recorder};
 pub use program::{LowerError, Program, Unsupported};

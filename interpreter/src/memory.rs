@@ -6,9 +6,13 @@
 
 #![allow(unsafe_code, reason = "buffers are written by several CTAs at once")]
 
+pub(crate) mod heap;
+
 use std::cell::UnsafeCell;
+use std::sync::Mutex;
 
 use crate::fault::NearestBuffer;
+use heap::{BadFree, Heap};
 
 /// Buffers start at multiples of this, as large allocations do on a GPU.
 pub const ALIGNMENT_BYTES: u64 = 2 << 20;
@@ -19,12 +23,23 @@ pub const GUARD_BYTES: u64 = 64 << 10;
 /// The address of the first buffer; no other address space's window reaches it.
 pub const FIRST_ADDRESS: u64 = 0x7_0000_0000;
 
+/// The same where addresses have 32 bits.
+pub const FIRST_ADDRESS_OF_32_BITS: u64 = 0x2000_0000;
+
 /// Why an allocation was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AllocationError {
     /// A buffer of this name exists.
     #[error("a buffer named {0} exists already")]
     Duplicate(String),
+    /// It does not fit into the addresses that are left.
+    #[error("buffer {name} of {bytes} bytes does not fit into the device's addresses")]
+    AddressSpace {
+        /// The buffer.
+        name: String,
+        /// Its size in bytes.
+        bytes: u64,
+    },
     /// The host has no memory left for it.
     #[error("buffer {name} of {bytes} bytes does not fit into this machine's memory")]
     OutOfMemory {
@@ -52,11 +67,19 @@ pub(crate) struct Allocation {
 }
 
 /// All buffers of a device.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct DeviceMemory {
+    /// Where the first buffer goes, and the end of all addresses.
+    first: u64,
+    end: u64,
     /// Sorted by address.
     allocations: Vec<Allocation>,
+    /// The device heap's address and state, once a kernel has needed it.
+    heap: Option<(u64, Mutex<Heap>)>,
 }
+
+/// The name of the buffer that the device heap is.
+const HEAP_NAME: &str = "device heap";
 
 impl Allocation {
     /// The first byte, for the executor's raw accesses.
@@ -82,11 +105,27 @@ impl Allocation {
 // or happens when no launch is running.
 unsafe impl Sync for SharedBytes {}
 
+impl Default for DeviceMemory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl DeviceMemory {
-    /// An empty memory.
+    /// An empty memory with 64-bit addresses.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::with_address_bits(64)
+    }
+
+    /// An empty memory with addresses of 32 or 64 bits, as a module's `.address_size` says.
+    #[must_use]
+    pub fn with_address_bits(bits: u8) -> Self {
+        let (first, end) = match bits {
+            32 => (FIRST_ADDRESS_OF_32_BITS, 1 << 32),
+            _ => (FIRST_ADDRESS, u64::MAX),
+        };
+        Self { first, end, allocations: Vec::new(), heap: None }
     }
 
     /// Allocate `bytes` zero bytes and return their device address.
@@ -103,8 +142,11 @@ impl DeviceMemory {
             Some(last) => {
                 (last.address + last.bytes + GUARD_BYTES).next_multiple_of(ALIGNMENT_BYTES)
             }
-            None => FIRST_ADDRESS,
+            None => self.first,
         };
+        if address.checked_add(bytes).is_none_or(|after| after > self.end) {
+            return Err(AllocationError::AddressSpace { name: name.to_owned(), bytes });
+        }
         let lines = usize::try_from(bytes.div_ceil(64)).map_err(|_| out_of_memory())?;
         if lines > (isize::MAX as usize) / 64 {
             return Err(out_of_memory());
@@ -133,6 +175,32 @@ impl DeviceMemory {
     #[must_use]
     pub fn address(&self, name: &str) -> Option<u64> {
         self.allocations.iter().find(|a| a.name == name).map(|a| a.address)
+    }
+
+    /// Make sure that there is a device heap; the first call decides its size.
+    pub(crate) fn prepare_heap(&mut self, bytes: u64) -> Result<(), AllocationError> {
+        if self.heap.is_none() {
+            let address = self.allocate(HEAP_NAME, bytes)?;
+            self.heap = Some((address, Mutex::new(Heap::new(bytes))));
+        }
+        Ok(())
+    }
+
+    /// `malloc`: the address of a new block of the device heap, or 0.
+    pub(crate) fn heap_allocate(&self, bytes: u64) -> u64 {
+        let Some((address, heap)) = &self.heap else { return 0 };
+        let offset = heap.lock().ok().and_then(|mut heap| heap.allocate(bytes));
+        offset.map_or(0, |offset| address + offset)
+    }
+
+    /// `free`; of address 0, nothing happens.
+    pub(crate) fn heap_free(&self, address: u64) -> Result<(), BadFree> {
+        if address == 0 {
+            return Ok(());
+        }
+        let (start, heap) = self.heap.as_ref().ok_or(BadFree)?;
+        let offset = address.checked_sub(*start).ok_or(BadFree)?;
+        heap.lock().map_err(|_| BadFree)?.free(offset)
     }
 
     /// The allocation that holds `address`.
@@ -191,6 +259,16 @@ mod tests {
         assert!(matches!(
             memory.allocate("huge", u64::MAX / 2),
             Err(AllocationError::OutOfMemory { .. })
+        ));
+        assert!(matches!(
+            memory.allocate("beyond", u64::MAX - 1),
+            Err(AllocationError::AddressSpace { .. })
+        ));
+        let mut memory = DeviceMemory::with_address_bits(32);
+        assert!(memory.allocate("small", 4096).unwrap() < 1 << 32);
+        assert!(matches!(
+            memory.allocate("large", 4 << 30),
+            Err(AllocationError::AddressSpace { .. })
         ));
     }
 

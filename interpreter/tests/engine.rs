@@ -13,7 +13,7 @@
 
 mod common;
 
-use common::{Shape, kernel, launch, module, words};
+use common::{Shape, kernel, launch, launch_on, module, words};
 use gpucast_interpreter::Schedule;
 
 /// One CTA of `threads` threads that writes one word for each.
@@ -132,13 +132,21 @@ fn variables_of_functions_and_buffers_of_the_user_keep_apart() {
         let launch = gpucast_interpreter::Launch {
             grid: [1; 3],
             block: [1; 3],
+            cluster: None,
             dynamic_shared_bytes: 0,
             arguments: vec![gpucast_interpreter::Argument::Address(out)],
         };
         let mut nobody = gpucast_interpreter::NoObserver;
         let options = gpucast_interpreter::Options::default();
-        gpucast_interpreter::run(&program, &launch, &mut memory, &mut nobody, &options, &|_, _| {})
-            .unwrap();
+        gpucast_interpreter::run(
+            &program,
+            &launch,
+            &mut memory,
+            &mut nobody,
+            &options,
+            &gpucast_interpreter::Silent,
+        )
+        .unwrap();
     }
     assert_eq!(memory.bytes("tab").unwrap(), [511u32.to_le_bytes(), 22u32.to_le_bytes()].concat());
 }
@@ -263,4 +271,20 @@ fn an_empty_kernel_runs() {
     let text = module(".visible .entry k(.param .u64 out) { }");
     let (_, totals, summary) = launch(&text, &Shape::new(3, 40, 1)).unwrap();
     assert_eq!((totals.blocks, summary.warp_instructions), (6, 0));
+}
+
+#[test]
+fn updates_of_128_bits_are_not_torn_by_other_threads() {
+    let body = ".reg .b128 %old, %n, %o; mov.u64 %d0, 0; mov.u64 %d1, 0;\n\
+         AGAIN: mov.b128 %old, {%d0, %d1}; add.u64 %d2, %d0, 1; add.u64 %d3, %d1, 3;\n\
+         mov.b128 %n, {%d2, %d3}; atom.global.cas.b128 %o, [%out], %old, %n;\n\
+         mov.b128 {%d4, %d5}, %o; setp.ne.u64 %p, %d4, %d0; setp.ne.or.u64 %p, %d5, %d1, %p;\n\
+         mov.u64 %d0, %d4; mov.u64 %d1, %d5; @%p bra AGAIN; ret;";
+    let mut shape = Shape::new(8192, 64, 4);
+    shape.options.schedule = Schedule::Parallel;
+    shape.options.instruction_budget = 1 << 30;
+    let (words, ..) = launch_on(&kernel(body), &shape, 2).unwrap();
+    let field = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
+    assert_eq!(field(0), 8192 * 64);
+    assert_eq!(field(2), 3 * 8192 * 64);
 }

@@ -13,7 +13,7 @@ mod common;
 use common::{Shape, kernel, launch, module};
 use gpucast_interpreter::{
     Argument, DeviceMemory, Fault, FaultKind, Launch, LaunchError, LowerError, NoObserver, Options,
-    Program, RunError, run,
+    Program, RunError, Silent, run,
 };
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::source::LineIndex;
@@ -160,9 +160,9 @@ fn traps_bad_barriers_and_bad_targets_name_the_thread() {
         "@%p barrier.sync %r0;",
     );
     check(
-        "bar.arrive 16, 64;\nret;",
+        "mov.u32 %r0, 16;\nbar.arrive %r0, 64;\nret;",
         "there is no barrier 16: a CTA has barriers 0 to 15 (kernel k, CTA 0,0,0, thread 0,0,0)",
-        "bar.arrive 16, 64;",
+        "bar.arrive %r0, 64;",
     );
     check(
         "T: .branchtargets A, A;\nand.b32 %r0, %tid, 3;\nbrx.idx %r0, T;\nA:\nret;",
@@ -184,11 +184,16 @@ fn refused(header: &str, launch: impl FnOnce(&mut Launch)) -> LaunchError {
     let loaded = gpucast_ptx_frontend::load(&text).unwrap();
     let program = Program::new(&loaded, &text, "k").unwrap();
     let mut memory = DeviceMemory::new();
-    let mut request =
-        Launch { grid: [1; 3], block: [32, 1, 1], dynamic_shared_bytes: 0, arguments: Vec::new() };
+    let mut request = Launch {
+        grid: [1; 3],
+        block: [32, 1, 1],
+        cluster: None,
+        dynamic_shared_bytes: 0,
+        arguments: Vec::new(),
+    };
     launch(&mut request);
     let options = Options::default();
-    match run(&program, &request, &mut memory, &mut NoObserver, &options, &|_, _| {}) {
+    match run(&program, &request, &mut memory, &mut NoObserver, &options, &Silent) {
         Err(RunError::Launch(error)) => error,
         other => panic!("not refused: {other:?}"),
     }
@@ -280,6 +285,7 @@ fn oversized_and_unknown_things_are_refused_before_anything_is_allocated() {
         let request = Launch {
             grid: [1; 3],
             block: [32, 1, 1],
+            cluster: None,
             dynamic_shared_bytes: u32::MAX,
             arguments: Vec::new(),
         };
@@ -289,7 +295,7 @@ fn oversized_and_unknown_things_are_refused_before_anything_is_allocated() {
             &mut DeviceMemory::new(),
             &mut NoObserver,
             &Options::default(),
-            &|_, _| {},
+            &Silent,
         );
         assert!(matches!(outcome, Err(RunError::Launch(LaunchError::SharedMemory { .. }))));
     }

@@ -22,6 +22,7 @@ mod printer;
 mod resolver;
 pub mod source;
 pub mod types;
+pub mod usage;
 
 pub use cfg::ControlFlowGraph;
 pub use module::Module;
@@ -29,3 +30,4 @@ pub use parser::parse;
 pub use resolver::{load, resolve};
 pub use source::{Diagnostic, Span};
 pub use types::ScalarType;
+pub use usage::Usage;

@@ -212,6 +212,7 @@ pub struct PerformanceDirectives {
     pub reqnctapercluster: Option<[u32; 3]>,
     pub maxclusterrank: Option<u32>,
     pub explicitcluster: bool,
+    pub blocksareclusters: bool,
     /// `.pragma` strings of the function.
     pub pragmas: Vec<String>,
 }

@@ -53,6 +53,8 @@ pub enum ScalarType {
     E2m1x4,
     Ue8m0,
     Ue8m0x2,
+    /// Two fixed-point numbers of 8 bits, 6 of them behind the point.
+    S2f6x2,
     Ue4m3,
     B4x16,
     B4x16P64,
@@ -106,6 +108,7 @@ impl ScalarType {
             | Self::E3m2x2
             | Self::E2m3x2
             | Self::Ue8m0x2
+            | Self::S2f6x2
             | Self::E2m1x4 => 16,
             Self::U32
             | Self::S32
@@ -187,7 +190,8 @@ impl ScalarType {
             | Self::E3m2x4
             | Self::E2m3x4
             | Self::E2m1x4
-            | Self::Ue8m0x2 => TypeKind::Packed,
+            | Self::Ue8m0x2
+            | Self::S2f6x2 => TypeKind::Packed,
             Self::Pred => TypeKind::Predicate,
             Self::Texref | Self::Samplerref | Self::Surfref => TypeKind::Opaque,
         }

@@ -1,4 +1,5 @@
-//! No input makes the front end panic: sound texts are damaged in many ways and loaded.
+//! No input makes the front end panic: sound texts and containers are damaged in many ways and
+//! read. The fuzz targets of `fuzz/` ask the same of more inputs; what they found is kept here.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,7 +8,7 @@
     reason = "helpers of tests may fail loudly, like the tests"
 )]
 
-use gpucast_ptx_frontend::{ControlFlowGraph, load, parse};
+mod fuzzed;
 
 /// A small generator (xorshift64*), so that every run damages the same bytes.
 struct Random(u64);
@@ -62,14 +63,7 @@ const PIECES: &[&str] = &[
 ];
 
 fn survives(text: &str) {
-    let (file, _) = parse(text);
-    let printed = file.to_string();
-    let _ = parse(&printed);
-    if let Ok(module) = load(text) {
-        for body in module.functions.iter().filter_map(|function| function.body.as_ref()) {
-            ControlFlowGraph::new(body).expect("loaded branches have labels");
-        }
-    }
+    fuzzed::text(text.as_bytes());
 }
 
 #[test]
@@ -114,4 +108,52 @@ fn noise_never_panics() {
         let bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
         survives(&String::from_utf8_lossy(&bytes));
     }
+}
+
+#[test]
+fn damaged_containers_never_panic() {
+    let mut random = Random(0x0123_4567_89ab_cdef);
+    insta::glob!("containers/files/*", |path| {
+        let data = std::fs::read(path).unwrap();
+        for _ in 0..60 {
+            let mut damaged = data.clone();
+            for _ in 0..=random.below(4) {
+                let at = random.below(damaged.len());
+                match random.below(5) {
+                    0 => damaged[at] ^= 1 << random.below(8),
+                    1 => damaged[at] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)],
+                    2 => damaged.truncate(at.max(1)),
+                    3 => {
+                        let end = (at + random.below(64)).min(damaged.len());
+                        damaged.drain(at..end);
+                        damaged.push(0);
+                    }
+                    _ => {
+                        let end = (at + 8).min(damaged.len());
+                        let value = random.next() >> random.below(64);
+                        let count = end - at;
+                        damaged[at..end].copy_from_slice(&value.to_le_bytes()[..count]);
+                    }
+                }
+            }
+            fuzzed::container(&damaged);
+        }
+    });
+}
+
+/// What fuzzing found.
+#[test]
+fn inputs_that_once_failed_are_read() {
+    let in_kernel = |code: &str| {
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {{ .reg .b32 %r<9>; {code} }}"
+        )
+    };
+    // `%%` was a name of its own, which printed as two operators.
+    survives(&in_kernel("mov.u32 %%1 ,rlaneid;"));
+    survives(&in_kernel("mov.u32 %r1, 7 %% 3;"));
+    // Tokens of a section are kept as they are, and a string without an end goes on and on.
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    survives(&format!("{head}.section .debug {{\n.b8 1 \",2,3  \n.b8 4\n}}\n"));
+    survives(&format!("{head}.section .debug {{\n@@DWARF 1\n.b8 4\n}}\n"));
 }

@@ -13,6 +13,7 @@ use crate::execute::Timing;
 use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::gpu_argument;
 use crate::input::{kernel_argument, module_text};
+use crate::inspection::MachineFacts;
 use crate::render::diagnostic;
 use crate::render::number;
 use crate::render::output::Output;
@@ -27,6 +28,8 @@ struct Source {
     origin: String,
     /// The name under which measurements of the same counts are published.
     published: Option<String>,
+    /// What machine code in the same container says about the kernel.
+    machine_code: Option<MachineFacts>,
     timing: Option<Timing>,
 }
 
@@ -104,6 +107,7 @@ fn from_metrics(path: &Path) -> Result<Vec<Source>, Report> {
         published: published::name_of_profile(&profile),
         profile,
         conditions: Conditions::default(),
+        machine_code: None,
         timing: None,
     };
     Ok(imported.profiles.into_iter().map(source).collect())
@@ -128,23 +132,26 @@ fn executed(input: &str, arguments: &Predict) -> Result<Vec<Source>, Failure> {
         diagnostic::note(plan.note.as_deref());
     }
     let loaded = execute::load(&plan.module)?;
-    let options = execute::options(&arguments.execution);
-    let counted = counting::count(&plan, &loaded, &options, false)?;
+    let settings = execute::settings(&arguments.execution)?;
+    let counted = counting::count(&plan, &loaded, &settings, false)?;
     let published = plan.corpus_name.and_then(published::name_of_entry);
     let source = |counted: counting::Counted| {
         let profile = counted.profile;
         let blocks = profile.grid.iter().map(|&count| u64::from(count)).product();
         let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
+        let machine_code = counted.machine_code.as_ref();
+        let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));
         Source {
             origin: format!(
                 "Counts from executing {} blocks of {} threads on the CPU: PTX instructions stand \
-                 for machine instructions, and caches are modelled as on a gtx-480.",
+                 for machine instructions, and caches are modelled as on a gtx-480.{machine_code}",
                 number::count(blocks),
                 number::count(threads_per_block)
             ),
             conditions: Conditions { launch: Some(LaunchShape { blocks, threads_per_block }) },
             published: published.clone(),
             timing: arguments.execution.timing.then_some(counted.timing),
+            machine_code: counted.machine_code,
             profile: profile.to_kernel_profile(),
         }
     };
@@ -165,7 +172,13 @@ fn predict(
                 .published
                 .as_ref()
                 .and_then(|name| published::measurement(name, &gpu.name, prediction.time_ms));
-            Ok(PredictionView { prediction, published, timing: source.timing, gpu: gpu.clone() })
+            Ok(PredictionView {
+                prediction,
+                published,
+                machine_code: source.machine_code.clone(),
+                timing: source.timing,
+                gpu: gpu.clone(),
+            })
         })
         .collect::<Result<Vec<PredictionView>, Report>>()?;
     Ok(KernelView { profile: source.profile, origin: source.origin, predictions })

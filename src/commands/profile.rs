@@ -17,8 +17,8 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
     let loaded = execute::load(&plan.module)?;
     // An unwritable file is better found before the execution than after it.
     let mut output = Output::open(arguments.output.output)?;
-    let options = execute::options(&arguments.execution);
-    let counted = counting::count(&plan, &loaded, &options, true)?;
+    let settings = execute::settings(&arguments.execution)?;
+    let counted = counting::count(&plan, &loaded, &settings, true)?;
     let view = View {
         counted: &counted,
         loaded: &loaded,

@@ -23,11 +23,11 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     }
     let dumps = dumps(&plan, &arguments.dump)?;
     let loaded = execute::load(&plan.module)?;
-    let mut memory = execute::memory(&plan)?;
+    let mut memory = execute::memory(&plan, &loaded)?;
     let references = References::prepare(&plan, &memory);
-    let options = execute::options(&arguments.execution);
+    let settings = execute::settings(&arguments.execution)?;
     let mut nothing = Nothing { finished: Vec::new() };
-    execute::execute(&plan, &loaded, &mut memory, &options, &mut nothing)?;
+    execute::execute(&plan, &loaded, &mut memory, &settings, &mut nothing)?;
     for (buffer, path) in &dumps {
         let buffer = &plan.buffers[*buffer];
         let bytes = memory.bytes(&buffer.name).unwrap_or_default();

@@ -6,6 +6,9 @@
 //! buf:f32[1048576]=uniform(-1,1,7)   low, high, seed
 //! buf:f32[1048576]=constant(2.5)     or zero, iota
 //! buf:f32[1048576]=FILE.npy          or FILE.bin
+//! bytes:0x00ff10                     a structure's bytes in the order of memory
+//! struct:{u32:5,f32:1.0,ptr:arg0}    a structure's members, laid out as in C; also buf:…,
+//!                                    bytes:… and struct:{…} among them
 //! ```
 
 use std::ops::Range;
@@ -13,33 +16,116 @@ use std::ops::Range;
 use super::init::Init;
 use super::plan::checked_len;
 use super::scalar::{ElementType, Literal};
+use super::structure::{DEEPEST, parse_bytes};
 use crate::failure::{Report, SourceText, suggest};
 
 /// What one `--arg` says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ArgumentSyntax {
-    Scalar { ty: ElementType, bits: u64 },
-    Buffer { ty: ElementType, len: usize, init: Init },
+    Scalar {
+        ty: ElementType,
+        bits: u64,
+    },
+    Buffer {
+        ty: ElementType,
+        len: usize,
+        init: Init,
+    },
+    /// Bytes in the order of memory.
+    Bytes(Vec<u8>),
+    /// The members of a structure.
+    Structure(Vec<Self>),
+    /// The address of another argument's buffer, among the members of a structure: its name and
+    /// where that stands.
+    Pointer(String, Range<usize>),
 }
 
-const FORMS: &str = "an argument is `u32:7`, `f32:1.5`, `buf:f32[1024]` or \
-                     `buf:f32[1024]=uniform(-1,1,7)`; also zero, iota, constant(x), FILE.npy, \
-                     FILE.bin";
+const FORMS: &str = "an argument is `u32:7`, `f32:1.5`, `buf:f32[1024]`, \
+                     `buf:f32[1024]=uniform(-1,1,7)` (also zero, iota, constant(x), FILE.npy, \
+                     FILE.bin), `struct:{u32:5,f32:1.0,ptr:arg0}` or `bytes:0x00ff10`";
 
 /// Reads one argument; a report points at the offending part of `source`.
 pub(crate) fn parse(source: &SourceText) -> Result<ArgumentSyntax, Report> {
-    let text: &str = &source.text;
-    let Some(colon) = text.find(':') else {
-        return Err(source.report(0..text.len(), "this argument has no type").hint(FORMS));
-    };
-    let rest = colon + 1..text.len();
-    if &text[..colon] == "buf" {
-        return parse_buffer(source, rest);
+    match parse_one(source, 0..source.text.len(), 0)? {
+        ArgumentSyntax::Pointer(_, range) => Err(source
+            .report(range, "`ptr` stands for a buffer of another argument in a structure")
+            .hint("a buffer itself is an argument: `buf:f32[1024]`; a number is `u64:0`")),
+        argument => Ok(argument),
     }
-    let ty = parse_type(source, 0..colon)?;
+}
+
+/// Reads an argument or, at a `depth` above 0, a member of a structure.
+fn parse_one(
+    source: &SourceText,
+    range: Range<usize>,
+    depth: usize,
+) -> Result<ArgumentSyntax, Report> {
+    let text = &source.text[range.clone()];
+    let Some(colon) = text.find(':') else {
+        return Err(source.report(range, "this argument has no type").hint(FORMS));
+    };
+    let rest = range.start + colon + 1..range.end;
+    match &text[..colon] {
+        "buf" => return parse_buffer(source, rest),
+        "bytes" => {
+            return parse_bytes(&source.text[rest.clone()]).map(ArgumentSyntax::Bytes).map_err(
+                |message| source.report(rest, message).hint("write them as in `bytes:0x00ff10`"),
+            );
+        }
+        "struct" => return parse_structure(source, rest, depth + 1),
+        "ptr" => return Ok(ArgumentSyntax::Pointer(source.text[rest.clone()].to_owned(), rest)),
+        _ => {}
+    }
+    let ty = parse_type(source, range.start..range.start + colon)?;
     let value = parse_number(source, rest.clone())?;
     let bits = ty.encode(value).map_err(|error| source.report(rest, error.to_string()))?;
     Ok(ArgumentSyntax::Scalar { ty, bits })
+}
+
+fn parse_structure(
+    source: &SourceText,
+    range: Range<usize>,
+    depth: usize,
+) -> Result<ArgumentSyntax, Report> {
+    let text = &source.text[range.clone()];
+    let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    let Some(inside) = inside else {
+        return Err(source
+            .report(range, "the members of a structure stand in braces")
+            .hint("write them as in `struct:{u32:5,f32:1.0,ptr:arg0}`"));
+    };
+    if depth > DEEPEST {
+        return Err(source.report(range, format!("structures are at most {DEEPEST} deep")));
+    }
+    let first = range.start + 1;
+    let mut members = Vec::new();
+    for part in members_of(inside) {
+        let part = first + part.start..first + part.end;
+        let text = &source.text[part.clone()];
+        let lead = text.len() - text.trim_start().len();
+        let trimmed = part.start + lead..part.start + lead + text.trim().len();
+        members.push(parse_one(source, trimmed, depth)?);
+    }
+    Ok(ArgumentSyntax::Structure(members))
+}
+
+/// The parts between commas that stand in no brackets.
+fn members_of(text: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let (mut start, mut open) = (0, 0_usize);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' | b'(' | b'[' => open += 1,
+            b'}' | b')' | b']' => open = open.saturating_sub(1),
+            b',' if open == 0 => {
+                parts.push(start..at);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(start..text.len());
+    parts
 }
 
 fn parse_buffer(source: &SourceText, range: Range<usize>) -> Result<ArgumentSyntax, Report> {
@@ -178,6 +264,24 @@ mod tests {
     }
 
     #[test]
+    fn structures_carry_their_members() {
+        let scalar = |ty, bits| ArgumentSyntax::Scalar { ty, bits };
+        let init = Init::Uniform { low: Literal::Integer(0), high: Literal::Integer(1), seed: 2 };
+        assert_eq!(
+            parsed("struct:{u32:5, buf:f32[4]=uniform(0,1,2),struct:{u8:1},bytes:0aff,ptr:arg3}"),
+            ArgumentSyntax::Structure(vec![
+                scalar(ElementType::U32, 5),
+                ArgumentSyntax::Buffer { ty: ElementType::F32, len: 4, init },
+                ArgumentSyntax::Structure(vec![scalar(ElementType::U8, 1)]),
+                ArgumentSyntax::Bytes(vec![0x0a, 0xff]),
+                ArgumentSyntax::Pointer("arg3".to_owned(), 70..74),
+            ])
+        );
+        let deep = "struct:{".repeat(40) + "u8:1" + &"}".repeat(40);
+        assert!(refused(&deep).contains("at most 16 deep"));
+    }
+
+    #[test]
     fn what_is_wrong_is_pointed_at() {
         let wrong = [
             "1048576",
@@ -198,6 +302,15 @@ mod tests {
             "buf:f32[4]=uniform(0,1,-1)",
             "buf:u8[300]=iota",
             "buf:]f32[",
+            "ptr:arg0",
+            "bytes:0x123",
+            "bytes:xyz",
+            "struct:",
+            "struct:{}",
+            "struct:{u32:5",
+            "struct:{u32:5,}",
+            "struct:{u32:5,f32}",
+            "struct:{u32:5,struct:{f31:2}}",
             "",
         ];
         let refused: Vec<String> = wrong.iter().map(|text| refused(text)).collect();

@@ -1,7 +1,7 @@
 //! Modules inside fatbins, host files and archives: which PTX, and what to call it.
 
 use gpucast_ptx_frontend::container::{
-    self, ContainerError, Contents, Entry, EntryKind, Reason, SelectError, Selection, Target,
+    self, ContainerError, Contents, Cubin, Entry, EntryKind, Reason, SelectError, Selection, Target,
 };
 
 use super::kernel_name;
@@ -12,8 +12,12 @@ pub(crate) struct Chosen {
     pub(crate) module: SourceText,
     /// The mangled name of the kernel.
     pub(crate) kernel: String,
-    /// Which PTX and why, if there was a choice.
+    /// Which PTX and why, if there was a choice, and what was damaged beside it.
     pub(crate) note: Option<String>,
+    /// The architecture of the PTX.
+    pub(crate) target: Option<Target>,
+    /// The machine code of the same module.
+    pub(crate) cubins: Vec<Cubin>,
 }
 
 /// How a kernel is named.
@@ -30,12 +34,16 @@ pub(crate) struct Item {
     /// The file's name with the entry's behind it.
     pub(crate) name: String,
     pub(crate) code: ItemCode,
+    /// The machine code of the same module, with what could not be read of it.
+    pub(crate) machine_code: Vec<Result<Cubin, Report>>,
 }
 
 pub(crate) enum ItemCode {
     Ptx(Result<SourceText, Report>),
     /// Code that nothing but NVIDIA's linker reads.
     LtoIr,
+    /// Machine code alone, and what to do about it.
+    Machine(Report),
 }
 
 /// Reads what `--arch` says about a container.
@@ -81,14 +89,47 @@ pub(crate) fn choose(
     let name = entry_name(file, &contents, selection.entry);
     let text = selection.entry.ptx_text().map_err(|error| damaged(&name, &error))?;
     let note = why(&contents, &selection, target, &kernel).map(|why| format!("{name}: {why}"));
-    Ok(Chosen { module: SourceText::new(name, text), kernel, note })
+    let mut notes: Vec<String> = note.into_iter().collect();
+    let mut cubins = Vec::new();
+    for entry in contents.cubins().filter(|entry| entry.module == selection.entry.module) {
+        match entry.cubin() {
+            Ok(cubin) => cubins.push(cubin),
+            // The kernel runs without it.
+            Err(error) => {
+                notes.push(format!("{}: {error}", entry_name(file, &contents, entry)));
+            }
+        }
+    }
+    Ok(Chosen {
+        target: selection.entry.target,
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+        module: SourceText::new(name, text),
+        kernel,
+        cubins,
+    })
 }
 
-/// Everything in a file that `check` looks at, in the file's order.
-pub(crate) fn items(file: &str, bytes: &[u8]) -> Result<Vec<Item>, Report> {
+/// Hands everything in a file that `check` looks at to `look`, in the file's order. One at a time:
+/// the texts of a large library together would fill the memory.
+pub(crate) fn for_each_item(
+    file: &str,
+    bytes: &[u8],
+    mut look: impl FnMut(Item),
+) -> Result<(), Report> {
     let contents = container::open(bytes).map_err(|error| damaged(file, &error))?;
-    container::best_ptx(&contents, None).map_err(|error| refused(file, &error))?;
-    let item = |entry: &Entry<'_>| {
+    let cubin = |entry: &Entry<'_>| {
+        entry.cubin().map_err(|error| damaged(&entry_name(file, &contents, entry), &error))
+    };
+    if let Err(error) = container::best_ptx(&contents, None) {
+        let report = refused(file, &error);
+        let machine_code: Vec<_> = contents.cubins().map(cubin).collect();
+        if machine_code.is_empty() {
+            return Err(report);
+        }
+        look(Item { name: file.to_owned(), code: ItemCode::Machine(report), machine_code });
+        return Ok(());
+    }
+    for entry in &contents.entries {
         let name = entry_name(file, &contents, entry);
         let code = match entry.kind {
             EntryKind::Ptx => ItemCode::Ptx(match entry.ptx_text() {
@@ -96,11 +137,17 @@ pub(crate) fn items(file: &str, bytes: &[u8]) -> Result<Vec<Item>, Report> {
                 Err(error) => Err(damaged(&name, &error)),
             }),
             EntryKind::LtoIr => ItemCode::LtoIr,
-            EntryKind::Cubin | EntryKind::Other(_) => return None,
+            EntryKind::Cubin | EntryKind::Other(_) => continue,
         };
-        Some(Item { name, code })
-    };
-    Ok(contents.entries.iter().filter_map(item).collect())
+        let machine_code = match entry.kind {
+            EntryKind::Ptx => {
+                contents.cubins().filter(|other| other.module == entry.module).map(cubin).collect()
+            }
+            _ => Vec::new(),
+        };
+        look(Item { name, code, machine_code });
+    }
+    Ok(())
 }
 
 /// `libfoo.so (PTX 3, sm_80)`: the number is that of `cuobjdump -all -xptx all`.
@@ -137,12 +184,15 @@ fn why(
 }
 
 fn damaged(name: &str, error: &ContainerError) -> Report {
-    Report::new(format!("{name}: {error}"))
+    Report::new(format!("{name}: {error}")).maybe_hint(error.hint())
 }
 
 /// The library's explanation is several sentences: the first says what is wrong, the others
 /// what to do.
 fn refused(name: &str, error: &SelectError) -> Report {
+    if let SelectError::Container(error) = error {
+        return damaged(name, error);
+    }
     let text = error.to_string();
     match text.split_once(". ") {
         Some((message, hint)) => Report::new(format!("{name}: {message}")).hint(hint),

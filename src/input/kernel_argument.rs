@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use gpucast_corpus::Entry;
 
-use super::argument::{self, ArgumentSyntax};
+use super::command_line;
 use super::container::Naming;
 use super::module_text::ModuleFile;
-use super::plan::{Buffer, Plan, PlannedArgument, PlannedLaunch};
+use super::plan::{Plan, PlannedLaunch};
 use super::{container, kernel_name, launch_file, module_text, resolve};
 use crate::cli::{LaunchOptions, Size};
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
@@ -89,6 +89,8 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
     let anchor = Anchor { source: source.clone(), range: file.module.span() };
     let anchored =
         |report: Report| if report.anchor.is_none() { report.at(&anchor) } else { report };
+    let mut cubins = Vec::new();
+    let mut asked = None;
     let (module, note) = match module_text::read(&module_path).map_err(anchored)? {
         ModuleFile::Text(_) if options.arch.is_some() => {
             return Err(no_choice("--arch", &path.display().to_string()));
@@ -110,13 +112,14 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
                         &place,
                     )
                     .map_err(anchored)?;
+                    (cubins, asked) = (chosen.cubins, target.or(chosen.target));
                     (chosen.module, chosen.note)
                 }
             }
         }
     };
     let plan = resolve::resolve(&source, file, module, folder, None)?;
-    Ok(Plan { note, ..plan })
+    Ok(Plan { note, cubins, target: asked, ..plan })
 }
 
 fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
@@ -145,22 +148,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
              --arg 'buf:f32[1048576]'",
         )));
     };
-    let mut buffers = Vec::new();
-    let mut arguments = Vec::new();
-    for (position, text) in options.arg.iter().enumerate() {
-        let source = SourceText::new(format!("--arg[{position}]"), text.as_str());
-        match argument::parse(&source).map_err(Failure::Usage)? {
-            ArgumentSyntax::Scalar { ty, bits } => {
-                arguments.push(PlannedArgument::Scalar { ty, bits });
-            }
-            ArgumentSyntax::Buffer { ty, len, init } => {
-                arguments.push(PlannedArgument::Buffer(buffers.len()));
-                let anchor = Anchor { range: 0..source.text.len(), source };
-                let name = format!("arg{position}");
-                buffers.push(Buffer { name, ty, len, init, anchor });
-            }
-        }
-    }
+    let (buffers, arguments) = command_line::arguments(&options.arg).map_err(Failure::Usage)?;
     // What the options say, as one text that reports can point into.
     let shape = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
     let line = format!("--kernel {kernel} --grid {} --block {}", shape(grid), shape(block));
@@ -169,6 +157,8 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
     let name_end = name_start + kernel.len();
     let kernel_anchor = Anchor { source: source.clone(), range: name_start..name_end };
     let anchor = Anchor { range: name_end + 1..source.text.len(), source };
+    let mut cubins = Vec::new();
+    let mut asked = None;
     let (module, kernel, note) = match file {
         ModuleFile::Text(module) => {
             let known = kernel_name::kernels(&module.text);
@@ -181,6 +171,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
             let target = container::target(options.arch.as_deref())?;
             let naming = Naming::Loose;
             let chosen = container::choose(&name, &bytes, target, kernel, naming, &kernel_anchor)?;
+            (cubins, asked) = (chosen.cubins, target.or(chosen.target));
             (chosen.module, chosen.kernel, chosen.note)
         }
     };
@@ -188,6 +179,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
         kernel,
         grid,
         block,
+        cluster: options.cluster,
         shared_bytes: options.shared_bytes.unwrap_or(0),
         repeat: 1,
         arguments,
@@ -197,6 +189,8 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
     Ok(Plan {
         module,
         note,
+        cubins,
+        target: asked,
         corpus_name: None,
         folder: PathBuf::new(),
         buffers,

@@ -1,8 +1,9 @@
-//! Kernels by the names that people use: mangled, demangled, or a part that only one has.
+//! Kernels by the names that people use: mangled, demangled, a part of either, or a pattern.
 
 use std::fmt;
 
 use cpp_demangle::{DemangleOptions, Symbol};
+use wildmatch::WildMatch;
 
 use crate::failure::{Anchor, Report, suggest};
 
@@ -53,6 +54,45 @@ pub(crate) fn kernels(ptx: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Every kernel that `wanted` means, in alphabetical order: those of exactly this name, else those
+/// whose name has it as a part or fits it as a pattern with `*` and `?`.
+pub(crate) fn meant<'a>(wanted: &str, known: &[&'a str]) -> Vec<&'a str> {
+    if let Some(exact) = known.iter().find(|&&name| name == wanted) {
+        return vec![exact];
+    }
+    // Blanks are a matter of taste: `float *` and `float*`.
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    let wanted = bare(wanted);
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut names = known.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    let short = DemangleOptions::new().no_params().no_return_type();
+    // The forms of each name, demangled once.
+    let names: Vec<(&str, Vec<String>)> = names
+        .into_iter()
+        .map(|name| {
+            let readable = [demangled(name), demangle(name, &short)];
+            let forms = readable.iter().flatten().map(|form| bare(form));
+            (name, std::iter::once(name.to_owned()).chain(forms).collect())
+        })
+        .collect();
+    let pattern = WildMatch::new(&wanted);
+    let is_called = |form: &String| *form == wanted;
+    let resembles = |form: &String| form.contains(&wanted) || pattern.matches(form);
+    let rules: [&dyn Fn(&String) -> bool; 2] = [&is_called, &resembles];
+    for rule in rules {
+        let fit = names.iter().filter(|(_, forms)| forms.iter().any(rule));
+        let found: Vec<&str> = fit.map(|&(name, _)| name).collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
 /// The kernel of `file` that `wanted` means. `None` when it means none; `anchor` is where it
 /// stands.
 pub(crate) fn find<'a>(
@@ -61,36 +101,12 @@ pub(crate) fn find<'a>(
     file: &str,
     anchor: &Anchor,
 ) -> Result<Option<&'a str>, Report> {
-    if let Some(exact) = known.iter().find(|&&name| name == wanted) {
-        return Ok(Some(exact));
-    }
-    // Blanks are a matter of taste: `float *` and `float*`.
-    let bare = |text: &str| text.split_whitespace().collect::<String>();
-    let given = wanted;
-    let wanted = bare(given);
-    if wanted.is_empty() {
-        return Ok(None);
-    }
-    let mut names = known.to_vec();
-    names.sort_unstable();
-    names.dedup();
-    let short = DemangleOptions::new().no_params().no_return_type();
-    let is_called = |name: &&&str| {
-        let forms = [demangled(name), demangle(name, &short)];
-        forms.into_iter().flatten().any(|form| bare(&form) == wanted)
-    };
-    let has_part = |name: &&&str| {
-        name.contains(&wanted) || demangled(name).is_some_and(|name| bare(&name).contains(&wanted))
-    };
-    let mut meant: Vec<&str> = names.iter().filter(is_called).copied().collect();
-    if meant.is_empty() {
-        meant = names.iter().filter(has_part).copied().collect();
-    }
+    let meant = meant(wanted, known);
     match meant[..] {
         [] => Ok(None),
         [one] => Ok(Some(one)),
         _ => {
-            let message = format!("`{given}` may mean {} kernels of {file}", meant.len());
+            let message = format!("`{wanted}` may mean {} kernels of {file}", meant.len());
             let mut report = Report::new(message).at(anchor);
             for name in meant.iter().take(MOST_LISTED) {
                 report = report.fact(demangled(name).unwrap_or_else(|| (*name).to_owned()));
@@ -136,6 +152,12 @@ mod tests {
         assert_eq!(found("double"), Ok(Some("_Z5scalePdPKdd")));
         assert_eq!(found("third"), Ok(None));
         assert_eq!(found(""), Ok(None));
+        assert_eq!(found("*").unwrap_err().facts.len(), 4);
+        assert_eq!(found("s?ift*"), Ok(Some("_Z5shiftPfi")));
+        assert_eq!(found("scale(*double)"), Ok(Some("_Z5scalePdPKdd")));
+        assert_eq!(found("s?"), Ok(None), "a pattern means whole names");
+        // A star of a pointer is itself.
+        assert_eq!(found("float*, int"), Ok(Some("_Z5shiftPfi")));
         let ambiguous = found("scale").unwrap_err();
         assert_eq!(
             ambiguous.facts,

@@ -65,6 +65,7 @@ pub(super) struct LaunchTable {
     pub(super) kernel: Spanned<String>,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    pub(super) cluster: Option<[u32; 3]>,
     #[serde(default)]
     pub(super) shared_bytes: u32,
     pub(super) repeat: Option<Spanned<u32>>,
@@ -94,11 +95,14 @@ pub(super) struct Number(pub(super) Literal);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tolerance(pub(super) f64);
 
-/// `"a"`, a buffer, or `{ s32 = 640 }`, a scalar.
+/// `"a"`, a buffer; `{ s32 = 640 }`, a scalar; `{ struct = [{ u32 = 5 }, "a"] }`, a structure of
+/// such members; `{ bytes = "0x00ff" }`, a structure's bytes in the order of memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ArgumentValue {
     Buffer(String),
     Scalar { ty: String, value: Literal },
+    Structure(Vec<Spanned<Self>>),
+    Bytes(String),
 }
 
 /// Reads the text's shape.
@@ -124,7 +128,7 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
         let hint = EXAMPLES.iter().find(|(key, _)| *key == name);
         (format!("the key `{name}` is missing"), hint.map(|(_, example)| format!("add {example}")))
     } else if first.starts_with("invalid length") {
-        (first.to_owned(), Some("grid and block are [x, y, z]".to_owned()))
+        (first.to_owned(), Some("grid, block and cluster are [x, y, z]".to_owned()))
     } else if first.ends_with("expected u32") {
         (first.to_owned(), Some("it is a whole number from 0 to 4294967295".to_owned()))
     } else if first.ends_with("expected u64") {
@@ -201,7 +205,9 @@ impl<'de> Deserialize<'de> for ArgumentValue {
             type Value = ArgumentValue;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a buffer's name or a scalar such as { s32 = 640 }")
+                f.write_str(
+                    "a buffer's name, a scalar such as { s32 = 640 }, or { struct = [members] }",
+                )
             }
 
             fn visit_str<E: de::Error>(self, name: &str) -> Result<ArgumentValue, E> {
@@ -210,12 +216,20 @@ impl<'de> Deserialize<'de> for ArgumentValue {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ArgumentValue, A::Error> {
                 const ONE: &str = "a scalar has one type and one value, as in { s32 = 640 }";
-                let Some((ty, Number(value))) = map.next_entry::<String, Number>()? else {
+                let Some(ty) = map.next_key::<String>()? else {
                     return Err(de::Error::custom(ONE));
+                };
+                let value = match ty.as_str() {
+                    "struct" => ArgumentValue::Structure(map.next_value()?),
+                    "bytes" => ArgumentValue::Bytes(map.next_value()?),
+                    _ => {
+                        let Number(value) = map.next_value()?;
+                        ArgumentValue::Scalar { ty, value }
+                    }
                 };
                 match map.next_key::<String>()? {
                     Some(_) => Err(de::Error::custom(ONE)),
-                    None => Ok(ArgumentValue::Scalar { ty, value }),
+                    None => Ok(value),
                 }
             }
         }

@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod argument;
+mod command_line;
 pub(crate) mod container;
 pub(crate) mod expectation;
 pub(crate) mod files;
@@ -21,4 +22,5 @@ pub(crate) mod plan;
 pub(crate) mod reference_values;
 mod resolve;
 pub(crate) mod scalar;
+pub(crate) mod structure;
 mod uniform;

@@ -3,8 +3,11 @@
 
 use std::path::PathBuf;
 
+use gpucast_ptx_frontend::container::{Cubin, Target};
+
 use super::init::Init;
 use super::scalar::ElementType;
+use super::structure::Structure;
 use crate::failure::{Anchor, SourceText};
 
 /// A module, its buffers, its launches, and what is expected of them.
@@ -14,6 +17,10 @@ pub(crate) struct Plan {
     pub(crate) module: SourceText,
     /// Which PTX of a container it is and why, if there was a choice.
     pub(crate) note: Option<String>,
+    /// Machine code of the module, where the container has some.
+    pub(crate) cubins: Vec<Cubin>,
+    /// The architecture that was asked for, or else that of the PTX.
+    pub(crate) target: Option<Target>,
     /// The corpus kernel that it comes from; its published measurements apply.
     pub(crate) corpus_name: Option<&'static str>,
     /// Paths of buffer files are relative to this folder.
@@ -47,6 +54,8 @@ pub(crate) struct PlannedLaunch {
     pub(crate) kernel: String,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// CTAs of a cluster, where the launch says so.
+    pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) shared_bytes: u32,
     /// How many times in a row, at least once.
     pub(crate) repeat: u32,
@@ -64,6 +73,8 @@ pub(crate) enum PlannedArgument {
     Buffer(usize),
     /// A scalar's little-endian bits.
     Scalar { ty: ElementType, bits: u64 },
+    /// A structure passed by value.
+    Structure(Structure),
 }
 
 /// What a buffer must hold after the last launch.

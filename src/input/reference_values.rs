@@ -31,6 +31,7 @@ pub(crate) fn arguments(plan: &Plan, launch: &PlannedLaunch) -> Result<Vec<Argum
             PlannedArgument::Scalar { ty, bits } => scalar(*ty, *bits)
                 .map(Argument::Scalar)
                 .ok_or_else(|| format!("references know no scalars of type {}", ty.name())),
+            PlannedArgument::Structure(_) => Err("references know no structures".to_owned()),
         })
         .collect()
 }

@@ -13,7 +13,11 @@ use super::plan::{
     Against, Buffer, Expectation, Plan, PlannedArgument, PlannedLaunch, checked_len,
 };
 use super::scalar::ElementType;
+use super::structure::{DEEPEST, Structure, parse_bytes};
 use crate::failure::{Anchor, Report, SourceText, suggest};
+
+/// Far more than any statistics need, and few enough to end.
+const MOST_REPETITIONS: u32 = 1_000_000;
 
 /// Resolves a launch file whose module has been read.
 pub(super) fn resolve(
@@ -46,7 +50,17 @@ pub(super) fn resolve(
         .into_iter()
         .map(|table| resolver.expectation(table, &buffers))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(Plan { module, note: None, corpus_name, folder, buffers, launches, expectations })
+    Ok(Plan {
+        module,
+        note: None,
+        cubins: Vec::new(),
+        target: None,
+        corpus_name,
+        folder,
+        buffers,
+        launches,
+        expectations,
+    })
 }
 
 struct Resolver<'a> {
@@ -101,34 +115,77 @@ impl Resolver<'_> {
                     .report(repeat.span(), "a launch is made at least once")
                     .hint("leave the table out to skip it"));
             }
+            Some(repeat) if *repeat.get_ref() > MOST_REPETITIONS => {
+                return Err(self
+                    .source
+                    .report(
+                        repeat.span(),
+                        format!("a launch is repeated at most {MOST_REPETITIONS} times"),
+                    )
+                    .hint("a profile is the mean of all repetitions; a few are as good as many"));
+            }
             Some(repeat) => *repeat.get_ref(),
             None => 1,
         };
         let arguments = table
             .args
             .iter()
-            .map(|argument| match argument.get_ref() {
-                ArgumentValue::Buffer(name) => {
-                    self.buffer_index(name, argument.span(), buffers).map(PlannedArgument::Buffer)
-                }
-                ArgumentValue::Scalar { ty, value } => {
-                    let ty = self.element_type(ty, argument.span())?;
-                    let bits = ty
-                        .encode(*value)
-                        .map_err(|error| self.source.report(argument.span(), error.to_string()))?;
-                    Ok(PlannedArgument::Scalar { ty, bits })
-                }
-            })
+            .map(|argument| self.argument(argument, buffers, 0))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(PlannedLaunch {
             kernel: table.kernel.get_ref().clone(),
             grid: table.grid,
             block: table.block,
+            cluster: table.cluster,
             shared_bytes: table.shared_bytes,
             repeat,
             arguments,
             kernel_anchor: self.anchor(table.kernel.span()),
             anchor,
+        })
+    }
+
+    /// An argument or, at a `depth` above 0, a member of a structure.
+    fn argument(
+        &self,
+        argument: &Spanned<ArgumentValue>,
+        buffers: &[Buffer],
+        depth: usize,
+    ) -> Result<PlannedArgument, Report> {
+        let wrong = |message: String| self.source.report(argument.span(), message);
+        Ok(match argument.get_ref() {
+            ArgumentValue::Buffer(name) => {
+                PlannedArgument::Buffer(self.buffer_index(name, argument.span(), buffers)?)
+            }
+            ArgumentValue::Scalar { ty, value } => {
+                let ty = self.element_type(ty, argument.span())?;
+                let bits = ty.encode(*value).map_err(|error| wrong(error.to_string()))?;
+                PlannedArgument::Scalar { ty, bits }
+            }
+            ArgumentValue::Bytes(text) => {
+                let bytes = parse_bytes(text).map_err(|message| {
+                    wrong(message).hint("write them as in { bytes = \"0x00ff10\" }")
+                })?;
+                PlannedArgument::Structure(Structure::of_bytes(bytes))
+            }
+            ArgumentValue::Structure(members) if members.is_empty() => {
+                return Err(wrong("a structure has at least one member".to_owned())
+                    .hint("write them as in { struct = [{ u32 = 5 }, \"buffer\"] }"));
+            }
+            ArgumentValue::Structure(_) if depth == DEEPEST => {
+                return Err(wrong(format!("structures are at most {DEEPEST} deep")));
+            }
+            ArgumentValue::Structure(members) => {
+                let mut structure = Structure::new();
+                for member in members {
+                    match self.argument(member, buffers, depth + 1)? {
+                        PlannedArgument::Buffer(index) => structure.push_address(index),
+                        PlannedArgument::Scalar { ty, bits } => structure.push_scalar(ty, bits),
+                        PlannedArgument::Structure(inner) => structure.push(&inner),
+                    }
+                }
+                PlannedArgument::Structure(structure.finished())
+            }
         })
     }
 

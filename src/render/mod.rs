@@ -1,6 +1,7 @@
 //! Everything that is written: results on the standard output or into a file, complaints and
 //! progress on the standard error. Nothing else in the program prints.
 
+pub(crate) mod check;
 pub(crate) mod csv;
 pub(crate) mod diagnostic;
 pub(crate) mod json;
@@ -8,6 +9,7 @@ pub(crate) mod metric;
 pub(crate) mod number;
 pub(crate) mod output;
 pub(crate) mod prediction;
+pub(crate) mod printed;
 pub(crate) mod profile;
 pub(crate) mod progress;
 pub(crate) mod run;

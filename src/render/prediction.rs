@@ -9,6 +9,7 @@ use super::table::{Align, aligned, wrapped};
 use crate::cli::Format;
 use crate::execute::Timing;
 use crate::failure::Failure;
+use crate::inspection::MachineFacts;
 use crate::published::Measurement;
 
 /// Text is this wide.
@@ -31,6 +32,8 @@ pub(crate) struct PredictionView {
     pub(crate) prediction: Prediction,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) published: Option<Measurement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) machine_code: Option<MachineFacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timing: Option<Timing>,
     #[serde(skip)]

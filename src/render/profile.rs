@@ -13,6 +13,7 @@ use crate::cli::{By, Format, MetricNames};
 use crate::counting::Counted;
 use crate::execute::{Loaded, Timing};
 use crate::failure::Failure;
+use crate::inspection::MachineFacts;
 
 /// What is shown of the launches.
 pub(crate) struct View<'a> {
@@ -37,6 +38,8 @@ struct LaunchView<'a> {
     invocations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     ordered_because: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine_code: Option<&'a MachineFacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<BTreeMap<&'a str, MetricValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +89,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted, by: By) -> LaunchView<'a> {
         block: profile.block,
         invocations: profile.invocations,
         ordered_because: counted.ordered_because.as_deref(),
+        machine_code: counted.machine_code.as_ref(),
         metrics: (by == By::Launch).then(|| chosen(&profile.metrics, view.names)),
         lines: (by == By::Line).then(|| lines(counted, view.loaded)),
         buffers_sha256: &counted.buffers_sha256,
@@ -230,6 +234,9 @@ fn text(view: &View<'_>, by: By) -> String {
         text.push('\n');
         if let Some(why) = &counted.ordered_because {
             text += &format!("blocks ran one after the other: {why}\n");
+        }
+        if let Some(facts) = &counted.machine_code {
+            text += &format!("{facts}\n");
         }
         if view.timing {
             text += &format!("executed in {}\n", counted.timing);

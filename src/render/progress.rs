@@ -48,6 +48,14 @@ impl Progress {
             self.started.elapsed().mul_f64(all.saturating_sub(done) as f64 / done.max(1) as f64);
         bar.set_message(format!("{:.0} s left", left.as_secs_f64().ceil()));
     }
+
+    /// Call `write` while the bar is out of the way.
+    pub(crate) fn suspended(&self, write: impl FnOnce()) {
+        match self.bar.lock().ok().as_deref() {
+            Some(Some(bar)) => bar.suspend(write),
+            _ => write(),
+        }
+    }
 }
 
 impl Drop for Progress {

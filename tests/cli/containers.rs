@@ -32,6 +32,14 @@ fn check_looks_at_every_ptx_of_a_container() {
                 .map(|file| format!("check {file}"))
         )
     );
+    // The machine code of the same kernel stands beside it; a pattern may mean several.
+    insta::assert_snapshot!(
+        "check-one-kernel",
+        transcript(
+            &["--kernel scale", "--kernel *am?", "--kernel gemm", "--kernel scale --format json"]
+                .map(|options| format!("check several.fatbin {options}"))
+        )
+    );
     insta::assert_snapshot!(
         "check-containers-as-json",
         gpucast("check lto.fatbin kernels-80.cubin --format json").transcript()
@@ -139,4 +147,80 @@ fn mangled_kernels_have_readable_names() {
     command.current_dir(folder.path()).args(["check", "mangled.ptx"]);
     text += &outcome(command).transcript();
     insta::assert_snapshot!("mangled-kernels", text);
+}
+
+#[test]
+fn machine_code_beside_the_ptx_settles_registers_and_memory() {
+    let scale = "several.fatbin --kernel scale --grid 1 --block 96 --arg buf:f32[96] \
+                 --arg buf:f32[96] --arg f32:2";
+    let facts = |arguments: &str| {
+        let outcome = gpucast(&format!("profile {scale} {arguments} --format json"));
+        let document: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        document["launches"][0]["machine_code"].clone()
+    };
+    insta::assert_snapshot!("machine-facts", format!("{:#}", facts("--arch sm_80")));
+    // The PTX for sm_120f, the highest, has no machine code of its own; the newest stands for it.
+    assert_eq!(facts("")["target"], "sm_90a");
+    assert_eq!(facts("--arch sm_75")["target"], "sm_75");
+    let outcome = gpucast(&format!("profile {scale} --arch sm_80"));
+    let second = outcome.stdout.lines().nth(1);
+    assert_eq!(
+        second,
+        Some(
+            "machine code for sm_80: 12 registers per thread, 512 bytes of static shared memory, \
+             0 bytes of local memory per thread"
+        )
+    );
+    let outcome = gpucast(&format!("predict {scale} --arch sm_80 --gpu gtx-660 --format json"));
+    let document: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(document["predictions"][0]["machine_code"]["registers_per_thread"]["value"], 12);
+}
+
+#[test]
+fn damaged_containers_are_refused_with_a_hint() {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx-frontend/tests/containers/files");
+    let read = |name: &str| fs::read(from.join(name)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let plain = read("mode-none.fatbin");
+    let with = |at: usize, bytes: &[u8]| {
+        let mut data = plain.clone();
+        data[at..at + bytes.len()].copy_from_slice(bytes);
+        data
+    };
+    // In the PTX behind the cubin: its data, and its size after decompression.
+    let lz4 = read("mode-speed.fatbin");
+    let contents = gpucast_ptx_frontend::container::open(&lz4).unwrap();
+    let ptx = contents.ptx().next().unwrap().offset;
+    let mut corrupt = lz4.clone();
+    corrupt[ptx + 100..ptx + 120].fill(0xff);
+    let mut bomb = lz4.clone();
+    bomb[ptx + 56..ptx + 64].copy_from_slice(&(1_u64 << 50).to_le_bytes());
+    let cases: [(&str, Vec<u8>); 9] = [
+        ("cut-off.fatbin", plain[..plain.len() / 2].to_vec()),
+        ("header-only.fatbin", plain[..10].to_vec()),
+        ("version.fatbin", with(4, &[9])),
+        ("oversized.fatbin", with(8, &u64::MAX.to_le_bytes())),
+        ("oversized-entry.fatbin", with(16 + 8, &(u64::MAX - 63).to_le_bytes())),
+        ("leads-back.fatbin", with(16 + 4, &0_u32.to_le_bytes())),
+        ("corrupt.fatbin", corrupt),
+        ("bomb.fatbin", bomb),
+        ("cut-off.o", read("object.o")[..600].to_vec()),
+    ];
+    let mut text = String::new();
+    for (name, data) in cases {
+        fs::write(folder.path().join(name), data).unwrap();
+        for arguments in
+            [format!("check {name}"), format!("run {name} --kernel scale --grid 1 --block 1")]
+        {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_gpucast"));
+            command.current_dir(folder.path()).args(arguments.split_whitespace());
+            let outcome = outcome(command);
+            assert_eq!(outcome.status, 1, "{arguments}");
+            assert!(outcome.stderr.contains("help: "), "{arguments}: {}", outcome.stderr);
+            if arguments.starts_with("check") {
+                let _ = writeln!(text, "$ gpucast {arguments}\n{}", outcome.transcript());
+            }
+        }
+    }
+    insta::assert_snapshot!("damaged-containers", text);
 }

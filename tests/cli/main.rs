@@ -8,6 +8,7 @@
 )]
 
 mod broken;
+mod check;
 mod containers;
 mod corpus;
 mod gpucast;

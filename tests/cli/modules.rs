@@ -54,3 +54,65 @@ fn a_dumped_npy_file_can_be_a_buffer_again() {
 fn a_launch_file_checks_its_expectations() {
     insta::assert_snapshot!("run-a-launch-file", stdout("run saxpy.toml"));
 }
+
+/// A structure `{ unsigned n; float factor; float *to; }` by value, and a byte array.
+const BY_VALUE: &str = ".version 7.0\n.target sm_52\n.address_size 64\n
+.visible .entry fill(.param .align 8 .b8 s[16], .param .align 1 .b8 more[3])
+{
+    .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .f32 %f<4>;
+    ld.param.u32 %r1, [s];
+    ld.param.f32 %f1, [s+4];
+    ld.param.u64 %d1, [s+8];
+    ld.param.u8 %r3, [more+2];
+    mov.u32 %r2, %tid.x;
+    setp.ge.u32 %p, %r2, %r1;
+    @%p ret;
+    cvt.rn.f32.u32 %f2, %r3;
+    add.f32 %f3, %f1, %f2;
+    mul.wide.u32 %d2, %r2, 4;
+    add.s64 %d3, %d1, %d2;
+    st.global.f32 [%d3], %f3;
+    ret;
+}
+";
+
+#[test]
+fn structures_are_passed_by_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("fill.ptx"), BY_VALUE).unwrap();
+    let launch = format!("run {} --kernel fill --grid 1 --block 8", path("fill.ptx"));
+    let dump = path("out.bin");
+    let run = format!(
+        "{launch} --arg struct:{{u32:3,f32:1.5,buf:f32[4]}} --arg bytes:000003 --dump arg0.2={dump}"
+    );
+    stdout(&run);
+    let expected: Vec<u8> = [4.5_f32, 4.5, 4.5, 0.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    assert_eq!(fs::read(&dump).unwrap(), expected);
+    // The same from a launch file.
+    let file = "module = \"fill.ptx\"\n[buffers.out]\ntype = \"f32\"\nlen = 4\n[[launch]]\nkernel = \
+                \"fill\"\ngrid = [1, 1, 1]\nblock = [8, 1, 1]\nargs = [{ struct = [{ u32 = 3 }, { f32 = \
+                1.5 }, \"out\"] }, { bytes = \"0x000003\" }]\n[[expect]]\nbuffer = \"out\"\nvalues = \
+                [4.5, 4.5, 4.5, 0]\n";
+    fs::write(path("fill.toml"), file).unwrap();
+    stdout(&format!("run {}", path("fill.toml")));
+    // What does not fit is explained.
+    let mut text = String::new();
+    for arguments in [
+        "--arg u32:3 --arg bytes:000003",
+        "--arg struct:{u32:3,f32:1.5} --arg bytes:000003",
+        "--arg struct:{u32:3,f32:1.5,ptr:arg7} --arg bytes:000003",
+        "--arg ptr:arg0 --arg bytes:000003",
+    ] {
+        let outcome = gpucast(&format!("{launch} {arguments}"));
+        let stderr = outcome.stderr.replace(&path("fill.ptx"), "fill.ptx");
+        text += &format!("{arguments}\nstatus {}\n{stderr}\n", outcome.status);
+    }
+    insta::assert_snapshot!("structures-that-do-not-fit", text);
+}
+
+#[test]
+fn check_reports_what_hopper_code_needs_and_what_is_not_executed() {
+    let outcome = gpucast("check ../../interpreter/tests/kernels/triton/matmul_sm_90.ptx");
+    insta::assert_snapshot!("check-wgmma", outcome.transcript());
+}

@@ -43,3 +43,34 @@ fn a_closed_pipe_is_no_error() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+#[test]
+fn what_kernels_print_goes_to_the_standard_error_or_to_a_file() {
+    let outcome = gpucast("run talk.ptx --kernel talk --grid 1 --block 3");
+    insta::assert_snapshot!("printf-of-a-kernel", outcome.transcript());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("printed");
+    let outcome = gpucast(&format!(
+        "run talk.ptx --kernel talk --grid 1 --block 3 --print-to {}",
+        path.display()
+    ));
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+    let printed = std::fs::read_to_string(path).unwrap();
+    assert_eq!(printed, "thread 0 of 3 here\nthread 1 of 3 here\nthread 2 of 3 here\n");
+}
+
+#[test]
+fn a_failed_assertion_shows_what_was_printed_before() {
+    let outcome = gpucast("run talk.ptx --kernel talk --grid 1 --block 4");
+    insta::assert_snapshot!("failed-assertion-of-a-kernel", outcome.transcript());
+}
+
+#[test]
+fn clusters_are_launched_as_the_command_line_says() {
+    let kernel = "run ../../interpreter/tests/kernels/cluster_sm_90.ptx --kernel ring --block 64 \
+                  --arg buf:s32[512]=iota --arg buf:s32[512] --arg u32:3";
+    let launched = stdout(&format!("{kernel} --grid 8 --cluster 4"));
+    assert_eq!(launched, "ran ring: 8 x 1 x 1 blocks of 64 x 1 x 1 threads\n");
+    let outcome = gpucast(&format!("{kernel} --grid 6 --cluster 4"));
+    insta::assert_snapshot!("partial-cluster", outcome.transcript());
+}

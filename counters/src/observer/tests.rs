@@ -32,7 +32,7 @@ fn copy_code() -> Code {
 
 fn launch(ctas: u32, threads: u32) -> Launch {
     let (grid, block) = ([ctas, 1, 1], [threads, 1, 1]);
-    Launch { grid, block, dynamic_shared_bytes: 0, arguments: vec![] }
+    Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments: vec![] }
 }
 
 /// A full warp whose lanes touch consecutive 4-byte words of global memory.
@@ -322,4 +322,41 @@ fn the_profile_serialises_as_documented() {
     });
     assert_eq!(row, expected);
     assert_eq!(profile.to_kernel_profile().metrics, profile.metrics);
+}
+
+#[test]
+fn one_instruction_may_read_and_write_the_same_space() {
+    // A bulk copy of 16 KiB by one lane from global and from shared memory to shared memory, which
+    // tells an mbarrier of 8 bytes there.
+    let mut counter = Counter::for_code(copy_code(), &launch(1, 32), 0, DeviceModel::GTX_480);
+    let access = |space, kind, bytes_per_lane, address| Access {
+        instruction: LOAD,
+        warp: 0,
+        time: 0,
+        space,
+        kind,
+        bytes_per_lane,
+        mask: 1 << 7,
+        pattern: Pattern::General,
+        addresses: Box::leak(Box::new([address; 32])),
+    };
+    run(&mut counter, 1, |_, recorder| {
+        recorder.access(&access(StateSpace::Global, AccessKind::Load, 16_384, 0x1010));
+        recorder.access(&access(StateSpace::Shared, AccessKind::Load, 16_384, 0));
+        recorder.access(&access(StateSpace::Shared, AccessKind::Store, 16_384, 0x100_0000));
+        recorder.access(&access(StateSpace::Shared, AccessKind::Reduction, 8, 64));
+    });
+    let (profile, _) = counter.finish();
+    let rows = &profile.table.rows[LOAD as usize].memory;
+    let of = |space, kind| {
+        let row = rows.iter().find(|row| (row.space, row.kind) == (space, kind)).unwrap();
+        (row.requests, row.requested_bytes, row.sectors, row.transactions, row.passes)
+    };
+    assert_eq!(rows.len(), 4);
+    // 16 KiB from the middle of a line: 512 sectors of 129 lines, and half a sector at each end.
+    assert_eq!(of(StateSpace::Global, AccessKind::Load), (1, 16_384, 513, 129, 0));
+    assert_eq!(of(StateSpace::Shared, AccessKind::Load), (1, 16_384, 0, 0, 128));
+    assert_eq!(of(StateSpace::Shared, AccessKind::Store), (1, 16_384, 0, 0, 128));
+    assert_eq!(of(StateSpace::Shared, AccessKind::Reduction), (1, 8, 0, 0, 1));
+    assert_eq!(count(&profile, "dram_read_transactions"), 513);
 }

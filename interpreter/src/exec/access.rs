@@ -9,10 +9,12 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use super::lane::Row;
 use super::lanes::{FULL_MASK, Frame};
+use super::shared::ClusterShared;
 use crate::fault::FaultKind;
 use crate::memory::DeviceMemory;
 use crate::observer::{AccessKind, Pattern};
 use crate::program::memory_op::{Atomic, Extend, MemoryOp, Space, window};
+use crate::program::op::{Op, copy_local};
 
 /// The memories that a warp sees.
 ///
@@ -24,6 +26,8 @@ pub(crate) struct Memories<'a> {
     pub(crate) device: &'a DeviceMemory,
     pub(crate) shared: *mut u8,
     pub(crate) shared_bytes: u64,
+    /// The shared memories of the cluster.
+    pub(crate) cluster: &'a ClusterShared,
     /// This warp's local memory: `local_bytes` for lane 0, then lane 1, and so on.
     pub(crate) local: *mut u8,
     /// Bytes of one lane's local memory, a multiple of 16.
@@ -50,18 +54,18 @@ pub(crate) struct AccessFault {
 
 /// A stretch of host memory that backs a stretch of addresses.
 #[derive(Clone, Copy)]
-struct Segment {
+pub(super) struct Segment {
     /// Host address of `start`.
-    host: *mut u8,
+    pub(super) host: *mut u8,
     /// First address.
-    start: u64,
-    bytes: u64,
+    pub(super) start: u64,
+    pub(super) bytes: u64,
 }
 
 impl Segment {
     /// Whether `bytes` bytes at `address` lie within.
     #[inline(always)]
-    fn holds(&self, address: u64, bytes: u64) -> bool {
+    pub(super) fn holds(&self, address: u64, bytes: u64) -> bool {
         let offset = address.wrapping_sub(self.start);
         offset <= self.bytes && self.bytes - offset >= bytes
     }
@@ -70,7 +74,7 @@ impl Segment {
     ///
     /// `address` lies within.
     #[inline(always)]
-    unsafe fn at(&self, address: u64) -> *mut u8 {
+    pub(super) unsafe fn at(&self, address: u64) -> *mut u8 {
         // SAFETY: within the segment by the contract.
         unsafe { self.host.add((address - self.start) as usize) }
     }
@@ -79,7 +83,7 @@ impl Segment {
 impl Memories<'_> {
     /// The segment of a space that holds `address`, for spaces that all lanes share.
     #[inline(always)]
-    fn segment(&self, space: Space, address: u64) -> Option<Segment> {
+    pub(super) fn segment(&self, space: Space, address: u64) -> Option<Segment> {
         let segment = |host, bytes| Segment { host, start: 0, bytes };
         Some(match space {
             Space::Global => {
@@ -97,17 +101,22 @@ impl Memories<'_> {
         })
     }
 
-    /// Copy `bytes` bytes of each lane's local memory: what a call passes in `.param` variables.
+    /// Copy bytes within each lane's local memory: what a call passes in `.param` variables.
+    /// `frames` are the offsets of the lanes' frames, where the operation says that they count.
     ///
     /// The layout has placed both variables within the lanes' local memory.
-    pub(crate) fn copy_local(&self, from: u32, to: u32, bytes: u32, mask: u32) {
-        let fits = |at: u32| u64::from(at) + u64::from(bytes) <= self.local_bytes;
-        debug_assert!(fits(from) && fits(to), "call arguments lie in local memory");
-        if !fits(from) || !fits(to) {
-            return;
-        }
+    pub(crate) fn copy_local(&self, op: &Op, frames: &[u32; 32], mask: u32) {
+        let bytes = u64::from(op.c);
+        let fits = |at: u64| at + bytes <= self.local_bytes;
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
-            let lane = self.local.wrapping_add(lane as usize * self.local_bytes as usize);
+            let frame = |flag| if op.n & flag != 0 { u64::from(frames[lane]) } else { 0 };
+            let from = frame(copy_local::FROM_FRAME) + u64::from(op.a);
+            let to = frame(copy_local::TO_FRAME) + u64::from(op.b);
+            debug_assert!(fits(from) && fits(to), "call arguments lie in local memory");
+            if !fits(from) || !fits(to) {
+                continue;
+            }
+            let lane = self.local.wrapping_add(lane * self.local_bytes as usize);
             // SAFETY: both ranges lie within the lane's local memory.
             unsafe {
                 let (from, to) = (lane.add(from as usize), lane.add(to as usize));
@@ -117,7 +126,7 @@ impl Memories<'_> {
     }
 
     /// Where one lane's access goes.
-    fn resolve(
+    pub(super) fn resolve(
         &self,
         space: Space,
         lane: u32,
@@ -126,6 +135,7 @@ impl Memories<'_> {
         write: bool,
     ) -> Result<*mut u8, FaultKind> {
         let segment = match space {
+            Space::Shared if address >= window::CTA_BYTES => self.of_cluster(address)?,
             Space::Local => Some(Segment {
                 host: self.local.wrapping_add(lane as usize * self.local_bytes as usize),
                 start: 0,
@@ -161,7 +171,7 @@ impl Memories<'_> {
 
 /// The generic-address window of `address`, and its base.
 #[inline(always)]
-fn window_of(address: u64) -> (Space, u64) {
+pub(super) fn window_of(address: u64) -> (Space, u64) {
     match address / window::BYTES {
         1 => (Space::Shared, window::SHARED),
         2 => (Space::Local, window::LOCAL),
@@ -291,7 +301,7 @@ unsafe fn transfer_regular(
 
 /// How the addresses of a full warp relate.
 #[inline(always)]
-fn pattern(addresses: &[u64; 32], mask: u32, bytes: u64) -> Pattern {
+pub(super) fn pattern(addresses: &[u64; 32], mask: u32, bytes: u64) -> Pattern {
     if mask != FULL_MASK {
         return Pattern::General;
     }
@@ -437,7 +447,7 @@ pub(crate) unsafe fn access_space(
     // SAFETY: the host addresses of all lanes of `mask` have been checked for `bytes` bytes.
     unsafe {
         match &op.atomic {
-            Some(atomic) => perform_atomic(frame, op, atomic, &hosts, mask),
+            Some(atomic) => perform_atomic(frame, op, atomic, space, &hosts, mask),
             None => transfer_lanes(frame, op, &hosts, mask, write),
         }
     }
@@ -543,7 +553,7 @@ unsafe fn transfer_lanes(
 
 /// Call `f` for each lane of `mask`.
 #[inline(always)]
-fn for_lanes(mask: u32, mut f: impl FnMut(usize)) {
+pub(super) fn for_lanes(mask: u32, mut f: impl FnMut(usize)) {
     if mask == FULL_MASK {
         for lane in 0..32 {
             f(lane);
@@ -629,28 +639,64 @@ unsafe fn get(rows: *const Row, wide: bool, lane: usize) -> u64 {
 ///
 /// # Safety
 ///
-/// The invariants of [`Frame`]; each host address of `mask` is good for the element.
+/// The invariants of [`Frame`]; each host address of `mask` is good for all elements, which lie in
+/// `space`.
 unsafe fn perform_atomic(
     frame: &Frame,
     op: &MemoryOp,
     atomic: &Atomic,
+    space: Space,
     hosts: &[*mut u8; 32],
     mask: u32,
 ) {
     let wide = op.wide_registers;
+    let operation = atomic.operation.within(space);
+    if op.element_bytes == 16 {
+        // SAFETY: passed on.
+        return unsafe { perform_atomic_128(frame, atomic, hosts, mask) };
+    }
     for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
-        // SAFETY: rows are as wide as `wide_registers` says; host addresses are aligned and good.
+        for element in 0..usize::from(op.elements) {
+            let offset = element * usize::from(op.element_bytes);
+            // SAFETY: rows are as wide as `wide_registers` says; host addresses are aligned and
+            // good.
+            unsafe {
+                let operand = get(frame.rows.add(atomic.operands[element] as usize), wide, lane);
+                let compare = match atomic.compare {
+                    Some(row) => get(frame.rows.add(row as usize), wide, lane),
+                    None => 0,
+                };
+                let host = hosts[lane].add(offset);
+                let old = super::atomic::update(host, op.element_bytes, |old| {
+                    operation.apply(old, operand, compare)
+                });
+                if let Some(row) = atomic.destinations[element] {
+                    put(frame.rows.add(row as usize), wide, lane, old);
+                }
+            }
+        }
+    }
+}
+
+/// `atom.b128`.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; each host address of `mask` is aligned and good for 16 bytes, and
+/// the rows are 128 bits wide.
+#[inline(never)]
+unsafe fn perform_atomic_128(frame: &Frame, atomic: &Atomic, hosts: &[*mut u8; 32], mask: u32) {
+    for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+        // SAFETY: by the contract.
         unsafe {
-            let operand = get(frame.rows.add(atomic.operand as usize), wide, lane);
-            let compare = match atomic.compare {
-                Some(row) => get(frame.rows.add(row as usize), wide, lane),
-                None => 0,
-            };
-            let old = super::atomic::update(hosts[lane], op.element_bytes, |old| {
-                atomic.operation.apply(old, operand, compare)
+            let row = |row: u32| frame.rows.add(row as usize).cast::<u128>().add(lane);
+            let operand = *row(atomic.operands[0]);
+            let compare = atomic.compare.map_or(0, |compare| *row(compare));
+            let old = super::atomic::update_128(hosts[lane], |old| {
+                atomic.operation.apply_128(old, operand, compare)
             });
-            if let Some(row) = atomic.destination {
-                put(frame.rows.add(row as usize), wide, lane, old);
+            if let Some(destination) = atomic.destinations[0] {
+                *row(destination) = old;
             }
         }
     }

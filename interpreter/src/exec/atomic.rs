@@ -3,6 +3,26 @@
 #![allow(unsafe_code, reason = "atomic access to memory that kernels share")]
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Held while 128 bits are updated: hosts do not all have atomics of that width.
+static WIDE: Mutex<()> = Mutex::new(());
+
+/// As [`update`], for 16 bytes. No other update of them happens meanwhile.
+///
+/// # Safety
+///
+/// `host` is aligned to 16 bytes and good for reads and writes of as many.
+pub(super) unsafe fn update_128(host: *mut u8, f: impl Fn(u128) -> u128) -> u128 {
+    let _held = WIDE.lock().unwrap_or_else(PoisonError::into_inner);
+    let host = host.cast::<u128>();
+    // SAFETY: by the contract.
+    unsafe {
+        let old = host.read();
+        host.write(f(old));
+        old
+    }
+}
 
 /// Replace the `bytes`-byte value at `host` by `f` of it, in one step, and return the old value.
 ///

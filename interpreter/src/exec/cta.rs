@@ -8,7 +8,10 @@ use gpucast_ptx_frontend::module::VariableId;
 
 use super::access::Memories;
 use super::level::Level;
-use super::warp::{Context, Turn, Wait, Warp, WarpFault};
+use super::mbarrier::Polled;
+use super::runtime::MAX_PRINTED_BYTES;
+use super::shared::ClusterShared;
+use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
 use crate::observer::Recorder;
@@ -41,6 +44,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) parameters: AlignedBytes,
     pub(crate) constant: AlignedBytes,
     pub(crate) shared_bytes: u64,
+    /// Local memory of one thread, its stack included; a multiple of 16.
+    pub(crate) local_bytes: u64,
     pub(crate) budget: u64,
 }
 
@@ -61,23 +66,51 @@ impl AlignedBytes {
     }
 }
 
-/// What became of a CTA's turn.
+/// What happened while each warp had a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// Threads are left.
+    pub(crate) live: bool,
+    /// Something ran that did not merely ask for an mbarrier again, or a barrier was passed.
+    pub(crate) progress: bool,
+    /// What became of waits for mbarriers.
+    pub(crate) polled: Polled,
+}
+
+impl Default for Round {
+    fn default() -> Self {
+        Self { live: false, progress: false, polled: Polled::NoneWaits }
+    }
+}
+
+impl Round {
+    /// Add what happened in another CTA.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.live |= other.live;
+        self.progress |= other.progress;
+        self.polled = self.polled.max(other.polled);
+    }
+}
+
+/// What keeps threads from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CtaTurn {
-    Done,
-    /// The limit was reached with threads left.
-    Expired,
+pub(crate) enum Blocked {
+    ByMbarrier,
+    /// A barrier of the CTA, or other lanes of the warp.
+    WithinCta,
 }
 
 /// A CTA in execution; reused for one CTA after the other.
 #[derive(Debug)]
 pub(crate) struct Cta {
-    warps: Vec<Warp>,
+    pub(crate) warps: Vec<Warp>,
     shared: Vec<Line>,
     local: Vec<Line>,
     coordinates: CtaCoordinates,
     /// Lanes that executed each guarded instruction.
     guarded_lanes: Vec<u64>,
+    /// What its threads have printed.
+    printed: Vec<u8>,
 }
 
 impl Cta {
@@ -93,12 +126,13 @@ impl Cta {
             warp
         });
         let warps: Vec<_> = warps.collect();
-        let local_bytes = program.local_bytes * 32 * warps.len() as u64;
+        let local_bytes = launch.local_bytes * 32 * warps.len() as u64;
         Self {
             shared: lines(launch.shared_bytes),
             local: lines(local_bytes),
             coordinates: CtaCoordinates::default(),
             guarded_lanes: vec![0; program.guarded.len()],
+            printed: Vec::new(),
             warps,
         }
     }
@@ -108,15 +142,38 @@ impl Cta {
         let program = launch.program;
         self.coordinates = launch.shape.coordinates(index);
         self.shared.fill(Line([0; 64]));
-        self.local.fill(Line([0; 64]));
+        self.clear_local(launch);
         self.guarded_lanes.fill(0);
         let threads = launch.shape.threads_per_cta();
         for warp in &mut self.warps {
             let lanes = (threads - warp.index * 32).min(32);
             let registers = &program.registers;
-            registers.fill_cta(&mut warp.rows, &launch.shape, self.coordinates.ctaid);
+            registers.fill_cta(&mut warp.rows, &launch.shape, &self.coordinates);
             registers.clear_uninitialised(&mut warp.rows, &mut warp.predicates);
+            registers.empty_stack(&mut warp.rows, program.local_bytes as u32);
             warp.start(0, program.blocks[0].first_op, u32::MAX >> (32 - lanes));
+        }
+    }
+
+    /// Clear local memory, of the threads' stacks as much as has been used: it is a small part of
+    /// them, as a rule.
+    fn clear_local(&mut self, launch: &LaunchContext<'_>) {
+        let fixed = launch.program.local_bytes;
+        let lane_bytes = launch.local_bytes as usize;
+        if lane_bytes == 0 {
+            return;
+        }
+        let bytes = self.local.len() * size_of::<Line>();
+        // SAFETY: the lines are plain bytes, all initialised, and borrowed exclusively.
+        let local =
+            unsafe { std::slice::from_raw_parts_mut(self.local.as_mut_ptr().cast::<u8>(), bytes) };
+        for (warp, lanes) in self.warps.iter_mut().zip(local.chunks_mut(32 * lane_bytes)) {
+            let used = warp.stack_top.max(fixed).min(launch.local_bytes) as usize;
+            for lane in lanes.chunks_mut(lane_bytes) {
+                let used = used.min(lane.len());
+                lane[..used].fill(0);
+            }
+            warp.stack_top = 0;
         }
     }
 
@@ -127,64 +184,131 @@ impl Cta {
             .fold((0, 0), |(issued, lanes), warp| (issued + warp.issued, lanes + warp.issued_lanes))
     }
 
-    /// Run until all threads have exited or about `limit` warp-instructions have been issued in
-    /// all by this CTA.
-    pub(crate) fn run<R: Recorder>(
+    /// Keep what warp `at` has printed, if it is not too much.
+    fn keep_printed(&mut self, launch: &LaunchContext<'_>, at: usize) -> Result<(), Box<Fault>> {
+        let warp = &mut self.warps[at];
+        self.printed.append(&mut warp.printed);
+        if self.printed.len() <= MAX_PRINTED_BYTES {
+            return Ok(());
+        }
+        let pc = warp.splits.first().map_or(0, |split| split.pc);
+        let kind = FaultKind::TooMuchPrinted { limit: MAX_PRINTED_BYTES as u64 };
+        Err(self.fault(launch, at, WarpFault { pc, lane: None, kind }))
+    }
+
+    /// What its threads have printed since this was asked last.
+    pub(crate) fn take_printed(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.printed)
+    }
+
+    /// Whether threads are left.
+    pub(crate) fn is_live(&self) -> bool {
+        self.warps.iter().any(|warp| warp.live != 0)
+    }
+
+    /// Its shared memory, for the other CTAs of its cluster too.
+    pub(crate) fn shared_memory(&mut self) -> *mut u8 {
+        if self.is_live() { self.shared.as_mut_ptr().cast() } else { std::ptr::null_mut() }
+    }
+
+    /// One turn for each warp; then barriers at which all have arrived are passed. Waits for
+    /// mbarriers are given up if `give_up`.
+    pub(crate) fn round<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,
         recorder: &mut R,
-        limit: u64,
-    ) -> Result<CtaTurn, Box<Fault>> {
-        let program = launch.program;
-        loop {
-            let mut live = false;
-            let mut progress = false;
-            for at in 0..self.warps.len() {
-                if self.warps[at].live == 0 {
-                    continue;
-                }
-                let local_per_warp = program.local_bytes as usize * 32;
-                let context = Context {
-                    program,
-                    level: launch.level,
-                    memories: Memories {
-                        device: launch.device,
-                        shared: self.shared.as_mut_ptr().cast(),
-                        shared_bytes: launch.shared_bytes,
-                        local: self
-                            .local
-                            .as_mut_ptr()
-                            .cast::<u8>()
-                            .wrapping_add(at * local_per_warp),
-                        local_bytes: program.local_bytes,
-                        constant: launch.constant.lines.as_ptr().cast(),
-                        constant_bytes: launch.constant.bytes,
-                        parameters: launch.parameters.lines.as_ptr().cast(),
-                        parameter_bytes: launch.parameters.bytes,
-                    },
-                    guarded_lanes: self.guarded_lanes.as_mut_ptr(),
-                };
+        cluster: &ClusterShared,
+        give_up: bool,
+    ) -> Result<Round, Box<Fault>> {
+        let mut round = Round::default();
+        for at in 0..self.warps.len() {
+            if self.warps[at].live == 0 {
+                continue;
+            }
+            let context = self.context(launch, at, cluster);
+            let (turn, ran) = if launch.program.mbarrier_ops.is_empty() {
                 let warp = &mut self.warps[at];
                 let before = warp.issued;
                 let turn = warp.run(&context, recorder, before + WARP_TURN);
-                progress |= warp.issued != before;
-                match turn {
-                    Ok(Turn::Done) => {}
-                    Ok(Turn::Blocked | Turn::Expired) => live = true,
-                    Err(fault) => return Err(self.fault(launch, at, fault)),
-                }
-            }
-            if !live {
-                recorder.guarded_lanes(&self.guarded_lanes);
-                return Ok(CtaTurn::Done);
-            }
-            let released = self.release_barriers(launch)?;
-            if !progress && !released {
-                return Err(self.deadlock(launch));
-            }
-            if self.issued().0 >= limit {
-                return Ok(CtaTurn::Expired);
-            }
+                let ran = warp.issued != before;
+                (turn, ran)
+            } else {
+                self.turn_with_mbarriers(recorder, &context, at, give_up, &mut round)
+            };
+            let printed = if self.warps[at].printed.is_empty() {
+                Ok(())
+            } else {
+                self.keep_printed(launch, at)
+            };
+            let turn = turn.map_err(|fault| self.fault(launch, at, fault))?;
+            printed?;
+            round.progress |= ran;
+            round.live |= turn != Turn::Done;
+        }
+        if round.live {
+            round.progress |= self.release_barriers(launch)?;
+        } else {
+            recorder.guarded_lanes(&self.guarded_lanes);
+        }
+        Ok(round)
+    }
+
+    /// A turn of warp `at` of a program that uses mbarriers; answers whether something ran that
+    /// did not merely ask for an mbarrier again.
+    #[cold]
+    fn turn_with_mbarriers<R: Recorder>(
+        &mut self,
+        recorder: &mut R,
+        context: &Context<'_>,
+        at: usize,
+        give_up: bool,
+        round: &mut Round,
+    ) -> (Result<Turn, WarpFault>, bool) {
+        let warp = &mut self.warps[at];
+        let before = warp.issued;
+        let could_run = warp.splits.iter().any(|split| split.wait == Wait::Nothing);
+        let polled = match warp.poll_mbarriers(context, give_up) {
+            Ok(polled) => polled,
+            Err(fault) => return (Err(fault), false),
+        };
+        let turn = warp.run(context, recorder, before + WARP_TURN);
+        let waits = warp.splits.iter().any(|s| matches!(s.wait, Wait::Mbarrier { .. }));
+        round.polled = round.polled.max(if waits { Polled::AllWait } else { polled });
+        let ran = warp.issued != before;
+        let progress = match polled {
+            Polled::NoneWaits => ran,
+            Polled::Complete => true,
+            // What runs only because it gave up asks again, as a rule.
+            Polled::AllWait | Polled::GaveUp => ran && could_run,
+        };
+        (turn, progress)
+    }
+
+    /// What warp `at` needs for a turn.
+    fn context<'a>(
+        &mut self,
+        launch: &'a LaunchContext<'a>,
+        at: usize,
+        cluster: &'a ClusterShared,
+    ) -> Context<'a> {
+        let program = launch.program;
+        let local_per_warp = launch.local_bytes as usize * 32;
+        Context {
+            program,
+            level: launch.level,
+            memories: Memories {
+                device: launch.device,
+                shared: self.shared.as_mut_ptr().cast(),
+                shared_bytes: launch.shared_bytes,
+                cluster,
+                local: self.local.as_mut_ptr().cast::<u8>().wrapping_add(at * local_per_warp),
+                local_bytes: launch.local_bytes,
+                constant: launch.constant.lines.as_ptr().cast(),
+                constant_bytes: launch.constant.bytes,
+                parameters: launch.parameters.lines.as_ptr().cast(),
+                parameter_bytes: launch.parameters.bytes,
+            },
+            guarded_lanes: self.guarded_lanes.as_mut_ptr(),
         }
     }
 
@@ -198,7 +322,8 @@ impl Cta {
         for id in (0..16).filter(|id| waited_for >> id & 1 != 0) {
             let (waiting, expected) = self.barrier_state(launch.program, id);
             if waiting > 0 && waiting >= expected {
-                self.check_alignment(launch, id)?;
+                let here = |wait| wait == Wait::Barrier { id };
+                self.check_aligned(launch, here, barrier::ALIGNED)?;
                 self.release(launch.program, id);
                 released = true;
             }
@@ -228,13 +353,21 @@ impl Cta {
         (waiting, counted.unwrap_or_else(live))
     }
 
-    /// An aligned barrier must be one instruction for all threads of a warp.
-    fn check_alignment(&self, launch: &LaunchContext<'_>, id: u32) -> Result<(), Box<Fault>> {
+    /// An aligned barrier, whose operation has `flag` in `n`, must be one instruction for all
+    /// threads of a warp that wait there.
+    pub(crate) fn check_aligned(
+        &self,
+        launch: &LaunchContext<'_>,
+        waits: impl Fn(Wait) -> bool,
+        flag: u16,
+    ) -> Result<(), Box<Fault>> {
         for (at, warp) in self.warps.iter().enumerate() {
-            let mut waiting = warp.splits.iter().filter(|s| s.wait == Wait::Barrier { id });
+            let mut waiting = warp.splits.iter().filter(|split| waits(split.wait));
             let Some(first) = waiting.next() else { continue };
-            let aligned = |pc: u32| launch.program.ops[pc as usize].n & barrier::ALIGNED != 0;
-            if let Some(other) = waiting.find(|other| other.pc != first.pc && aligned(other.pc)) {
+            let aligned = |pc: u32| launch.program.ops[pc as usize].n & flag != 0;
+            let differs =
+                |other: &&Split| other.pc != first.pc && (aligned(first.pc) || aligned(other.pc));
+            if let Some(other) = waiting.find(differs) {
                 let lane = Some(other.mask.trailing_zeros());
                 let fault = WarpFault { pc: other.pc, lane, kind: FaultKind::DivergentBarrier };
                 return Err(self.fault(launch, at, fault));
@@ -283,29 +416,52 @@ impl Cta {
         }
     }
 
-    /// The fault of a CTA in which nothing can run.
-    fn deadlock(&self, launch: &LaunchContext<'_>) -> Box<Fault> {
-        let stuck = self.warps.iter().enumerate().find_map(|(at, warp)| {
-            let split = warp.splits.iter().find(|split| split.wait != Wait::Nothing)?;
-            Some((at, split))
+    /// A split that waits for what `waits` says, and its warp.
+    pub(crate) fn stuck(&self, waits: impl Fn(Wait) -> bool) -> Option<(usize, &Split)> {
+        self.warps
+            .iter()
+            .enumerate()
+            .find_map(|(at, warp)| Some((at, warp.splits.iter().find(|split| waits(split.wait))?)))
+    }
+
+    /// The fault of a CTA in which nothing can run, if something is `blocked` as is asked.
+    pub(crate) fn deadlock(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        cluster: &ClusterShared,
+        blocked: Blocked,
+    ) -> Option<Box<Fault>> {
+        let stuck = self.stuck(|wait| match wait {
+            Wait::Mbarrier { .. } => blocked == Blocked::ByMbarrier,
+            Wait::Barrier { .. } | Wait::Lanes { .. } => blocked == Blocked::WithinCta,
+            Wait::ClusterBarrier | Wait::Nothing => false,
         });
-        let Some((at, split)) = stuck else {
-            return self.fault(launch, 0, WarpFault { pc: 0, lane: None, kind: FaultKind::Trap });
-        };
-        let kind = match split.wait {
+        let (at, split) = stuck?;
+        let (pc, wait, waiting) = (split.pc, split.wait, split.mask);
+        let kind = match wait {
             Wait::Barrier { id } => {
                 let (waiting, expected) = self.barrier_state(launch.program, id);
                 FaultKind::BarrierDeadlock { barrier: id, waiting, expected }
             }
-            Wait::Lanes { members, .. } => FaultKind::WarpDeadlock { waiting: split.mask, members },
-            Wait::Nothing => FaultKind::Trap,
+            Wait::Lanes { members, .. } => FaultKind::WarpDeadlock { waiting, members },
+            Wait::Mbarrier { .. } => {
+                let context = self.context(launch, at, cluster);
+                let index = self.warps[at].splits.iter().position(|s| s.wait == wait);
+                self.warps[at].mbarrier_deadlock(&context, index.unwrap_or_default())
+            }
+            Wait::ClusterBarrier | Wait::Nothing => return None,
         };
-        let lane = Some(split.mask.trailing_zeros());
-        self.fault(launch, at, WarpFault { pc: split.pc, lane, kind })
+        let lane = Some(waiting.trailing_zeros());
+        Some(self.fault(launch, at, WarpFault { pc, lane, kind }))
     }
 
     /// A warp's fault with everything that its reader wants to know.
-    fn fault(&self, launch: &LaunchContext<'_>, warp: usize, fault: WarpFault) -> Box<Fault> {
+    pub(crate) fn fault(
+        &self,
+        launch: &LaunchContext<'_>,
+        warp: usize,
+        fault: WarpFault,
+    ) -> Box<Fault> {
         let program = launch.program;
         let thread = fault.lane.map(|lane| launch.shape.thread(warp as u32 * 32 + lane));
         Box::new(Fault {

@@ -8,10 +8,13 @@
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
 use super::lane::{Lane, Row};
-use crate::program::op::{Code, GUARD_REPEATED, GuardPredicate, MEMBERS, Op, compare as flag};
+use super::rare;
+use crate::program::op::{
+    Code, GUARD_REPEATED, GuardPredicate, MEMBERS, Op, compare as flag, extremum,
+};
 use crate::semantics::{
-    Bf16, F16, Rm, Rn, Rna, Rp, Rz, approx, bits, compare, convert, float, half, integer, logic,
-    packed,
+    Bf16, F16, Rm, Rn, Rp, Rz, approx, bits, compare, convert, float, half, integer, logic,
+    minifloat, packed, video,
 };
 
 /// All lanes of a warp.
@@ -356,6 +359,18 @@ macro_rules! rounded_with {
     };
 }
 
+/// Picks `.ftz` and `.NaN` of a minimum or maximum at run time.
+macro_rules! extremum {
+    ($n:expr, $($f:ident)::+, [$($param:ty,)?], $($arg:expr),+) => {
+        match ($n & extremum::FTZ != 0, $n & extremum::NAN != 0) {
+            (false, false) => $($f)::+::<$($param,)? false, false>($($arg),+),
+            (false, true) => $($f)::+::<$($param,)? false, true>($($arg),+),
+            (true, false) => $($f)::+::<$($param,)? true, false>($($arg),+),
+            (true, true) => $($f)::+::<$($param,)? true, true>($($arg),+),
+        }
+    };
+}
+
 crate::program::table::lane_operations!(define_lane_loop);
 
 /// Operations whose operands are predicates or other lanes' registers.
@@ -667,6 +682,39 @@ mod other {
                 };
                 frame.fill_row(op.dst, group, result);
             });
+        }
+    }
+
+    /// `redux.sync` on `.f32`; see [`extremum`] for `n`. Compiled once for all CPU levels.
+    #[inline(never)]
+    pub(super) unsafe fn ReduxF32(frame: &Frame, op: &Op, mask: u32) {
+        // SAFETY: `a` and `dst` are rows.
+        unsafe {
+            let a = *frame.row::<f32>(op.a);
+            let magnitude = if op.n & extremum::ABS != 0 { 0x7fff_ffff } else { u32::MAX };
+            let combine = |a: f32, b: f32| match op.n & extremum::MAX {
+                0 => extremum!(op.n, float::min_f32, [], a, b),
+                _ => extremum!(op.n, float::max_f32, [], a, b),
+            };
+            for_groups(frame, op, mask, |group| {
+                let value = |lane: usize| f32::from_bits(a[lane] & magnitude);
+                let first = value((group.trailing_zeros() & 31) as usize);
+                let lanes = (0..32).filter(|lane| group >> lane & 1 != 0);
+                // The first lane combines with itself, too: a NaN alone becomes canonical.
+                let result = lanes.fold(first, |result, lane| combine(result, value(lane)));
+                frame.fill_row(op.dst, group, result.to_bits());
+            });
+        }
+    }
+
+    /// The predicate `dst` becomes `a != 0`, combined with `c` like a comparison.
+    #[inline(never)]
+    pub(super) unsafe fn NotZero32(frame: &Frame, op: &Op, mask: u32) {
+        // SAFETY: `a` is a row, `c` and `dst` are predicates.
+        unsafe {
+            let a = frame.row::<u32>(op.a);
+            let result = (0..32).fold(0, |result, lane| result | u32::from(a[lane] != 0) << lane);
+            finish_comparison(frame, op, mask, result);
         }
     }
 }

@@ -7,6 +7,8 @@
 
 use super::access::{self, AccessFault, AccessReport, Memories};
 use super::lanes::{self, Frame};
+use super::matrix::{OperandFault, multiply as matrix};
+use crate::program::matrix_op::Multiply;
 use crate::program::memory_op::{MemoryOp, Space};
 
 /// [`access::access`] of one level.
@@ -37,6 +39,8 @@ pub(crate) struct Level {
     pub(crate) access: AccessFn,
     /// [`access::access_space`].
     pub(crate) access_space: AccessSpaceFn,
+    /// [`matrix::multiply`].
+    pub(crate) multiply: unsafe fn(&Frame, &Multiply) -> Result<(), OperandFault>,
 }
 
 macro_rules! level {
@@ -84,7 +88,16 @@ macro_rules! level {
                 unsafe { access::access_space(frame, op, space, memories, mask, report) }
             }
 
-            pub(super) const LEVEL: Level = Level { run, access, access_space };
+            /// # Safety
+            ///
+            /// As [`matrix::multiply`], on a CPU of this level.
+            $(#[$feature])?
+            unsafe fn multiply(frame: &Frame, op: &Multiply) -> Result<(), OperandFault> {
+                // SAFETY: passed on.
+                unsafe { matrix::multiply(frame, op) }
+            }
+
+            pub(super) const LEVEL: Level = Level { run, access, access_space, multiply };
         }
     };
 }

@@ -1,12 +1,24 @@
 //! The engine: a grid of CTAs, each a set of warps, each a set of splits of 32 lanes.
 
 mod access;
+mod async_copy;
+mod asynchronous;
 mod atomic;
+mod bulk_copy;
+mod call;
+mod cluster;
+mod cluster_barrier;
 mod cta;
 pub(crate) mod lane;
 mod lanes;
 mod level;
+mod matrix;
+mod mbarrier;
+mod printf;
+mod rare;
+mod runtime;
 mod setup;
+mod shared;
 mod warp;
 
 use std::sync::Mutex;
@@ -15,11 +27,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use crate::fault::Fault;
-use crate::launch::{Launch, Options, RunError, Schedule, Summary};
+use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
 use crate::observer::Observer;
 use crate::program::Program;
-use cta::{Cta, CtaTurn, LaunchContext};
+use cluster::{Cluster, ClusterTurn};
+use cta::LaunchContext;
 use level::Level;
 
 /// CTAs that are handed to the observer together, at least; small enough to bound what the
@@ -36,8 +49,8 @@ const ORDERED_TURN: u64 = 1 << 18;
 /// Execute a launch.
 ///
 /// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, in order
-/// otherwise (see [`Schedule`]); the result is the same for any number of threads. `progress` is
-/// told how many CTAs are done, of how many.
+/// otherwise (see [`Schedule`]); the result is the same for any number of threads. `host` is told
+/// what the run has done and printed so far.
 ///
 /// # Errors
 ///
@@ -49,9 +62,9 @@ pub fn run<O: Observer>(
     memory: &mut DeviceMemory,
     observer: &mut O,
     options: &Options,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    host: &dyn Host,
 ) -> Result<Summary, RunError> {
-    run_at(Level::detect(), program, launch, memory, observer, options, progress)
+    run_at(Level::detect(), program, launch, memory, observer, options, host)
 }
 
 /// [`run`] on a CPU level that this CPU has.
@@ -62,9 +75,13 @@ fn run_at<O: Observer>(
     memory: &mut DeviceMemory,
     observer: &mut O,
     options: &Options,
-    progress: &(dyn Fn(u64, u64) + Sync),
+    host: &dyn Host,
 ) -> Result<Summary, RunError> {
     let globals = setup::allocate_globals(program, memory)?;
+    setup::allocate_grid_workspace(program, memory)?;
+    if program.uses_heap() {
+        memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
+    }
     let context = setup::context(level, program, launch, memory, &globals, options)?;
     let ordered_because = match options.schedule {
         Schedule::Automatic => program.ordered_because.clone(),
@@ -78,14 +95,18 @@ fn run_at<O: Observer>(
         Some(_) => ORDERED_BATCH,
         None => MIN_BATCH.max(4 * rayon::current_num_threads()),
     };
-    let batch = wave * batch.div_ceil(wave);
+    // Whole waves and whole clusters.
+    let cluster = context.shape.ctas_per_cluster() as usize;
+    let unit = if wave.is_multiple_of(cluster) { wave } else { wave * cluster };
+    let batch = unit * batch.div_ceil(unit);
     let batch = batch.min(ctas as usize).max(1);
     let mut engine = Engine {
         context: &context,
         pool: Mutex::new(Vec::new()),
         done: AtomicU64::new(0),
         ctas,
-        progress,
+        cluster,
+        host,
     };
     // Two sets of recorders: while one is collected, the other fills.
     let mut current: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
@@ -136,72 +157,84 @@ fn run_at<O: Observer>(
 /// Runs batches of CTAs.
 struct Engine<'a> {
     context: &'a LaunchContext<'a>,
-    /// CTAs' registers and memories, for reuse.
-    pool: Mutex<Vec<Cta>>,
+    /// Clusters' registers and memories, for reuse.
+    pool: Mutex<Vec<Cluster>>,
     done: AtomicU64,
     ctas: u64,
-    progress: &'a (dyn Fn(u64, u64) + Sync),
+    /// CTAs of one cluster.
+    cluster: usize,
+    host: &'a dyn Host,
 }
 
 type Issued = (u64, u64);
+type CtaOutcome = Result<Issued, Box<Fault>>;
 
 impl Engine<'_> {
-    fn take(&self) -> Cta {
+    fn take(&self) -> Cluster {
         let pooled = self.pool.lock().ok().and_then(|mut pool| pool.pop());
-        pooled.unwrap_or_else(|| Cta::new(self.context))
+        pooled.unwrap_or_else(|| Cluster::new(self.context))
     }
 
-    fn give_back(&self, cta: Cta) {
+    fn give_back(&self, cluster: Cluster) {
         if let Ok(mut pool) = self.pool.lock() {
-            pool.push(cta);
+            pool.push(cluster);
         }
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        (self.progress)(done, self.ctas);
+        let ctas = self.cluster as u64;
+        let done = self.done.fetch_add(ctas, Ordering::Relaxed) + ctas;
+        self.host.progress(done, self.ctas);
     }
 
-    /// Run the CTAs from `first` on, one for each recorder, in any order.
+    fn print(&self, text: &[u8]) {
+        if !text.is_empty() {
+            self.host.print(text);
+        }
+    }
+
+    /// Run the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
     fn run_parallel<R: crate::Recorder>(
         &self,
         first: u64,
         recorders: &mut [R],
         limit: u64,
     ) -> Result<Issued, RunError> {
-        // The first CTA that failed; what comes after it does not matter any more.
+        // The first cluster that failed; what comes after it does not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
-        let outcomes: Vec<Result<Issued, Box<Fault>>> = recorders
-            .par_iter_mut()
+        let outcomes: Vec<(Vec<u8>, CtaOutcome)> = recorders
+            .par_chunks_mut(self.cluster)
             .enumerate()
             .with_max_len(4)
-            .map(|(index, recorder)| {
+            .map(|(index, recorders)| {
                 if index > failed.load(Ordering::Relaxed) {
-                    return Ok((0, 0));
+                    return (Vec::new(), Ok((0, 0)));
                 }
-                let mut cta = self.take();
-                cta.start(self.context, first + index as u64);
-                let fault = match cta.run(self.context, recorder, limit) {
-                    Ok(CtaTurn::Done) => None,
-                    Ok(CtaTurn::Expired) => Some(cta.budget_fault(self.context)),
+                let mut cluster = self.take();
+                cluster.start(self.context, first + (index * self.cluster) as u64);
+                let fault = match cluster.run(self.context, recorders, limit, false) {
+                    Ok(ClusterTurn::Done) => None,
+                    Ok(ClusterTurn::Expired) => Some(cluster.budget_fault(self.context)),
                     Err(fault) => Some(fault),
                 };
+                let printed = cluster.take_printed();
                 if let Some(fault) = fault {
                     failed.fetch_min(index, Ordering::Relaxed);
-                    return Err(fault);
+                    return (printed, Err(fault));
                 }
-                let issued = cta.issued();
-                self.give_back(cta);
-                Ok(issued)
+                let issued = cluster.issued();
+                self.give_back(cluster);
+                (printed, Ok(issued))
             })
             .collect();
         let mut total = (0, 0);
-        for outcome in outcomes {
+        for (printed, outcome) in outcomes {
+            self.print(&printed);
             let (issued, lanes) = outcome.map_err(RunError::Fault)?;
             total = (total.0 + issued, total.1 + lanes);
         }
         Ok(total)
     }
 
-    /// Run the CTAs from `first` on, one after the other; one that does not end in its turn is
-    /// continued after the others have had theirs.
+    /// Run the CTAs from `first` on, one cluster after the other; one that does not end in its
+    /// turn is continued after the others have had theirs.
     fn run_ordered<R: crate::Recorder>(
         &self,
         first: u64,
@@ -209,41 +242,57 @@ impl Engine<'_> {
         limit: u64,
     ) -> Result<Issued, RunError> {
         let mut total = (0, 0);
-        let mut waiting: Vec<(usize, Cta)> = Vec::new();
+        let mut waiting: Vec<(usize, Cluster)> = Vec::new();
         let mut turn = ORDERED_TURN.min(limit);
-        for index in 0..recorders.len() {
-            let mut cta = self.take();
-            cta.start(self.context, first + index as u64);
-            waiting.extend(self.ordered_turns(vec![(index, cta)], recorders, turn, &mut total)?);
+        for index in (0..recorders.len()).step_by(self.cluster) {
+            let mut cluster = self.take();
+            cluster.start(self.context, first + index as u64);
+            let others = !waiting.is_empty() || index + self.cluster < recorders.len();
+            let turns = vec![(index, cluster)];
+            let may_help = others && turn < limit;
+            let left = self.ordered_turns(turns, recorders, turn, may_help, &mut total)?;
+            waiting.extend(left);
         }
-        while !waiting.is_empty() {
+        let mut before = usize::MAX;
+        while let Some((_, first)) = waiting.iter().min_by_key(|(index, _)| *index) {
             if turn >= limit {
-                return Err(RunError::Fault(waiting[0].1.budget_fault(self.context)));
+                return Err(RunError::Fault(first.budget_fault(self.context)));
             }
-            turn = turn.saturating_mul(2).min(limit);
-            waiting = self.ordered_turns(waiting, recorders, turn, &mut total)?;
+            // Turns grow faster where nobody gets anywhere. Every other round goes backwards, so that
+            // chains of clusters that wait for their predecessors end as soon as those that wait
+            // for their successors.
+            let stuck = waiting.len() == before;
+            let longer = if stuck { turn } else { ORDERED_TURN };
+            turn = turn.saturating_add(longer).min(limit);
+            before = waiting.len();
+            waiting.reverse();
+            let may_help = waiting.len() > 1 && turn < limit;
+            waiting = self.ordered_turns(waiting, recorders, turn, may_help, &mut total)?;
         }
         Ok(total)
     }
 
     /// One turn for each of `waiting`, up to `limit` warp-instructions of each in all; answers
-    /// those that have not ended.
+    /// those that have not ended. Where they only wait, other clusters `may_help` them.
     fn ordered_turns<R: crate::Recorder>(
         &self,
-        waiting: Vec<(usize, Cta)>,
+        waiting: Vec<(usize, Cluster)>,
         recorders: &mut [R],
         limit: u64,
+        may_help: bool,
         total: &mut Issued,
-    ) -> Result<Vec<(usize, Cta)>, RunError> {
+    ) -> Result<Vec<(usize, Cluster)>, RunError> {
         let mut left = Vec::new();
-        for (index, mut cta) in waiting {
-            let turn = cta.run(self.context, &mut recorders[index], limit);
-            if turn.map_err(RunError::Fault)? == CtaTurn::Done {
-                let (issued, lanes) = cta.issued();
+        for (index, mut cluster) in waiting {
+            let recorders = &mut recorders[index..index + self.cluster];
+            let turn = cluster.run(self.context, recorders, limit, may_help);
+            self.print(&cluster.take_printed());
+            if turn.map_err(RunError::Fault)? == ClusterTurn::Done {
+                let (issued, lanes) = cluster.issued();
                 *total = (total.0 + issued, total.1 + lanes);
-                self.give_back(cta);
+                self.give_back(cluster);
             } else {
-                left.push((index, cta));
+                left.push((index, cluster));
             }
         }
         Ok(left)
@@ -258,7 +307,7 @@ impl Engine<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Argument, NoObserver};
+    use crate::{Argument, NoObserver, Silent};
 
     /// The contents of all buffers after a launch of `kernel` with arbitrary contents, or what
     /// went wrong.
@@ -277,11 +326,20 @@ mod tests {
                 *byte = (random >> 56) as u8;
             }
         }
-        let launch =
-            Launch { grid: [2, 1, 1], block: [45, 1, 1], dynamic_shared_bytes: 0, arguments };
-        let options = Options { instruction_budget: 1 << 14, schedule: Schedule::Ordered };
+        let launch = Launch {
+            grid: [2, 1, 1],
+            block: [45, 1, 1],
+            cluster: None,
+            dynamic_shared_bytes: 0,
+            arguments,
+        };
+        let options = Options {
+            instruction_budget: 1 << 14,
+            schedule: Schedule::Ordered,
+            ..Options::default()
+        };
         let result =
-            run_at(level, program, &launch, &mut memory, &mut NoObserver, &options, &|_, _| {});
+            run_at(level, program, &launch, &mut memory, &mut NoObserver, &options, &Silent);
         let contents = program.parameters().iter();
         (contents.map(|p| memory.bytes(&p.name).unwrap().to_vec()).collect(), result)
     }

@@ -8,7 +8,7 @@ use gpucast_ptx_frontend::types::TypeKind;
 
 use super::cta::{AlignedBytes, LaunchContext};
 use super::level::Level;
-use crate::launch::{Argument, Launch, LaunchError, Options};
+use crate::launch::{Argument, Launch, LaunchError, MAX_CLUSTER_CTAS, Options};
 use crate::memory::DeviceMemory;
 use crate::program::lower::{masked, write};
 use crate::program::registers::LaunchShape;
@@ -21,6 +21,8 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [(1 << 31) - 1, 65_535, 65_535];
 /// The most shared memory that a CTA of any GPU can have.
 const MAX_SHARED_BYTES: u64 = 227 << 10;
+/// The most local memory that a thread can have, its stack included.
+const MAX_LOCAL_BYTES: u64 = 512 << 10;
 
 /// Allocate and initialise the module's global variables that `memory` does not hold yet.
 pub(super) fn allocate_globals(
@@ -64,6 +66,24 @@ pub(super) fn allocate_globals(
     Ok(addresses)
 }
 
+/// The name of the buffer that a cooperative launch synchronises its grid with.
+const GRID_WORKSPACE: &str = "grid workspace";
+
+/// Bytes of it: its own size and the barrier's word, rounded up generously.
+const GRID_WORKSPACE_BYTES: u64 = 64;
+
+/// Give a kernel that looks for it the workspace of a cooperative launch: every launch counts as
+/// one here.
+pub(super) fn allocate_grid_workspace(
+    program: &Program,
+    memory: &mut DeviceMemory,
+) -> Result<(), LaunchError> {
+    if program.registers.wants_grid_workspace() && memory.address(GRID_WORKSPACE).is_none() {
+        memory.allocate(GRID_WORKSPACE, GRID_WORKSPACE_BYTES)?;
+    }
+    Ok(())
+}
+
 /// What a module variable's buffer is called: nothing that a user's buffer could be called.
 fn allocation_name(variable: &Variable) -> String {
     format!("module variable {}", variable.name)
@@ -79,6 +99,9 @@ pub(super) fn context<'a>(
     options: &Options,
 ) -> Result<LaunchContext<'a>, LaunchError> {
     check_shape(program, launch)?;
+    let stack = if program.has_stack() { u64::from(options.stack_bytes) } else { 0 };
+    // A stack as large as what the program's fixed variables leave of it.
+    let local_bytes = (program.local_bytes + stack).min(MAX_LOCAL_BYTES.max(program.local_bytes));
     let dynamic = u64::from(launch.dynamic_shared_bytes);
     let shared_bytes = program.shared_static_bytes.saturating_add(dynamic);
     if shared_bytes > MAX_SHARED_BYTES {
@@ -87,7 +110,11 @@ pub(super) fn context<'a>(
     let constant = constant_memory(program, globals)?;
     let parameters = parameter_block(program, &launch.arguments)?;
     let shape = LaunchShape {
+        grid_workspace: device.address(GRID_WORKSPACE).unwrap_or(0),
         grid: launch.grid,
+        cluster: cluster(program, launch)?,
+        explicit_cluster: launch.cluster.is_some()
+            || program.directives.reqnctapercluster.is_some(),
         block: launch.block,
         dynamic_shared_bytes: launch.dynamic_shared_bytes,
         total_shared_bytes: shared_bytes as u32,
@@ -101,6 +128,7 @@ pub(super) fn context<'a>(
         parameters: AlignedBytes::new(&parameters),
         constant: AlignedBytes::new(&constant),
         shared_bytes,
+        local_bytes: local_bytes.next_multiple_of(16),
         budget: options.instruction_budget,
     })
 }
@@ -120,6 +148,34 @@ fn constant_memory(
         write(&mut constant, item.offset, &bytes[..usize::from(item.width).min(8)]);
     }
     Ok(constant)
+}
+
+/// The CTAs of a cluster in x, y and z.
+fn cluster(program: &Program, launch: &Launch) -> Result<[u32; 3], LaunchError> {
+    let directives = &program.directives;
+    let cluster = match (launch.cluster, directives.reqnctapercluster) {
+        (Some(cluster), Some(required)) if cluster != required => {
+            return Err(LaunchError::RequiredCluster { cluster, required });
+        }
+        (Some(cluster), _) | (None, Some(cluster)) => cluster,
+        (None, None) if directives.explicitcluster => return Err(LaunchError::NoCluster),
+        (None, None) => [1; 3],
+    };
+    for ((extent, limit), axis) in cluster.into_iter().zip(launch.grid).zip(["x", "y", "z"]) {
+        if extent == 0 {
+            return Err(LaunchError::Extent { what: "cluster", axis, extent, limit });
+        }
+    }
+    let ctas = cluster.iter().fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)));
+    let limit = directives.maxclusterrank.map_or(MAX_CLUSTER_CTAS as u64, u64::from);
+    let limit = limit.min(MAX_CLUSTER_CTAS as u64);
+    if ctas > limit {
+        return Err(LaunchError::ClusterSize { cluster, ctas, limit });
+    }
+    if launch.grid.iter().zip(cluster).any(|(grid, cluster)| grid % cluster != 0) {
+        return Err(LaunchError::PartialCluster { grid: launch.grid, cluster });
+    }
+    Ok(cluster)
 }
 
 fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
@@ -161,11 +217,13 @@ fn parameter_block(program: &Program, arguments: &[Argument]) -> Result<Vec<u8>,
     let mut block = vec![0; program.parameter_bytes as usize];
     for (index, (argument, parameter)) in arguments.iter().zip(&program.parameters).enumerate() {
         let bytes =
-            argument_bytes(argument, parameter).map_err(|found| LaunchError::ArgumentType {
-                index,
-                parameter: parameter.name.clone(),
-                expected: describe(parameter),
-                found,
+            argument_bytes(argument, parameter, program.address_bits / 8).map_err(|found| {
+                LaunchError::ArgumentType {
+                    index,
+                    parameter: parameter.name.clone(),
+                    expected: describe(parameter),
+                    found,
+                }
             })?;
         let at = parameter.offset as usize;
         block[at..at + bytes.len()].copy_from_slice(&bytes);
@@ -182,15 +240,22 @@ fn describe(parameter: &Parameter) -> String {
 }
 
 /// The bytes that an argument passes to a parameter, or a description of what does not fit.
-fn argument_bytes(argument: &Argument, parameter: &Parameter) -> Result<Vec<u8>, String> {
+fn argument_bytes(
+    argument: &Argument,
+    parameter: &Parameter,
+    address_bytes: u8,
+) -> Result<Vec<u8>, String> {
     let bytes = parameter.bytes as usize;
     match argument {
         Argument::Bytes(contents) if contents.len() == bytes => Ok(contents.clone()),
         Argument::Bytes(contents) => Err(format!("{} bytes", contents.len())),
         Argument::Address(address)
-            if !parameter.is_array && bytes == 8 && !is_float(parameter.ty) =>
+            if !parameter.is_array
+                && bytes == usize::from(address_bytes)
+                && (bytes == 8 || *address < 1 << 32)
+                && !is_float(parameter.ty) =>
         {
-            Ok(address.to_le_bytes().to_vec())
+            Ok(address.to_le_bytes()[..bytes].to_vec())
         }
         Argument::Address(_) => Err("a buffer".to_owned()),
         Argument::Scalar { ty, bits } => {

@@ -8,19 +8,21 @@
 #![allow(unsafe_code, reason = "the lane loop is entered with a frame of the right size")]
 
 use super::access::{AccessFault, AccessReport, Memories, generic_part, reported_space};
+use super::async_copy::CopyQueue;
+use super::asynchronous::Outcome;
+use super::call::{Next, SavedActivation};
+use super::cluster_barrier::ClusterLanes;
 use super::lane::Row;
-use super::lanes::Frame;
+use super::lanes::{FULL_MASK, Frame};
 use super::level::Level;
 use crate::fault::FaultKind;
 use crate::observer::{Access, Pattern, Recorder};
 use crate::program::Program;
-use crate::program::op::{Code, MEMBERS, NO_BLOCK, Op, barrier};
+use crate::program::memory_op::MemoryOp;
+use crate::program::op::{ALIGNED, Code, MEMBERS, NO_BLOCK, Op, barrier};
 
 /// Blocks that a split runs before it gives way to the other splits of its warp.
 const SPLIT_QUANTUM: u32 = 1 << 10;
-
-/// The deepest nesting of calls.
-const MAX_CALL_DEPTH: usize = 1 << 10;
 
 /// Why a split does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,10 @@ pub(crate) enum Wait {
     /// It waits for the other lanes of `members`: where lanes exchange values, to reach the same
     /// instruction, otherwise to reach any `bar.warp.sync` with these members.
     Lanes { members: u32, exchange: bool },
+    /// `lanes` of it wait for the phase of an mbarrier, for `patience` more turns.
+    Mbarrier { lanes: u32, patience: u32 },
+    /// It waits for the cluster's barrier, at which it has arrived.
+    ClusterBarrier,
 }
 
 /// Lanes that execute together.
@@ -40,12 +46,12 @@ pub(crate) struct Split {
     pub(crate) mask: u32,
     pub(crate) pc: u32,
     /// The block of `pc`.
-    block: u32,
+    pub(super) block: u32,
     /// Whether the block is still to be entered (and counted).
     entering: bool,
     pub(crate) wait: Wait,
     /// Return addresses, innermost last: block and program counter.
-    stack: Vec<(u32, u32)>,
+    pub(super) stack: Vec<(u32, u32)>,
     /// Blocks run since other splits began to wait.
     ran: u32,
 }
@@ -70,6 +76,13 @@ pub(crate) struct WarpFault {
     pub(crate) kind: FaultKind,
 }
 
+impl AccessFault {
+    /// The fault, at the operation that is to blame.
+    pub(crate) fn at(self, pc: u32) -> WarpFault {
+        WarpFault { pc, lane: Some(self.lane), kind: self.kind }
+    }
+}
+
 /// A warp's registers and control state.
 #[derive(Debug)]
 pub(crate) struct Warp {
@@ -85,6 +98,16 @@ pub(crate) struct Warp {
     pub(crate) issued_lanes: u64,
     /// Lanes that have arrived at each barrier without waiting.
     pub(crate) arrived: [u32; 16],
+    /// Registers saved around calls, by depth of the call stack.
+    pub(super) saved: Vec<SavedActivation>,
+    /// The highest top that a stack of its threads has had in this CTA.
+    pub(crate) stack_top: u64,
+    /// What its threads have printed since the CTA took it last.
+    pub(crate) printed: Vec<u8>,
+    /// Asynchronous copies on their way.
+    pub(crate) copies: CopyQueue,
+    /// Where its lanes are with the cluster's barrier.
+    pub(crate) cluster: ClusterLanes,
 }
 
 /// What a warp needs of its surroundings for a turn.
@@ -108,6 +131,11 @@ impl Warp {
             issued: 0,
             issued_lanes: 0,
             arrived: [0; 16],
+            saved: Vec::new(),
+            stack_top: 0,
+            printed: Vec::new(),
+            copies: CopyQueue::new(),
+            cluster: ClusterLanes::default(),
         }
     }
 
@@ -117,6 +145,8 @@ impl Warp {
         self.issued = 0;
         self.issued_lanes = 0;
         self.arrived = [0; 16];
+        self.copies.clear();
+        self.cluster = ClusterLanes::default();
         self.splits.clear();
         self.splits.push(Split {
             mask,
@@ -146,6 +176,17 @@ impl Warp {
             let Some(next) = self.next_split() else { return Ok(Turn::Blocked) };
             let split = self.splits.swap_remove(next);
             self.run_split(context, recorder, split, limit)?;
+        }
+    }
+
+    /// What the lane loop works on: the program and this warp's registers.
+    pub(super) fn frame(&mut self, context: &Context<'_>) -> Frame {
+        Frame {
+            ops: context.program.ops.as_ptr(),
+            guards: context.program.guards.as_ptr(),
+            rows: self.rows.as_mut_ptr(),
+            predicates: self.predicates.as_mut_ptr(),
+            guarded_lanes: context.guarded_lanes,
         }
     }
 
@@ -222,13 +263,7 @@ impl Warp {
     ) -> Result<(), WarpFault> {
         let program = context.program;
         let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
-        let frame = Frame {
-            ops: program.ops.as_ptr(),
-            guards: program.guards.as_ptr(),
-            rows: self.rows.as_mut_ptr(),
-            predicates: self.predicates.as_mut_ptr(),
-            guarded_lanes: context.guarded_lanes,
-        };
+        let frame = self.frame(context);
         loop {
             if split.entering {
                 let block = &program.blocks[split.block as usize];
@@ -247,12 +282,21 @@ impl Warp {
                     // SAFETY: the invariants of the frame hold.
                     let mask = unsafe { frame.guard(op, split.mask) };
                     if mask != 0 {
-                        self.memory(context, recorder, &frame, op, &split, mask, &mut report)
-                            .map_err(|fault| WarpFault {
-                                pc: split.pc,
-                                lane: Some(fault.lane),
-                                kind: fault.kind,
-                            })?;
+                        let memory_op = &program.memory_ops[op.a as usize];
+                        self.memory(
+                            context,
+                            recorder,
+                            &frame,
+                            memory_op,
+                            &split,
+                            mask,
+                            &mut report,
+                        )
+                        .map_err(|fault| WarpFault {
+                            pc: split.pc,
+                            lane: Some(fault.lane),
+                            kind: fault.kind,
+                        })?;
                     }
                     split.pc += 1;
                     continue;
@@ -276,16 +320,38 @@ impl Warp {
                     // SAFETY: the invariants of the frame hold; `a` is a row.
                     let (mask, members) =
                         unsafe { (frame.guard(op, split.mask), *frame.row::<u32>(op.a)) };
+                    if op.n & ALIGNED != 0 && mask != 0 && mask != split.mask {
+                        let kind = FaultKind::PartialWarp { lanes: mask };
+                        return Err(WarpFault { pc: split.pc, lane: None, kind });
+                    }
                     split.pc += 1;
-                    if self.wait_for_members(&mut split, mask, &members, op.n & MEMBERS != 0) {
+                    let exchange = op.n & MEMBERS != 0;
+                    if mask != FULL_MASK
+                        && self.wait_for_members(&mut split, mask, &members, exchange)
+                    {
                         return Ok(());
                     }
                     continue;
                 }
-                Code::CopyLocal => {
+                Code::Matrix => {
                     // SAFETY: the invariants of the frame hold.
                     let mask = unsafe { frame.guard(op, split.mask) };
-                    context.memories.copy_local(op.a, op.b, op.c, mask);
+                    if mask != 0 {
+                        self.matrix(context, recorder, &frame, op, &split, mask)?;
+                    }
+                    split.pc += 1;
+                    continue;
+                }
+                Code::AsyncCopy
+                | Code::AsyncWait
+                | Code::Mbarrier
+                | Code::Bulk
+                | Code::ClusterBarrier => {
+                    let outcome =
+                        self.asynchronous(context, recorder, &frame, op, &mut split, &mut report)?;
+                    if outcome == Outcome::Waits {
+                        return Ok(());
+                    }
                     split.pc += 1;
                     continue;
                 }
@@ -347,27 +413,21 @@ impl Warp {
                     }
                     return Ok(());
                 }
-                Code::Call => {
-                    // SAFETY: the invariants of the frame hold.
-                    let mask = unsafe { frame.guard(op, split.mask) };
-                    if mask == 0 {
+                Code::CopyLocal
+                | Code::Call
+                | Code::CallIndirect
+                | Code::SaveRegisters
+                | Code::RestoreRegisters
+                | Code::EnterFrame
+                | Code::Allocate
+                | Code::Runtime => match self.call_operation(context, &frame, op, &mut split)? {
+                    Next::Operation => {
                         split.pc += 1;
                         continue;
                     }
-                    if split.stack.len() >= MAX_CALL_DEPTH {
-                        let kind = FaultKind::CallDepth { depth: MAX_CALL_DEPTH as u32 };
-                        return Err(WarpFault { pc: split.pc, lane: None, kind });
-                    }
-                    if mask != split.mask {
-                        let mut rest = split.clone();
-                        rest.mask &= !mask;
-                        rest.pc += 1;
-                        self.splits.push(rest);
-                        split.mask = mask;
-                    }
-                    split.stack.push((split.block, split.pc + 1));
-                    split.enter(program, op.a);
-                }
+                    Next::Block => {}
+                    Next::Other => return Ok(()),
+                },
                 Code::Return | Code::Exit => {
                     // SAFETY: the invariants of the frame hold.
                     let mask = unsafe { frame.guard(op, split.mask) };
@@ -387,7 +447,10 @@ impl Warp {
                             (split.block, split.pc) = (block, pc);
                             self.splits.push(split);
                         }
-                        _ => self.live &= !mask,
+                        _ => {
+                            self.copies.complete_all(&context.memories, mask);
+                            self.live &= !mask;
+                        }
                     }
                     return Ok(());
                 }
@@ -416,19 +479,21 @@ impl Warp {
         }
     }
 
+    /// Execute a load, store or atomic and tell the recorder.
+    // Matrix instructions access memory too, but the loop over splits must not pay a call for that.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
-    fn memory<R: Recorder>(
+    #[inline(always)]
+    pub(super) fn memory<R: Recorder>(
         &self,
         context: &Context<'_>,
         recorder: &mut R,
         frame: &Frame,
-        op: &Op,
+        memory_op: &MemoryOp,
         split: &Split,
         mask: u32,
         report: &mut AccessReport,
     ) -> Result<(), AccessFault> {
         let program = context.program;
-        let memory_op = &program.memory_ops[op.a as usize];
         let time = self.clock(program, split, memory_op.instruction);
         let mut tell = |space, mask, report: &AccessReport| {
             if !memory_op.counted {
@@ -509,7 +574,7 @@ impl Warp {
     }
 
     /// Warp-instructions issued before `instruction` of the block that `split` is in.
-    fn clock(&self, program: &Program, split: &Split, instruction: u32) -> u64 {
+    pub(super) fn clock(&self, program: &Program, split: &Split, instruction: u32) -> u64 {
         let block = &program.blocks[split.block as usize];
         let at = u64::from(instruction.saturating_sub(block.first_instruction));
         self.issued.saturating_sub(u64::from(block.instruction_count)) + at
@@ -564,13 +629,18 @@ impl Warp {
 }
 
 /// The lanes of `mask` for which `f` holds.
-fn lanes_with(mask: u32, f: impl Fn(usize) -> bool) -> u32 {
+pub(super) fn lanes_with(mask: u32, f: impl Fn(usize) -> bool) -> u32 {
     let holds = |&lane: &usize| mask >> lane & 1 != 0 && f(lane);
     (0..32).filter(holds).fold(0, |lanes, lane| lanes | 1 << lane)
 }
 
 impl Split {
-    fn enter(&mut self, program: &Program, block: u32) {
+    /// The lanes of `mask` of it, which wait.
+    pub(super) fn part(&self, mask: u32, wait: Wait) -> Self {
+        Self { mask, wait, ..self.clone() }
+    }
+
+    pub(super) fn enter(&mut self, program: &Program, block: u32) {
         self.block = block;
         self.pc = program.blocks[block as usize].first_op;
         self.entering = true;
@@ -585,7 +655,7 @@ impl Split {
         }
     }
 
-    /// Continue after the barrier that the split waits at.
+    /// Continue after the instruction that the split waits at.
     pub(crate) fn pass_barrier(&mut self) {
         self.wait = Wait::Nothing;
         self.pc += 1;

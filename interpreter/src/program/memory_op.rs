@@ -34,14 +34,22 @@ impl Space {
     }
 }
 
-/// Windows of the generic address space; global addresses are generic addresses as they are.
+/// Windows of the generic address space; global addresses are generic addresses as they are. All
+/// windows fit into 32-bit addresses, so that modules with those see the same picture.
 pub(crate) mod window {
-    pub(crate) const SHARED: u64 = 0x1_0000_0000;
-    pub(crate) const LOCAL: u64 = 0x2_0000_0000;
-    pub(crate) const CONST: u64 = 0x3_0000_0000;
-    pub(crate) const PARAM: u64 = 0x4_0000_0000;
     /// Each window's extent in bytes.
-    pub(crate) const BYTES: u64 = 0x1_0000_0000;
+    pub(crate) const BYTES: u64 = 0x0400_0000;
+    pub(crate) const SHARED: u64 = BYTES;
+    pub(crate) const LOCAL: u64 = 2 * BYTES;
+    pub(crate) const CONST: u64 = 3 * BYTES;
+    pub(crate) const PARAM: u64 = 4 * BYTES;
+    /// Addresses of functions; no memory.
+    pub(crate) const CODE: u64 = 5 * BYTES;
+    /// Bits of an address within a CTA's part of the shared window. The CTA's own memory comes
+    /// first, then that of the cluster's CTAs by rank: address `a` of rank `r` is
+    /// `(r + 1) << CTA_BITS | a`.
+    pub(crate) const CTA_BITS: u32 = 20;
+    pub(crate) const CTA_BYTES: u64 = 1 << CTA_BITS;
 }
 
 /// How an element of memory becomes a register and back.
@@ -91,12 +99,12 @@ pub(crate) struct MemoryOp {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
     pub(crate) operation: AtomicOperation,
-    /// Row of the operand (of the new value for `cas`).
-    pub(crate) operand: u32,
+    /// Row of each element's operand (of the new value for `cas`).
+    pub(crate) operands: [u32; 8],
     /// Row of the value that `cas` compares with.
     pub(crate) compare: Option<u32>,
-    /// Destination row, if the old value is used.
-    pub(crate) destination: Option<u32>,
+    /// Destination row of each element whose old value is used.
+    pub(crate) destinations: VectorRows,
 }
 
 impl MemoryOp {
@@ -122,6 +130,14 @@ pub(crate) enum AtomicOperation {
     AddF16x2,
     AddBf16,
     AddBf16x2,
+    MinF16,
+    MinF16x2,
+    MinBf16,
+    MinBf16x2,
+    MaxF16,
+    MaxF16x2,
+    MaxBf16,
+    MaxBf16x2,
     Increment,
     Decrement,
     MinU32,
@@ -153,7 +169,6 @@ impl AtomicOperation {
                     | M::Max
             )
         })?;
-        let shared = instruction.modifiers.iter().any(|m| m.as_space() == Some(StateSpace::Shared));
         Some(match (operation, ty) {
             (Modifier::And, _) => Self::And,
             (Modifier::Or, _) => Self::Or,
@@ -163,12 +178,20 @@ impl AtomicOperation {
             (Modifier::Inc, T::U32) => Self::Increment,
             (Modifier::Dec, T::U32) => Self::Decrement,
             (Modifier::Add, T::U32 | T::S32 | T::U64 | T::S64) => Self::Add,
-            (Modifier::Add, T::F32) => Self::AddF32 { flush: !shared },
+            (Modifier::Add, T::F32) => Self::AddF32 { flush: true },
             (Modifier::Add, T::F64) => Self::AddF64,
             (Modifier::Add, T::F16) => Self::AddF16,
             (Modifier::Add, T::F16x2) => Self::AddF16x2,
             (Modifier::Add, T::Bf16) => Self::AddBf16,
             (Modifier::Add, T::Bf16x2) => Self::AddBf16x2,
+            (Modifier::Min, T::F16) => Self::MinF16,
+            (Modifier::Min, T::F16x2) => Self::MinF16x2,
+            (Modifier::Min, T::Bf16) => Self::MinBf16,
+            (Modifier::Min, T::Bf16x2) => Self::MinBf16x2,
+            (Modifier::Max, T::F16) => Self::MaxF16,
+            (Modifier::Max, T::F16x2) => Self::MaxF16x2,
+            (Modifier::Max, T::Bf16) => Self::MaxBf16,
+            (Modifier::Max, T::Bf16x2) => Self::MaxBf16x2,
             (Modifier::Min, T::U32) => Self::MinU32,
             (Modifier::Max, T::U32) => Self::MaxU32,
             (Modifier::Min, T::S32) => Self::MinS32,
@@ -179,6 +202,22 @@ impl AtomicOperation {
             (Modifier::Max, T::S64) => Self::MaxS64,
             _ => return None,
         })
+    }
+
+    /// The operation as it works in `space`: shared memory does not flush subnormals.
+    pub(crate) fn within(self, space: Space) -> Self {
+        match (self, space) {
+            (Self::AddF32 { .. }, Space::Shared) => Self::AddF32 { flush: false },
+            _ => self,
+        }
+    }
+
+    /// The new value of 128 bits: only exchange and compare-and-swap have that width.
+    pub(crate) fn apply_128(self, old: u128, operand: u128, compare: u128) -> u128 {
+        match self {
+            Self::CompareAndSwap => atomic::cas(old, compare, operand),
+            _ => operand,
+        }
     }
 
     /// Whether it takes a value to compare with.
@@ -193,6 +232,14 @@ impl AtomicOperation {
             | Self::Or
             | Self::Xor
             | Self::Add
+            | Self::MinF16
+            | Self::MinF16x2
+            | Self::MinBf16
+            | Self::MinBf16x2
+            | Self::MaxF16
+            | Self::MaxF16x2
+            | Self::MaxBf16
+            | Self::MaxBf16x2
             | Self::MinU32
             | Self::MaxU32
             | Self::MinS32
@@ -237,6 +284,14 @@ impl AtomicOperation {
             Self::AddBf16 => u64::from(atomic::add_half::<Bf16>(old as u16, operand as u16)),
             Self::AddF16x2 => u64::from(atomic::add_x2::<F16>(old as u32, operand as u32)),
             Self::AddBf16x2 => u64::from(atomic::add_x2::<Bf16>(old as u32, operand as u32)),
+            Self::MinF16 => u64::from(atomic::min_half::<F16>(old as u16, operand as u16)),
+            Self::MinBf16 => u64::from(atomic::min_half::<Bf16>(old as u16, operand as u16)),
+            Self::MinF16x2 => u64::from(atomic::min_x2::<F16>(old as u32, operand as u32)),
+            Self::MinBf16x2 => u64::from(atomic::min_x2::<Bf16>(old as u32, operand as u32)),
+            Self::MaxF16 => u64::from(atomic::max_half::<F16>(old as u16, operand as u16)),
+            Self::MaxBf16 => u64::from(atomic::max_half::<Bf16>(old as u16, operand as u16)),
+            Self::MaxF16x2 => u64::from(atomic::max_x2::<F16>(old as u32, operand as u32)),
+            Self::MaxBf16x2 => u64::from(atomic::max_x2::<Bf16>(old as u32, operand as u32)),
             Self::Increment => u64::from(atomic::inc(old as u32, operand as u32)),
             Self::Decrement => u64::from(atomic::dec(old as u32, operand as u32)),
             Self::MinU32 => u64::from((old as u32).min(operand as u32)),

@@ -5,25 +5,35 @@
 //! immediates, parameters and most special registers turned into rows that are filled in
 //! beforehand.
 
+pub(crate) mod asynchronous;
 pub(crate) mod lower;
+pub(crate) mod matrix_op;
 pub(crate) mod memory_op;
 pub(crate) mod op;
 pub(crate) mod registers;
+pub(crate) mod runtime;
 pub(crate) mod table;
+
+use std::collections::HashMap;
 
 use gpucast_ptx_frontend::module::{
     FunctionId, FunctionKind, Instruction, PerformanceDirectives, Variable, VariableId,
 };
 use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
+use asynchronous::{AsyncCopy, BulkOp, MbarrierOp};
+use lower::call_graph::Signature;
+use matrix_op::MatrixOp;
 use memory_op::MemoryOp;
 use op::{GuardPredicate, Op};
-use registers::RegisterFile;
+use registers::{RegisterFile, SavedRegisters};
+use runtime::RuntimeCall;
 
 /// A kernel ready to execute, with what an observer needs to know of its code.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) kernel: String,
+    pub(crate) address_bits: u8,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) directives: PerformanceDirectives,
     pub(crate) instructions: Vec<StaticInstruction>,
@@ -35,12 +45,25 @@ pub struct Program {
     /// The predicate of each guarded instruction.
     pub(crate) guards: Vec<GuardPredicate>,
     pub(crate) memory_ops: Vec<MemoryOp>,
+    pub(crate) matrix_ops: Vec<MatrixOp>,
+    pub(crate) async_copies: Vec<AsyncCopy>,
+    pub(crate) mbarrier_ops: Vec<MbarrierOp>,
+    pub(crate) bulk_ops: Vec<BulkOp>,
     /// Target blocks of `brx.idx`.
     pub(crate) branch_tables: Vec<Vec<u32>>,
+    /// Where calls of each function of the module go, for those that can be called.
+    pub(crate) callable: Vec<Option<Callable>>,
+    /// What functions whose address is taken exchange with their callers.
+    pub(crate) pointed_to: HashMap<u32, Signature>,
+    /// What indirect calls exchange.
+    pub(crate) signatures: Vec<Signature>,
+    pub(crate) runtime_calls: Vec<RuntimeCall>,
+    /// Lists of registers that are saved around calls.
+    pub(crate) saved: Vec<SavedRegisters>,
     pub(crate) registers: RegisterFile,
     pub(crate) parameter_bytes: u64,
     pub(crate) shared_static_bytes: u64,
-    /// Local memory of one thread.
+    /// Local memory of one thread without its stack.
     pub(crate) local_bytes: u64,
     /// Contents of constant memory.
     pub(crate) constant: Vec<u8>,
@@ -49,6 +72,15 @@ pub struct Program {
     /// Module-scope global variables.
     pub(crate) globals: Vec<(VariableId, Variable)>,
     pub(crate) ordered_because: Option<String>,
+}
+
+/// Where a call of a function goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Callable {
+    /// The function's first block.
+    pub(crate) block: u32,
+    /// The first operation of its prologue, which runs on into the block's.
+    pub(crate) first_op: u32,
 }
 
 /// A kernel parameter.
@@ -146,6 +178,24 @@ impl Program {
             f.kind == FunctionKind::Entry && f.body.is_some()
         };
         module.functions.iter().filter(defined).map(|f| f.name.as_str())
+    }
+
+    /// Width of addresses, 32 or 64: what [`crate::DeviceMemory::with_address_bits`] needs.
+    #[must_use]
+    pub fn address_bits(&self) -> u8 {
+        self.address_bits
+    }
+
+    /// Whether its threads need a stack beyond the memory that the layout gives them.
+    #[must_use]
+    pub fn has_stack(&self) -> bool {
+        self.registers.stack_pointer.is_some()
+    }
+
+    /// Whether it allocates memory on the device heap.
+    #[must_use]
+    pub fn uses_heap(&self) -> bool {
+        self.runtime_calls.iter().any(|call| call.function.depends_on_order())
     }
 
     /// The kernel's name as written.

@@ -32,6 +32,10 @@ pub(crate) const NO_BLOCK: u32 = u32::MAX;
 /// Flag in [`Op::n`] of an operation between lanes: row `b` holds each lane's member mask.
 pub(crate) const MEMBERS: u16 = 1 << 8;
 
+/// Flag in [`Op::n`] of [`Code::WarpSync`]: the instruction is `.aligned`, so that its guard must
+/// be the same in all lanes that execute it.
+pub(crate) const ALIGNED: u16 = 1 << 9;
+
 /// The predicate that guards an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GuardPredicate {
@@ -87,6 +91,141 @@ impl Code {
     }
 }
 
+/// Fields of [`Op::n`] of a conversion to or from packed formats.
+pub(crate) mod narrow {
+    /// Mask of the format: one of the following.
+    pub(crate) const FORMAT: u16 = 7;
+    pub(crate) const E4M3: u16 = 0;
+    pub(crate) const E5M2: u16 = 1;
+    pub(crate) const E2M3: u16 = 2;
+    pub(crate) const E3M2: u16 = 3;
+    pub(crate) const E2M1: u16 = 4;
+    pub(crate) const RELU: u16 = 8;
+    pub(crate) const SATFINITE: u16 = 16;
+    /// The packed operand is `.bf16x2`, not `.f16x2`.
+    pub(crate) const BF16: u16 = 32;
+    /// Round towards zero, not to nearest.
+    pub(crate) const RZ: u16 = 64;
+    /// Round to nearest, ties away from zero.
+    pub(crate) const RNA: u16 = 128;
+    /// Round up, where the alternative is towards zero.
+    pub(crate) const RP: u16 = 256;
+}
+
+/// Flags in [`Op::n`] of a minimum or maximum of floats.
+pub(crate) mod extremum {
+    /// A NaN among the operands makes the result NaN.
+    pub(crate) const NAN: u16 = 1;
+    /// `redux`: of magnitudes.
+    pub(crate) const ABS: u16 = 2;
+    /// Flush subnormals.
+    pub(crate) const FTZ: u16 = 4;
+    /// `redux`: the maximum.
+    pub(crate) const MAX: u16 = 8;
+}
+
+/// Fields of [`Op::n`] of the video instructions.
+pub(crate) mod video {
+    use crate::semantics::video::{MultiplyAdd, Operation, Simd};
+
+    /// Every operation at the place of its number.
+    const OPERATIONS: [Operation; 12] = [
+        Operation::Add,
+        Operation::Subtract,
+        Operation::Average,
+        Operation::AbsoluteDifference,
+        Operation::Minimum,
+        Operation::Maximum,
+        Operation::Equal,
+        Operation::NotEqual,
+        Operation::Less,
+        Operation::LessOrEqual,
+        Operation::Greater,
+        Operation::GreaterOrEqual,
+    ];
+
+    const SATURATE: u16 = 1;
+    const WRAP: u16 = 2;
+
+    /// A part of a register: `position` and `bits` are multiples of 8, `bits` at most 32.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Part {
+        pub(crate) position: u32,
+        pub(crate) bits: u32,
+        pub(crate) signed: bool,
+    }
+
+    impl Part {
+        pub(crate) const fn encode(self) -> u16 {
+            ((self.position / 8) | (self.bits << 2) | ((self.signed as u32) << 8)) as u16
+        }
+
+        #[inline(always)]
+        pub(crate) const fn decode(n: u16) -> Self {
+            let bits = (n >> 2) as u32 & 0x3f;
+            Self { position: (n & 3) as u32 * 8, bits, signed: n >> 8 & 1 != 0 }
+        }
+    }
+
+    pub(crate) fn encode_operation(operation: Operation) -> u16 {
+        OPERATIONS.iter().position(|&one| one == operation).unwrap_or(0) as u16
+    }
+
+    #[inline(always)]
+    pub(crate) fn operation(n: u16) -> Operation {
+        OPERATIONS[usize::from(n & 15).min(11)]
+    }
+
+    pub(crate) const fn encode_shift(wrap: bool, saturate: bool) -> u16 {
+        (if wrap { WRAP } else { 0 }) | if saturate { SATURATE } else { 0 }
+    }
+
+    /// Whether a shift's amount wraps, and whether its result will be clamped.
+    #[inline(always)]
+    pub(crate) const fn shift(n: u16) -> (bool, bool) {
+        (n & WRAP != 0, n & SATURATE != 0)
+    }
+
+    pub(crate) fn encode_multiply_add(how: MultiplyAdd) -> u16 {
+        let flags = [how.negate_product, how.negate_addend, how.plus_one, how.signed, how.saturate];
+        let flags = flags.iter().rev().fold(0, |n, &flag| n << 1 | u16::from(flag));
+        flags | (how.shift as u16) << 5
+    }
+
+    #[inline(always)]
+    pub(crate) fn multiply_add(n: u16) -> MultiplyAdd {
+        let flag = |bit: u16| n >> bit & 1 != 0;
+        MultiplyAdd {
+            negate_product: flag(0),
+            negate_addend: flag(1),
+            plus_one: flag(2),
+            signed: flag(3),
+            saturate: flag(4),
+            shift: u32::from(n >> 5 & 15),
+        }
+    }
+
+    pub(crate) fn encode_simd(simd: Simd) -> u16 {
+        let [a, b, result] = simd.signed;
+        let flags = [simd.bits == 16, a, b, result, simd.saturate, simd.accumulate];
+        let flags = flags.iter().rev().fold(0, |n, &flag| n << 1 | u16::from(flag));
+        encode_operation(simd.operation) | flags << 4 | (simd.mask as u16 & 15) << 10
+    }
+
+    #[inline(always)]
+    pub(crate) fn simd(n: u16) -> Simd {
+        let flag = |bit: u16| n >> bit & 1 != 0;
+        Simd {
+            operation: operation(n),
+            bits: if flag(4) { 16 } else { 8 },
+            signed: [flag(5), flag(6), flag(7)],
+            saturate: flag(8),
+            accumulate: flag(9),
+            mask: u32::from(n >> 10 & 15),
+        }
+    }
+}
+
 /// Kinds and flags in [`Op::n`] of a barrier.
 pub(crate) mod barrier {
     /// Mask of the kind.
@@ -102,4 +241,19 @@ pub(crate) mod barrier {
     pub(crate) const COUNTED: u16 = 16;
     /// Invert the predicate operand `c` of a reduction.
     pub(crate) const INVERT_C: u16 = 32;
+}
+
+/// Flags in [`Op::n`] of a copy within local memory: which side lies in the frame that row `dst`
+/// points to.
+pub(crate) mod copy_local {
+    pub(crate) const FROM_FRAME: u16 = 1;
+    pub(crate) const TO_FRAME: u16 = 2;
+}
+
+/// Flags in [`Op::n`] of a barrier of the cluster.
+pub(crate) mod cluster_barrier {
+    /// It waits; without, it arrives.
+    pub(crate) const WAIT: u16 = 1;
+    /// All threads of a warp execute the same barrier instruction.
+    pub(crate) const ALIGNED: u16 = 2;
 }

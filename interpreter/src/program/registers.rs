@@ -11,7 +11,13 @@ use crate::exec::lane::Row;
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchShape {
+    /// Where the barrier of a cooperative launch lies, if the kernel asks for it.
+    pub(crate) grid_workspace: u64,
     pub(crate) grid: [u32; 3],
+    /// CTAs of a cluster; the grid is made of whole clusters.
+    pub(crate) cluster: [u32; 3],
+    /// Whether the kernel or the launch asked for clusters.
+    pub(crate) explicit_cluster: bool,
     pub(crate) block: [u32; 3],
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
@@ -21,6 +27,15 @@ pub(crate) struct LaunchShape {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CtaCoordinates {
     pub(crate) ctaid: [u32; 3],
+    clusterid: [u32; 3],
+    cluster_ctaid: [u32; 3],
+    cluster_rank: u32,
+}
+
+/// The place of `index` in a box of these extents; x varies fastest.
+fn place([x, y, _]: [u32; 3], index: u64) -> [u32; 3] {
+    let (x, y) = (u64::from(x), u64::from(y));
+    [index % x, index / x % y, index / x / y].map(|i| i as u32)
 }
 
 impl LaunchShape {
@@ -29,11 +44,25 @@ impl LaunchShape {
         self.block.iter().product()
     }
 
-    /// The CTA with linear index `index`; x varies fastest.
+    /// CTAs of one cluster.
+    pub(crate) fn ctas_per_cluster(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// Clusters of the grid in x, y and z.
+    fn clusters(&self) -> [u32; 3] {
+        std::array::from_fn(|axis| self.grid[axis] / self.cluster[axis].max(1))
+    }
+
+    /// The CTA at place `index` of the order in which CTAs run: cluster by cluster, by rank
+    /// within a cluster; x varies fastest.
     pub(crate) fn coordinates(&self, index: u64) -> CtaCoordinates {
-        let [x, y, _] = self.grid.map(u64::from);
-        let ctaid = [index % x, index / x % y, index / x / y].map(|i| i as u32);
-        CtaCoordinates { ctaid }
+        let ctas = u64::from(self.ctas_per_cluster());
+        let clusterid = place(self.clusters(), index / ctas);
+        let cluster_ctaid = place(self.cluster, index % ctas);
+        let ctaid =
+            std::array::from_fn(|axis| clusterid[axis] * self.cluster[axis] + cluster_ctaid[axis]);
+        CtaCoordinates { ctaid, clusterid, cluster_ctaid, cluster_rank: (index % ctas) as u32 }
     }
 
     /// The thread with linear index `index` in its CTA; x varies fastest.
@@ -83,6 +112,22 @@ pub(crate) struct RegisterFile {
     /// Rows of registers that may be read before they are written.
     pub(crate) uninitialised_rows: Vec<u32>,
     pub(crate) uninitialised_predicates: Vec<u32>,
+    /// The row with each thread's stack top, if the program has a stack.
+    pub(crate) stack_pointer: Option<u32>,
+}
+
+/// A register as it is saved around a call: its first row and how many it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SavedRow {
+    pub(crate) first: u32,
+    pub(crate) rows: u32,
+}
+
+/// What makes up one activation of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SavedRegisters {
+    pub(crate) rows: Vec<SavedRow>,
+    pub(crate) predicates: Vec<u32>,
 }
 
 fn fill(rows: &mut [Row], row: u32, wide: bool, value: u64) {
@@ -100,6 +145,12 @@ fn fill(rows: &mut [Row], row: u32, wide: bool, value: u64) {
 }
 
 impl RegisterFile {
+    /// Whether the kernel looks for the workspace of a cooperative launch.
+    pub(crate) fn wants_grid_workspace(&self) -> bool {
+        let asks = |special| matches!(special, SpecialRegister::Envreg(1 | 2));
+        self.specials.iter().any(|&(special, _)| asks(special))
+    }
+
     /// Write what stays the same for all CTAs of a launch. `global` gives the device address of
     /// a module variable.
     pub(crate) fn fill_warp_constants(
@@ -120,10 +171,16 @@ impl RegisterFile {
         }
         for &(special, row) in &self.specials {
             if special.bits() == 64 {
-                fill(rows, row, true, special_value(special, shape, [0; 3], warp, 0));
+                fill(
+                    rows,
+                    row,
+                    true,
+                    special_value(special, shape, &CtaCoordinates::default(), warp, 0),
+                );
             } else {
                 for lane in 0..32 {
-                    let value = special_value(special, shape, [0; 3], warp, lane);
+                    let value =
+                        special_value(special, shape, &CtaCoordinates::default(), warp, lane);
                     rows[row as usize].0[lane as usize] = value as u32;
                 }
             }
@@ -149,10 +206,14 @@ impl RegisterFile {
     }
 
     /// Write what depends on the CTA.
-    pub(crate) fn fill_cta(&self, rows: &mut [Row], shape: &LaunchShape, ctaid: [u32; 3]) {
+    pub(crate) fn fill_cta(&self, rows: &mut [Row], shape: &LaunchShape, cta: &CtaCoordinates) {
+        use SpecialRegister as S;
         for &(special, row) in &self.specials {
-            if matches!(special, SpecialRegister::Ctaid(_) | SpecialRegister::Clusterid(_)) {
-                let value = special_value(special, shape, ctaid, 0, 0);
+            if matches!(
+                special,
+                S::Ctaid(_) | S::Clusterid(_) | S::ClusterCtaid(_) | S::ClusterCtarank
+            ) {
+                let value = special_value(special, shape, cta, 0, 0);
                 rows[row as usize].0 = [value as u32; 32];
             }
         }
@@ -168,16 +229,23 @@ impl RegisterFile {
             predicates[predicate as usize] = 0;
         }
     }
+
+    /// Empty each thread's stack, which begins at `start` in local memory.
+    pub(crate) fn empty_stack(&self, rows: &mut [Row], start: u32) {
+        if let Some(row) = self.stack_pointer {
+            rows[row as usize].0 = [start; 32];
+        }
+    }
 }
 
 /// The value of a special register that does not change while a CTA runs.
 ///
-/// There is one SM, one grid and no cluster: `%smid` is 0 and every CTA is a cluster of its own.
+/// There is one SM and one grid: `%smid` and `%gridid` are 0.
 /// Clocks are not here; they are read when the instruction executes.
 fn special_value(
     special: SpecialRegister,
     shape: &LaunchShape,
-    ctaid: [u32; 3],
+    cta: &CtaCoordinates,
     warp: u32,
     lane: u32,
 ) -> u64 {
@@ -196,12 +264,16 @@ fn special_value(
             axis(shape.thread(thread), component)
         }
         S::Ntid(component) => axis(shape.block, component),
-        S::Ctaid(component) | S::Clusterid(component) => axis(ctaid, component),
-        S::Nctaid(component) | S::Nclusterid(component) => axis(shape.grid, component),
-        S::ClusterCtaid(_) => 0,
-        S::ClusterNctaid(component) => axis([1; 3], component),
-        S::ClusterCtarank | S::IsExplicitCluster => 0,
-        S::ClusterNctarank | S::Nsmid => 1,
+        S::Ctaid(component) => axis(cta.ctaid, component),
+        S::Nctaid(component) => axis(shape.grid, component),
+        S::Clusterid(component) => axis(cta.clusterid, component),
+        S::Nclusterid(component) => axis(shape.clusters(), component),
+        S::ClusterCtaid(component) => axis(cta.cluster_ctaid, component),
+        S::ClusterNctaid(component) => axis(shape.cluster, component),
+        S::ClusterCtarank => cta.cluster_rank,
+        S::ClusterNctarank => shape.ctas_per_cluster(),
+        S::IsExplicitCluster => u32::from(shape.explicit_cluster),
+        S::Nsmid => 1,
         S::Laneid => lane,
         S::Warpid => warp,
         S::Nwarpid => shape.threads_per_cta().div_ceil(32),
@@ -215,6 +287,9 @@ fn special_value(
         S::DynamicSmemSize => shape.dynamic_shared_bytes,
         S::TotalSmemSize | S::AggrSmemSize => shape.total_shared_bytes,
         S::Gridid | S::CurrentGraphExec => 0,
+        // The driver hands cooperative launches the address of their workspace here.
+        S::Envreg(1) => (shape.grid_workspace >> 32) as u32,
+        S::Envreg(2) => shape.grid_workspace as u32,
         S::Pm(_) | S::PmWide(_) | S::Envreg(_) => 0,
         S::ReservedSmemOffset(_)
         | S::ReservedSmemOffsetBegin

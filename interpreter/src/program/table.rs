@@ -215,6 +215,22 @@ macro_rules! lane_operations {
             MaxS16x2 (a: u32, b: u32) -> u32 { packed::max_s16x2(a, b) }
             MinReluS16x2 (a: u32, b: u32) -> u32 { packed::min_relu_s16x2(a, b) }
             MaxReluS16x2 (a: u32, b: u32) -> u32 { packed::max_relu_s16x2(a, b) }
+            AddSatU32 (a: u32, b: u32) -> u32 { a.saturating_add(b) }
+            AddSatU16x2 (a: u32, b: u32) -> u32 { packed::add_sat_u16x2(a, b) }
+            AddSatS16x2 (a: u32, b: u32) -> u32 { packed::add_sat_s16x2(a, b) }
+            Add8x4 (a: u32, b: u32) -> u32 { packed::add_8x4(a, b) }
+            AddSatU8x4 (a: u32, b: u32) -> u32 { packed::add_sat_u8x4(a, b) }
+            AddSatS8x4 (a: u32, b: u32) -> u32 { packed::add_sat_s8x4(a, b) }
+            Sub8x4 (a: u32, b: u32) -> u32 { packed::sub_8x4(a, b) }
+            SubSatU8x4 (a: u32, b: u32) -> u32 { packed::sub_sat_u8x4(a, b) }
+            SubSatS8x4 (a: u32, b: u32) -> u32 { packed::sub_sat_s8x4(a, b) }
+            NegS8x4 (a: u32) -> u32 { packed::neg_s8x4(a) }
+            MinU8x4 (a: u32, b: u32) -> u32 { packed::min_u8x4(a, b) }
+            MaxU8x4 (a: u32, b: u32) -> u32 { packed::max_u8x4(a, b) }
+            MinS8x4 (a: u32, b: u32) -> u32 { packed::min_s8x4::<false>(a, b) }
+            MaxS8x4 (a: u32, b: u32) -> u32 { packed::max_s8x4::<false>(a, b) }
+            MinReluS8x4 (a: u32, b: u32) -> u32 { packed::min_s8x4::<true>(a, b) }
+            MaxReluS8x4 (a: u32, b: u32) -> u32 { packed::max_s8x4::<true>(a, b) }
             // Bits (9.7.1.16 to 9.7.1.22).
             Clz32 (a: u32) -> u32 { bits::clz(a) }
             Brev32 (a: u32) -> u32 { bits::brev(a) }
@@ -289,6 +305,8 @@ macro_rules! lane_operations {
             MinNanFtzF32 (a: f32, b: f32) -> f32 { float::min_f32::<true, true>(a, b) }
             MaxNanF32 (a: f32, b: f32) -> f32 { float::max_f32::<false, true>(a, b) }
             MaxNanFtzF32 (a: f32, b: f32) -> f32 { float::max_f32::<true, true>(a, b) }
+            MinXorsignF32 (a: f32, b: f32; n) -> f32 { extremum!(n, float::min_xorsign_abs_f32, [], a, b) }
+            MaxXorsignF32 (a: f32, b: f32; n) -> f32 { extremum!(n, float::max_xorsign_abs_f32, [], a, b) }
             // Double precision (9.7.3); `n` of the rounded forms is the rounding.
             AddRoundedF64 (a: f64, b: f64; n) -> f64 { rounded_same!(n, float::add_f64, a, b) }
             SubRoundedF64 (a: f64, b: f64; n) -> f64 { rounded_same!(n, float::sub_f64, a, b) }
@@ -377,6 +395,23 @@ macro_rules! lane_operations {
             MaxNanBf16x2 (a: u32, b: u32) -> u32 { half::map2_x2(half::max::<Bf16, false, true>, a, b) }
             Ex2ApproxFtzBf16x2 (a: u32) -> u32 { half::map1_x2(half::ex2_approx::<Bf16, true>, a) }
             TanhApproxBf16x2 (a: u32) -> u32 { half::map1_x2(half::tanh_approx::<Bf16>, a) }
+            FtzF16 (a: u16) -> u16 { half::ftz::<F16>(a) }
+            MinXorsignF16 (a: u16, b: u16; n) -> u16 { extremum!(n, half::min_xorsign_abs, [F16,], a, b) }
+            MaxXorsignF16 (a: u16, b: u16; n) -> u16 { extremum!(n, half::max_xorsign_abs, [F16,], a, b) }
+            MinXorsignF16x2 (a: u32, b: u32; n) -> u32 { half::map2_x2(|a, b| extremum!(n, half::min_xorsign_abs, [F16,], a, b), a, b) }
+            MaxXorsignF16x2 (a: u32, b: u32; n) -> u32 { half::map2_x2(|a, b| extremum!(n, half::max_xorsign_abs, [F16,], a, b), a, b) }
+            MinXorsignBf16 (a: u16, b: u16; n) -> u16 { extremum!(n, half::min_xorsign_abs, [Bf16,], a, b) }
+            MaxXorsignBf16 (a: u16, b: u16; n) -> u16 { extremum!(n, half::max_xorsign_abs, [Bf16,], a, b) }
+            MinXorsignBf16x2 (a: u32, b: u32; n) -> u32 { half::map2_x2(|a, b| extremum!(n, half::min_xorsign_abs, [Bf16,], a, b), a, b) }
+            MaxXorsignBf16x2 (a: u32, b: u32; n) -> u32 { half::map2_x2(|a, b| extremum!(n, half::max_xorsign_abs, [Bf16,], a, b), a, b) }
+            FmaOobF16 (a: u16, b: u16, c: u16) -> u16 { half::fma_oob::<F16, false>(a, b, c) }
+            FmaOobReluF16 (a: u16, b: u16, c: u16) -> u16 { half::fma_oob::<F16, true>(a, b, c) }
+            FmaOobF16x2 (a: u32, b: u32, c: u32) -> u32 { half::map3_x2(half::fma_oob::<F16, false>, a, b, c) }
+            FmaOobReluF16x2 (a: u32, b: u32, c: u32) -> u32 { half::map3_x2(half::fma_oob::<F16, true>, a, b, c) }
+            FmaOobBf16 (a: u16, b: u16, c: u16) -> u16 { half::fma_oob::<Bf16, false>(a, b, c) }
+            FmaOobReluBf16 (a: u16, b: u16, c: u16) -> u16 { half::fma_oob::<Bf16, true>(a, b, c) }
+            FmaOobBf16x2 (a: u32, b: u32, c: u32) -> u32 { half::map3_x2(half::fma_oob::<Bf16, false>, a, b, c) }
+            FmaOobReluBf16x2 (a: u32, b: u32, c: u32) -> u32 { half::map3_x2(half::fma_oob::<Bf16, true>, a, b, c) }
             // Selection by sign (9.7.6.4).
             SlctS3232 (a: u32, b: u32, c: i32) -> u32 { compare::slct_s32(a, b, c) }
             SlctF3232 (a: u32, b: u32, c: f32) -> u32 { compare::slct_f32::<u32, false>(a, b, c) }
@@ -513,7 +548,45 @@ macro_rules! lane_operations {
             CvtX2Bf16 (a: f32, b: f32) -> u32 { convert::f32_to_x2::<Bf16, Rn, false, false>(a, b) }
             CvtX2ReluBf16 (a: f32, b: f32) -> u32 { convert::f32_to_x2::<Bf16, Rn, true, false>(a, b) }
             ReluBf16 (a: u16) -> u16 { half::relu::<Bf16>(a) }
-            CvtF32ToTf32 (a: f32) -> u32 { convert::f32_to_tf32::<Rna, false, false>(a) }
+            CvtF32ToTf32 (a: f32; n) -> u32 { rare::f32_to_tf32(n, a) }
+            RoundF16 (a: u16; n) -> u16 { rounded_with!(n, convert::half_to_integral, [F16], a) }
+            RoundBf16 (a: u16; n) -> u16 { rounded_with!(n, convert::half_to_integral, [Bf16], a) }
+            CvtF16ToBf16 (a: u16; n) -> u16 { rounded_with!(n, convert::half_to_half, [F16, Bf16], a) }
+            CvtBf16ToF16 (a: u16; n) -> u16 { rounded_with!(n, convert::half_to_half, [Bf16, F16], a) }
+            CvtClampedF16 (a: f32; n) -> u16 { rare::f32_to_half::<F16>(n, a) }
+            CvtClampedBf16 (a: f32; n) -> u16 { rare::f32_to_half::<Bf16>(n, a) }
+            CvtX2ClampedF16 (a: f32, b: f32; n) -> u32 { half::pack(rare::f32_to_half::<F16>(n, a), rare::f32_to_half::<F16>(n, b)) }
+            CvtX2ClampedBf16 (a: f32, b: f32; n) -> u32 { half::pack(rare::f32_to_half::<Bf16>(n, a), rare::f32_to_half::<Bf16>(n, b)) }
+            CvtX2StochasticF16 (a: f32, b: f32, c: u32; n) -> u32 { rare::f32_to_x2_stochastic::<F16>(n, a, b, c) }
+            CvtX2StochasticBf16 (a: f32, b: f32, c: u32; n) -> u32 { rare::f32_to_x2_stochastic::<Bf16>(n, a, b, c) }
+            // Packed formats of 8 bits and fewer; see [`super::op::narrow`] for `n`.
+            CvtToNarrow (a: f32, b: f32; n) -> u16 { rare::f32_to_narrow(n, a, b) }
+            CvtStochasticToNarrow (a: f32, b: f32, c: u32; n) -> u16 { rare::f32_to_narrow_stochastic(n, a, b, c) }
+            CvtHalvesToNarrow (a: u32; n) -> u16 { rare::halves_to_narrow(n, a) }
+            CvtNarrowToF16x2 (a: u16; n) -> u32 { rare::narrow_to_f16x2(n, a) }
+            CvtNarrowToBf16x2 (a: u16, b: u16; n) -> u32 { rare::narrow_to_bf16x2(n, a, b) }
+            CvtToUe8m0 (a: f32, b: f32; n) -> u16 { rare::f32_to_ue8m0(n, a, b) }
+            CvtUe8m0ToBf16x2 (a: u16) -> u32 { half::pack(minifloat::ue8m0_to_bf16((a >> 8) as u8), minifloat::ue8m0_to_bf16(a as u8)) }
+            CvtToS2f6 (a: f32, b: f32, c: u16; n) -> u16 { rare::f32_to_s2f6(n, a, b, c) }
+            CvtS2f6ToBf16x2 (a: u16, b: u16; n) -> u32 { rare::s2f6_to_bf16x2(n, a, b) }
+            CvtPackU16 (a: i32, b: i32) -> u32 { convert::pack_16::<false>(a, b) }
+            CvtPackS16 (a: i32, b: i32) -> u32 { convert::pack_16::<true>(a, b) }
+            CvtPackU8 (a: i32, b: i32, c: u32) -> u32 { convert::pack_narrow::<false, 8>(a, b, c) }
+            CvtPackS8 (a: i32, b: i32, c: u32) -> u32 { convert::pack_narrow::<true, 8>(a, b, c) }
+            CvtPackU4 (a: i32, b: i32, c: u32) -> u32 { convert::pack_narrow::<false, 4>(a, b, c) }
+            CvtPackS4 (a: i32, b: i32, c: u32) -> u32 { convert::pack_narrow::<true, 4>(a, b, c) }
+            CvtPackU2 (a: i32, b: i32, c: u32) -> u32 { convert::pack_narrow::<false, 2>(a, b, c) }
+            CvtPackS2 (a: i32, b: i32, c: u32) -> u32 { convert::pack_narrow::<true, 2>(a, b, c) }
+            // Video instructions (9.7.18); see [`super::op::video`] for `n`.
+            VideoExtract (a: u32; n) -> i64 { rare::video_extract(n, a) }
+            VideoPrimary (a: i64, b: i64; n) -> i64 { rare::video_primary(n, a, b) }
+            VideoShl (a: i64, b: i64; n) -> i64 { rare::video_shl(n, a, b) }
+            VideoShr (a: i64, b: i64; n) -> i64 { rare::video_shr(n, a, b) }
+            VideoSaturate (a: i64; n) -> i64 { rare::video_saturate(n, a) }
+            Video33Bits (a: i64) -> i64 { video::to_33_bits(a) }
+            VideoMerge (a: i64, b: u32; n) -> u32 { rare::video_merge(n, a, b) }
+            VideoMad (a: i64, b: i64, c: u32; n) -> u32 { rare::video_mad(n, a, b, c) }
+            VideoSimd (a: u32, b: u32, c: u32; n) -> u32 { rare::video_simd(n, a, b, c) }
         }
         predicate {
             Eq16 (a: u16, b: u16) { compare::eq(a, b) }
@@ -574,6 +647,8 @@ macro_rules! lane_operations {
             MatchAll32,
             MatchAll64,
             Redux,
+            ReduxF32,
+            NotZero32,
         }
         control {
             /// Enter block `a`.
@@ -584,16 +659,42 @@ macro_rules! lane_operations {
             BranchIndexed,
             /// Memory operation number `a`.
             Memory,
-            /// Copy `c` bytes of local memory from offset `a` to `b`: arguments of a call.
+            /// `cp.async` number `a`.
+            AsyncCopy,
+            /// Close or wait for groups of asynchronous copies; see [`wait`](super::asynchronous::wait).
+            AsyncWait,
+            /// Operation number `a` on an mbarrier; `dst` is its result.
+            Mbarrier,
+            /// Bulk operation number `a`.
+            Bulk,
+            /// Arrive at the cluster's barrier or wait there; see [`cluster_barrier`].
+            ClusterBarrier,
+            /// Copy `c` bytes of local memory from offset `a` to `b`: arguments of a call; see
+            /// [`copy_local`].
             CopyLocal,
             /// A barrier of the CTA; see [`barrier`].
             Barrier,
             /// Wait for the lanes that row `a` names.
             WarpSync,
+            /// Matrix operation number `a`, for all 32 lanes.
+            Matrix,
             /// Read the warp's clock into `dst`; 64 bits if `n` is 1.
             Clock,
-            /// Call the function whose first block is `a`.
+            /// Call function `a` of the module; lanes that do not call skip `n` operations.
             Call,
+            /// Call the function whose address row `a` holds, which must pass what signature `b`
+            /// says; lanes that do not call skip `n` operations.
+            CallIndirect,
+            /// Save the registers of list `a` until the [`Code::RestoreRegisters`] after the call.
+            SaveRegisters,
+            /// Give the registers of list `a` back what they held before the call.
+            RestoreRegisters,
+            /// Take `a` bytes from the stack that row `b` is the top of; `dst` is where they begin.
+            EnterFrame,
+            /// `alloca`: row `a` bytes with alignment `c` from the stack that row `b` is the top of.
+            Allocate,
+            /// Call number `a` of a function of the device runtime.
+            Runtime,
             /// Return where the guard is true, else enter block `b`.
             Return,
             /// Exit where the guard is true, else enter block `b`.

@@ -193,10 +193,26 @@ pub fn half_to_half<S: Half, D: Half, R: Rounding>(a: u16) -> u16 {
 pub fn f32_to_half_clamped<H: Half, R: Rounding, const RELU: bool, const SATFINITE: bool>(
     a: f32,
 ) -> u16 {
-    let rounded = H::narrow(a, R::MODE);
-    let infinite = rounded & 0x7fff == H::INFINITY;
-    let finite = if SATFINITE && infinite { rounded - 1 } else { rounded };
+    clamp::<H, RELU, SATFINITE>(H::narrow(a, R::MODE))
+}
+
+/// `.relu` and `.satfinite` of a half.
+#[inline(always)]
+pub(super) fn clamp<H: Half, const RELU: bool, const SATFINITE: bool>(x: u16) -> u16 {
+    let finite = if SATFINITE { half::satfinite::<H>(x) } else { x };
     if RELU { half::relu::<H>(finite) } else { finite }
+}
+
+/// `cvt.rs{.relu}{.satfinite}` from two `.f32` to `.f16x2` or `.bf16x2`: `a` in the upper half, by
+/// the random bits in the upper half of `random`.
+#[inline(always)]
+pub fn f32_to_x2_stochastic<H: Half, const RELU: bool, const SATFINITE: bool>(
+    a: f32,
+    b: f32,
+    random: u32,
+) -> u32 {
+    let convert = |x, random| clamp::<H, RELU, SATFINITE>(H::narrow_stochastic(x, random));
+    half::pack(convert(a, random >> 16), convert(b, random))
 }
 
 /// `cvt.frnd2{.relu}{.satfinite}` from two `.f32` to `.f16x2` or `.bf16x2`: `a` in the upper half.

@@ -14,12 +14,17 @@ pub trait Half: Copy {
     const ONE: u16;
     /// The bits of positive infinity; smaller exponents are finite.
     const INFINITY: u16;
+    /// How many random bits decide a stochastic rounding from `.f32`.
+    const RANDOM_BITS: u32;
     /// The value as `.f32`, exactly; NaN keeps its payload.
     fn widen(x: u16) -> f32;
     /// The nearest half, ties to even, or directed; NaN becomes `0x7fff`.
     fn narrow(x: f32, mode: Mode) -> u16;
     /// The nearest half, ties to even, or directed; NaN becomes `0x7fff`.
     fn narrow_f64(x: f64, mode: Mode) -> u16;
+    /// `x` rounded away from zero where the low [`Self::RANDOM_BITS`] bits of `random` carry into
+    /// what is kept; NaN becomes `0x7fff`.
+    fn narrow_stochastic(x: f32, random: u32) -> u16;
     /// `a * b`, rounded to nearest; a subnormal result flushed if `FTZ`.
     fn mul<const FTZ: bool>(a: u16, b: u16) -> u16;
     /// `a * b + c`, rounded to nearest once; a subnormal result flushed if `FTZ`.
@@ -41,6 +46,7 @@ pub struct Bf16;
 impl Half for F16 {
     const ONE: u16 = 0x3c00;
     const INFINITY: u16 = 0x7c00;
+    const RANDOM_BITS: u32 = 13;
 
     #[inline(always)]
     fn widen(x: u16) -> f32 {
@@ -60,6 +66,13 @@ impl Half for F16 {
     #[inline(always)]
     fn narrow_f64(x: f64, mode: Mode) -> u16 {
         rounding::narrow_f64(x, Format::F16, mode, u32::from(NAN)) as u16
+    }
+
+    #[inline(always)]
+    fn narrow_stochastic(x: f32, random: u32) -> u16 {
+        let random = random & ((1 << Self::RANDOM_BITS) - 1);
+        let nan = u32::from(NAN);
+        rounding::stochastic_f32(x, Format::F16, random, Self::RANDOM_BITS, nan) as u16
     }
 
     #[inline(always)]
@@ -89,6 +102,7 @@ impl F16 {
 impl Half for Bf16 {
     const ONE: u16 = 0x3f80;
     const INFINITY: u16 = 0x7f80;
+    const RANDOM_BITS: u32 = 16;
 
     #[inline(always)]
     fn widen(x: u16) -> f32 {
@@ -103,6 +117,13 @@ impl Half for Bf16 {
     #[inline(always)]
     fn narrow_f64(x: f64, mode: Mode) -> u16 {
         rounding::narrow_f64(x, Format::BF16, mode, u32::from(NAN)) as u16
+    }
+
+    #[inline(always)]
+    fn narrow_stochastic(x: f32, random: u32) -> u16 {
+        let random = random & ((1 << Self::RANDOM_BITS) - 1);
+        let nan = u32::from(NAN);
+        rounding::stochastic_f32(x, Format::BF16, random, Self::RANDOM_BITS, nan) as u16
     }
 
     #[inline(always)]
@@ -142,6 +163,12 @@ pub fn sat<H: Half>(x: u16) -> u16 {
 pub fn relu<H: Half>(x: u16) -> u16 {
     let clamped = if x & SIGN != 0 { 0 } else { x };
     if is_nan::<H>(x) { NAN } else { clamped }
+}
+
+/// `.satfinite`: an infinity becomes the greatest finite number of its sign.
+#[inline(always)]
+pub fn satfinite<H: Half>(x: u16) -> u16 {
+    if x & !SIGN == H::INFINITY { x - 1 } else { x }
 }
 
 #[inline(always)]
@@ -186,6 +213,18 @@ pub fn fma<H: Half, const FTZ: bool, const SAT: bool>(a: u16, b: u16, c: u16) ->
 #[inline(always)]
 pub fn fma_relu<H: Half, const FTZ: bool>(a: u16, b: u16, c: u16) -> u16 {
     relu::<H>(fma::<H, FTZ, false>(a, b, c))
+}
+
+/// The NaN with which copies of tensors fill what lies outside (manual, 5.5), in both formats.
+pub const OUT_OF_BOUNDS_NAN: u16 = 0x7ff7;
+
+/// `fma.rn.oob{.relu}`: 0 where a factor is [`OUT_OF_BOUNDS_NAN`].
+#[inline(always)]
+pub fn fma_oob<H: Half, const RELU: bool>(a: u16, b: u16, c: u16) -> u16 {
+    let outside = (a == OUT_OF_BOUNDS_NAN) | (b == OUT_OF_BOUNDS_NAN);
+    let result = fma::<H, false, false>(a, b, c);
+    let clamped = if RELU { relu::<H>(result) } else { result };
+    if outside { 0 } else { clamped }
 }
 
 /// `neg{.ftz}`.

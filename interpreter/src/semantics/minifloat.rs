@@ -1,11 +1,12 @@
 //! `cvt` to and from the 8-, 6- and 4-bit floats and `.ue8m0` (PTX ISA 9.7.9).
 //!
-//! One element is converted here; packing is a shift at the call site or [`pack_x2`]. Conversions
+//! One element is converted here and put in its place by [`pack_x2`]. Conversions
 //! to these formats are always `.satfinite`: beyond the greatest finite value the result is that
 //! value with the sign of the operand.
 
 use super::half::{self, Bf16, F16, Half};
 use super::rounding::{self, Format, Mode, Rounding};
+use super::{convert, float};
 
 /// A format of 8 bits or fewer, one element of it in the low bits of a `u8`.
 pub trait Minifloat: Copy {
@@ -17,12 +18,14 @@ pub trait Minifloat: Copy {
     const GREATEST: u8;
     /// What a NaN operand becomes.
     const NAN: u8;
+    /// Distance of the elements of a packed register.
+    const SPACING: u32;
     /// Whether codes above `GREATEST` are special: the first one infinity where the format has it.
     const HAS_INFINITY: bool;
 }
 
 macro_rules! minifloats {
-    ($($name:ident: $e:literal, $m:literal, $greatest:literal, $nan:literal, $inf:literal, $doc:literal;)*) => {$(
+    ($($name:ident: $e:literal, $m:literal, $greatest:literal, $nan:literal, $inf:literal, $spacing:literal, $doc:literal;)*) => {$(
         #[doc = $doc]
         #[derive(Clone, Copy, Debug)]
         pub struct $name;
@@ -31,24 +34,42 @@ macro_rules! minifloats {
             const MANTISSA_BITS: u32 = $m;
             const GREATEST: u8 = $greatest;
             const NAN: u8 = $nan;
+            const SPACING: u32 = $spacing;
             const HAS_INFINITY: bool = $inf;
         }
     )*};
 }
 
 minifloats! {
-    E4m3: 4, 3, 0x7e, 0x7f, false, "`.e4m3`: up to 448, a NaN, no infinity.";
-    E5m2: 5, 2, 0x7b, 0x7f, true, "`.e5m2`: up to 57344, with NaN and infinity.";
-    E2m3: 2, 3, 0x1f, 0x1f, false, "`.e2m3`: up to 7.5, neither NaN nor infinity.";
-    E3m2: 3, 2, 0x1f, 0x1f, false, "`.e3m2`: up to 28, neither NaN nor infinity.";
-    E2m1: 2, 1, 0x7, 0x7, false, "`.e2m1`: up to 6, neither NaN nor infinity.";
+    E4m3: 4, 3, 0x7e, 0x7f, false, 8, "`.e4m3`: up to 448, a NaN, no infinity.";
+    E5m2: 5, 2, 0x7b, 0x7f, true, 8, "`.e5m2`: up to 57344, with NaN and infinity.";
+    E2m3: 2, 3, 0x1f, 0x1f, false, 8, "`.e2m3`: up to 7.5, neither NaN nor infinity.";
+    E3m2: 3, 2, 0x1f, 0x1f, false, 8, "`.e3m2`: up to 28, neither NaN nor infinity.";
+    E2m1: 2, 1, 0x7, 0x7, false, 4, "`.e2m1`: up to 6, neither NaN nor infinity.";
 }
 
 /// `cvt.rn.satfinite{.relu}` from `.f32` to one element.
 #[inline(always)]
 pub fn from_f32<M: Minifloat, const RELU: bool>(a: f32) -> u8 {
     let format = Format { exponent_bits: M::EXPONENT_BITS, mantissa_bits: M::MANTISSA_BITS };
-    let rounded = rounding::magnitude_f32(a, format, Mode::NearestEven);
+    finish::<M, RELU>(a, rounding::magnitude_f32(a, format, Mode::NearestEven))
+}
+
+/// Random bits that decide the rounding of one element of `cvt.rs`.
+const RANDOM_BITS: u32 = 16;
+
+/// `cvt.rs{.relu}.satfinite` from `.f32` to one element, by the low 16 bits of `random`.
+#[inline(always)]
+pub fn from_f32_stochastic<M: Minifloat, const RELU: bool>(a: f32, random: u32) -> u8 {
+    let format = Format { exponent_bits: M::EXPONENT_BITS, mantissa_bits: M::MANTISSA_BITS };
+    let random = random & ((1 << RANDOM_BITS) - 1);
+    finish::<M, RELU>(a, rounding::stochastic_magnitude_f32(a, format, random, RANDOM_BITS))
+}
+
+/// The code of `a`, whose magnitude has been rounded to the code `rounded`.
+#[inline(always)]
+fn finish<M: Minifloat, const RELU: bool>(a: f32, rounded: u32) -> u8 {
+    let format = Format { exponent_bits: M::EXPONENT_BITS, mantissa_bits: M::MANTISSA_BITS };
     let code = rounded.min(u32::from(M::GREATEST)) as u8;
     let negative = a.is_sign_negative();
     let sign = if negative { format.sign() as u8 } else { 0 };
@@ -65,6 +86,21 @@ pub fn from_f16<M: Minifloat, const RELU: bool>(a: u16) -> u8 {
 /// `cvt.rn{.relu}.f16x2` from one element: exact.
 #[inline(always)]
 pub fn to_f16<M: Minifloat, const RELU: bool>(code: u8) -> u16 {
+    let result = F16::narrow(to_f32::<M>(code), Mode::NearestEven);
+    if RELU { half::relu::<F16>(result) } else { result }
+}
+
+/// `cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2` from one element: times 2^(scale - 127),
+/// rounded once. A scale of 127 is exact, one of 255 is NaN.
+#[inline(always)]
+pub fn to_bf16<M: Minifloat, const RELU: bool, const SATFINITE: bool>(code: u8, scale: u8) -> u16 {
+    let value = f64::from(to_f32::<M>(code)) * ue8m0_value(scale);
+    convert::clamp::<Bf16, RELU, SATFINITE>(Bf16::narrow_f64(value, Mode::NearestEven))
+}
+
+/// The value of one element.
+#[inline(always)]
+fn to_f32<M: Minifloat>(code: u8) -> f32 {
     let width = M::EXPONENT_BITS + M::MANTISSA_BITS;
     let magnitude = u32::from(code) & ((1 << width) - 1);
     let negative = code >> width & 1 == 1;
@@ -72,16 +108,14 @@ pub fn to_f16<M: Minifloat, const RELU: bool>(code: u8) -> u16 {
     let difference = 127 - ((1 << (M::EXPONENT_BITS - 1)) - 1);
     let scale = f32::from_bits((127 + difference) << 23);
     let value = f32::from_bits(magnitude << (23 - M::MANTISSA_BITS)) * scale;
-    let finite = if negative { -value } else { value };
     let greatest = u32::from(M::GREATEST);
-    let result = if M::HAS_INFINITY && magnitude == greatest + 1 {
-        if negative { F16::INFINITY | 0x8000 } else { F16::INFINITY }
-    } else if magnitude > greatest {
-        half::NAN
+    let special = if M::HAS_INFINITY && magnitude == greatest + 1 {
+        f32::INFINITY.to_bits()
     } else {
-        F16::narrow(finite, Mode::NearestEven)
+        float::NAN_F32.to_bits()
     };
-    if RELU { half::relu::<F16>(result) } else { result }
+    let bits = if magnitude > greatest { special } else { value.to_bits() };
+    f32::from_bits(bits | u32::from(negative) << 31)
 }
 
 /// `cvt.frnd3{.satfinite}` from `.f32` to one `.ue8m0` element: the power of two below (`.rz`) or
@@ -103,6 +137,13 @@ pub fn ue8m0_from_f32<R: Rounding, const SATFINITE: bool>(a: f32) -> u8 {
     (if a.is_nan() { NAN } else { finite }) as u8
 }
 
+/// The power of two that a `.ue8m0` code stands for, or NaN.
+#[inline(always)]
+pub(super) fn ue8m0_value(code: u8) -> f64 {
+    let power = u64::from(code) + (1023 - 127);
+    f64::from_bits(if code == 0xff { float::NAN_F64.to_bits() } else { power << 52 })
+}
+
 /// `cvt.rn.bf16x2.ue8m0x2`, one element: exact; `0xff` is NaN.
 #[inline(always)]
 pub fn ue8m0_to_bf16(code: u8) -> u16 {
@@ -119,14 +160,20 @@ pub fn ue8m0_from_bf16<R: Rounding, const SATFINITE: bool>(a: u16) -> u8 {
     ue8m0_from_f32::<R, SATFINITE>(Bf16::widen(a))
 }
 
-/// Two elements of 8 bits as `.e4m3x2`, `.e5m2x2`, `.e2m3x2`, `.e3m2x2` or `.ue8m0x2`.
+/// Two elements of 8 bits, as `.ue8m0x2` and `.s2f6x2`.
 #[inline(always)]
-pub fn pack_x2(high: u8, low: u8) -> u16 {
+pub fn pack_bytes(high: u8, low: u8) -> u16 {
     u16::from(high) << 8 | u16::from(low)
 }
 
-/// Two elements of 4 bits as `.e2m1x2`.
+/// Two elements next to each other: `.e4m3x2`, `.e5m2x2`, `.e2m3x2`, `.e3m2x2` or `.e2m1x2`.
 #[inline(always)]
-pub fn pack_e2m1x2(high: u8, low: u8) -> u8 {
-    high << 4 | low & 0xf
+pub fn pack_x2<M: Minifloat>(high: u8, low: u8) -> u16 {
+    u16::from(high) << M::SPACING | u16::from(low)
+}
+
+/// The upper and the lower of two elements next to each other.
+#[inline(always)]
+pub fn unpack_x2<M: Minifloat>(pair: u16) -> (u8, u8) {
+    ((pair >> M::SPACING) as u8, pair as u8)
 }

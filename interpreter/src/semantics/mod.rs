@@ -35,9 +35,13 @@ pub mod float;
 pub mod half;
 pub mod integer;
 pub mod logic;
+pub mod matrix;
+pub mod mbarrier;
 pub mod minifloat;
 pub mod packed;
 pub mod rounding;
+pub mod s2f6;
+pub mod video;
 
 pub use float::Float;
 pub use half::{Bf16, F16, Half};

@@ -1,4 +1,5 @@
-//! Operations on packed small integers: `.u16x2`, `.s16x2` (PTX ISA 9.7.1), `dp4a` and `dp2a`.
+//! Operations on packed small integers: `.u16x2`, `.s16x2`, `.u8x4`, `.s8x4` (PTX ISA 9.7.1),
+//! `dp4a` and `dp2a`.
 
 use super::integer;
 
@@ -56,6 +57,97 @@ pub fn min_relu_s16x2(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub fn max_relu_s16x2(a: u32, b: u32) -> u32 {
     map_s16x2(a, b, |a, b| integer::max(a, b).max(0))
+}
+
+/// Applies `f` to all four unsigned bytes.
+#[inline(always)]
+fn map_u8x4(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
+    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+    u32::from_le_bytes([0, 1, 2, 3].map(|i| f(a[i], b[i])))
+}
+
+/// Applies `f` to all four signed bytes.
+#[inline(always)]
+fn map_s8x4(a: u32, b: u32, f: impl Fn(i8, i8) -> i8) -> u32 {
+    map_u8x4(a, b, |a, b| f(a as i8, b as i8) as u8)
+}
+
+/// `add.sat.u16x2`.
+#[inline(always)]
+pub fn add_sat_u16x2(a: u32, b: u32) -> u32 {
+    map_u16x2(a, b, u16::saturating_add)
+}
+
+/// `add.sat.s16x2`.
+#[inline(always)]
+pub fn add_sat_s16x2(a: u32, b: u32) -> u32 {
+    map_s16x2(a, b, i16::saturating_add)
+}
+
+/// `add.u8x4` and `add.s8x4`: every byte wraps on its own.
+#[inline(always)]
+pub fn add_8x4(a: u32, b: u32) -> u32 {
+    map_u8x4(a, b, integer::add)
+}
+
+/// `add.sat.u8x4`.
+#[inline(always)]
+pub fn add_sat_u8x4(a: u32, b: u32) -> u32 {
+    map_u8x4(a, b, u8::saturating_add)
+}
+
+/// `add.sat.s8x4`.
+#[inline(always)]
+pub fn add_sat_s8x4(a: u32, b: u32) -> u32 {
+    map_s8x4(a, b, i8::saturating_add)
+}
+
+/// `sub.u8x4` and `sub.s8x4`: every byte wraps on its own.
+#[inline(always)]
+pub fn sub_8x4(a: u32, b: u32) -> u32 {
+    map_u8x4(a, b, integer::sub)
+}
+
+/// `sub.sat.u8x4`.
+#[inline(always)]
+pub fn sub_sat_u8x4(a: u32, b: u32) -> u32 {
+    map_u8x4(a, b, u8::saturating_sub)
+}
+
+/// `sub.sat.s8x4`.
+#[inline(always)]
+pub fn sub_sat_s8x4(a: u32, b: u32) -> u32 {
+    map_s8x4(a, b, i8::saturating_sub)
+}
+
+/// `neg.s8x4`: -128 is its own negation.
+#[inline(always)]
+pub fn neg_s8x4(a: u32) -> u32 {
+    sub_8x4(0, a)
+}
+
+/// `min.u8x4`.
+#[inline(always)]
+pub fn min_u8x4(a: u32, b: u32) -> u32 {
+    map_u8x4(a, b, integer::min)
+}
+
+/// `max.u8x4`.
+#[inline(always)]
+pub fn max_u8x4(a: u32, b: u32) -> u32 {
+    map_u8x4(a, b, integer::max)
+}
+
+/// `min{.relu}.s8x4`: with `RELU` a negative byte becomes 0.
+#[inline(always)]
+pub fn min_s8x4<const RELU: bool>(a: u32, b: u32) -> u32 {
+    map_s8x4(a, b, |a, b| integer::min(a, b).max(if RELU { 0 } else { i8::MIN }))
+}
+
+/// `max{.relu}.s8x4`: with `RELU` a negative byte becomes 0.
+#[inline(always)]
+pub fn max_s8x4<const RELU: bool>(a: u32, b: u32) -> u32 {
+    map_s8x4(a, b, |a, b| integer::max(a, b).max(if RELU { 0 } else { i8::MIN }))
 }
 
 /// Byte `i` of a register, sign- or zero-extended.

@@ -167,6 +167,52 @@ macro_rules! odd_sum {
 odd_sum!(odd_sum_f32, f32, to_odd_f32);
 odd_sum!(odd_sum_f64, f64, to_odd_f64);
 
+/// As `magnitude_f32`, rounded away from zero where `random`, of `random_bits` bits, added to the
+/// discarded bits carries.
+///
+/// The highest random bit counts as much as the highest discarded bit; a result below the least
+/// normal number discards more. Both are choices: the manual shows the alignment for `.f16` and
+/// `.bf16` only, where there are as many random bits as a normal result discards.
+#[inline(always)]
+pub(super) fn stochastic_magnitude_f32(
+    x: f32,
+    format: Format,
+    random: u32,
+    random_bits: u32,
+) -> u32 {
+    const STORED: u32 = f32::MANTISSA_DIGITS - 1;
+    let bits = x.to_bits() & 0x7fff_ffff;
+    let biased = (bits >> STORED) as i32;
+    let implicit = if biased == 0 { 0 } else { 1 << STORED };
+    let significand = u64::from((bits & ((1 << STORED) - 1)) | implicit);
+
+    let exponent = biased.max(1) - 127 + format.bias();
+    let below_normal = (1 - exponent).max(0) as u32;
+    // From there on even the greatest random number does not carry.
+    let no_carry = STORED + 2 + random_bits;
+    let dropped = (STORED - format.mantissa_bits + below_normal).min(no_carry);
+    let random = u64::from(random) << no_carry >> (no_carry + random_bits - dropped);
+    let kept = (significand + random) >> dropped;
+    let field = exponent.clamp(1, 1 << format.exponent_bits) - 1;
+    ((field as u32) << format.mantissa_bits) + kept as u32
+}
+
+/// `x` rounded stochastically to an IEEE `format` with infinities, which take what is beyond the
+/// greatest finite number; `nan` where `x` is one.
+#[inline(always)]
+pub(super) fn stochastic_f32(
+    x: f32,
+    format: Format,
+    random: u32,
+    random_bits: u32,
+    nan: u32,
+) -> u32 {
+    let magnitude = stochastic_magnitude_f32(x, format, random, random_bits);
+    let code = if x.is_infinite() { format.infinity() } else { magnitude.min(format.infinity()) };
+    let sign = if x.is_sign_negative() { format.sign() } else { 0 };
+    if x.is_nan() { nan } else { code | sign }
+}
+
 /// An `.f64` rounded to `.f32`; NaN becomes `0x7fffffff`.
 #[inline(always)]
 pub(super) fn f64_to_f32(x: f64, mode: Mode) -> f32 {

@@ -10,7 +10,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use gpucast_interpreter::{
-    Access, Argument, DeviceMemory, Launch, Observer, Options, Program, Recorder, RunError,
+    Access, Argument, DeviceMemory, Launch, Observer, Options, Program, Recorder, RunError, Silent,
     Summary, run,
 };
 
@@ -112,6 +112,7 @@ impl Recorder for CountRecorder {
 pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) shared: u32,
     pub(crate) words: usize,
     pub(crate) options: Options,
@@ -122,6 +123,7 @@ impl Shape {
         Self {
             grid: [ctas, 1, 1],
             block: [threads, 1, 1],
+            cluster: None,
             shared: 0,
             words,
             options: Options { instruction_budget: 1 << 22, ..Options::default() },
@@ -142,13 +144,14 @@ pub(crate) fn launch_on(text: &str, shape: &Shape, threads: usize) -> Outcome {
     let launch = Launch {
         grid: shape.grid,
         block: shape.block,
+        cluster: shape.cluster,
         dynamic_shared_bytes: shape.shared,
         arguments: vec![Argument::Address(out)],
     };
     let mut count = Count::default();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let summary = pool
-        .install(|| run(&program, &launch, &mut memory, &mut count, &shape.options, &|_, _| {}))?;
+    let summary =
+        pool.install(|| run(&program, &launch, &mut memory, &mut count, &shape.options, &Silent))?;
     let words = memory.bytes("out").unwrap().chunks_exact(4);
     let words = words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
     Ok((words, count.0, summary))

@@ -7,5 +7,7 @@ mod double;
 mod half;
 mod integer;
 mod logic;
+mod mbarrier;
+mod narrow;
 mod single;
 mod values;

@@ -179,3 +179,42 @@ pub enum ContainerError {
         machine: u16,
     },
 }
+
+impl ContainerError {
+    /// What to do about it; `None` where the message says it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        const DAMAGED: &str = "the file is damaged or was cut off: build or download it again; \
+                               `cuobjdump -all -xptx all` says whether NVIDIA's tools can read it";
+        const RAISED: &str = "if the file can be trusted, extract the PTX with `cuobjdump -xptx \
+                              all` and give that";
+        Some(
+            match self {
+                Self::Empty => {
+                    "a PTX module is a text that begins with `.version`; a compiler \
+                                that failed may have left the file empty"
+                }
+                Self::NoDeviceCode { .. } => {
+                    "give the library or object that holds the kernels: a program that links \
+                     them dynamically has none itself"
+                }
+                Self::Version { .. }
+                | Self::Truncated { .. }
+                | Self::HeaderSize { .. }
+                | Self::Bundle { .. }
+                | Self::Decompress { .. }
+                | Self::SizeMismatch { .. }
+                | Self::NotUtf8 { .. }
+                | Self::Elf { .. } => DAMAGED,
+                Self::TooLarge { .. } | Self::Ratio { .. } => RAISED,
+                Self::NotGpuElf { .. } => "give a cubin, or the host file that holds one",
+                Self::Unrecognised { .. }
+                | Self::UnknownCompression { .. }
+                | Self::LtoIr { .. }
+                | Self::NotPtx { .. }
+                | Self::NotCubin { .. } => return None,
+            }
+            .to_owned(),
+        )
+    }
+}

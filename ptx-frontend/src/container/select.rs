@@ -92,7 +92,9 @@ fn explain_no_ptx(cubins: &[Target], lto_ir: &[Target]) -> String {
     if cubins.is_empty() && lto_ir.is_empty() {
         text += "entries of unknown kinds";
     }
-    let sm = lto_ir.iter().chain(cubins).map(|target| target.sm).max().unwrap_or(80);
+    // With its suffix: code for sm_90a has instructions that plain compute_90 has not.
+    let newest = lto_ir.iter().chain(cubins).max().copied().unwrap_or(Target::new(80));
+    let sm = newest.to_string().replace("sm_", "");
     text += &format!(
         ". Kernels are executed from PTX, the portable form of the code, which machine code \
          cannot be turned back into. Compile again with PTX embedded: `nvcc -gencode \

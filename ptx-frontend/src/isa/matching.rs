@@ -14,18 +14,19 @@ pub enum ModifierMismatch {
 /// Check `written` against the places of `form`.
 ///
 /// Like NVIDIA's assembler, this takes modifiers in any order (the manual's own examples write
-/// `atom.global.v8.f16.max.noftz`): each takes the first free place that allows it. Types keep
-/// their order among each other, because `cvt.f16.bf16` is not `cvt.bf16.f16`.
+/// `atom.global.v8.f16.max.noftz`): each takes the first free place that allows it. Types, layouts
+/// and spaces keep their order among each other: `cvt.f16.bf16` is not `cvt.bf16.f16`.
 ///
 /// # Errors
 ///
 /// The first modifier that fits nowhere, or the first required place that stayed empty.
 pub fn match_modifiers(form: &Form, written: &[Modifier]) -> Result<(), ModifierMismatch> {
     let mut taken = 0_u64;
-    let mut next_type = 0;
+    // For each family, behind the place of its last member.
+    let mut next = [0; 3];
     for (index, modifier) in written.iter().enumerate() {
-        let is_type = modifier.as_type().is_some();
-        let first = if is_type { next_type } else { 0 };
+        let family = family(*modifier);
+        let first = family.map_or(0, |family| next[family]);
         let free = form
             .slots
             .iter()
@@ -35,8 +36,8 @@ pub fn match_modifiers(form: &Form, written: &[Modifier]) -> Result<(), Modifier
         match free {
             Some((at, _)) => {
                 taken |= 1 << at;
-                if is_type {
-                    next_type = at + 1;
+                if let Some(family) = family {
+                    next[family] = at + 1;
                 }
             }
             None => return Err(ModifierMismatch::Unexpected(index)),
@@ -48,4 +49,15 @@ pub fn match_modifiers(form: &Form, written: &[Modifier]) -> Result<(), Modifier
         }
     }
     Ok(())
+}
+
+/// Modifiers whose order among each other has a meaning: types, layouts, spaces.
+fn family(modifier: Modifier) -> Option<usize> {
+    if modifier.as_type().is_some() {
+        Some(0)
+    } else if matches!(modifier, Modifier::Row | Modifier::Col) {
+        Some(1)
+    } else {
+        modifier.as_space().map(|_| 2)
+    }
 }

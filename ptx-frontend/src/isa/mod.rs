@@ -15,6 +15,7 @@
 //! its mnemonic, its new modifiers and its rows.
 
 mod class;
+mod combinations;
 mod form;
 mod matching;
 mod modifier;
@@ -22,12 +23,15 @@ mod names;
 mod notation;
 mod opcode;
 mod rows;
+pub mod sample;
+mod since;
 mod special;
 
 #[cfg(test)]
 mod tests;
 
 pub use class::InstructionClass;
+pub use combinations::{Clash, clash};
 pub use form::{
     Access, Count, Form, FormId, OperandKind, OperandShape, PairResult, ShapeType, Slot, Target,
     forms, forms_of,
@@ -35,4 +39,5 @@ pub use form::{
 pub use matching::{ModifierMismatch, match_modifiers};
 pub use modifier::Modifier;
 pub use opcode::Opcode;
+pub use since::{Since, modifier_since};
 pub use special::{Component, SpecialRegister};

@@ -67,7 +67,8 @@ modifiers! {
         E4m3 "e4m3" E5m2 "e5m2"
         E4m3x2 "e4m3x2" E5m2x2 "e5m2x2" E4m3x4 "e4m3x4" E5m2x4 "e5m2x4" E3m2 "e3m2" E2m3 "e2m3"
         E2m1 "e2m1" E3m2x2 "e3m2x2" E2m3x2 "e2m3x2" E2m1x2 "e2m1x2" E3m2x4 "e3m2x4"
-        E2m3x4 "e2m3x4" E2m1x4 "e2m1x4" Ue8m0 "ue8m0" Ue8m0x2 "ue8m0x2" Ue4m3 "ue4m3"
+        E2m3x4 "e2m3x4" E2m1x4 "e2m1x4" Ue8m0 "ue8m0" Ue8m0x2 "ue8m0x2" S2f6x2 "s2f6x2"
+        Ue4m3 "ue4m3"
         B4x16 "b4x16" B4x16P64 "b4x16_p64" B6x16P32 "b6x16_p32" Pred "pred"
         Texref "texref" Samplerref "samplerref" Surfref "surfref"
     }
@@ -88,7 +89,8 @@ modifiers! {
         // Rounding, saturation and other arithmetic modes.
         Rn "rn" Rz "rz" Rm "rm" Rp "rp" Rna "rna" Rs "rs" Rni "rni" Rzi "rzi" Rmi "rmi" Rpi "rpi"
         Ftz "ftz" Noftz "noftz" Sat "sat" Satfinite "satfinite" Relu "relu" Approx "approx"
-        Full "full" Cc "cc" Lo "lo" Hi "hi" Wide "wide" Oob "oob" Scaled "scaled" Nan "NaN"
+        Full "full" Cc "cc" Lo "lo" Hi "hi" Wide "wide" Oob "oob" Nan "NaN"
+        ScaledN2Ue8m0 "scaled::n2::ue8m0"
         XorSign "xorsign" Shiftamt "shiftamt" Clamp "clamp" Wrap "wrap" L "l" R "r"
         // Comparisons; `lo` and `hi` stand above.
         Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge" Ls "ls" Hs "hs" Equ "equ" Neu "neu"

@@ -15,7 +15,7 @@
 //! | `a:u32.sel` | may select bytes or halves and be negated |
 //! | `a:t@`, `a:t&` | anything that `mov` moves; a register or an address |
 //! | `#n:u32` | a literal |
-//! | `[a]`, `[a, c]` | an address; an object with coordinates |
+//! | `[a]`, `[a, c]` | an address; an object with coordinates; `[taddr]` is one in tensor memory |
 //! | `{, b:u32}` | optional operand |
 //! | `(d)`, `label`, `targets`, `callee`, `calltargets` | as in `call` and `bra` |
 //! | `; 7.0 sm_80` | since ISA 7.0 and on sm_80; 1.0 and sm_10 if left out; `sm_90a` marks an architecture-specific form |

@@ -95,7 +95,7 @@ special_registers! {
         Smid "%smid" 32
         Nsmid "%nsmid" 32
         Gridid "%gridid" 64
-        IsExplicitCluster "%is_explicit_cluster" 32
+        IsExplicitCluster "%is_explicit_cluster" 1
         ClusterCtarank "%cluster_ctarank" 32
         ClusterNctarank "%cluster_nctarank" 32
         LanemaskEq "%lanemask_eq" 32

@@ -202,8 +202,7 @@ impl<'a> Parser<'a, '_> {
                 let params = self.parameters()?;
                 let mut directives = Vec::new();
                 while !self.at_end() && !self.is(b';') && !self.is(b'}') {
-                    directives.push(self.peek_text());
-                    self.advance();
+                    directives.push(self.verbatim("`;` after the prototype")?);
                 }
                 self.expect(b';', "after the prototype")?;
                 let prototype = Prototype { returns, name, params, directives };

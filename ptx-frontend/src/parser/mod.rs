@@ -28,13 +28,21 @@ const MAX_DIAGNOSTICS: usize = 100;
 /// Parse `text`; what could not be understood is left out of the tree and reported.
 #[must_use]
 pub fn parse(text: &str) -> (ast::File<'_>, Vec<Diagnostic>) {
+    let mut items = Vec::new();
+    let diagnostics = parse_each(text, |item| items.push(item));
+    (ast::File { items }, diagnostics)
+}
+
+/// [`parse`], handing out one item of module scope after the other: the tree of a large text takes
+/// ten times its size.
+pub(crate) fn parse_each<'a>(text: &'a str, take: impl FnMut(ast::Item<'a>)) -> Vec<Diagnostic> {
     if u32::try_from(text.len()).is_err() {
         let diagnostic = Diagnostic {
             message: "the text is larger than 4 GiB".to_owned(),
             span: Span::default(),
             hint: None,
         };
-        return (ast::File::default(), vec![diagnostic]);
+        return vec![diagnostic];
     }
     let tokens = tokenize(text);
     let mut parser = Parser {
@@ -45,8 +53,8 @@ pub fn parse(text: &str) -> (ast::File<'_>, Vec<Diagnostic>) {
         diagnostics: Vec::new(),
         mnemonics: FastMap::default(),
     };
-    let file = parser.file();
-    (file, parser.diagnostics)
+    parser.items(take);
+    parser.diagnostics
 }
 
 /// What follows a mnemonic.
@@ -148,6 +156,18 @@ impl<'a> Parser<'a, '_> {
         Err(self.unexpected(what))
     }
 
+    /// The next token of something that is kept as written, where `what` would end it.
+    fn verbatim(&mut self, what: &str) -> Parsed<&'a str> {
+        match self.peek().kind {
+            // An unclosed string or a line of its own would swallow what is printed behind it.
+            TokenKind::Unknown | TokenKind::DebugLine => Err(self.unexpected(what)),
+            _ => {
+                let token = self.advance();
+                Ok(self.slice(token))
+            }
+        }
+    }
+
     /// A diagnostic at the current token: `what` was expected.
     fn unexpected(&self, what: &str) -> Diagnostic {
         let token = self.peek();
@@ -226,11 +246,13 @@ pub(crate) fn nearest<'c>(
     if word.len() > LONGEST {
         return None;
     }
+    let furthest = 1 + word.len() / 4;
     candidates
         .into_iter()
-        .filter(|candidate| candidate.len() <= LONGEST)
+        // The distance is at least the difference in length.
+        .filter(|candidate| candidate.len().abs_diff(word.len()) <= furthest)
         .map(|candidate| (strsim::osa_distance(word, candidate), candidate))
-        .filter(|&(distance, _)| distance <= 1 + word.len() / 4)
+        .filter(|&(distance, _)| distance <= furthest)
         // Among equals the first in the alphabet, so that no order of iteration shows.
         .min_by_key(|&pair| pair)
         .map(|(_, candidate)| candidate)

@@ -3,7 +3,7 @@
 use super::lexer::TokenKind;
 use super::variable::{Place, declared_space};
 use super::{Parsed, Parser, nearest};
-use crate::ast::{File, FileDirective, Item, Section};
+use crate::ast::{FileDirective, Item, Section};
 use crate::module::Linkage;
 use crate::source::Diagnostic;
 
@@ -36,22 +36,20 @@ const DIRECTIVES: &[&str] = &[
 ];
 
 impl<'a> Parser<'a, '_> {
-    pub(super) fn file(&mut self) -> File<'a> {
-        let mut items = Vec::new();
+    pub(super) fn items(&mut self, mut take: impl FnMut(Item<'a>)) {
         while !self.at_end() {
             if self.eat(b';') {
                 continue;
             }
             let start = self.at;
             match self.item() {
-                Ok(item) => items.push(item),
+                Ok(item) => take(item),
                 Err(diagnostic) => {
                     self.report(diagnostic);
                     self.skip_item(start);
                 }
             }
         }
-        File { items }
     }
 
     /// Leave an item that went wrong: behind a semicolon or closing brace, or before a
@@ -220,8 +218,7 @@ impl<'a> Parser<'a, '_> {
             if self.eat(b'}') {
                 return Ok(Item::Section(Section { name, tokens }));
             }
-            tokens.push(self.peek_text());
-            self.advance();
+            tokens.push(self.verbatim("`}` at the end of the section")?);
         }
     }
 }

@@ -120,8 +120,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 _ => {}
             }
-            tokens.push(self.peek_text());
-            self.advance();
+            tokens.push(self.verbatim("`)` here")?);
         }
     }
 

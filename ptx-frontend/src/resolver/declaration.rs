@@ -252,8 +252,9 @@ impl<'a> Resolver<'a> {
             ".maxclusterrank" => known.maxclusterrank = one()?,
             ".explicitcluster" => known.explicitcluster = none()?,
             ".noreturn" => function.no_return = none()?,
+            ".blocksareclusters" => known.blocksareclusters = none()?,
             // Hints about the stack frame and calling convention; nothing depends on them.
-            ".blocksareclusters" | ".abi_preserve" | ".abi_preserve_control" | ".unique" => {}
+            ".abi_preserve" | ".abi_preserve_control" | ".unique" => {}
             ".pragma" => {
                 let strings = directive.strings.iter();
                 known.pragmas.extend(strings.map(|text| text.trim_matches('"').to_owned()));

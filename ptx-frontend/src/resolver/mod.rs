@@ -18,7 +18,7 @@ use crate::hash::FastMap;
 use crate::isa::{FormId, Modifier, Opcode};
 use crate::module::PerformanceDirectives;
 use crate::module::{Formal, Function, FunctionId, FunctionKind, Linkage, Module, Operand};
-use crate::parser::{nearest, parse};
+use crate::parser::{nearest, parse_each};
 use crate::source::{Diagnostic, Span};
 use crate::types::StateSpace;
 use scope::{Scopes, Symbol};
@@ -30,9 +30,9 @@ use smallvec::SmallVec;
 ///
 /// Everything that is wrong with the text, in order of its position; never empty.
 pub fn load(text: &str) -> Result<Module, Vec<Diagnostic>> {
-    let (file, mut diagnostics) = parse(text);
     let mut resolver = Resolver::new();
-    resolver.file(&file);
+    let mut diagnostics = parse_each(text, |item| resolver.item(&item));
+    resolver.finish();
     // Names that a broken statement would have declared are missing now; only the cause counts.
     let complete = diagnostics.is_empty();
     let further = resolver.diagnostics.into_iter();
@@ -51,7 +51,8 @@ pub fn load(text: &str) -> Result<Module, Vec<Diagnostic>> {
 /// Everything that the resolver found wrong, in the order of the text; never empty.
 pub fn resolve(file: &File<'_>) -> Result<Module, Vec<Diagnostic>> {
     let mut resolver = Resolver::new();
-    resolver.file(file);
+    file.items.iter().for_each(|item| resolver.item(item));
+    resolver.finish();
     if resolver.diagnostics.is_empty() { Ok(resolver.module) } else { Err(resolver.diagnostics) }
 }
 
@@ -81,6 +82,8 @@ struct Resolver<'a> {
     diagnostics: Vec<Diagnostic>,
     forms: FormCache,
     known_forms: Vec<KnownForms>,
+    /// Where the text's first item stands: its `.version`, else the default.
+    first: Option<Span>,
     /// `.alias` directives, applied to all code at the end.
     aliases: Vec<(FunctionId, FunctionId)>,
 }
@@ -101,6 +104,7 @@ impl<'a> Resolver<'a> {
             diagnostics: Vec::new(),
             forms: FormCache::default(),
             known_forms: Vec::new(),
+            first: None,
             aliases: Vec::new(),
         }
     }
@@ -109,101 +113,119 @@ impl<'a> Resolver<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    fn file(&mut self, file: &File<'a>) {
-        self.header(file);
-        for item in &file.items {
-            match item {
-                Item::Version(_)
-                | Item::Target(_)
-                | Item::AddressSize(_)
-                | Item::Section(_)
-                | Item::DebugLine(_)
-                | Item::Pragma(_) => {}
-                Item::File(file) => {
-                    let index = file.index.parse().unwrap_or_default();
-                    self.module.files.push((index, file.name.trim_matches('"').to_owned()));
+    /// Resolves the next item of the text.
+    fn item(&mut self, item: &Item<'a>) {
+        if self.first.is_none() {
+            self.first = Some(match item {
+                Item::Version(version) => version.span,
+                _ => {
+                    self.begin_with_version("the text does not begin with `.version`");
+                    Span::default()
                 }
-                Item::Alias { alias, target } => {
-                    if let Err(diagnostic) = self.alias(*alias, *target) {
-                        self.report(diagnostic);
-                    }
-                }
-                Item::Variable(variable) => {
-                    if let Err(diagnostic) = self.declare_variables(variable, None) {
-                        self.report(diagnostic);
-                    }
-                }
-                Item::Function(function) => {
-                    if let Err(diagnostic) = self.function(function) {
-                        self.report(diagnostic);
-                    }
+            });
+        }
+        match item {
+            Item::Version(version) => self.version(*version),
+            Item::Target(names) => self.target(names),
+            Item::AddressSize(bits) => self.address_size(*bits),
+            Item::Section(_) | Item::DebugLine(_) | Item::Pragma(_) => {}
+            Item::File(file) => {
+                let index = file.index.parse().unwrap_or_default();
+                self.module.files.push((index, file.name.trim_matches('"').to_owned()));
+            }
+            Item::Alias { alias, target } => {
+                if let Err(diagnostic) = self.alias(*alias, *target) {
+                    self.report(diagnostic);
                 }
             }
+            Item::Variable(variable) => {
+                self.default_address_size();
+                if let Err(diagnostic) = self.declare_variables(variable, None) {
+                    self.report(diagnostic);
+                }
+            }
+            Item::Function(function) => {
+                self.default_address_size();
+                if let Err(diagnostic) = self.function(function) {
+                    self.report(diagnostic);
+                }
+            }
+        }
+    }
+
+    /// What can be said only once the whole text has been seen.
+    fn finish(&mut self) {
+        self.default_address_size();
+        match self.first {
+            None => self.begin_with_version("the text is empty"),
+            Some(first) if first != Span::default() && self.module.target.is_empty() => {
+                self.report(Diagnostic {
+                    message: "there is no `.target` after `.version`".to_owned(),
+                    span: first,
+                    hint: Some("write for example `.target sm_80`".to_owned()),
+                });
+            }
+            Some(_) => {}
         }
         self.apply_aliases();
     }
 
-    /// `.version`, `.target` and `.address_size`, which every file begins with.
-    fn header(&mut self, file: &File<'a>) {
-        let mut address_size = None;
-        for item in &file.items {
-            match item {
-                Item::Version(version) => match parse_version(version.text) {
-                    Some(pair) => self.module.isa_version = pair,
-                    None => self.report(Diagnostic {
-                        message: format!("`{}` is not a PTX version", version.text),
-                        span: version.span,
-                        hint: Some("write it like `.version 8.0`".to_owned()),
-                    }),
-                },
-                Item::Target(names) => {
-                    let texts: Vec<&str> = names.iter().map(|name| name.text).collect();
-                    self.module.target = texts.join(", ");
-                    let sm = names.iter().find_map(|name| parse_target(name.text));
-                    match (sm, names.first()) {
-                        (Some(sm), _) => self.module.target_sm = sm,
-                        (None, Some(first)) => self.report(Diagnostic {
-                            message: format!("`{}` is not a target", first.text),
-                            span: first.span,
-                            hint: Some("write it like `.target sm_80`".to_owned()),
-                        }),
-                        (None, None) => {}
-                    }
-                }
-                Item::AddressSize(bits) => address_size = Some(*bits),
-                _ => {}
-            }
+    fn begin_with_version(&mut self, message: &str) {
+        let hint = "PTX begins with `.version`, `.target` and `.address_size`".to_owned();
+        let span = Span::default();
+        self.report(Diagnostic { message: message.to_owned(), span, hint: Some(hint) });
+    }
+
+    fn version(&mut self, version: Name<'a>) {
+        match parse_version(version.text) {
+            Some(pair) => self.module.isa_version = pair,
+            None => self.report(Diagnostic {
+                message: format!("`{}` is not a PTX version", version.text),
+                span: version.span,
+                hint: Some("write it like `.version 8.0`".to_owned()),
+            }),
         }
-        let first = match file.items.first() {
-            Some(Item::Version(version)) => version.span,
-            _ => Span::default(),
-        };
-        if !matches!(file.items.first(), Some(Item::Version(_))) {
-            let message = if file.items.is_empty() {
-                "the text is empty"
-            } else {
-                "the text does not begin with `.version`"
-            };
-            let hint = "PTX begins with `.version`, `.target` and `.address_size`".to_owned();
-            let span = Span::default();
-            self.report(Diagnostic { message: message.to_owned(), span, hint: Some(hint) });
-        } else if self.module.target.is_empty() {
-            self.report(Diagnostic {
-                message: "there is no `.target` after `.version`".to_owned(),
-                span: first,
-                hint: Some("write for example `.target sm_80`".to_owned()),
-            });
+    }
+
+    fn target(&mut self, names: &[Name<'a>]) {
+        let texts: Vec<&str> = names.iter().map(|name| name.text).collect();
+        self.module.target = texts.join(", ");
+        let sm = names.iter().find_map(|name| parse_target(name.text));
+        match (sm, names.first()) {
+            (Some(sm), _) => self.module.target_sm = sm,
+            (None, Some(first)) => self.report(Diagnostic {
+                message: format!("`{}` is not a target", first.text),
+                span: first.span,
+                hint: Some("write it like `.target sm_80`".to_owned()),
+            }),
+            (None, None) => {}
         }
-        self.module.address_bits = match address_size.map(|bits| (bits.text, bits)) {
-            Some(("64", _)) => 64,
-            // The default (manual, section 11.1.3).
-            Some(("32", _)) | None => 32,
-            Some((text, bits)) => {
+    }
+
+    fn address_size(&mut self, bits: Name<'a>) {
+        let known = self.module.address_bits;
+        self.module.address_bits = match bits.text {
+            "64" => 64,
+            "32" => 32,
+            text => {
                 let message = format!("the address size is 32 or 64, not {text}");
                 self.report(problem(message, bits.span));
                 64
             }
         };
+        if known != 0 && known != self.module.address_bits {
+            self.report(Diagnostic {
+                hint: Some("write it directly after `.target`".to_owned()),
+                ..problem("the address size comes too late here", bits.span)
+            });
+        }
+    }
+
+    /// 32 bits where nothing else is said (manual, section 11.1.3).
+    fn default_address_size(&mut self) {
+        if self.module.address_bits == 0 {
+            self.module.address_bits = 32;
+        }
     }
 
     fn alias(&mut self, alias: Name<'a>, target: Name<'a>) -> Result<(), Diagnostic> {

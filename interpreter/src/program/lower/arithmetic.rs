@@ -1,10 +1,10 @@
-//! Arithmetic, logic and selection: everything that maps registers to a register.
+//! Integer arithmetic, logic and selection, and what all arithmetic shares.
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{Instruction, Operand};
 
-use super::super::op::Code;
+use super::super::op::{Code, compare};
 use super::builder::{Builder, Lowered, Width, operand};
 
 /// Picks the code of an integer type: u16 s16 u32 s32 u64 s64; untyped bits count as unsigned.
@@ -66,7 +66,7 @@ pub(super) fn map<const N: usize>(
 }
 
 /// As [`map`], then `code` of the result: saturation and the like.
-fn map_then<const N: usize>(
+pub(super) fn map_then<const N: usize>(
     builder: &mut Builder<'_>,
     instruction: &Instruction,
     (code, n): (Code, u16),
@@ -89,7 +89,8 @@ fn map_then<const N: usize>(
     })
 }
 
-fn unsupported(instruction: &Instruction) -> String {
+/// The refusal of an instruction that has no operation.
+pub(super) fn unsupported(instruction: &Instruction) -> String {
     let modifiers: String = instruction.modifiers.iter().map(|m| format!(".{m}")).collect();
     format!("{}{modifiers} is not executed yet", instruction.opcode.text())
 }
@@ -98,12 +99,12 @@ fn unsupported(instruction: &Instruction) -> String {
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let Some(ty) = instruction.types().next() else { return Err(unsupported(instruction)) };
     match ty {
-        T::F32 => single(builder, instruction),
-        T::F64 => double(builder, instruction),
-        T::F16 | T::F16x2 | T::Bf16 | T::Bf16x2 => half(builder, instruction, ty),
+        T::F32 => super::float::single(builder, instruction),
+        T::F64 => super::float::double(builder, instruction),
+        T::F16 | T::F16x2 | T::Bf16 | T::Bf16x2 => super::half::lower(builder, instruction, ty),
         T::Pred => predicate_logic(builder, instruction),
-        T::F32x2 => packed_singles(builder, instruction),
-        T::U8x4 | T::S8x4 => Err(unsupported(instruction)),
+        T::F32x2 => super::float::packed_singles(builder, instruction),
+        T::U8x4 | T::S8x4 => bytes(builder, instruction, ty),
         _ => integer(builder, instruction, ty),
     }
 }
@@ -131,8 +132,13 @@ fn integer(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lower
         Opcode::Mad if instruction.has(M::Cc) => {
             return super::carry::lower(builder, instruction, ty);
         }
-        Opcode::Add if matches!(ty, T::U16x2 | T::S16x2) => binary(Some(Code::Add16x2)),
+        Opcode::Add if matches!(ty, T::U16x2 | T::S16x2) => binary(Some(match (sat, ty) {
+            (false, _) => Code::Add16x2,
+            (true, T::U16x2) => Code::AddSatU16x2,
+            (true, _) => Code::AddSatS16x2,
+        })),
         Opcode::Sub | Opcode::Neg if matches!(ty, T::U16x2 | T::S16x2) => None,
+        Opcode::Add if sat && ty == T::U32 => binary(Some(Code::AddSatU32)),
         Opcode::Add if sat => binary(Some(Code::AddSatS32)),
         Opcode::Add => binary(width_code!(ty; Add16 Add32 Add64)),
         Opcode::Sub if sat => binary(Some(Code::SubSatS32)),
@@ -288,15 +294,23 @@ fn integer(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lower
     }
 }
 
-/// `min d, a, b, c` as two operations.
-fn three_input(
+/// `min d, a, b, c` as two operations, of magnitudes with `.abs`.
+pub(super) fn three_input(
     builder: &mut Builder<'_>,
     instruction: &Instruction,
     code: Code,
     ty: T,
 ) -> Lowered<()> {
     let [a, b, c] = [1, 2, 3].map(|index| operand(instruction, index));
-    let (a, b, c) = (builder.value(a?, ty)?, builder.value(b?, ty)?, builder.value(c?, ty)?);
+    let mut rows = [builder.value(a?, ty)?, builder.value(b?, ty)?, builder.value(c?, ty)?];
+    if instruction.has(M::Abs) {
+        for row in &mut rows {
+            let magnitude = builder.temporary(Width::W32);
+            builder.emit_unguarded(Code::AbsF32, magnitude, [*row, 0, 0]);
+            *row = magnitude;
+        }
+    }
+    let [a, b, c] = rows;
     builder.define(operand(instruction, 0)?, ty, |builder, row| {
         let between = builder.temporary(Width::of(ty));
         builder.emit(code, 0, between, [a, b, 0]);
@@ -306,14 +320,29 @@ fn three_input(
 }
 
 fn lop3(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    if instruction.operands.len() != 5 || matches!(instruction.operands[0], Operand::Pair(_)) {
-        return Err(unsupported(instruction));
-    }
-    let Operand::Immediate(table) = instruction.operands[4] else {
-        return Err(unsupported(instruction));
+    let Operand::Immediate(table) = *operand(instruction, 4)? else {
+        return Err("the table of lop3 must be a constant".to_owned());
     };
     let table = super::builder::immediate_bits(table, T::U32) as u16 & 0xff;
-    map(builder, instruction, Code::Lop3, table, T::B32, [T::B32; 3])
+    let Operand::Pair(pair) = operand(instruction, 0)? else {
+        return map(builder, instruction, Code::Lop3, table, T::B32, [T::B32; 3]);
+    };
+    let mut rows = [0; 3];
+    for (index, row) in rows.iter_mut().enumerate() {
+        *row = builder.value(operand(instruction, index + 1)?, T::B32)?;
+    }
+    // The predicate is computed apart from the register, which may be one of the operands.
+    let value = builder.temporary(Width::W32);
+    builder.emit(Code::Lop3, table, value, rows);
+    let (q, negated) = builder.predicate(operand(instruction, 5)?)?;
+    let combine = if instruction.has(M::And) { compare::AND } else { compare::OR };
+    let n = combine | if negated { compare::INVERT_C } else { 0 };
+    let p = builder.predicate_destination(&pair[1])?;
+    builder.emit(Code::NotZero32, n, p, [value, 0, q]);
+    builder.define(&pair[0], T::B32, |builder, row| {
+        builder.emit(Code::Mov32, 0, row, [value, 0, 0]);
+        Ok(())
+    })
 }
 
 fn prmt_code(instruction: &Instruction) -> Code {
@@ -355,7 +384,7 @@ fn bfi(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<(
 }
 
 /// `selp`.
-fn select(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
+pub(super) fn select(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
     let a = builder.value(operand(instruction, 1)?, ty)?;
     let b = builder.value(operand(instruction, 2)?, ty)?;
     let (predicate, negated) = builder.predicate(operand(instruction, 3)?)?;
@@ -367,7 +396,11 @@ fn select(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowere
 }
 
 /// `slct`.
-fn select_by_sign(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
+pub(super) fn select_by_sign(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    ty: T,
+) -> Lowered<()> {
     let chooser = instruction.types().nth(1).unwrap_or(T::S32);
     let code = match (chooser, Width::of(ty)) {
         (T::F32, Width::W32) => Code::SlctF3232,
@@ -389,39 +422,26 @@ fn select_by_sign(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -
     })
 }
 
-/// `.f32x2`: the operation on the low and on the high words.
-fn packed_singles(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    let n = rounding(instruction);
-    let pick = |plain, flush, other| match n {
-        0 => plain,
-        4 => flush,
-        _ => other,
-    };
-    let (code, operands) = match instruction.opcode {
-        Opcode::Add => (pick(Code::AddF32, Code::AddFtzF32, Code::AddRoundedF32), 2),
-        Opcode::Sub => (pick(Code::SubF32, Code::SubFtzF32, Code::SubRoundedF32), 2),
-        Opcode::Mul => (pick(Code::MulF32, Code::MulFtzF32, Code::MulRoundedF32), 2),
-        Opcode::Fma => (pick(Code::FmaF32, Code::FmaFtzF32, Code::FmaRoundedF32), 3),
-        Opcode::Neg => (pick(Code::NegF32, Code::NegFtzF32, Code::NegF32), 1),
+/// `.u8x4` and `.s8x4`.
+fn bytes(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
+    let (sat, relu) = (instruction.has(M::Sat), instruction.has(M::Relu));
+    let code = match (instruction.opcode, ty) {
+        (Opcode::Add, _) if !sat => Code::Add8x4,
+        (Opcode::Add, T::U8x4) => Code::AddSatU8x4,
+        (Opcode::Add, _) => Code::AddSatS8x4,
+        (Opcode::Sub, _) if !sat => Code::Sub8x4,
+        (Opcode::Sub, T::U8x4) => Code::SubSatU8x4,
+        (Opcode::Sub, _) => Code::SubSatS8x4,
+        (Opcode::Neg, _) => return map(builder, instruction, Code::NegS8x4, 0, ty, [ty]),
+        (Opcode::Min, T::U8x4) => Code::MinU8x4,
+        (Opcode::Min, _) if relu => Code::MinReluS8x4,
+        (Opcode::Min, _) => Code::MinS8x4,
+        (Opcode::Max, T::U8x4) => Code::MaxU8x4,
+        (Opcode::Max, _) if relu => Code::MaxReluS8x4,
+        (Opcode::Max, _) => Code::MaxS8x4,
         _ => return Err(unsupported(instruction)),
     };
-    let mut halves = [[0; 3]; 2];
-    for index in 0..operands {
-        let pair = builder.value(operand(instruction, index + 1)?, T::B64)?;
-        for (half, word) in halves.iter_mut().zip([Code::Low32, Code::High32]) {
-            half[index] = builder.temporary(Width::W32);
-            builder.emit_unguarded(word, half[index], [pair, 0, 0]);
-        }
-    }
-    builder.define(operand(instruction, 0)?, T::B64, |builder, row| {
-        let [low, high] = halves.map(|half| {
-            let result = builder.temporary(Width::W32);
-            builder.emit(code, n, result, half);
-            result
-        });
-        builder.emit(Code::Pack32, 0, row, [low, high, 0]);
-        Ok(())
-    })
+    map(builder, instruction, code, 0, ty, [ty, ty])
 }
 
 /// Logic on predicates.
@@ -445,196 +465,4 @@ fn predicate_logic(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     let destination = builder.predicate_destination(operand(instruction, 0)?)?;
     builder.emit(Code::PredicateLogic, n, destination, [a, b, 0]);
     Ok(())
-}
-
-/// `ftz` picks between two codes.
-fn flushed(ftz: bool, plain: Code, flush: Code) -> (Code, u16) {
-    (if ftz { flush } else { plain }, 0)
-}
-
-fn single(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    let n = rounding(instruction);
-    let ftz = instruction.has(M::Ftz);
-    let approx = instruction.has(M::Approx);
-    let nan = instruction.has(M::Nan);
-    let then = instruction.has(M::Sat).then_some(Code::SatF32);
-    let mixed = instruction.types().nth(1).is_some_and(|ty| matches!(ty, T::F16 | T::Bf16));
-    if mixed
-        || instruction.has(M::XorSign)
-        || (instruction.has(M::Abs) && instruction.opcode != Opcode::Abs)
-    {
-        return Err(unsupported(instruction));
-    }
-    // Round to nearest has codes of its own; other roundings share one that looks at `n`.
-    let rounded = |plain, flush, other| match n & 3 {
-        0 => flushed(ftz, plain, flush),
-        _ => (other, n),
-    };
-    let (code, operands) = match instruction.opcode {
-        Opcode::Add => (rounded(Code::AddF32, Code::AddFtzF32, Code::AddRoundedF32), 2),
-        Opcode::Sub => (rounded(Code::SubF32, Code::SubFtzF32, Code::SubRoundedF32), 2),
-        Opcode::Mul => (rounded(Code::MulF32, Code::MulFtzF32, Code::MulRoundedF32), 2),
-        Opcode::Fma | Opcode::Mad => {
-            (rounded(Code::FmaF32, Code::FmaFtzF32, Code::FmaRoundedF32), 3)
-        }
-        Opcode::Div if instruction.has(M::Full) => {
-            (flushed(ftz, Code::DivFullApproxF32, Code::DivFullApproxFtzF32), 2)
-        }
-        Opcode::Div if approx => (flushed(ftz, Code::DivApproxF32, Code::DivApproxFtzF32), 2),
-        Opcode::Div if n == 0 => ((Code::DivF32, 0), 2),
-        Opcode::Div => ((Code::DivRoundedF32, n), 2),
-        Opcode::Rcp if approx => (flushed(ftz, Code::RcpApproxF32, Code::RcpApproxFtzF32), 1),
-        Opcode::Rcp if n == 0 => ((Code::RcpF32, 0), 1),
-        Opcode::Rcp => ((Code::RcpRoundedF32, n), 1),
-        Opcode::Sqrt if approx => (flushed(ftz, Code::SqrtApproxF32, Code::SqrtApproxFtzF32), 1),
-        Opcode::Sqrt if n == 0 => ((Code::SqrtF32, 0), 1),
-        Opcode::Sqrt => ((Code::SqrtRoundedF32, n), 1),
-        Opcode::Rsqrt => (flushed(ftz, Code::RsqrtApproxF32, Code::RsqrtApproxFtzF32), 1),
-        Opcode::Sin => (flushed(ftz, Code::SinApproxF32, Code::SinApproxFtzF32), 1),
-        Opcode::Cos => (flushed(ftz, Code::CosApproxF32, Code::CosApproxFtzF32), 1),
-        Opcode::Lg2 => (flushed(ftz, Code::Lg2ApproxF32, Code::Lg2ApproxFtzF32), 1),
-        Opcode::Ex2 => (flushed(ftz, Code::Ex2ApproxF32, Code::Ex2ApproxFtzF32), 1),
-        Opcode::Tanh => ((Code::TanhApproxF32, 0), 1),
-        Opcode::Neg => (flushed(ftz, Code::NegF32, Code::NegFtzF32), 1),
-        Opcode::Abs => (flushed(ftz, Code::AbsF32, Code::AbsFtzF32), 1),
-        Opcode::Copysign => {
-            // `copysign d, a, b` takes the sign of a and the magnitude of b.
-            ((Code::CopysignF32, 0), 2)
-        }
-        Opcode::Min if nan => (flushed(ftz, Code::MinNanF32, Code::MinNanFtzF32), 2),
-        Opcode::Min => (flushed(ftz, Code::MinF32, Code::MinFtzF32), 2),
-        Opcode::Max if nan => (flushed(ftz, Code::MaxNanF32, Code::MaxNanFtzF32), 2),
-        Opcode::Max => (flushed(ftz, Code::MaxF32, Code::MaxFtzF32), 2),
-        Opcode::Selp => return select(builder, instruction, T::F32),
-        Opcode::Slct => return select_by_sign(builder, instruction, T::F32),
-        _ => return Err(unsupported(instruction)),
-    };
-    match operands {
-        1 => map_then::<1>(builder, instruction, code, T::F32, then),
-        2 if instruction.operands.len() > 3 => three_input(builder, instruction, code.0, T::F32),
-        2 => map_then::<2>(builder, instruction, code, T::F32, then),
-        _ => map_then::<3>(builder, instruction, code, T::F32, then),
-    }
-}
-
-fn double(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    let n = rounding(instruction);
-    let rounded = |plain, other| if n & 3 == 0 { (plain, 0) } else { (other, n & 3) };
-    let then = instruction.has(M::Sat).then_some(Code::SatF64);
-    let approx = instruction.has(M::Approx);
-    let (code, operands) = match instruction.opcode {
-        Opcode::Add => (rounded(Code::AddF64, Code::AddRoundedF64), 2),
-        Opcode::Sub => (rounded(Code::SubF64, Code::SubRoundedF64), 2),
-        Opcode::Mul => (rounded(Code::MulF64, Code::MulRoundedF64), 2),
-        Opcode::Fma | Opcode::Mad => (rounded(Code::FmaF64, Code::FmaRoundedF64), 3),
-        Opcode::Div => (rounded(Code::DivF64, Code::DivRoundedF64), 2),
-        Opcode::Rcp if approx => ((Code::RcpApproxFtzF64, 0), 1),
-        Opcode::Rcp => (rounded(Code::RcpF64, Code::RcpRoundedF64), 1),
-        Opcode::Sqrt => (rounded(Code::SqrtF64, Code::SqrtRoundedF64), 1),
-        Opcode::Rsqrt if instruction.has(M::Ftz) => ((Code::RsqrtApproxFtzF64, 0), 1),
-        Opcode::Rsqrt => ((Code::RsqrtApproxF64, 0), 1),
-        Opcode::Neg => ((Code::NegF64, 0), 1),
-        Opcode::Abs => ((Code::AbsF64, 0), 1),
-        Opcode::Copysign => ((Code::CopysignF64, 0), 2),
-        Opcode::Min => ((Code::MinF64, 0), 2),
-        Opcode::Max => ((Code::MaxF64, 0), 2),
-        Opcode::Selp => return select(builder, instruction, T::F64),
-        Opcode::Slct => return select_by_sign(builder, instruction, T::F64),
-        _ => return Err(unsupported(instruction)),
-    };
-    match operands {
-        1 => map_then::<1>(builder, instruction, code, T::F64, then),
-        2 => map_then::<2>(builder, instruction, code, T::F64, then),
-        _ => map_then::<3>(builder, instruction, code, T::F64, then),
-    }
-}
-
-/// Picks the code of a half type: f16, f16x2, bf16, bf16x2.
-macro_rules! half_code {
-    ($ty:expr; $f16:ident $f16x2:ident $bf16:ident $bf16x2:ident) => {
-        match $ty {
-            T::F16 => Code::$f16,
-            T::F16x2 => Code::$f16x2,
-            T::Bf16 => Code::$bf16,
-            _ => Code::$bf16x2,
-        }
-    };
-}
-
-fn half(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
-    let relu = instruction.has(M::Relu);
-    let nan = instruction.has(M::Nan);
-    let ftz = instruction.has(M::Ftz);
-    let is_f16 = matches!(ty, T::F16 | T::F16x2);
-    if instruction.has(M::XorSign) || instruction.has(M::Oob) {
-        return Err(unsupported(instruction));
-    }
-    let (code, operands) = match instruction.opcode {
-        Opcode::Add if ftz && is_f16 => {
-            (half_code!(ty; AddFtzF16 AddFtzF16x2 AddBf16 AddBf16x2), 2)
-        }
-        Opcode::Add => (half_code!(ty; AddF16 AddF16x2 AddBf16 AddBf16x2), 2),
-        Opcode::Sub if ftz && is_f16 => {
-            (half_code!(ty; SubFtzF16 SubFtzF16x2 SubBf16 SubBf16x2), 2)
-        }
-        Opcode::Sub => (half_code!(ty; SubF16 SubF16x2 SubBf16 SubBf16x2), 2),
-        Opcode::Mul if ftz && is_f16 => {
-            (half_code!(ty; MulFtzF16 MulFtzF16x2 MulBf16 MulBf16x2), 2)
-        }
-        Opcode::Mul => (half_code!(ty; MulF16 MulF16x2 MulBf16 MulBf16x2), 2),
-        Opcode::Fma if relu && ftz && is_f16 => {
-            (half_code!(ty; FmaReluFtzF16 FmaReluFtzF16x2 FmaReluBf16 FmaReluBf16x2), 3)
-        }
-        Opcode::Fma if relu => {
-            (half_code!(ty; FmaReluF16 FmaReluF16x2 FmaReluBf16 FmaReluBf16x2), 3)
-        }
-        Opcode::Fma if ftz && is_f16 => {
-            (half_code!(ty; FmaFtzF16 FmaFtzF16x2 FmaBf16 FmaBf16x2), 3)
-        }
-        Opcode::Fma => (half_code!(ty; FmaF16 FmaF16x2 FmaBf16 FmaBf16x2), 3),
-        Opcode::Neg if ftz && is_f16 => {
-            (half_code!(ty; NegFtzF16 NegFtzF16x2 NegBf16 NegBf16x2), 1)
-        }
-        Opcode::Neg => (half_code!(ty; NegF16 NegF16x2 NegBf16 NegBf16x2), 1),
-        Opcode::Abs if ftz && is_f16 => {
-            (half_code!(ty; AbsFtzF16 AbsFtzF16x2 AbsBf16 AbsBf16x2), 1)
-        }
-        Opcode::Abs => (half_code!(ty; AbsF16 AbsF16x2 AbsBf16 AbsBf16x2), 1),
-        Opcode::Min if ftz && nan && is_f16 => {
-            (half_code!(ty; MinNanFtzF16 MinNanFtzF16x2 MinNanBf16 MinNanBf16x2), 2)
-        }
-        Opcode::Min if ftz && is_f16 => {
-            (half_code!(ty; MinFtzF16 MinFtzF16x2 MinBf16 MinBf16x2), 2)
-        }
-        Opcode::Min if nan => (half_code!(ty; MinNanF16 MinNanF16x2 MinNanBf16 MinNanBf16x2), 2),
-        Opcode::Min => (half_code!(ty; MinF16 MinF16x2 MinBf16 MinBf16x2), 2),
-        Opcode::Max if ftz && nan && is_f16 => {
-            (half_code!(ty; MaxNanFtzF16 MaxNanFtzF16x2 MaxNanBf16 MaxNanBf16x2), 2)
-        }
-        Opcode::Max if ftz && is_f16 => {
-            (half_code!(ty; MaxFtzF16 MaxFtzF16x2 MaxBf16 MaxBf16x2), 2)
-        }
-        Opcode::Max if nan => (half_code!(ty; MaxNanF16 MaxNanF16x2 MaxNanBf16 MaxNanBf16x2), 2),
-        Opcode::Max => (half_code!(ty; MaxF16 MaxF16x2 MaxBf16 MaxBf16x2), 2),
-        // The bf16 forms exist with `.ftz` only, the f16 forms without.
-        Opcode::Ex2 => {
-            (half_code!(ty; Ex2ApproxF16 Ex2ApproxF16x2 Ex2ApproxFtzBf16 Ex2ApproxFtzBf16x2), 1)
-        }
-        Opcode::Tanh => {
-            (half_code!(ty; TanhApproxF16 TanhApproxF16x2 TanhApproxBf16 TanhApproxBf16x2), 1)
-        }
-        _ => return Err(unsupported(instruction)),
-    };
-    let then = match (instruction.has(M::Sat), ty) {
-        (false, _) => None,
-        (true, T::F16) => Some(Code::SatF16),
-        (true, T::F16x2) => Some(Code::SatF16x2),
-        (true, _) => return Err(unsupported(instruction)),
-    };
-    match operands {
-        1 => map_then::<1>(builder, instruction, (code, 0), ty, then),
-        2 if instruction.operands.len() > 3 => three_input(builder, instruction, code, ty),
-        2 => map_then::<2>(builder, instruction, (code, 0), ty, then),
-        _ => map_then::<3>(builder, instruction, (code, 0), ty, then),
-    }
 }

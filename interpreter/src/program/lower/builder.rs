@@ -8,10 +8,14 @@ use gpucast_ptx_frontend::module::{
     Function, FunctionId, Immediate, Instruction, Module, Operand, RegisterId, VariableId,
 };
 
+use super::super::asynchronous::{AsyncCopy, BulkOp, MbarrierOp};
+use super::super::matrix_op::MatrixOp;
 use super::super::memory_op::{MemoryOp, window};
 use super::super::op::{Code, GUARD_REPEATED, GuardPredicate, Op};
-use super::super::registers::{Constant, ConstantValue, RegisterFile};
-use super::layout::Layout;
+use super::super::registers::{Constant, ConstantValue, RegisterFile, SavedRegisters, SavedRow};
+use super::super::runtime::RuntimeCall;
+use super::call_graph::{CallGraph, Signature};
+use super::layout::{Layout, function_address};
 
 /// Why an instruction cannot be executed.
 pub(crate) type Reason = String;
@@ -62,12 +66,23 @@ impl Width {
 pub(crate) struct Builder<'m> {
     pub(crate) module: &'m Module,
     pub(crate) layout: &'m Layout,
+    pub(crate) calls: &'m CallGraph,
     pub(crate) ops: Vec<Op>,
     pub(crate) op_instruction: Vec<u32>,
     pub(crate) guards: Vec<GuardPredicate>,
     pub(crate) memory_ops: Vec<MemoryOp>,
+    pub(crate) matrix_ops: Vec<MatrixOp>,
+    pub(crate) async_copies: Vec<AsyncCopy>,
+    pub(crate) mbarrier_ops: Vec<MbarrierOp>,
+    pub(crate) bulk_ops: Vec<BulkOp>,
     pub(crate) branch_tables: Vec<Vec<u32>>,
+    /// What indirect calls pass.
+    pub(crate) signatures: Vec<Signature>,
+    pub(crate) runtime_calls: Vec<RuntimeCall>,
+    /// Functions whose registers are saved around calls.
+    pub(crate) saved: Vec<FunctionId>,
     pub(crate) registers: RegisterFile,
+    frame_pointers: HashMap<FunctionId, u32>,
     slots: HashMap<(FunctionId, RegisterId, u8), Slot>,
     constants: HashMap<(ConstantValue, bool), u32>,
     specials: HashMap<SpecialRegister, u32>,
@@ -82,16 +97,30 @@ pub(crate) struct Builder<'m> {
 }
 
 impl<'m> Builder<'m> {
-    pub(crate) fn new(module: &'m Module, layout: &'m Layout, kernel: FunctionId) -> Self {
+    pub(crate) fn new(
+        module: &'m Module,
+        layout: &'m Layout,
+        calls: &'m CallGraph,
+        kernel: FunctionId,
+    ) -> Self {
         Self {
             module,
             layout,
+            calls,
             ops: Vec::new(),
             op_instruction: Vec::new(),
             guards: Vec::new(),
             memory_ops: Vec::new(),
+            matrix_ops: Vec::new(),
+            async_copies: Vec::new(),
+            mbarrier_ops: Vec::new(),
+            bulk_ops: Vec::new(),
             branch_tables: Vec::new(),
+            signatures: Vec::new(),
+            runtime_calls: Vec::new(),
+            saved: Vec::new(),
             registers: RegisterFile::default(),
+            frame_pointers: HashMap::new(),
             slots: HashMap::new(),
             constants: HashMap::new(),
             specials: HashMap::new(),
@@ -140,6 +169,60 @@ impl<'m> Builder<'m> {
         self.registers.uninitialised_predicates.push(carry);
         self.carry.insert(function, carry);
         carry
+    }
+
+    /// The row with the address of each thread's stack top in local memory.
+    pub(crate) fn stack_pointer(&mut self) -> u32 {
+        if let Some(row) = self.registers.stack_pointer {
+            return row;
+        }
+        let row = self.temporary(Width::W32);
+        self.registers.stack_pointer = Some(row);
+        row
+    }
+
+    /// The row with the address in local memory of the current function's frame.
+    pub(crate) fn frame_pointer(&mut self) -> u32 {
+        if let Some(&row) = self.frame_pointers.get(&self.function) {
+            return row;
+        }
+        let row = self.temporary(Width::W32);
+        self.frame_pointers.insert(self.function, row);
+        row
+    }
+
+    /// The number of the list of the current function's registers; see
+    /// [`Code::SaveRegisters`].
+    pub(crate) fn saved_index(&mut self) -> u32 {
+        let at = self.saved.iter().position(|&function| function == self.function);
+        at.unwrap_or_else(|| {
+            self.saved.push(self.function);
+            self.saved.len() - 1
+        }) as u32
+    }
+
+    /// The rows and predicates that hold the state of one activation of `function`.
+    pub(crate) fn activation(&self, function: FunctionId) -> SavedRegisters {
+        let (mut rows, mut predicates) = (Vec::new(), Vec::new());
+        for (owner, _, slot) in self.slots() {
+            match slot {
+                _ if owner != function => {}
+                Slot::Predicate(predicate) => predicates.push(predicate),
+                Slot::Row { row, bits } => rows.extend((row..row + bits / 32).map(|r| (row, r))),
+            }
+        }
+        predicates.extend(self.carry.get(&function));
+        let mut saved: Vec<SavedRow> = Vec::new();
+        rows.sort_unstable();
+        for (first, row) in rows {
+            match saved.last_mut() {
+                Some(last) if last.first == first => last.rows = row - first + 1,
+                _ => saved.push(SavedRow { first, rows: 1 }),
+            }
+        }
+        saved.extend(self.frame_pointers.get(&function).map(|&first| SavedRow { first, rows: 1 }));
+        predicates.sort_unstable();
+        SavedRegisters { rows: saved, predicates }
     }
 
     /// Where a register of the current function lives.
@@ -221,8 +304,13 @@ impl<'m> Builder<'m> {
             Operand::Element(register, element) => {
                 self.register_value(self.function, *register, *element, width)
             }
-            Operand::Immediate(_) | Operand::Variable(..) if width == Width::W128 => {
-                Err("128-bit constants are not executed yet".to_owned())
+            Operand::Immediate(immediate) if width == Width::W128 => {
+                let (low, high) = match *immediate {
+                    Immediate::Integer(value) => (value as u64, (value >> 64) as u64),
+                    other => (immediate_bits(other, ty), 0),
+                };
+                let (low, high) = (self.bits(low, Width::W64), self.bits(high, Width::W64));
+                Ok(self.pack_128(low, high))
             }
             Operand::Immediate(immediate) => Ok(self.immediate(*immediate, ty)),
             Operand::Special(special) => {
@@ -231,6 +319,7 @@ impl<'m> Builder<'m> {
                 self.widen(row, from, width)
             }
             Operand::Variable(variable, offset) => self.variable_address(*variable, *offset, width),
+            Operand::Function(function) => Ok(self.bits(function_address(*function), width)),
             other => Err(format!("operand {other:?} is not supported here")),
         }
     }
@@ -244,7 +333,11 @@ impl<'m> Builder<'m> {
     ) -> Lowered<u32> {
         match self.slot_of(function, register, element) {
             Slot::Row { row, bits } if bits == width.bits() => Ok(row),
-            Slot::Row { bits: 128, .. } => Err("a 128-bit register is used narrowly".to_owned()),
+            Slot::Row { row, bits: 128 } => {
+                let low = self.temporary(Width::W64);
+                self.emit_unguarded(Code::Low64, low, [row, 0, 0]);
+                self.widen(low, Width::W64, width)
+            }
             Slot::Row { row, bits: 64 } if width == Width::W32 => {
                 let low = self.temporary(Width::W32);
                 self.emit_unguarded(Code::Low32, low, [row, 0, 0]);
@@ -278,8 +371,20 @@ impl<'m> Builder<'m> {
                 Ok(low)
             }
             (from, to) if from == to => Ok(row),
+            (from, Width::W128) => {
+                let low = self.widen(row, from, Width::W64)?;
+                let high = self.bits(0, Width::W64);
+                Ok(self.pack_128(low, high))
+            }
             _ => Err(format!("a {}-bit operand where {} bits are needed", from.bits(), to.bits())),
         }
+    }
+
+    /// A 128-bit row of two 64-bit ones.
+    fn pack_128(&mut self, low: u32, high: u32) -> u32 {
+        let row = self.temporary(Width::W128);
+        self.emit_unguarded(Code::Pack64, row, [low, high, 0]);
+        row
     }
 
     /// The bits of a literal as a value of type `ty`.
@@ -295,10 +400,21 @@ impl<'m> Builder<'m> {
         offset: i64,
         width: Width,
     ) -> Lowered<u32> {
+        if let Some(place) = self.layout.place(variable).filter(|place| place.framed) {
+            let frame = self.frame_pointer();
+            let offset = self.bits(place.offset.wrapping_add_signed(offset), Width::W32);
+            let row = self.temporary(Width::W32);
+            self.emit_unguarded(Code::Add32, row, [frame, offset, 0]);
+            return self.widen(row, Width::W32, width);
+        }
         let value = self.layout.address(variable, offset).ok_or_else(|| {
             let name = &self.module.variables[variable.index()].name;
             format!("{name} has no memory: it is declared here but defined in another module")
         })?;
+        if width == Width::W128 {
+            let low = self.constant(value, Width::W64);
+            return self.widen(low, Width::W64, width);
+        }
         Ok(self.constant(value, width))
     }
 
@@ -313,6 +429,13 @@ impl<'m> Builder<'m> {
                 self.emit(Code::PredicateConstant, u16::from(*value != 0), predicate, [0; 3]);
                 self.guard = guard;
                 return Ok((predicate, false));
+            }
+            Operand::Special(_) => {
+                let row = self.value(operand, ScalarType::U32)?;
+                let zero = self.bits(0, Width::W32);
+                let predicate = self.temporary_predicate();
+                self.emit_unguarded(Code::Eq32, predicate, [row, zero, 0]);
+                return Ok((predicate, true));
             }
             other => return Err(format!("operand {other:?} is not a predicate")),
         };
@@ -375,6 +498,13 @@ impl<'m> Builder<'m> {
                     (false, _) => Code::ZeroExtend32,
                 };
                 self.emit(code, 0, row, [narrow, 0, 0]);
+                Ok(())
+            }
+            Slot::Row { row, bits: 128 } if width == Width::W64 && !ty.is_signed() => {
+                let narrow = self.temporary(Width::W64);
+                emit(self, narrow)?;
+                let high = self.bits(0, Width::W64);
+                self.emit(Code::Pack64, 0, row, [narrow, high, 0]);
                 Ok(())
             }
             Slot::Row { bits, .. } => {

@@ -26,7 +26,7 @@ macro_rules! ordered_code {
             T::S64 => Code::$s64,
             T::F32 => Code::$f32,
             T::F64 => Code::$f64,
-            other => return Err(format!("comparing {} is not executed yet", other.text())),
+            other => return Err(format!("there is no comparison of {}", other.text())),
         }
     };
 }
@@ -41,7 +41,7 @@ fn comparison(operator: M, ty: T) -> Lowered<Comparison> {
             (_, 2) => Code::Eq16,
             (_, 4) => Code::Eq32,
             (_, 8) => Code::Eq64,
-            _ => return Err(format!("comparing {} is not executed yet", ty.text())),
+            _ => return Err(format!("there is no comparison of {}", ty.text())),
         })
     };
     let less = |ty: T| -> Lowered<Code> {
@@ -76,7 +76,7 @@ fn comparison(operator: M, ty: T) -> Lowered<Comparison> {
             swap: false,
             invert: true,
         },
-        other => return Err(format!("comparison .{other} is not executed yet")),
+        other => return Err(format!(".{other} is not a comparison")),
     })
 }
 
@@ -90,38 +90,65 @@ fn compared_type(operator: M, ty: T) -> T {
     }
 }
 
-/// Emit the comparison of operands 1 and 2 into each of `results`: predicate and inversion.
+/// The operands of a comparison as rows of the type that is compared, which is the answer's last
+/// part. Packed halves yield two pairs, the lower halves first; halves compare exactly as single
+/// precision.
+fn operands(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    ty: T,
+) -> Lowered<(Vec<[u32; 2]>, T)> {
+    let ftz = instruction.has(M::Ftz);
+    let parts: &[Option<Code>] = match ty {
+        T::F16x2 | T::Bf16x2 => &[Some(Code::Low16), Some(Code::High16)],
+        _ => &[None],
+    };
+    let convert: &[Code] = match ty {
+        T::F16 | T::F16x2 if ftz => &[Code::FtzF16, Code::CvtF16ToF32],
+        T::F16 | T::F16x2 => &[Code::CvtF16ToF32],
+        T::Bf16 | T::Bf16x2 => &[Code::CvtBf16ToF32],
+        T::F32 if ftz => &[Code::FtzF32],
+        _ => &[],
+    };
+    let mut pairs = vec![[0; 2]; parts.len()];
+    for side in 0..2 {
+        let source = builder.value(operand(instruction, side + 1)?, ty)?;
+        for (pair, part) in pairs.iter_mut().zip(parts) {
+            pair[side] = source;
+            for &code in part.iter().chain(convert) {
+                let converted = builder.temporary(Width::W32);
+                builder.emit_unguarded(code, converted, [pair[side], 0, 0]);
+                pair[side] = converted;
+            }
+        }
+    }
+    let compared = match ty {
+        T::F16 | T::F16x2 | T::Bf16 | T::Bf16x2 => T::F32,
+        ty => ty,
+    };
+    Ok((pairs, compared))
+}
+
+/// A predicate that gets the comparison of the pair of operands `pair`, perhaps inverted.
+struct Outcome {
+    predicate: u32,
+    inverted: bool,
+    pair: usize,
+}
+
+/// Emit the comparison of operands 1 and 2 into each of `outcomes`.
 fn compare_into(
     builder: &mut Builder<'_>,
     instruction: &Instruction,
     ty: T,
-    results: &[(u32, bool)],
+    outcomes: &[Outcome],
 ) -> Lowered<()> {
     let Some(&operator) = instruction.modifiers.first() else {
         return Err("the comparison operator is missing".to_owned());
     };
     let ty = compared_type(operator, ty);
-    let mut operands = [0; 2];
-    // Halves compare exactly as single precision.
-    let half = matches!(ty, T::F16 | T::Bf16);
-    for (index, row) in operands.iter_mut().enumerate() {
-        *row = builder.value(operand(instruction, index + 1)?, ty)?;
-        let code = match ty {
-            T::F16 => Some(Code::CvtF16ToF32),
-            T::Bf16 => Some(Code::CvtBf16ToF32),
-            T::F32 if instruction.has(M::Ftz) => Some(Code::FtzF32),
-            _ => None,
-        };
-        if let Some(code) = code {
-            let converted = builder.temporary(Width::W32);
-            builder.emit_unguarded(code, converted, [*row, 0, 0]);
-            *row = converted;
-        }
-    }
-    if half && instruction.has(M::Ftz) {
-        return Err("comparing halves with .ftz is not executed yet".to_owned());
-    }
-    let comparison = comparison(operator, if half { T::F32 } else { ty })?;
+    let (pairs, compared) = operands(builder, instruction, ty)?;
+    let comparison = comparison(operator, compared)?;
     let mut n = 0;
     let mut combined = 0;
     let combine = instruction.modifiers.iter().find_map(|modifier| match modifier {
@@ -135,19 +162,19 @@ fn compare_into(
         combined = predicate;
         n |= combine | if negated { compare::INVERT_C } else { 0 };
     }
-    let [mut a, mut b] = operands;
-    if comparison.swap {
-        std::mem::swap(&mut a, &mut b);
-    }
     // The second result must see the combining predicate as it was.
-    if results.len() > 1 && results.iter().any(|&(predicate, _)| predicate == combined) {
+    if outcomes.len() > 1 && outcomes.iter().any(|outcome| outcome.predicate == combined) {
         let saved = builder.temporary_predicate();
         builder.emit(Code::PredicateLogic, 3, saved, [combined, combined, 0]);
         combined = saved;
     }
-    for &(predicate, inverted) in results {
-        let invert = if comparison.invert != inverted { compare::INVERT } else { 0 };
-        builder.emit(comparison.code, n | invert, predicate, [a, b, combined]);
+    for outcome in outcomes {
+        let [mut a, mut b] = pairs[outcome.pair];
+        if comparison.swap {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let invert = if comparison.invert != outcome.inverted { compare::INVERT } else { 0 };
+        builder.emit(comparison.code, n | invert, outcome.predicate, [a, b, combined]);
     }
     Ok(())
 }
@@ -157,18 +184,20 @@ pub(super) fn setp(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     let Some(ty) = instruction.types().next() else {
         return Err("the type is missing".to_owned());
     };
-    if matches!(ty, T::F16x2 | T::Bf16x2) {
-        return Err("setp on packed halves is not executed yet".to_owned());
-    }
+    let packed = matches!(ty, T::F16x2 | T::Bf16x2);
     match operand(instruction, 0)? {
         Operand::Pair(pair) => {
             let p = builder.predicate_destination(&pair[0])?;
             let q = builder.predicate_destination(&pair[1])?;
-            compare_into(builder, instruction, ty, &[(p, false), (q, true)])
+            // Of packed halves, the second result is that of the upper ones.
+            let first = Outcome { predicate: p, inverted: false, pair: 0 };
+            let second = Outcome { predicate: q, inverted: !packed, pair: usize::from(packed) };
+            compare_into(builder, instruction, ty, &[first, second])
         }
         destination => {
-            let p = builder.predicate_destination(destination)?;
-            compare_into(builder, instruction, ty, &[(p, false)])
+            let predicate = builder.predicate_destination(destination)?;
+            let outcome = Outcome { predicate, inverted: false, pair: 0 };
+            compare_into(builder, instruction, ty, &[outcome])
         }
     }
 }
@@ -179,23 +208,38 @@ pub(super) fn set(builder: &mut Builder<'_>, instruction: &Instruction) -> Lower
     let (Some(result), Some(ty)) = (types.next(), types.next()) else {
         return Err("set needs two types".to_owned());
     };
+    let packed = matches!(ty, T::F16x2 | T::Bf16x2);
     let ones = match result {
+        // Each half of the result is a mask of its own.
+        T::U32 | T::S32 if packed => u64::from(u16::MAX),
         T::U32 | T::S32 => u64::from(u32::MAX),
         T::U16 | T::S16 => u64::from(u16::MAX),
         T::F32 => u64::from(1.0f32.to_bits()),
-        T::F16 => 0x3c00,
-        T::Bf16 => 0x3f80,
-        other => return Err(format!("set with a {} result is not executed yet", other.text())),
+        T::F16 | T::F16x2 => 0x3c00,
+        T::Bf16 | T::Bf16x2 => 0x3f80,
+        other => return Err(format!("set has no {} result", other.text())),
     };
-    if matches!(ty, T::F16x2 | T::Bf16x2) {
-        return Err("set on packed halves is not executed yet".to_owned());
-    }
-    let predicate = builder.temporary_predicate();
-    compare_into(builder, instruction, ty, &[(predicate, false)])?;
+    let pairs = if packed { 2 } else { 1 };
+    let outcomes: Vec<Outcome> = (0..pairs)
+        .map(|pair| Outcome { predicate: builder.temporary_predicate(), inverted: false, pair })
+        .collect();
+    compare_into(builder, instruction, ty, &outcomes)?;
     let ones = builder.bits(ones, Width::W32);
     let zeros = builder.bits(0, Width::W32);
     builder.define(operand(instruction, 0)?, result, |builder, row| {
-        builder.emit(Code::Select32, 0, row, [ones, zeros, predicate]);
+        let select = |builder: &mut Builder<'_>, row, outcome: &Outcome| {
+            builder.emit(Code::Select32, 0, row, [ones, zeros, outcome.predicate]);
+        };
+        let [low, high] = &outcomes[..] else {
+            outcomes.iter().for_each(|outcome| select(builder, row, outcome));
+            return Ok(());
+        };
+        let halves = [low, high].map(|outcome| {
+            let half = builder.temporary(Width::W32);
+            select(builder, half, outcome);
+            half
+        });
+        builder.emit(Code::Pack16, 0, row, [halves[0], halves[1], 0]);
         Ok(())
     })
 }

@@ -1,4 +1,4 @@
-//! Branches, calls, returns, barriers, and the ends of blocks.
+//! Branches, returns, barriers, and the ends of blocks.
 
 use std::collections::HashMap;
 
@@ -48,7 +48,8 @@ impl BlockTargets {
         self.functions.get(&function)?.blocks.get(&block).copied()
     }
 
-    fn entry(&self, function: FunctionId) -> Option<u32> {
+    /// The block that a function begins with.
+    pub(super) fn entry(&self, function: FunctionId) -> Option<u32> {
         self.functions.get(&function).map(|targets| targets.entry)
     }
 }
@@ -174,43 +175,11 @@ pub(super) fn branch_indexed(
 
 /// `ret` and `exit`.
 pub(super) fn leave(builder: &mut Builder<'_>, context: &Context<'_>, code: Code) -> Lowered<()> {
+    if code == Code::Return {
+        super::call::epilogue(builder)?;
+    }
     let fall_through = context.fall_through(builder);
     builder.emit(code, 0, 0, [0, fall_through, 0]);
-    Ok(())
-}
-
-/// A direct `call`.
-pub(super) fn call(
-    builder: &mut Builder<'_>,
-    instruction: &Instruction,
-    context: &Context<'_>,
-) -> Lowered<()> {
-    let (mut results, mut callee, mut arguments) = (&[][..], None, &[][..]);
-    for operand in &instruction.operands {
-        match operand {
-            Operand::Function(function) => callee = Some(*function),
-            Operand::List(list) if callee.is_none() => results = list,
-            Operand::List(list) => arguments = list,
-            _ => {}
-        }
-    }
-    let Some(callee) = callee else {
-        return Err("indirect calls are not executed yet".to_owned());
-    };
-    let function = &context.module.functions[callee.index()];
-    if function.body.is_none() {
-        return Err(format!("{} is declared here but defined in another module", function.name));
-    }
-    let entry = context.targets.entry(callee);
-    let entry = entry.ok_or_else(|| format!("{} is not a device function", function.name))?;
-    let caller = builder.function;
-    for (actual, &formal) in arguments.iter().zip(&function.params) {
-        super::memory::pass(builder, caller, callee, actual, formal, true)?;
-    }
-    builder.emit(Code::Call, 0, 0, [entry, 0, 0]);
-    for (actual, &formal) in results.iter().zip(&function.returns) {
-        super::memory::pass(builder, caller, callee, actual, formal, false)?;
-    }
     Ok(())
 }
 
@@ -285,7 +254,7 @@ pub(super) fn close_block(
     graph: &ControlFlowGraph,
     block: BlockId,
     first_op: u32,
-) {
+) -> Lowered<()> {
     // The block's own operations: fences and hints have none.
     let ends = builder.ops[first_op as usize..].last().is_some_and(|op| {
         matches!(
@@ -294,13 +263,19 @@ pub(super) fn close_block(
         ) && (op.guard == 0 || op.b != NO_BLOCK)
     });
     if ends {
-        return;
+        return Ok(());
     }
     let end = graph.blocks()[block.index()].instructions.end;
     // An empty block at the end of the text begins where it ends.
     let next = block_at(graph, end).filter(|&next| next != block);
     match next.and_then(|next| targets.block(builder.function, next)) {
-        Some(next) => builder.emit(Code::Jump, 0, 0, [next, 0, 0]),
-        None => builder.emit(Code::Return, 0, 0, [0; 3]),
+        Some(next) => {
+            builder.emit(Code::Jump, 0, 0, [next, 0, 0]);
+        }
+        None => {
+            super::call::epilogue(builder)?;
+            builder.emit(Code::Return, 0, 0, [0; 3]);
+        }
     }
+    Ok(())
 }

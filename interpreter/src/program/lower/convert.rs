@@ -36,21 +36,8 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     };
     let unsupported =
         || Err(format!("cvt to {} from {} is not executed yet", to.text(), from.text()));
-    if instruction.has(M::Satfinite) || instruction.has(M::Rs) || instruction.has(M::Scaled) {
-        return unsupported();
-    }
-    if matches!(to, T::F16x2 | T::Bf16x2) && from == T::F32 {
-        return packed(builder, instruction, to);
-    }
-    if to == T::Tf32 && from == T::F32 && instruction.has(M::Rna) {
-        return super::arithmetic::map(
-            builder,
-            instruction,
-            Code::CvtF32ToTf32,
-            0,
-            T::B32,
-            [T::F32],
-        );
+    if let Some(lowered) = super::narrow::lower(builder, instruction, to, from) {
+        return lowered;
     }
     let source = builder.value(operand(instruction, 1)?, from)?;
     let destination = operand(instruction, 0)?;
@@ -123,6 +110,11 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         (T::F32, T::Bf16) => Code::CvtF32ToBf16,
         (T::F64, T::F16) => Code::CvtF64ToF16,
         (T::F64, T::Bf16) => Code::CvtF64ToBf16,
+        (T::F16, T::F16) if round_to_integer => Code::RoundF16,
+        (T::Bf16, T::Bf16) if round_to_integer => Code::RoundBf16,
+        (T::F16, T::F16) => Code::Mov32,
+        (T::F16, T::Bf16) => Code::CvtF16ToBf16,
+        (T::Bf16, T::F16) => Code::CvtBf16ToF16,
         _ => return unsupported(),
     };
     let relu = instruction.has(M::Relu);
@@ -133,7 +125,6 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         T::F32 if sat => Some(Code::SatF32),
         T::F64 if sat => Some(Code::SatF64),
         T::F16 if sat => Some(Code::SatF16),
-        T::Bf16 if sat => return unsupported(),
         _ => None,
     };
     let flush = (to == T::F32 && ftz).then_some(Code::FtzF32);
@@ -161,20 +152,6 @@ fn float_to_integer(from: T, to: T, n: u16) -> Code {
         (_, _, to) => by_integer!(to; CvtF64ToU8 CvtF64ToS8 CvtF64ToU16 CvtF64ToS16 CvtF64ToU32
             CvtF64ToS32 CvtF64ToU64 CvtF64ToS64),
     }
-}
-
-/// Two singles to a packed pair of halves; the first operand becomes the upper half.
-fn packed(builder: &mut Builder<'_>, instruction: &Instruction, to: T) -> Lowered<()> {
-    if instruction.has(M::Rz) || instruction.operands.len() != 3 {
-        return Err(format!("this form of cvt to {} is not executed yet", to.text()));
-    }
-    let code = match (to, instruction.has(M::Relu)) {
-        (T::F16x2, false) => Code::CvtX2F16,
-        (T::F16x2, true) => Code::CvtX2ReluF16,
-        (_, false) => Code::CvtX2Bf16,
-        (_, true) => Code::CvtX2ReluBf16,
-    };
-    super::arithmetic::map(builder, instruction, code, 0, T::B32, [T::F32, T::F32])
 }
 
 /// Integer to integer: truncation or extension, saturating if asked.

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use gpucast_ptx_frontend::module::{
-    Formal, FunctionId, FunctionKind, InitializerValue, Linkage, Module, VariableId,
+    Formal, FunctionId, InitializerItem, InitializerValue, Linkage, Module, VariableId,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::memory_op::{Space, window};
 use super::super::registers::ConstantValue;
+use super::call_graph::CallGraph;
 
 /// A parameter of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,12 @@ pub(crate) struct Layout {
     pub(crate) parameters: Vec<KernelParameter>,
     pub(crate) parameter_bytes: u64,
     pub(crate) shared_static_bytes: u64,
+    /// Local memory of one thread without its stack.
     pub(crate) local_bytes: u64,
+    /// Where the argument area begins in local memory.
+    pub(crate) area: u64,
+    /// Bytes of the frame of each function that has one.
+    frames: HashMap<FunctionId, u64>,
     pub(crate) constant: Vec<u8>,
     pub(crate) constant_addresses: Vec<ConstantAddress>,
     /// Module-scope `.global` variables.
@@ -54,8 +60,35 @@ const MAX_CONSTANT_BYTES: u64 = 640 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) space: Space,
+    /// From the start of the space, or of the function's frame.
     pub(crate) offset: u64,
+    /// Whether the variable lives in its function's frame.
+    pub(crate) framed: bool,
 }
+
+impl Place {
+    const fn fixed(space: Space, offset: u64) -> Self {
+        Self { space, offset, framed: false }
+    }
+}
+
+/// What a function's address is: nothing lies in its window, so loads and stores through it fault.
+pub(crate) const fn function_address(function: FunctionId) -> u64 {
+    window::CODE + (function.0 as u64 + 1) * FUNCTION_STRIDE
+}
+
+/// The function at an address, if it is one.
+pub(crate) const fn function_at(address: u64) -> Option<u64> {
+    let offset = address.wrapping_sub(window::CODE);
+    if offset.is_multiple_of(FUNCTION_STRIDE) {
+        (offset / FUNCTION_STRIDE).checked_sub(1)
+    } else {
+        None
+    }
+}
+
+/// Distance of the addresses of functions, in bytes.
+const FUNCTION_STRIDE: u64 = 16;
 
 /// Hands out aligned offsets. Sums stop at the end of the numbers: the limits are checked once
 /// everything has been placed.
@@ -66,22 +99,23 @@ fn place(end: &mut u64, bytes: u64, align: u32) -> u64 {
 }
 
 impl Layout {
-    /// Lay out what `functions`, the kernel first, can reach.
+    /// Lay out what the functions of `calls` can reach.
     ///
     /// # Errors
     ///
     /// A sentence, if something is larger than on any GPU or cannot be initialised.
-    pub(crate) fn new(module: &Module, functions: &[FunctionId]) -> Result<Self, String> {
+    pub(crate) fn new(module: &Module, calls: &CallGraph) -> Result<Self, String> {
         let mut layout = Self::default();
-        let reachable: HashSet<_> = functions.iter().copied().collect();
-        let kernel = functions.first().copied();
+        let reachable: HashSet<_> = calls.functions.iter().copied().collect();
+        let kernel = calls.functions.first().copied();
+        layout.area = place(&mut layout.local_bytes, calls.area_bytes, 16);
         if let Some(kernel) = kernel {
             for formal in &module.functions[kernel.index()].params {
                 if let Formal::Variable(variable) = *formal {
                     let declared = &module.variables[variable.index()];
                     let end = &mut layout.parameter_bytes;
                     let offset = place(end, declared.size_bytes, declared.align);
-                    layout.places.insert(variable, Place { space: Space::Param, offset });
+                    layout.places.insert(variable, Place::fixed(Space::Param, offset));
                     layout.parameters.push(KernelParameter { variable, offset });
                 }
             }
@@ -102,16 +136,21 @@ impl Layout {
                 }
                 StateSpace::Shared => {
                     let offset = place(&mut layout.shared_static_bytes, bytes, align);
-                    Place { space: Space::Shared, offset }
+                    Place::fixed(Space::Shared, offset)
                 }
                 // Parameters of device functions and calls are stack slots of the thread.
                 StateSpace::Local | StateSpace::Param => {
-                    let offset = place(&mut layout.local_bytes, bytes, align.max(4));
-                    Place { space: Space::Local, offset }
+                    let owner = variable.function.filter(|&f| calls.convention(f).framed);
+                    let end = match owner {
+                        Some(function) => layout.frames.entry(function).or_default(),
+                        None => &mut layout.local_bytes,
+                    };
+                    let offset = place(end, bytes, align.max(4));
+                    Place { space: Space::Local, offset, framed: owner.is_some() }
                 }
                 StateSpace::Const => {
                     let offset = place(&mut constant_bytes, bytes, align);
-                    Place { space: Space::Const, offset }
+                    Place::fixed(Space::Const, offset)
                 }
                 StateSpace::Global if variable.linkage != Linkage::Extern => {
                     layout.globals.push(id);
@@ -134,13 +173,18 @@ impl Layout {
         }
         layout.constant.resize(constant_bytes as usize, 0);
         layout.local_bytes = layout.local_bytes.next_multiple_of(16);
+        if let Some(bytes) = layout.frames.values().copied().find(|&b| b > MAX_LOCAL_BYTES) {
+            return Err(format!(
+                "a function's frame has {bytes} bytes; at most {MAX_LOCAL_BYTES} exist"
+            ));
+        }
         // All dynamic shared arrays begin at the same address, after the static ones.
         let align = dynamic.iter().map(|id| module.variables[id.index()].align).max();
         if let Some(align) = align {
             let start = place(&mut layout.shared_static_bytes, 0, align.max(16));
             layout.shared_static_bytes = start;
             for id in dynamic {
-                layout.places.insert(id, Place { space: Space::Shared, offset: start });
+                layout.places.insert(id, Place::fixed(Space::Shared, start));
             }
         }
         layout.fill_constants(module)?;
@@ -149,51 +193,51 @@ impl Layout {
 
     fn fill_constants(&mut self, module: &Module) -> Result<(), String> {
         for (index, variable) in module.variables.iter().enumerate() {
-            let Some(&Place { space: Space::Const, offset }) =
+            let Some(&Place { space: Space::Const, offset, .. }) =
                 self.places.get(&VariableId(index as u32))
             else {
                 continue;
             };
             for item in &variable.initializer {
                 let offset = offset + item.offset;
-                match &item.value {
-                    InitializerValue::Bytes(bytes) => write(&mut self.constant, offset, bytes),
-                    &InitializerValue::Variable {
-                        variable: target,
-                        addend,
-                        generic,
-                        width,
-                        mask,
+                match self.known(item) {
+                    InitializerValue::Bytes(bytes) => write(&mut self.constant, offset, &bytes),
+                    InitializerValue::Variable {
+                        variable: target, addend, width, mask, ..
                     } => {
-                        let mask = mask.unwrap_or(u64::MAX);
-                        match self.place(target) {
-                            Some(place) => {
-                                let window = if generic { window_of(place.space) } else { 0 };
-                                let address = window + place.offset.wrapping_add_signed(addend);
-                                let bytes = masked(address, mask).to_le_bytes();
-                                let width = usize::from(width).min(8);
-                                write(&mut self.constant, offset, &bytes[..width]);
-                            }
-                            None => self.constant_addresses.push(ConstantAddress {
-                                offset,
-                                width,
-                                variable: target,
-                                addend,
-                                mask,
-                            }),
-                        }
+                        self.constant_addresses.push(ConstantAddress {
+                            offset,
+                            width,
+                            variable: target,
+                            addend,
+                            mask: mask.unwrap_or(u64::MAX),
+                        });
                     }
                     InitializerValue::Function { .. } => {
-                        return Err(format!(
-                            "the initialiser of {} takes the address of a function, which is not \
-                             a value here yet",
-                            variable.name
-                        ));
+                        return Err(format!("the initialiser of {} has no value", variable.name));
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// An initialiser's value as bytes, as far as it is known before global variables have been
+    /// allocated: everything but the addresses of those.
+    pub(crate) fn known(&self, item: &InitializerItem) -> InitializerValue {
+        let (address, width, mask) = match item.value {
+            InitializerValue::Bytes(_) => return item.value.clone(),
+            InitializerValue::Function { function, width, mask } => {
+                (function_address(function), width, mask)
+            }
+            InitializerValue::Variable { variable, addend, generic, width, mask } => {
+                let Some(place) = self.place(variable) else { return item.value.clone() };
+                let window = if generic { window_of(place.space) } else { 0 };
+                (window + place.offset.wrapping_add_signed(addend), width, mask)
+            }
+        };
+        let bytes = masked(address, mask.unwrap_or(u64::MAX)).to_le_bytes();
+        InitializerValue::Bytes(bytes[..usize::from(width).min(8)].into())
     }
 
     /// A variable's place, unless it is a global.
@@ -206,12 +250,22 @@ impl Layout {
         self.place(variable).map_or(Space::Global, |place| place.space)
     }
 
-    /// A variable's address in its own space; `None` if it is not defined in this module.
+    /// A variable's address in its own space, if that is the same for all threads; `None` if it
+    /// is not defined in this module.
     pub(crate) fn address(&self, variable: VariableId, offset: i64) -> Option<ConstantValue> {
-        if let Some(place) = self.place(variable) {
-            return Some(ConstantValue::Bits(place.offset.wrapping_add_signed(offset)));
+        match self.place(variable) {
+            Some(place) if place.framed => None,
+            Some(place) => Some(ConstantValue::Bits(place.offset.wrapping_add_signed(offset))),
+            None => {
+                let is_global = self.globals.contains(&variable);
+                is_global.then_some(ConstantValue::Global(variable, offset))
+            }
         }
-        self.globals.contains(&variable).then_some(ConstantValue::Global(variable, offset))
+    }
+
+    /// Bytes of a function's frame, a multiple of 16.
+    pub(crate) fn frame_bytes(&self, function: FunctionId) -> u64 {
+        self.frames.get(&function).copied().unwrap_or(0).next_multiple_of(16)
     }
 }
 
@@ -238,58 +292,4 @@ pub(crate) const fn window_of(space: Space) -> u64 {
         Space::Param => window::PARAM,
         Space::Global | Space::Generic => 0,
     }
-}
-
-/// Every function that `kernel` can call directly, itself first, or what prevents it.
-pub(crate) fn reachable_functions(
-    module: &Module,
-    kernel: FunctionId,
-) -> Result<Vec<FunctionId>, String> {
-    use gpucast_ptx_frontend::isa::Opcode;
-    use gpucast_ptx_frontend::module::Operand;
-
-    let mut order = vec![kernel];
-    let mut at = 0;
-    let mut calls: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
-    while at < order.len() {
-        let caller = order[at];
-        at += 1;
-        let Some(body) = &module.functions[caller.index()].body else { continue };
-        for instruction in body.instructions.iter().filter(|i| i.opcode == Opcode::Call) {
-            for operand in &instruction.operands {
-                if let Operand::Function(callee) = *operand {
-                    calls.entry(caller).or_default().push(callee);
-                    if !order.contains(&callee)
-                        && module.functions[callee.index()].kind == FunctionKind::Device
-                    {
-                        order.push(callee);
-                    }
-                }
-            }
-        }
-    }
-    if let Some(&recursive) = order.iter().find(|&&f| calls_itself(&calls, f)) {
-        return Err(format!(
-            "{} calls itself; recursion is not supported yet",
-            module.functions[recursive.index()].name
-        ));
-    }
-    Ok(order)
-}
-
-/// Whether `function` can reach itself through calls.
-fn calls_itself(calls: &HashMap<FunctionId, Vec<FunctionId>>, function: FunctionId) -> bool {
-    let mut seen = HashSet::new();
-    let mut pending = vec![function];
-    while let Some(caller) = pending.pop() {
-        for &callee in calls.get(&caller).into_iter().flatten() {
-            if callee == function {
-                return true;
-            }
-            if seen.insert(callee) {
-                pending.push(callee);
-            }
-        }
-    }
-    false
 }

@@ -14,23 +14,32 @@ use super::builder::{Builder, Lowered, Slot, Width, operand};
 use crate::observer::AccessKind;
 
 /// Where an address operand leads: the space, a base row and its width, and an offset.
-struct Target {
-    space: Space,
-    base: Option<(u32, Width)>,
-    offset: u64,
+pub(super) struct Target {
+    pub(super) space: Space,
+    pub(super) base: Option<(u32, Width)>,
+    pub(super) offset: u64,
     /// The variable that the address is relative to.
-    variable: Option<VariableId>,
+    pub(super) variable: Option<VariableId>,
 }
 
-fn target(
+pub(super) fn target(
     builder: &mut Builder<'_>,
     instruction: &Instruction,
+    address: &Operand,
+) -> Lowered<Target> {
+    let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
+    target_in(builder, stated, address)
+}
+
+/// As [`target`], for an operand whose space is `stated`.
+fn target_in(
+    builder: &mut Builder<'_>,
+    stated: Option<StateSpace>,
     address: &Operand,
 ) -> Lowered<Target> {
     let Operand::Address(Address { base, offset }) = *address else {
         return Err("a memory operand is needed here".to_owned());
     };
-    let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
     let in_kernel = builder.current_function().kind == FunctionKind::Entry;
     let space = match stated {
         Some(StateSpace::Global) => Space::Global,
@@ -56,6 +65,11 @@ fn target(
         }
         AddressBase::Variable(variable) => {
             let space = builder.layout.space(variable);
+            if let Some(place) = builder.layout.place(variable).filter(|place| place.framed) {
+                let base = Some((builder.frame_pointer(), Width::W32));
+                let offset = place.offset.wrapping_add_signed(offset);
+                return Ok(Target { space, base, offset, variable: Some(variable) });
+            }
             match builder.layout.address(variable, offset) {
                 Some(ConstantValue::Bits(address)) => {
                     Ok(Target { space, base: None, offset: address, variable: Some(variable) })
@@ -76,7 +90,7 @@ fn element_type(instruction: &Instruction) -> Lowered<T> {
 }
 
 /// The registers of a scalar or vector operand; a vector register is all of its elements.
-fn elements(builder: &Builder<'_>, operand: &Operand) -> Vec<Operand> {
+pub(super) fn elements(builder: &Builder<'_>, operand: &Operand) -> Vec<Operand> {
     match operand {
         Operand::Vector(elements) => elements.to_vec(),
         Operand::Register(register) => {
@@ -93,12 +107,17 @@ fn elements(builder: &Builder<'_>, operand: &Operand) -> Vec<Operand> {
 fn check_elements(elements: &[Operand], ty: T) -> Lowered<()> {
     let bytes = elements.len() as u32 * ty.bytes();
     if elements.len() > 8 || !bytes.is_power_of_two() {
-        return Err(format!("accesses of {} elements are not executed yet", elements.len()));
+        return Err(format!("no access has {} elements", elements.len()));
     }
     Ok(())
 }
 
-fn memory_op(builder: &Builder<'_>, target: &Target, kind: AccessKind, ty: T) -> MemoryOp {
+pub(super) fn memory_op(
+    builder: &Builder<'_>,
+    target: &Target,
+    kind: AccessKind,
+    ty: T,
+) -> MemoryOp {
     MemoryOp {
         instruction: builder.instruction,
         space: target.space,
@@ -118,6 +137,20 @@ fn memory_op(builder: &Builder<'_>, target: &Target, kind: AccessKind, ty: T) ->
     }
 }
 
+/// The access of one `ty` at operand `index`, whose space is `stated`, for instructions with
+/// operations of their own.
+pub(super) fn address(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    index: usize,
+    stated: Option<StateSpace>,
+    kind: AccessKind,
+    ty: T,
+) -> Lowered<MemoryOp> {
+    let target = target_in(builder, stated, operand(instruction, index)?)?;
+    Ok(memory_op(builder, &target, kind, ty))
+}
+
 fn is_call_parameter(builder: &Builder<'_>, target: &Target) -> bool {
     let is_param = |variable: VariableId| {
         builder.module.variables[variable.index()].space == StateSpace::Param
@@ -125,15 +158,20 @@ fn is_call_parameter(builder: &Builder<'_>, target: &Target) -> bool {
     target.space == Space::Local && target.variable.is_some_and(is_param)
 }
 
-fn emit_memory_op(builder: &mut Builder<'_>, mut op: MemoryOp) {
+/// Whether an access may take the short way.
+pub(super) fn is_simple(op: &MemoryOp) -> bool {
     let whole_register = matches!((op.element_bytes, op.wide_registers), (4, false) | (8, true));
     let own_space = matches!(op.space, Space::Global | Space::Shared | Space::Const);
-    op.is_simple = op.elements == 1
+    op.elements == 1
         && whole_register
         && own_space
         && op.rows[0].is_some()
         && op.atomic.is_none()
-        && op.extend == Extend::Zero;
+        && op.extend == Extend::Zero
+}
+
+fn emit_memory_op(builder: &mut Builder<'_>, mut op: MemoryOp) {
+    op.is_simple = is_simple(&op);
     let index = builder.memory_ops.len() as u32;
     builder.memory_ops.push(op);
     builder.emit(Code::Memory, 0, 0, [index, 0, 0]);
@@ -154,6 +192,7 @@ pub(super) fn load(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     let mut op = memory_op(builder, &target, kind, ty);
     op.elements = destinations.len() as u8;
     let mut width = None;
+    let mut widened = Vec::new();
     for (index, destination) in destinations.iter().enumerate() {
         let (register, element) = match destination {
             Operand::Register(register) => (*register, 0),
@@ -168,12 +207,19 @@ pub(super) fn load(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
                     return Err("the registers of a vector load differ in width".to_owned());
                 }
                 if bits == 128 && ty.bytes() != 16 {
-                    return Err("loads that widen to 128 bits are not executed yet".to_owned());
+                    let low = builder.temporary(Width::W64);
+                    widened.push((row, low));
+                    op.rows[index] = Some(low);
+                    width = Some(64);
+                } else {
+                    op.rows[index] = Some(row);
+                    width = Some(bits);
                 }
-                width = Some(bits);
-                op.rows[index] = Some(row);
             }
             Slot::Predicate(_) => return Err("a predicate cannot be loaded".to_owned()),
+        }
+        if ty.is_signed() && ty.bytes() < declared.bytes() && declared.bytes() == 16 {
+            return Err("a signed value cannot be loaded into a 128-bit register".to_owned());
         }
         if ty.is_signed() && ty.bytes() < declared.bytes() {
             op.extend = Extend::Sign { register_bits: (8 * declared.bytes()) as u8 };
@@ -184,6 +230,10 @@ pub(super) fn load(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         return Err("the register is narrower than what is loaded".to_owned());
     }
     emit_memory_op(builder, op);
+    let high = builder.bits(0, Width::W64);
+    for (row, low) in widened {
+        builder.emit(Code::Pack64, 0, row, [low, high, 0]);
+    }
     Ok(())
 }
 
@@ -194,9 +244,6 @@ fn load_parameter(
     ty: T,
     offset: u64,
 ) -> Lowered<()> {
-    if ty.bytes() == 16 {
-        return Err("loading 128-bit parameters is not executed yet".to_owned());
-    }
     for (index, destination) in destinations.iter().enumerate() {
         if *destination == Operand::Sink {
             continue;
@@ -210,31 +257,40 @@ fn load_parameter(
                 builder.layout.parameter_bytes
             ));
         }
-        let wide = Width::of(ty) == Width::W64;
-        let key = (at as u32, ty.bytes() as u8, ty.is_signed(), wide);
-        let row = match builder.parameters.get(&key) {
-            Some(&row) => row,
-            None => {
-                let row = builder.temporary(Width::of(ty));
-                builder.registers.parameters.push(ParameterRow {
-                    row,
-                    wide,
-                    offset: at as u32,
-                    bytes: ty.bytes() as u8,
-                    // Rows hold narrow values zero-extended; `define` widens them by type.
-                    signed: false,
-                });
-                builder.parameters.insert(key, row);
-                row
+        let (code, rows) = match Width::of(ty) {
+            Width::W32 => (Code::Mov32, [parameter_row(builder, at, ty), 0, 0]),
+            Width::W64 => (Code::Mov64, [parameter_row(builder, at, ty), 0, 0]),
+            Width::W128 => {
+                let halves = [at, at + 8].map(|at| parameter_row(builder, at, T::B64));
+                (Code::Pack64, [halves[0], halves[1], 0])
             }
         };
-        let code = if wide { Code::Mov64 } else { Code::Mov32 };
         builder.define(destination, ty, |builder, destination| {
-            builder.emit(code, 0, destination, [row, 0, 0]);
+            builder.emit(code, 0, destination, rows);
             Ok(())
         })?;
     }
     Ok(())
+}
+
+/// The row of the `ty`, of 64 bits at most, at offset `at` of the parameters.
+fn parameter_row(builder: &mut Builder<'_>, at: u64, ty: T) -> u32 {
+    let wide = Width::of(ty) == Width::W64;
+    let key = (at as u32, ty.bytes() as u8, ty.is_signed(), wide);
+    if let Some(&row) = builder.parameters.get(&key) {
+        return row;
+    }
+    let row = builder.temporary(Width::of(ty));
+    builder.registers.parameters.push(ParameterRow {
+        row,
+        wide,
+        offset: at as u32,
+        bytes: ty.bytes() as u8,
+        // Rows hold narrow values zero-extended; `define` widens them by type.
+        signed: false,
+    });
+    builder.parameters.insert(key, row);
+    row
 }
 
 /// `st`.
@@ -253,58 +309,135 @@ pub(super) fn store(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     Ok(())
 }
 
-/// `atom` and `red`.
+/// `atom` and `red`, each element of a vector on its own.
 pub(super) fn atomic(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let ty = element_type(instruction)?;
-    let reduction = instruction.opcode == Opcode::Red;
+    let reduction = matches!(instruction.opcode, Opcode::Red | Opcode::RedAsync);
     let first = usize::from(!reduction);
-    let vector = [M::V2, M::V4, M::V8].into_iter().any(|vector| instruction.has(vector));
     let Some(operation) = AtomicOperation::of(instruction, ty) else {
-        return Err(format!("{} on {} is not executed yet", instruction.opcode.text(), ty.text()));
+        return Err(format!(
+            "there is no {} of this kind on {}",
+            instruction.opcode.text(),
+            ty.text()
+        ));
     };
-    if vector || ty.bytes() == 16 {
-        return Err("vector and 128-bit atomics are not executed yet".to_owned());
-    }
     let target = target(builder, instruction, operand(instruction, first)?)?;
-    let b = builder.value(operand(instruction, first + 1)?, ty)?;
-    let (operand_row, compare) = if operation.compares() {
-        let c = builder.value(operand(instruction, first + 2)?, ty)?;
-        (c, Some(b))
-    } else {
-        (b, None)
-    };
+    let sources = elements(builder, operand(instruction, first + 1)?);
+    check_elements(&sources, ty)?;
     let mut op = memory_op(builder, &target, AccessKind::Reduction, ty);
     op.wide_registers = ty.bytes() == 8;
-    let result = match instruction.operands.first() {
-        Some(Operand::Sink) | None => None,
-        Some(result) if !reduction => Some(result),
-        Some(_) => None,
-    };
-    let atomic = |destination| Atomic { operation, operand: operand_row, compare, destination };
-    match result {
-        None => {
-            op.atomic = Some(atomic(None));
-            emit_memory_op(builder, op);
-            Ok(())
-        }
-        Some(result) => builder.define(result, ty, |builder, row| {
-            op.kind = AccessKind::Atomic;
-            op.atomic = Some(atomic(Some(row)));
-            emit_memory_op(builder, op);
-            Ok(())
-        }),
+    op.elements = sources.len() as u8;
+    let mut atomic = Atomic { operation, operands: [0; 8], compare: None, destinations: [None; 8] };
+    for (index, source) in sources.iter().enumerate() {
+        atomic.operands[index] = builder.value(source, ty)?;
     }
+    if operation.compares() {
+        atomic.compare = Some(atomic.operands[0]);
+        atomic.operands[0] = builder.value(operand(instruction, first + 2)?, ty)?;
+    }
+    let results = match instruction.operands.first() {
+        Some(results) if !reduction && *results != Operand::Sink => elements(builder, results),
+        _ => Vec::new(),
+    };
+    if results.len() > sources.len() {
+        return Err("there are more results than elements".to_owned());
+    }
+    if let [result] = &results[..] {
+        return builder.define(result, ty, |builder, row| {
+            op.kind = AccessKind::Atomic;
+            atomic.destinations[0] = Some(row);
+            op.atomic = Some(atomic);
+            emit_memory_op(builder, op);
+            Ok(())
+        });
+    }
+    // Results may be operands as well, so they are written after all elements have been updated.
+    let mut old = Vec::new();
+    for (index, result) in results.iter().enumerate().filter(|(_, r)| **r != Operand::Sink) {
+        op.kind = AccessKind::Atomic;
+        let row = builder.temporary(Width::of(ty));
+        atomic.destinations[index] = Some(row);
+        old.push((result, row));
+    }
+    op.atomic = Some(atomic);
+    emit_memory_op(builder, op);
+    for (result, old) in old {
+        builder.define(result, ty, |builder, row| {
+            builder.emit(Code::Mov32, 0, row, [old, 0, 0]);
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
-/// The offset in local memory of a device function's `.param` formal or a call's `.param` actual.
-pub(super) fn stack_slot(builder: &Builder<'_>, variable: VariableId) -> Lowered<u64> {
+/// Where a device function's `.param` formal or a call's `.param` actual lies in local memory, and
+/// whether that counts from the current function's frame.
+pub(super) fn stack_slot(builder: &Builder<'_>, variable: VariableId) -> Lowered<(u64, bool)> {
     match builder.layout.place(variable) {
-        Some(place) if place.space == Space::Local => Ok(place.offset),
+        Some(place) if place.space == Space::Local => Ok((place.offset, place.framed)),
         _ => Err("a call argument is not a parameter variable".to_owned()),
     }
 }
 
-/// Pass `actual` to `formal`, or the other way round for results.
+/// An access to local memory that stands for moving a register; nobody is told.
+fn slot_op(
+    builder: &mut Builder<'_>,
+    (offset, framed): (u64, bool),
+    kind: AccessKind,
+    ty: T,
+    row: u32,
+) -> MemoryOp {
+    let base = framed.then(|| (builder.frame_pointer(), Width::W32));
+    let target = Target { space: Space::Local, base, offset, variable: None };
+    let mut op = memory_op(builder, &target, kind, ty);
+    op.wide_registers = ty.bytes() == 8;
+    op.rows[0] = Some(row);
+    op.counted = false;
+    op
+}
+
+/// Load a row from a fixed place in local memory.
+pub(super) fn load_local(builder: &mut Builder<'_>, offset: u64, ty: T, row: u32) {
+    builder.load_slot((offset, false), ty, row);
+}
+
+/// Store a row to a fixed place in local memory.
+pub(super) fn store_local(builder: &mut Builder<'_>, offset: u64, ty: T, row: u32) {
+    builder.store_slot((offset, false), ty, row);
+}
+
+impl Builder<'_> {
+    /// Load a row from a slot in local memory; see [`stack_slot`].
+    pub(super) fn load_slot(&mut self, slot: (u64, bool), ty: T, row: u32) {
+        let op = slot_op(self, slot, AccessKind::Load, ty, row);
+        emit_memory_op(self, op);
+    }
+
+    /// Store a row to a slot in local memory; see [`stack_slot`].
+    pub(super) fn store_slot(&mut self, slot: (u64, bool), ty: T, row: u32) {
+        let op = slot_op(self, slot, AccessKind::Store, ty, row);
+        emit_memory_op(self, op);
+    }
+}
+
+/// Pass a predicate to the predicate `formal` of the callee, or the other way round.
+fn pass_predicate(
+    builder: &mut Builder<'_>,
+    actual: &Operand,
+    formal: u32,
+    to_callee: bool,
+) -> Lowered<()> {
+    let (from, negated, to) = if to_callee {
+        let (actual, negated) = builder.predicate(actual)?;
+        (actual, negated, formal)
+    } else {
+        (formal, false, builder.predicate_destination(actual)?)
+    };
+    builder.emit(Code::PredicateLogic, if negated { 4 } else { 3 }, to, [from, from, 0]);
+    Ok(())
+}
+
+/// Pass `actual` to `formal`, which has a fixed place, or the other way round for results.
 pub(super) fn pass(
     builder: &mut Builder<'_>,
     caller: gpucast_ptx_frontend::module::FunctionId,
@@ -315,18 +448,21 @@ pub(super) fn pass(
 ) -> Lowered<()> {
     match (actual, formal) {
         (Operand::Variable(actual, 0), Formal::Variable(formal)) => {
-            let bytes = builder.module.variables[formal.index()].size_bytes as u32;
+            let bytes = builder.module.variables[formal.index()].size_bytes;
             let (actual, formal) = (stack_slot(builder, *actual)?, stack_slot(builder, formal)?);
             let (from, to) = if to_callee { (actual, formal) } else { (formal, actual) };
-            builder.emit(Code::CopyLocal, 0, 0, [from as u32, to as u32, bytes]);
+            super::call::copy(builder, from, to, bytes);
             Ok(())
         }
         (actual, Formal::Register(formal)) => {
             let ty = builder.module.functions[callee.index()].registers[formal.index()].ty;
-            let Slot::Row { row, .. } = builder.slot_of(callee, formal, 0) else {
-                return Err("predicate arguments are not executed yet".to_owned());
-            };
             debug_assert!(builder.function == caller, "operands are the caller's");
+            let row = match builder.slot_of(callee, formal, 0) {
+                Slot::Row { row, .. } => row,
+                Slot::Predicate(formal) => {
+                    return pass_predicate(builder, actual, formal, to_callee);
+                }
+            };
             let code = if Width::of(ty) == Width::W64 { Code::Mov64 } else { Code::Mov32 };
             if to_callee {
                 let value = builder.value(actual, ty)?;
@@ -340,19 +476,14 @@ pub(super) fn pass(
         }
         (actual, Formal::Variable(formal)) => {
             let ty = builder.module.variables[formal.index()].ty;
-            let offset = stack_slot(builder, formal)?;
-            let target = Target { space: Space::Local, base: None, offset, variable: Some(formal) };
+            let slot = stack_slot(builder, formal)?;
             if to_callee {
-                let mut op = memory_op(builder, &target, AccessKind::Store, ty);
-                op.wide_registers = ty.bytes() == 8;
-                op.rows[0] = Some(builder.value(actual, ty)?);
-                emit_memory_op(builder, op);
+                let row = builder.value(actual, ty)?;
+                builder.store_slot(slot, ty, row);
                 return Ok(());
             }
-            let op = memory_op(builder, &target, AccessKind::Load, ty);
             builder.define(actual, ty, |builder, row| {
-                let rows = [Some(row), None, None, None, None, None, None, None];
-                emit_memory_op(builder, MemoryOp { wide_registers: ty.bytes() == 8, rows, ..op });
+                builder.load_slot(slot, ty, row);
                 Ok(())
             })
         }

@@ -6,16 +6,29 @@
 //! collected with its reason, so that a caller learns of all of them before anything runs.
 
 mod arithmetic;
+mod async_copy;
 mod builder;
+mod bulk_copy;
+mod call;
+pub(super) mod call_graph;
 mod carry;
+mod cluster;
 mod compare;
 mod control;
 mod convert;
+mod float;
+mod half;
 mod layout;
+mod matrix;
+mod mbarrier;
 mod memory;
 mod movement;
+mod narrow;
 mod ordering;
 mod uninitialised;
+mod video;
+
+use std::collections::HashMap;
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::cfg::{CfgError, ControlFlowGraph};
@@ -24,10 +37,12 @@ use gpucast_ptx_frontend::module::{FunctionId, FunctionKind, Instruction};
 use gpucast_ptx_frontend::source::LineIndex;
 
 use super::op::Code;
-use super::{Block, LowerError, Parameter, Program, StaticInstruction, Unsupported};
+use super::{Block, Callable, LowerError, Parameter, Program, StaticInstruction, Unsupported};
 use builder::{Builder, Lowered};
+use call_graph::CallGraph;
 pub(super) use control::BlockTargets;
 use layout::Layout;
+pub(crate) use layout::function_at;
 pub(crate) use layout::{ConstantAddress, masked, write};
 
 /// Lower `kernel` of `module`, whose text is `text`.
@@ -38,23 +53,25 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         instructions: vec![Unsupported { what: String::new(), reason, span }],
     };
     let span = module.functions[kernel_id.index()].span;
-    if module.address_bits != 64 {
-        return Err(fail("32-bit addresses are not supported yet".to_owned(), span));
+    if module.functions[kernel_id.index()].directives.blocksareclusters {
+        let reason = "grids that count clusters (.blocksareclusters) are not launched yet";
+        return Err(fail(reason.to_owned(), span));
     }
-    let functions =
-        layout::reachable_functions(module, kernel_id).map_err(|reason| fail(reason, span))?;
-    let layout = Layout::new(module, &functions).map_err(|reason| fail(reason, span))?;
+    let calls = CallGraph::new(module, kernel_id);
+    let functions = &calls.functions;
+    let layout = Layout::new(module, &calls).map_err(|reason| fail(reason, span))?;
     let lines = LineIndex::new(text);
     let mut lowering = Lowering {
-        builder: Builder::new(module, &layout, kernel_id),
+        builder: Builder::new(module, &layout, &calls, kernel_id),
         targets: BlockTargets::default(),
         instructions: Vec::new(),
         guarded: Vec::new(),
         blocks: Vec::new(),
         unsupported: Vec::new(),
+        entries: HashMap::new(),
     };
     let mut graphs = Vec::new();
-    for &function in &functions {
+    for &function in functions {
         let graph = lowering.enter_function(module, &lines, function);
         graphs.push(graph.map_err(|error| fail(error.to_string(), span))?);
     }
@@ -67,8 +84,8 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
             instructions: lowering.unsupported,
         });
     }
-    let uninitialised = uninitialised::analyse(module, &functions, &graphs);
-    let Lowering { mut builder, instructions, guarded, blocks, .. } = lowering;
+    let uninitialised = uninitialised::analyse(module, functions, &graphs);
+    let Lowering { mut builder, targets, instructions, guarded, blocks, entries, .. } = lowering;
     uninitialised::record(&uninitialised, &mut builder);
     let parameters = layout.parameters.iter().map(|parameter| {
         let variable = &module.variables[parameter.variable.index()];
@@ -87,12 +104,23 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
             let function = &module.functions[function.index()].name;
             variable.name = format!("{function}::{}", variable.name);
         }
+        for item in &mut variable.initializer {
+            item.value = layout.known(item);
+        }
         (id, variable)
     });
     let globals: Vec<_> = globals.collect();
-    let ordered_because = ordering::reason(&instructions, &builder.memory_ops);
+    let mut callable = vec![None; module.functions.len()];
+    for (&function, &first_op) in &entries {
+        let entry = targets.entry(function);
+        callable[function.index()] = entry.map(|block| Callable { block, first_op });
+    }
+    let pointed_to = calls.address_taken().map(|(function, own)| (function.0, own.clone()));
+    let saved = builder.saved.iter().map(|&function| builder.activation(function)).collect();
+    let ordered_because = ordering::reason(&instructions, &builder);
     Ok(Program {
         kernel: kernel.to_owned(),
+        address_bits: module.address_bits,
         parameters: parameters.collect(),
         directives: module.functions[kernel_id.index()].directives.clone(),
         blocks,
@@ -101,7 +129,16 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         op_instruction: builder.op_instruction,
         guards: builder.guards,
         memory_ops: builder.memory_ops,
+        matrix_ops: builder.matrix_ops,
+        async_copies: builder.async_copies,
+        mbarrier_ops: builder.mbarrier_ops,
+        bulk_ops: builder.bulk_ops,
         branch_tables: builder.branch_tables,
+        callable,
+        pointed_to: pointed_to.collect(),
+        signatures: builder.signatures,
+        runtime_calls: builder.runtime_calls,
+        saved,
         registers: builder.registers,
         instructions,
         parameter_bytes: layout.parameter_bytes,
@@ -133,6 +170,8 @@ struct Lowering<'m> {
     guarded: Vec<u32>,
     blocks: Vec<Block>,
     unsupported: Vec<Unsupported>,
+    /// The operation that a call of each function begins with.
+    entries: HashMap<FunctionId, u32>,
 }
 
 impl<'m> Lowering<'m> {
@@ -171,6 +210,12 @@ impl<'m> Lowering<'m> {
         self.builder.function = function;
         let first = self.targets.first_instruction(function);
         let order = graph.reverse_post_order().to_vec();
+        // The prologue stands before the first block, which a branch may enter again.
+        self.builder.instruction = first;
+        self.builder.guard = 0;
+        self.entries.insert(function, self.builder.ops.len() as u32);
+        let result = call::prologue(&mut self.builder);
+        self.collect(module, function, result);
         for block in order {
             let range = graph.blocks()[block.index()].instructions.clone();
             self.blocks.push(Block {
@@ -185,7 +230,17 @@ impl<'m> Lowering<'m> {
             let end = graph.blocks()[block.index()].instructions.end;
             self.builder.instruction = first + end.saturating_sub(1);
             let first_op = self.blocks.last().map_or(0, |block| block.first_op);
-            control::close_block(&mut self.builder, &self.targets, graph, block, first_op);
+            let result =
+                control::close_block(&mut self.builder, &self.targets, graph, block, first_op);
+            self.collect(module, function, result);
+        }
+    }
+
+    /// Note what stands in the way of a function as a whole.
+    fn collect(&mut self, module: &Module, function: FunctionId, result: Lowered<()>) {
+        if let Err(reason) = result {
+            let span = module.functions[function.index()].span;
+            self.unsupported.push(Unsupported { what: String::new(), reason, span });
         }
     }
 
@@ -287,6 +342,8 @@ fn instruction(
         O::Setp => compare::setp(builder, instruction),
         O::Set => compare::set(builder, instruction),
         O::Cvt => convert::lower(builder, instruction),
+        O::CvtPack => narrow::pack(builder, instruction),
+        O::Createpolicy => movement::create_policy(builder, instruction),
         O::Mov => movement::mov(builder, instruction),
         O::Cvta => movement::cvta(builder, instruction),
         O::Isspacep => movement::isspacep(builder, instruction),
@@ -299,7 +356,7 @@ fn instruction(
         O::Atom | O::Red => memory::atomic(builder, instruction),
         O::Bra => control::branch(builder, instruction, context),
         O::BrxIdx => control::branch_indexed(builder, instruction, context),
-        O::Call => control::call(builder, instruction, context),
+        O::Call => call::call(builder, instruction),
         O::Ret => control::leave(builder, context, Code::Return),
         O::Exit => control::leave(builder, context, Code::Exit),
         O::Trap => {
@@ -321,36 +378,29 @@ fn instruction(
         | O::Brkpt
         | O::Griddepcontrol
         | O::Setmaxnreg => Ok(()),
-        O::StAsync
-        | O::StBulk
-        | O::MultimemLdReduce
-        | O::MultimemSt
-        | O::MultimemRed
-        | O::Createpolicy
-        | O::CvtPack
-        | O::Mapa
-        | O::Getctarank => not_yet(instruction),
-        O::CpAsync
-        | O::CpAsyncCommitGroup
-        | O::CpAsyncWaitGroup
-        | O::CpAsyncWaitAll
-        | O::CpAsyncMbarrierArrive
-        | O::CpAsyncBulk
-        | O::CpReduceAsyncBulk
-        | O::CpAsyncBulkPrefetch
-        | O::CpAsyncBulkTensor
+        O::StAsync => bulk_copy::store_async(builder, instruction),
+        O::RedAsync => bulk_copy::reduce_async(builder, instruction),
+        O::StBulk => bulk_copy::store(builder, instruction),
+        O::MultimemLdReduce | O::MultimemSt | O::MultimemRed => not_yet(instruction),
+        O::Mapa => cluster::mapa(builder, instruction),
+        O::Getctarank => cluster::getctarank(builder, instruction),
+        O::BarrierCluster => cluster::barrier(builder, instruction),
+        O::CpAsync => async_copy::copy(builder, instruction),
+        O::CpAsyncCommitGroup | O::CpAsyncWaitGroup | O::CpAsyncWaitAll => {
+            async_copy::groups(builder, instruction)
+        }
+        O::CpAsyncBulk | O::CpReduceAsyncBulk => bulk_copy::copy(builder, instruction),
+        // Bulk copies are done at once, so that there is nothing to wait for; a prefetch is a hint.
+        O::CpAsyncBulkCommitGroup | O::CpAsyncBulkWaitGroup | O::CpAsyncBulkPrefetch => Ok(()),
+        O::CpAsyncBulkTensor
         | O::CpReduceAsyncBulkTensor
         | O::CpAsyncBulkPrefetchTensor
-        | O::CpAsyncBulkCommitGroup
-        | O::CpAsyncBulkWaitGroup
         | O::TensormapReplace
         | O::TensormapCpFenceproxy => not_yet(instruction),
         O::Tex | O::Tld4 | O::Txq | O::Istypep | O::Suld | O::Sust | O::Sured | O::Suq => {
             not_yet(instruction)
         }
-        O::BarrierCluster
-        | O::RedAsync
-        | O::MbarrierInit
+        O::MbarrierInit
         | O::MbarrierInval
         | O::MbarrierExpectTx
         | O::MbarrierCompleteTx
@@ -358,19 +408,17 @@ fn instruction(
         | O::MbarrierArriveDrop
         | O::MbarrierTestWait
         | O::MbarrierTryWait
-        | O::MbarrierPendingCount
-        | O::ClusterlaunchcontrolTryCancel
-        | O::ClusterlaunchcontrolQueryCancel => not_yet(instruction),
-        O::WmmaLoad
-        | O::WmmaStore
-        | O::WmmaMma
-        | O::Mma
-        | O::MmaSp
-        | O::MmaSpOrderedMetadata
-        | O::Ldmatrix
-        | O::Stmatrix
-        | O::Movmatrix
-        | O::WgmmaMmaAsync
+        | O::CpAsyncMbarrierArrive => mbarrier::lower(builder, instruction),
+        O::MbarrierPendingCount => mbarrier::pending_count(builder, instruction),
+        O::ClusterlaunchcontrolTryCancel => bulk_copy::try_cancel(builder, instruction),
+        O::ClusterlaunchcontrolQueryCancel => bulk_copy::query_cancel(builder, instruction),
+        O::WmmaLoad | O::WmmaStore => matrix::fragment::lower(builder, instruction),
+        O::WmmaMma | O::Mma | O::MmaSp | O::MmaSpOrderedMetadata => {
+            matrix::multiply::lower(builder, instruction)
+        }
+        O::Ldmatrix | O::Stmatrix => matrix::rows(builder, instruction),
+        O::Movmatrix => matrix::transpose(builder, instruction),
+        O::WgmmaMmaAsync
         | O::WgmmaMmaAsyncSp
         | O::WgmmaFence
         | O::WgmmaCommitGroup
@@ -392,30 +440,17 @@ fn instruction(
         | O::Tcgen05FenceBeforeThreadSync
         | O::Tcgen05FenceAfterThreadSync
         | O::Tcgen05Commit => not_yet(instruction),
-        O::Stacksave | O::Stackrestore | O::Alloca => not_yet(instruction),
-        O::Vadd
-        | O::Vsub
-        | O::Vabsdiff
-        | O::Vmin
-        | O::Vmax
-        | O::Vshl
-        | O::Vshr
-        | O::Vmad
-        | O::Vset
-        | O::Vadd2
-        | O::Vsub2
-        | O::Vavrg2
-        | O::Vabsdiff2
-        | O::Vmin2
-        | O::Vmax2
-        | O::Vset2
-        | O::Vadd4
-        | O::Vsub4
-        | O::Vavrg4
-        | O::Vabsdiff4
-        | O::Vmin4
-        | O::Vmax4
-        | O::Vset4 => not_yet(instruction),
+        O::Stacksave | O::Stackrestore | O::Alloca => call::stack(builder, instruction),
+        O::Vadd | O::Vsub | O::Vabsdiff | O::Vmin | O::Vmax | O::Vshl | O::Vshr | O::Vset => {
+            video::scalar(builder, instruction)
+        }
+        O::Vmad => video::multiply_add(builder, instruction),
+        O::Vadd2 | O::Vsub2 | O::Vavrg2 | O::Vabsdiff2 | O::Vmin2 | O::Vmax2 | O::Vset2 => {
+            video::simd(builder, instruction, 16)
+        }
+        O::Vadd4 | O::Vsub4 | O::Vavrg4 | O::Vabsdiff4 | O::Vmin4 | O::Vmax4 | O::Vset4 => {
+            video::simd(builder, instruction, 8)
+        }
     }
 }
 

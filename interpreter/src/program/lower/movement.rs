@@ -6,7 +6,7 @@ use gpucast_ptx_frontend::module::{Instruction, Operand};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::memory_op::{Space, window};
-use super::super::op::{Code, MEMBERS};
+use super::super::op::{Code, MEMBERS, extremum};
 use super::builder::{Builder, Lowered, Width, operand};
 use super::layout::window_of;
 
@@ -34,9 +34,7 @@ pub(super) fn mov(builder: &mut Builder<'_>, instruction: &Instruction) -> Lower
                 Ok(())
             })
         }
-        (_, Operand::Function(_) | Operand::Label(_)) => {
-            Err("the address of a function or label is not a value here yet".to_owned())
-        }
+        (_, Operand::Label(_)) => Err("the address of a label is not a value here".to_owned()),
         (destination, source) => {
             let value = builder.value(source, ty)?;
             builder.define(destination, ty, |builder, row| {
@@ -57,6 +55,7 @@ fn predicate(builder: &mut Builder<'_>, destination: &Operand, source: &Operand)
 /// The type of each part when `parts` parts make up a `ty`.
 fn part_type(ty: T, parts: usize) -> Lowered<T> {
     Ok(match (ty.bytes() as usize, parts) {
+        (_, 1) => ty,
         (16, 2) => T::B64,
         (16, 4) | (8, 2) => T::B32,
         (8, 4) | (4, 2) => T::B16,
@@ -126,6 +125,22 @@ fn unpack(builder: &mut Builder<'_>, parts: &[Operand], source: &Operand, ty: T)
     Ok(())
 }
 
+/// What `createpolicy` yields. Policies are opaque and no cache hint has an effect on results, so
+/// one stands for all.
+const CACHE_POLICY: u64 = 1 << 60;
+
+/// `createpolicy`.
+pub(super) fn create_policy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let policy = match operand(instruction, 1) {
+        Ok(property) if instruction.has(M::Cvt) => builder.value(property, T::B64)?,
+        _ => builder.bits(CACHE_POLICY, Width::W64),
+    };
+    builder.define(operand(instruction, 0)?, T::B64, |builder, row| {
+        builder.emit(Code::Mov64, 0, row, [policy, 0, 0]);
+        Ok(())
+    })
+}
+
 fn space_of(instruction: &Instruction) -> Space {
     match instruction.modifiers.iter().find_map(|modifier| modifier.as_space()) {
         Some(StateSpace::Shared) => Space::Shared,
@@ -145,8 +160,13 @@ pub(super) fn cvta(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         if window == 0 {
             builder.emit(mov_code(Width::of(ty)), 0, row, [source, 0, 0]);
         } else {
-            let base = builder.window_row(window, Width::W64);
-            let code = if instruction.has(M::To) { Code::Sub64 } else { Code::Add64 };
+            let base = builder.window_row(window, Width::of(ty));
+            let code = match (Width::of(ty), instruction.has(M::To)) {
+                (Width::W64, true) => Code::Sub64,
+                (Width::W64, false) => Code::Add64,
+                (_, true) => Code::Sub32,
+                (_, false) => Code::Add32,
+            };
             builder.emit(code, 0, row, [source, base, 0]);
         }
         Ok(())
@@ -157,6 +177,9 @@ pub(super) fn cvta(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
 pub(super) fn isspacep(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let address = builder.value(operand(instruction, 1)?, T::U64)?;
     let destination = builder.predicate_destination(operand(instruction, 0)?)?;
+    if space_of(instruction) == Space::Shared && !instruction.has(M::SharedCluster) {
+        return super::cluster::is_own_shared(builder, address, destination);
+    }
     let offset = builder.temporary(Width::W64);
     // Global memory is everything that is in no window, from the end of the last one on.
     let (start, invert) = match space_of(instruction) {
@@ -275,12 +298,18 @@ pub(super) fn between_lanes(builder: &mut Builder<'_>, instruction: &Instruction
                     _ => return None,
                 })
             });
-            let (Some(operation), false) = (operation, ty == T::F32) else {
-                return Err("this form of redux is not executed yet".to_owned());
+            let (code, n) = match operation {
+                _ if ty == T::F32 => {
+                    let flag = |modifier, flag| if instruction.has(modifier) { flag } else { 0 };
+                    let n = flag(M::Max, extremum::MAX) | flag(M::Abs, extremum::ABS);
+                    (Code::ReduxF32, n | flag(M::Nan, extremum::NAN))
+                }
+                Some(operation) => (Code::Redux, operation),
+                None => return Err("redux needs an operation".to_owned()),
             };
             let a = builder.value(operand(instruction, 1)?, ty)?;
             builder.define(destination, ty, |builder, row| {
-                builder.emit(Code::Redux, operation | flag, row, [a, members, 0]);
+                builder.emit(code, n | flag, row, [a, members, 0]);
                 Ok(())
             })
         }

@@ -8,17 +8,23 @@ use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 
 use super::super::StaticInstruction;
 use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
+use super::builder::Builder;
 use crate::observer::AccessKind;
 
 /// Why the CTAs of a program must run in order, if they must.
-pub(super) fn reason(instructions: &[StaticInstruction], ops: &[MemoryOp]) -> Option<String> {
+pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) -> Option<String> {
+    let bulk = builder.bulk_ops.iter().map(|op| &op.destination);
+    let ops = builder.memory_ops.iter().chain(bulk);
+    if builder.runtime_calls.iter().any(|call| call.function.depends_on_order()) {
+        return Some("what malloc returns depends on other CTAs".to_owned());
+    }
     let outside_cta = |op: &&MemoryOp| matches!(op.space, Space::Global | Space::Generic);
     let at = |op: &MemoryOp| {
         let instruction = &instructions[op.instruction as usize];
         format!("{} in line {}", instruction.instruction.opcode.text(), instruction.line)
     };
     let mut reduction: Option<AtomicOperation> = None;
-    for op in ops.iter().filter(outside_cta) {
+    for op in ops.filter(outside_cta) {
         if op.kind == AccessKind::Atomic {
             return Some(format!("{} returns a value that depends on other CTAs", at(op)));
         }

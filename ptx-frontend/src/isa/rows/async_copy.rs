@@ -28,8 +28,15 @@ pub(super) const GROUPS: &[Group] = &[
         "cp.async.bulk.global.shared::cta.bulk_group{.<hint>}.cp_mask  [d], [a], size:u32{, cache:b64}, bytes:u16  ; 8.6 sm_100",
     ]),
     group(LoadStore, "9.7.9.25.4.2", &[
-        "cp.reduce.async.bulk.shared::cluster.shared::cta.<mbar>.[and or xor add inc dec min max].[b32 u32 s32 u64 s64]  [d], [a], size:u32, [mbar]  ; 8.0 sm_90",
-        "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.[and or xor add inc dec min max].[f16 bf16 b32 u32 s32 b64 u64 s64 f32 f64]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.<mbar>.[and or xor].b32  [d], [a], size:u32, [mbar]  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.<mbar>.[add inc dec min max].u32  [d], [a], size:u32, [mbar]  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.<mbar>.[add min max].s32  [d], [a], size:u32, [mbar]  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.<mbar>.add.u64  [d], [a], size:u32, [mbar]  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.[and or xor].[b32 b64]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.[add inc dec min max].u32  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.[add min max].[s32 u64]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.[min max].[s64 f16 bf16]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.add.[f32 f64]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.add.noftz.[f16 bf16]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
     ]),
     group(LoadStore, "9.7.9.25.4.3", &[
@@ -57,6 +64,6 @@ pub(super) const GROUPS: &[Group] = &[
         "tensormap.replace.tile.[elemtype interleave_layout swizzle_mode swizzle_atomicity fill_mode]{.[global shared::cta]}.b1024.b32  [a], #value:u32  ; 8.3 sm_90a",
     ]),
     group(LoadStore, "9.7.13.15.18", &[
-        "tensormap.cp_fenceproxy.global.<shared>.tensormap::generic.release.<scope>.sync.aligned  [d], [a], #size:u32  ; 8.3 sm_90",
+        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.<scope>.sync.aligned  [d], [a], #size:u32  ; 8.3 sm_90",
     ]),
 ];

@@ -8,13 +8,14 @@ pub(super) const GROUPS: &[Group] = &[
     group(Integer, "9.7.1.1", &[
         "add.<int>                      d:t, a:t, b:t",
         "add.sat.s32                    d:t, a:t, b:t",
-        "add.[u8x4 s8x4]                d:t, a:t, b:t            ; 9.2 sm_120f",
+        "add{.sat}.[u8x4 s8x4]          d:t, a:t, b:t            ; 9.2 sm_120f",
         "add.[u16x2 s16x2]              d:t, a:t, b:t            ; 8.0 sm_90",
+        "add.sat.[u32 u16x2 s16x2]      d:t, a:t, b:t            ; 9.2 sm_120f",
     ]),
     group(Integer, "9.7.1.2", &[
         "sub.<int>                      d:t, a:t, b:t",
         "sub.sat.s32                    d:t, a:t, b:t",
-        "sub.[u8x4 s8x4]                d:t, a:t, b:t            ; 9.2 sm_120f",
+        "sub{.sat}.[u8x4 s8x4]          d:t, a:t, b:t            ; 9.2 sm_120f",
     ]),
     group(Integer, "9.7.1.3", &[
         "mul.[hi lo].<int>              d:t, a:t, b:t",
@@ -46,17 +47,20 @@ pub(super) const GROUPS: &[Group] = &[
     ]),
     group(Integer, "9.7.1.11", &[
         "neg.[s16 s32 s64]              d:t, a:t",
+        "neg.s8x4                       d:t, a:t                 ; 9.2 sm_120f",
     ]),
     group(Integer, "9.7.1.12", &[
         "min.<int>                      d:t, a:t, b:t",
         "min.[u8x4 s8x4]                d:t, a:t, b:t            ; 9.2 sm_120f",
         "min.[u16x2 s16x2]              d:t, a:t, b:t            ; 8.0 sm_90",
+        "min.relu.s8x4                  d:t, a:t, b:t            ; 9.2 sm_120f",
         "min.relu.[s16x2 s32]           d:t, a:t, b:t            ; 8.0 sm_90",
     ]),
     group(Integer, "9.7.1.13", &[
         "max.<int>                      d:t, a:t, b:t",
         "max.[u8x4 s8x4]                d:t, a:t, b:t            ; 9.2 sm_120f",
         "max.[u16x2 s16x2]              d:t, a:t, b:t            ; 8.0 sm_90",
+        "max.relu.s8x4                  d:t, a:t, b:t            ; 9.2 sm_120f",
         "max.relu.[s16x2 s32]           d:t, a:t, b:t            ; 8.0 sm_90",
     ]),
     group(Integer, "9.7.1.14", &[

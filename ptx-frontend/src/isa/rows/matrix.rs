@@ -1,7 +1,7 @@
 //! Warp-level matrix instructions (manual, section 9.7.14).
 //!
 //! Fragment sizes are per lane: a 16-by-16 matrix of `.f16` is eight 32-bit registers of two
-//! halves (`wmma` keeps every element twice).
+//! halves (`wmma` keeps every element twice). Before PTX ISA 6.3, `wmma` did without `.aligned`.
 
 use super::InstructionClass::{InterThread, LoadStore, Tensor};
 use super::{Group, group};
@@ -9,7 +9,7 @@ use super::{Group, group};
 #[rustfmt::skip]
 pub(super) const GROUPS: &[Group] = &[
     group(LoadStore, "9.7.14.4.3", &[
-        "wmma.load.[a b].sync.aligned.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.f16   d:b32*8, [p]{, stride:u32}  ; 6.0 sm_70",
+        "wmma.load.[a b].sync{.aligned}.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.f16   d:b32*8, [p]{, stride:u32}  ; 6.0 sm_70",
         "wmma.load.[a b].sync.aligned.<layout>.m16n16k16{.[global shared shared::cta]}.[u8 s8]   d:b32*2, [p]{, stride:u32}  ; 6.3 sm_72",
         "wmma.load.a.sync.aligned.<layout>.m8n32k16{.[global shared shared::cta]}.[u8 s8]        d:b32*1, [p]{, stride:u32}  ; 6.3 sm_72",
         "wmma.load.b.sync.aligned.<layout>.m8n32k16{.[global shared shared::cta]}.[u8 s8]        d:b32*4, [p]{, stride:u32}  ; 6.3 sm_72",
@@ -26,24 +26,26 @@ pub(super) const GROUPS: &[Group] = &[
         "wmma.load.b.sync.aligned.col.m8n8k32{.[global shared shared::cta]}.[u4 s4]              d:b32*1, [p]{, stride:u32}  ; 6.3 sm_75",
         "wmma.load.a.sync.aligned.row.m8n8k128{.[global shared shared::cta]}.b1                  d:b32*1, [p]{, stride:u32}  ; 6.3 sm_75",
         "wmma.load.b.sync.aligned.col.m8n8k128{.[global shared shared::cta]}.b1                  d:b32*1, [p]{, stride:u32}  ; 6.3 sm_75",
-        "wmma.load.c.sync.aligned.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.f16   d:b32*4, [p]{, stride:u32}  ; 6.0 sm_70",
-        "wmma.load.c.sync.aligned.<layout>.[m16n16k16 m8n32k16 m32n8k16 m16n16k8]{.[global shared shared::cta]}.f32  d:f32*8, [p]{, stride:u32}  ; 6.0 sm_70",
+        "wmma.load.c.sync{.aligned}.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.f16   d:b32*4, [p]{, stride:u32}  ; 6.0 sm_70",
+        "wmma.load.c.sync{.aligned}.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.f32  d:f32*8, [p]{, stride:u32}  ; 6.0 sm_70",
+        "wmma.load.c.sync.aligned.<layout>.m16n16k8{.[global shared shared::cta]}.f32  d:f32*8, [p]{, stride:u32}  ; 7.0 sm_80",
         "wmma.load.c.sync.aligned.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.s32   d:s32*8, [p]{, stride:u32}  ; 6.3 sm_72",
         "wmma.load.c.sync.aligned.<layout>.m8n8k4{.[global shared shared::cta]}.f64              d:f64*2, [p]{, stride:u32}  ; 7.0 sm_80",
         "wmma.load.c.sync.aligned.<layout>.[m8n8k32 m8n8k128]{.[global shared shared::cta]}.s32  d:s32*2, [p]{, stride:u32}  ; 6.3 sm_75",
     ]),
     group(LoadStore, "9.7.14.4.4", &[
-        "wmma.store.d.sync.aligned.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.f16  [a], b:b32*4{, stride:u32}  ; 6.0 sm_70",
-        "wmma.store.d.sync.aligned.<layout>.[m16n16k16 m8n32k16 m32n8k16 m16n16k8]{.[global shared shared::cta]}.f32  [a], b:f32*8{, stride:u32}  ; 6.0 sm_70",
+        "wmma.store.d.sync{.aligned}.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.f16  [a], b:b32*4{, stride:u32}  ; 6.0 sm_70",
+        "wmma.store.d.sync{.aligned}.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.f32  [a], b:f32*8{, stride:u32}  ; 6.0 sm_70",
+        "wmma.store.d.sync.aligned.<layout>.m16n16k8{.[global shared shared::cta]}.f32  [a], b:f32*8{, stride:u32}  ; 7.0 sm_80",
         "wmma.store.d.sync.aligned.<layout>.[m16n16k16 m8n32k16 m32n8k16]{.[global shared shared::cta]}.s32  [a], b:s32*8{, stride:u32}  ; 6.3 sm_72",
         "wmma.store.d.sync.aligned.<layout>.m8n8k4{.[global shared shared::cta]}.f64             [a], b:f64*2{, stride:u32}  ; 7.0 sm_80",
         "wmma.store.d.sync.aligned.<layout>.[m8n8k32 m8n8k128]{.[global shared shared::cta]}.s32  [a], b:s32*2{, stride:u32}  ; 6.3 sm_75",
     ]),
     group(Tensor, "9.7.14.4.5", &[
-        "wmma.mma.sync.aligned.<layout>.<layout>.[m16n16k16 m8n32k16 m32n8k16].f16.f16{.satfinite}  d:b32*4, a:b32*8, b:b32*8, c:b32*4  ; 6.0 sm_70",
-        "wmma.mma.sync.aligned.<layout>.<layout>.[m16n16k16 m8n32k16 m32n8k16].f32.f16{.satfinite}  d:f32*8, a:b32*8, b:b32*8, c:b32*4  ; 6.0 sm_70",
-        "wmma.mma.sync.aligned.<layout>.<layout>.[m16n16k16 m8n32k16 m32n8k16].f16.f32{.satfinite}  d:b32*4, a:b32*8, b:b32*8, c:f32*8  ; 6.0 sm_70",
-        "wmma.mma.sync.aligned.<layout>.<layout>.[m16n16k16 m8n32k16 m32n8k16].f32.f32{.satfinite}  d:f32*8, a:b32*8, b:b32*8, c:f32*8  ; 6.0 sm_70",
+        "wmma.mma.sync{.aligned}.<layout>.<layout>.[m16n16k16 m8n32k16 m32n8k16].f16.f16{.satfinite}  d:b32*4, a:b32*8, b:b32*8, c:b32*4  ; 6.0 sm_70",
+        "wmma.mma.sync{.aligned}.<layout>.<layout>.[m16n16k16 m8n32k16 m32n8k16].f32.f16{.satfinite}  d:f32*8, a:b32*8, b:b32*8, c:b32*4  ; 6.0 sm_70",
+        "wmma.mma.sync{.aligned}.<layout>.<layout>.[m16n16k16 m8n32k16 m32n8k16].f16.f32{.satfinite}  d:b32*4, a:b32*8, b:b32*8, c:f32*8  ; 6.0 sm_70",
+        "wmma.mma.sync{.aligned}.<layout>.<layout>.[m16n16k16 m8n32k16 m32n8k16].f32.f32{.satfinite}  d:f32*8, a:b32*8, b:b32*8, c:f32*8  ; 6.0 sm_70",
         "wmma.mma.sync.aligned.<layout>.<layout>.m16n16k16.s32.u8.u8.s32{.satfinite}     d:s32*8, a:b32*2, b:b32*2, c:s32*8  ; 6.3 sm_72",
         "wmma.mma.sync.aligned.<layout>.<layout>.m16n16k16.s32.s8.s8.s32{.satfinite}     d:s32*8, a:b32*2, b:b32*2, c:s32*8  ; 6.3 sm_72",
         "wmma.mma.sync.aligned.<layout>.<layout>.m8n32k16.s32.u8.u8.s32{.satfinite}      d:s32*8, a:b32*1, b:b32*4, c:s32*8  ; 6.3 sm_72",
@@ -84,7 +86,8 @@ pub(super) const GROUPS: &[Group] = &[
         "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.<f6f4>.<f8f6f4>.f16  d:b32*2, a:b32*4, b:b32*2, c:b32*2  ; 8.7 sm_120a",
         "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0  d:f32*4, a:b32*4, b:b32*2, c:f32*4, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
         "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0  d:f32*4, a:b32*4, b:b32*2, c:f32*4, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
-        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.[ue4m3 ue8m0]  d:f32*4, a:b32*4, b:b32*2, c:f32*4, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3  d:f32*4, a:b32*4, b:b32*2, c:f32*4, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0  d:f32*4, a:b32*4, b:b32*2, c:f32*4, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 9.1 sm_120a",
         "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.<f8f6f4>.<f8f6f4>.f32.ue8m0  d:f32*4, a:b32*4, b:b32*2, c:f32*4, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
         "mma.sync.aligned.m8n8k4.row.col{.<rnd>}.f64.f64.f64.f64        d:f64*2, a:f64*1, b:f64*1, c:f64*2  ; 7.0 sm_80",
         "mma.sync.aligned.m16n8k4.row.col{.<rnd>}.f64.f64.f64.f64       d:f64*4, a:f64*2, b:f64*1, c:f64*4  ; 7.8 sm_90",
@@ -98,8 +101,10 @@ pub(super) const GROUPS: &[Group] = &[
         "mma.sync.aligned.m16n8k64.row.col{.satfinite}.s32.[u4 s4].[u4 s4].s32  d:s32*4, a:b32*4, b:b32*2, c:s32*4  ; 7.0 sm_80",
         "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc       d:s32*2, a:b32*1, b:b32*1, c:s32*2  ; 7.0 sm_75",
         "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc       d:s32*2, a:b32*1, b:b32*1, c:s32*2  ; 7.1 sm_80",
-        "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.[xor and].popc  d:s32*4, a:b32*2, b:b32*1, c:s32*4  ; 7.0 sm_80",
-        "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.[xor and].popc  d:s32*4, a:b32*4, b:b32*2, c:s32*4  ; 7.0 sm_80",
+        "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.xor.popc  d:s32*4, a:b32*2, b:b32*1, c:s32*4  ; 7.0 sm_80",
+        "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.and.popc  d:s32*4, a:b32*2, b:b32*1, c:s32*4  ; 7.1 sm_80",
+        "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc  d:s32*4, a:b32*4, b:b32*2, c:s32*4  ; 7.0 sm_80",
+        "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc  d:s32*4, a:b32*4, b:b32*2, c:s32*4  ; 7.1 sm_80",
     ]),
     group(LoadStore, "9.7.14.5.15", &[
         "ldmatrix.sync.aligned.m8n8.[x1 x2 x4]{.trans}{.<shared>}.b16   d:b32*num, [p]   ; 6.5 sm_75",
@@ -141,7 +146,9 @@ pub(super) const GROUPS: &[Group] = &[
         "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.<f8>.<f6f4>.f32  d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, #f:u32  ; 8.7 sm_120a",
         "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.<f6f4>.<f8f6f4>.f32  d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, #f:u32  ; 8.7 sm_120a",
         "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16.<f8f6f4>.<f8f6f4>.f16  d:b32*2, a:b32*4, b:b32*4, c:b32*2, e:b32, #f:u32  ; 8.7 sm_120a",
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.[kind::mxf4 kind::mxf4nvf4].block_scale{.[scale_vec::2X scale_vec::4X]}.f32.e2m1.e2m1.f32.[ue8m0 ue4m3]  d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, #f:u32, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0  d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, #f:u32, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0  d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, #f:u32, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.[ue4m3 ue8m0]  d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, #f:u32, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
         "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.<f8f6f4>.<f8f6f4>.f32.ue8m0  d:f32*4, a:b32*4, b:b32*4, c:f32*4, e:b32, #f:u32, sa:b32, ia:u16*2, sb:b32, ib:u16*2  ; 8.7 sm_120a",
         "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col{.satfinite}.s32.[u8 s8].[u8 s8].s32   d:s32*4, a:b32*2, b:b32*2, c:s32*4, e:b32, #f:u32  ; 8.5 sm_80",
         "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col{.satfinite}.s32.[u8 s8].[u8 s8].s32   d:s32*4, a:b32*4, b:b32*4, c:s32*4, e:b32, #f:u32  ; 8.5 sm_80",

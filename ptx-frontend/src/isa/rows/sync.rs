@@ -62,7 +62,8 @@ pub(super) const GROUPS: &[Group] = &[
         "mbarrier.pending_count.b64                               d:b32, state:b64               ; 7.0 sm_80",
     ]),
     group(LoadStore, "9.7.13.17", &[
-        "clusterlaunchcontrol.try_cancel.async{.shared::cta}.<mbar>{.multicast::cluster::all}.b128  [a], [mbar]  ; 8.6 sm_100",
+        "clusterlaunchcontrol.try_cancel.async{.shared::cta}.<mbar>.b128  [a], [mbar]  ; 8.6 sm_100",
+        "clusterlaunchcontrol.try_cancel.async{.shared::cta}.<mbar>.multicast::cluster::all.b128  [a], [mbar]  ; 8.6 sm_100a",
     ]),
     group(Misc, "9.7.13.18", &[
         "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128  p:pred, a:b128                 ; 8.6 sm_100",

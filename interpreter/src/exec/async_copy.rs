@@ -1,0 +1,225 @@
+//! `cp.async`: copies that are done when somebody waits for them.
+//!
+//! The manual leaves open when an asynchronous copy happens between its issue and the wait. Here the
+//! source is read at once, so that a bad address is the copy's own fault, and shared memory is
+//! written at the wait, as late as allowed: a kernel that forgets to wait, or waits for too few groups, reads
+//! what was there before, every time.
+
+#![allow(unsafe_code, reason = "addresses are checked when a copy is issued")]
+
+use std::collections::VecDeque;
+
+use super::access::{self, AccessFault, AccessReport, Memories, for_lanes};
+use super::lanes::Frame;
+use super::warp::{Context, Split, Warp, WarpFault, lanes_with};
+use crate::fault::FaultKind;
+use crate::observer::{Access, Recorder};
+use crate::program::asynchronous::{AsyncCopy, CopyExtent, wait};
+use crate::program::memory_op::{MemoryOp, Space};
+use crate::program::op::Op;
+
+/// The copies of a warp that have been issued and not yet waited for.
+#[derive(Debug)]
+pub(crate) struct CopyQueue {
+    /// In order of issue.
+    copies: VecDeque<PendingCopy>,
+    /// Groups that each lane has committed.
+    committed: [u32; 32],
+}
+
+/// One `cp.async` of a warp.
+#[derive(Debug)]
+struct PendingCopy {
+    /// Lanes whose part is still to be done.
+    lanes: u32,
+    /// Bytes for each lane.
+    bytes: usize,
+    /// The group that each lane's copy belongs to.
+    groups: [u32; 32],
+    /// Offsets in shared memory, which were checked against its size.
+    offsets: [u32; 32],
+    /// What was read, 16 bytes for each lane.
+    data: Box<[[u8; 16]; 32]>,
+}
+
+impl CopyQueue {
+    pub(crate) const fn new() -> Self {
+        Self { copies: VecDeque::new(), committed: [0; 32] }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.copies.clear();
+        self.committed = [0; 32];
+    }
+
+    /// Do the lanes' copies for whose group `ready` holds, given the lane and the group.
+    fn complete(
+        &mut self,
+        memories: &Memories<'_>,
+        lanes: u32,
+        ready: impl Fn(usize, u32) -> bool,
+    ) {
+        for copy in &mut self.copies {
+            for_lanes(copy.lanes & lanes, |lane| {
+                if ready(lane, copy.groups[lane]) {
+                    memories.write_shared(copy.offsets[lane], &copy.data[lane][..copy.bytes]);
+                    copy.lanes &= !(1 << lane);
+                }
+            });
+        }
+        while self.copies.front().is_some_and(|copy| copy.lanes == 0) {
+            self.copies.pop_front();
+        }
+    }
+
+    /// Do every copy of `lanes`: they wait for all, or exit.
+    pub(crate) fn complete_all(&mut self, memories: &Memories<'_>, lanes: u32) {
+        if !self.copies.is_empty() {
+            self.complete(memories, lanes, |_, _| true);
+        }
+    }
+
+    /// Commit the groups of `lanes`, or wait for some.
+    pub(crate) fn group(&mut self, memories: &Memories<'_>, op: &Op, lanes: u32) {
+        match op.n {
+            wait::COMMIT => for_lanes(lanes, |lane| {
+                self.committed[lane] = self.committed[lane].wrapping_add(1);
+            }),
+            wait::GROUPS => {
+                // The latest `a` groups may be left, and what is in no group yet.
+                let committed = self.committed;
+                self.complete(memories, lanes, |lane, group| {
+                    let age = committed[lane].wrapping_sub(group);
+                    age > op.a
+                });
+            }
+            _ => self.complete_all(memories, lanes),
+        }
+    }
+}
+
+impl Warp {
+    /// Tell the observer of an access by an operation that is none of the ordinary ones; the
+    /// addresses are in `report`.
+    #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
+    pub(super) fn tell<R: Recorder>(
+        &self,
+        recorder: &mut R,
+        op: &MemoryOp,
+        time: u64,
+        space: Space,
+        mask: u32,
+        bytes: u32,
+        report: &AccessReport,
+    ) {
+        recorder.access(&Access {
+            instruction: op.instruction,
+            warp: self.index,
+            time,
+            space: access::reported_space(space),
+            kind: op.kind,
+            bytes_per_lane: bytes,
+            mask,
+            pattern: access::pattern(&report.addresses, mask, u64::from(bytes)),
+            addresses: &report.addresses,
+        });
+    }
+
+    /// `cp.async` by the lanes of `mask`, at least one.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
+    pub(super) fn copy_async<R: Recorder>(
+        &mut self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &Op,
+        split: &Split,
+        mask: u32,
+        report: &mut AccessReport,
+    ) -> Result<(), WarpFault> {
+        let copy = &context.program.async_copies[op.a as usize];
+        let fault = |fault: AccessFault| fault.at(split.pc);
+        let memories = &context.memories;
+        let bytes = copy.destination.bytes_per_lane();
+        let extents = extents(frame, copy, mask, bytes).map_err(fault)?;
+        // SAFETY: the frame's invariants hold, and the operations belong to its program.
+        let (from, to) = unsafe {
+            (access::addresses(frame, &copy.source), access::addresses(frame, &copy.destination))
+        };
+        aligned(&from, lanes_with(mask, |lane| extents[lane] > 0), bytes).map_err(fault)?;
+        aligned(&to, mask, bytes).map_err(fault)?;
+
+        let mut data = Box::new([[0; 16]; 32]);
+        // The lanes that read are reported together if they read the same number of bytes.
+        let mut rest = lanes_with(mask, |lane| extents[lane] > 0);
+        while rest != 0 {
+            let extent = extents[rest.trailing_zeros() as usize & 31];
+            let lanes = lanes_with(rest, |lane| extents[lane] == extent);
+            let hosts =
+                memories.hosts(Space::Global, lanes, &from, extent, false).map_err(fault)?;
+            for_lanes(lanes, |lane| {
+                let target = &mut data[lane][..extent as usize];
+                // SAFETY: the host address was checked for `extent` bytes.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(hosts[lane], target.as_mut_ptr(), target.len());
+                }
+            });
+            report.addresses = from;
+            let time = self.clock(context.program, split, copy.source.instruction);
+            self.tell(recorder, &copy.source, time, Space::Global, lanes, extent, report);
+            rest &= !lanes;
+        }
+        let offsets = memories.own_shared(mask, &to, bytes).map_err(fault)?;
+        report.addresses = to;
+        let time = self.clock(context.program, split, copy.source.instruction);
+        self.tell(recorder, &copy.destination, time, Space::Shared, mask, bytes, report);
+        let groups = self.copies.committed;
+        let copy = PendingCopy { lanes: mask, bytes: bytes as usize, groups, offsets, data };
+        self.copies.copies.push_back(copy);
+        Ok(())
+    }
+}
+
+/// How many bytes each lane reads.
+fn extents(
+    frame: &Frame,
+    copy: &AsyncCopy,
+    mask: u32,
+    bytes: u32,
+) -> Result<[u32; 32], AccessFault> {
+    // SAFETY: operands of the frame's program are rows and predicates of its register file.
+    unsafe {
+        Ok(match copy.extent {
+            CopyExtent::All => [bytes; 32],
+            CopyExtent::Bytes(row) => {
+                let extents = *frame.row::<u32>(row);
+                let wrong = lanes_with(mask, |lane| extents[lane] > bytes);
+                if wrong != 0 {
+                    let lane = wrong.trailing_zeros();
+                    let kind = FaultKind::BadOperand {
+                        what: "cp.async's source size",
+                        value: u64::from(extents[lane as usize]),
+                        allowed: "at most the size of the copy",
+                    };
+                    return Err(AccessFault { lane, kind });
+                }
+                extents
+            }
+            CopyExtent::Unless(guard) => {
+                let ignore = frame.predicate(guard.predicate) ^ guard.invert;
+                std::array::from_fn(|lane| if ignore >> lane & 1 != 0 { 0 } else { bytes })
+            }
+        })
+    }
+}
+
+/// Every address of `mask` must be a multiple of `bytes`, a power of two.
+pub(super) fn aligned(addresses: &[u64; 32], mask: u32, bytes: u32) -> Result<(), AccessFault> {
+    let wrong = lanes_with(mask, |lane| addresses[lane] & (u64::from(bytes) - 1) != 0);
+    if wrong == 0 {
+        return Ok(());
+    }
+    let lane = wrong.trailing_zeros();
+    let address = addresses[lane as usize & 31];
+    Err(AccessFault { lane, kind: FaultKind::Misaligned { address, bytes } })
+}

@@ -1,0 +1,60 @@
+//! Asynchronous instructions: what leaves the lane loop for copies, mbarriers and clusters.
+
+#![allow(unsafe_code, reason = "guards are read from a frame of the right size")]
+
+use super::access::AccessReport;
+use super::lanes::Frame;
+use super::warp::{Context, Split, Wait, Warp, WarpFault};
+use crate::observer::Recorder;
+use crate::program::op::{Code, Op};
+
+/// What an instruction did to its split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    GoOn,
+    /// It has been set aside to wait.
+    Waits,
+}
+
+impl Warp {
+    /// Execute `op`, an asynchronous copy, an operation on an mbarrier or the cluster's barrier.
+    #[cold]
+    pub(super) fn asynchronous<R: Recorder>(
+        &mut self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &Op,
+        split: &mut Split,
+        report: &mut AccessReport,
+    ) -> Result<Outcome, WarpFault> {
+        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+        let mask = unsafe { frame.guard(op, split.mask) };
+        if mask == 0 {
+            return Ok(Outcome::GoOn);
+        }
+        match op.code {
+            Code::AsyncCopy => {
+                self.copy_async(context, recorder, frame, op, split, mask, report)?;
+            }
+            Code::AsyncWait => self.copies.group(&context.memories, op, mask),
+            Code::Bulk => self.bulk(context, recorder, frame, op, split, mask, report)?,
+            Code::Mbarrier => {
+                return self.mbarrier(context, recorder, frame, op, split, mask, report);
+            }
+            _ => {
+                let waiting = self.cluster.barrier(op, mask);
+                let waiting = waiting.map_err(|fault| fault.at(split.pc))?;
+                if waiting != 0 {
+                    let wait = Wait::ClusterBarrier;
+                    self.splits.push(split.part(waiting, wait));
+                    split.mask &= !waiting;
+                    if split.mask == 0 {
+                        return Ok(Outcome::Waits);
+                    }
+                }
+            }
+        }
+        Ok(Outcome::GoOn)
+    }
+}

@@ -1,0 +1,210 @@
+//! Bulk copies: `cp.async.bulk`, `cp.reduce.async.bulk`, `st.bulk`.
+//!
+//! They are done when they are issued, which the manual allows: its groups and mbarriers only say
+//! when a copy is done at the latest. So waiting for a group is nothing to do, and an mbarrier is
+//! told of the bytes at once.
+
+#![allow(unsafe_code, reason = "ranges are checked and then copied")]
+
+use super::access::{AccessFault, AccessReport, Memories, addresses};
+use super::async_copy::aligned;
+use super::atomic;
+use super::lanes::Frame;
+use super::mbarrier;
+use super::warp::{Context, Split, Warp, WarpFault};
+use crate::fault::FaultKind;
+use crate::observer::{Pattern, Recorder};
+use crate::program::asynchronous::BulkOp;
+use crate::program::memory_op::{Atomic, Space, window};
+use crate::program::op::Op;
+
+/// One lane's part of a bulk operation: addresses in the spaces of its operands.
+struct Range {
+    lane: u32,
+    bytes: u32,
+    source: u64,
+    destination: u64,
+    mbarrier: u64,
+    byte_mask: u32,
+}
+
+impl Warp {
+    /// A bulk operation by the lanes of `mask`, at least one, one after the other.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
+    pub(super) fn bulk<R: Recorder>(
+        &mut self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &Op,
+        split: &Split,
+        mask: u32,
+        report: &mut AccessReport,
+    ) -> Result<(), WarpFault> {
+        let bulk = &context.program.bulk_ops[op.a as usize];
+        let memories = &context.memories;
+        let time = self.clock(context.program, split, bulk.destination.instruction);
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            let fault = |fault: AccessFault| fault.at(split.pc);
+            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+            let (range, ranks) = unsafe { range(frame, bulk, lane) };
+            let range = checked(bulk, memories, range).map_err(fault)?;
+            if range.bytes == 0 {
+                continue;
+            }
+            let mut tell = |op, space, address| {
+                report.addresses = [address; 32];
+                report.pattern = Pattern::General;
+                self.tell(recorder, op, time, space, 1 << lane, range.bytes, report);
+            };
+            if let Some(source) = &bulk.source {
+                tell(source, source.space, range.source);
+            }
+            let Some(ranks) = ranks else {
+                perform(bulk, memories, &range).map_err(fault)?;
+                tell(&bulk.destination, space(bulk), range.destination);
+                continue;
+            };
+            // The same place in each CTA of the mask, and its own mbarrier.
+            for rank in (0..16).filter(|rank| ranks >> rank & 1 != 0) {
+                let first = (rank + 1) * window::CTA_BYTES;
+                let within = |address| first + address % window::CTA_BYTES;
+                let range = Range {
+                    destination: within(range.destination),
+                    mbarrier: within(range.mbarrier),
+                    ..range
+                };
+                perform(bulk, memories, &range).map_err(fault)?;
+                tell(&bulk.destination, space(bulk), range.destination);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The space of the destination; generic addresses of bulk operations mean shared memory.
+fn space(bulk: &BulkOp) -> Space {
+    match bulk.destination.space {
+        Space::Generic => Space::Shared,
+        space => space,
+    }
+}
+
+/// A lane's operands, and the mask of the ranks to copy to.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `bulk` belongs to its program.
+unsafe fn range(frame: &Frame, bulk: &BulkOp, lane: u32) -> (Range, Option<u32>) {
+    let at = lane as usize;
+    // SAFETY: operands are rows of the width that the operation says.
+    unsafe {
+        let value = |row: Option<u32>| row.map(|row| frame.row::<u32>(row)[at]);
+        let bytes = match bulk.size.wide {
+            // What does not fit is larger than any memory.
+            true => u32::try_from(frame.row::<u64>(bulk.size.row)[at]).unwrap_or(u32::MAX),
+            false => frame.row::<u32>(bulk.size.row)[at],
+        };
+        let range = Range {
+            lane,
+            bytes,
+            source: bulk.source.as_ref().map_or(0, |source| addresses(frame, source)[at]),
+            destination: addresses(frame, &bulk.destination)[at],
+            mbarrier: bulk.mbarrier.as_ref().map_or(0, |op| addresses(frame, op)[at]),
+            byte_mask: value(bulk.byte_mask).unwrap_or(u32::MAX),
+        };
+        (range, value(bulk.multicast))
+    }
+}
+
+/// Size and alignment are as they must be; a generic address becomes one of shared memory.
+fn checked(bulk: &BulkOp, memories: &Memories<'_>, mut range: Range) -> Result<Range, AccessFault> {
+    let lane = range.lane;
+    let multiple = bulk.size.multiple_of;
+    if !range.bytes.is_multiple_of(multiple) {
+        let kind = FaultKind::BadOperand {
+            what: "the size of a bulk copy",
+            value: u64::from(range.bytes),
+            allowed: if multiple == 16 { "a multiple of 16" } else { "a multiple of 8" },
+        };
+        return Err(AccessFault { lane, kind });
+    }
+    if bulk.destination.space == Space::Generic {
+        let what = "the destination of a bulk operation";
+        let address = range.destination;
+        let shared = memories.shared_address(Space::Generic, address);
+        let kind = FaultKind::NotShared { what, address };
+        range.destination = shared.ok_or(AccessFault { lane, kind })?;
+    }
+    for address in [range.source, range.destination] {
+        aligned(&[address; 32], 1 << lane, multiple)?;
+    }
+    Ok(range)
+}
+
+/// Copy or reduce a range and tell the mbarrier.
+fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<(), AccessFault> {
+    let &Range { lane, bytes, source, destination, .. } = range;
+    let host = |space, address, write| {
+        let hosts = memories.hosts(space, 1 << lane, &[address; 32], bytes, write)?;
+        Ok::<_, AccessFault>(hosts[lane as usize & 31])
+    };
+    let to = host(space(bulk), destination, true)?;
+    if bulk.own && !memories.is_own_shared(to) {
+        let (what, address) = ("the destination of a bulk operation", destination);
+        return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
+    }
+    // SAFETY: both ranges are good for `bytes` bytes; they may overlap. Elements of reductions
+    // are aligned, since ranges are aligned to more.
+    unsafe {
+        match (&bulk.source, &bulk.destination.atomic) {
+            (None, _) => to.write_bytes(0, bytes as usize),
+            (Some(op), Some(atomic)) => {
+                let from = host(op.space, source, false)?;
+                reduce(atomic, bulk.destination.element_bytes, from, to, bytes);
+            }
+            (Some(op), None) => {
+                let from = host(op.space, source, false)?;
+                if range.byte_mask & 0xffff == 0xffff {
+                    std::ptr::copy(from, to, bytes as usize);
+                } else {
+                    let chosen = |&at: &usize| range.byte_mask >> (at % 16) & 1 != 0;
+                    for at in (0..bytes as usize).filter(chosen) {
+                        to.add(at).write(from.add(at).read());
+                    }
+                }
+            }
+        }
+    }
+    if bulk.mbarrier.is_none() {
+        return Ok(());
+    }
+    let same_cta = range.mbarrier / window::CTA_BYTES == destination / window::CTA_BYTES
+        || memories.is_own_shared(to) && {
+            let host = memories.shared_host(lane, range.mbarrier, 8, true)?;
+            memories.is_own_shared(host)
+        };
+    if !same_cta {
+        let (what, address) = ("the mbarrier of the copy", range.mbarrier);
+        return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
+    }
+    mbarrier::complete_tx(memories, lane, range.mbarrier, bytes)
+}
+
+/// Combine each element of `to` with that of `from`.
+///
+/// # Safety
+///
+/// Both are good for `bytes` bytes and aligned to an element.
+unsafe fn reduce(atomic: &Atomic, element: u8, from: *const u8, to: *mut u8, bytes: u32) {
+    for at in (0..bytes as usize).step_by(usize::from(element)) {
+        let mut operand = [0; 8];
+        // SAFETY: the element lies within both ranges.
+        unsafe {
+            let target = operand.as_mut_ptr();
+            std::ptr::copy_nonoverlapping(from.add(at), target, usize::from(element).min(8));
+            let operand = u64::from_le_bytes(operand);
+            atomic::update(to.add(at), element, |old| atomic.operation.apply(old, operand, 0));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A cluster of CTAs: what runs together. Without a cluster launch every CTA is a cluster of its
+//! own.
+//!
+//! The CTAs of a cluster take turns on one CPU thread, so that they see each other's shared memory
+//! in one order, whatever the number of threads.
+
+use super::cta::{Blocked, Cta, LaunchContext, Round};
+use super::mbarrier::Polled;
+use super::shared::ClusterShared;
+use super::warp::{Wait, WarpFault};
+use crate::fault::{Fault, FaultKind};
+use crate::observer::Recorder;
+use crate::program::op::{Code, cluster_barrier};
+
+/// Rounds after which threads that do nothing but ask for the phases of mbarriers are taken to be
+/// stuck; more than a loop with a limit of its own would make.
+const IDLE_ROUNDS: u32 = 1 << 16;
+
+/// The same where another cluster may still help: then this one gives way.
+const IDLE_ROUNDS_OF_TURN: u32 = 1 << 12;
+
+/// What became of a cluster's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClusterTurn {
+    Done,
+    /// The limit was reached with threads left, or only another cluster can help them.
+    Expired,
+}
+
+/// A cluster in execution; reused for one after the other.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    ctas: Vec<Cta>,
+    /// Whether the program uses the cluster's barrier.
+    has_barrier: bool,
+}
+
+impl Cluster {
+    /// Memory and registers for clusters of a launch.
+    pub(crate) fn new(launch: &LaunchContext<'_>) -> Self {
+        let ctas = (0..launch.shape.ctas_per_cluster()).map(|_| Cta::new(launch));
+        let has_barrier = launch.program.ops.iter().any(|op| op.code == Code::ClusterBarrier);
+        Self { ctas: ctas.collect(), has_barrier }
+    }
+
+    /// Begin the cluster whose first CTA is `first` in the order of CTAs.
+    pub(crate) fn start(&mut self, launch: &LaunchContext<'_>, first: u64) {
+        for (cta, index) in self.ctas.iter_mut().zip(first..) {
+            cta.start(launch, index);
+        }
+    }
+
+    /// What its threads have printed since this was asked last, CTA by CTA.
+    pub(crate) fn take_printed(&mut self) -> Vec<u8> {
+        self.ctas.iter_mut().flat_map(Cta::take_printed).collect()
+    }
+
+    /// Warp-instructions issued and lanes active in them.
+    pub(crate) fn issued(&self) -> (u64, u64) {
+        self.ctas.iter().map(Cta::issued).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Run until all threads have exited or about `limit` warp-instructions have been issued in
+    /// all by this cluster. There is one recorder for each CTA. Threads that only wait for each
+    /// other are a deadlock if no other cluster `may_help`.
+    pub(crate) fn run<R: Recorder>(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorders: &mut [R],
+        limit: u64,
+        may_help: bool,
+    ) -> Result<ClusterTurn, Box<Fault>> {
+        let mut shared = ClusterShared::default();
+        for (rank, cta) in self.ctas.iter_mut().enumerate() {
+            shared.set(rank, cta.shared_memory());
+        }
+        // Rounds in which threads only asked for the phases of mbarriers, in vain.
+        let mut idle = 0;
+        loop {
+            let mut all = Round::default();
+            for (rank, (cta, recorder)) in self.ctas.iter_mut().zip(&mut *recorders).enumerate() {
+                if !cta.is_live() {
+                    continue;
+                }
+                let round = cta.round(launch, recorder, &shared, idle > 0)?;
+                all.merge(&round);
+                if !round.live {
+                    // Its shared memory is gone, and others may have waited for just that.
+                    shared.set(rank, std::ptr::null_mut());
+                    all.progress = true;
+                }
+            }
+            if !all.live {
+                return Ok(ClusterTurn::Done);
+            }
+            all.progress |= self.has_barrier && self.release_cluster_barrier(launch)?;
+            if all.progress {
+                idle = 0;
+            } else if all.polled == Polled::NoneWaits || idle == IDLE_ROUNDS {
+                return Err(self.deadlock(launch, &shared));
+            } else if may_help && idle == IDLE_ROUNDS_OF_TURN {
+                return Ok(ClusterTurn::Expired);
+            } else {
+                idle += 1;
+            }
+            if self.issued().0 >= limit {
+                return Ok(ClusterTurn::Expired);
+            }
+        }
+    }
+
+    /// Begin the next phase of the cluster's barrier if every thread that has not exited has
+    /// arrived; answers whether it did.
+    fn release_cluster_barrier(&mut self, launch: &LaunchContext<'_>) -> Result<bool, Box<Fault>> {
+        let warps = || self.ctas.iter().flat_map(|cta| &cta.warps);
+        let arrived = warps().any(|warp| warp.cluster.arrived != 0);
+        if !arrived || warps().any(|warp| warp.live & !warp.cluster.arrived != 0) {
+            return Ok(false);
+        }
+        let waits = |wait: Wait| wait == Wait::ClusterBarrier;
+        for cta in &self.ctas {
+            cta.check_aligned(launch, waits, cluster_barrier::ALIGNED)?;
+        }
+        for warp in self.ctas.iter_mut().flat_map(|cta| &mut cta.warps) {
+            warp.cluster.arrived = 0;
+            for split in warp.splits.iter_mut().filter(|split| waits(split.wait)) {
+                split.pass_barrier();
+            }
+        }
+        Ok(true)
+    }
+
+    /// The fault of a cluster in which nothing can run. Who waits at a barrier waits for those who
+    /// wait for an mbarrier, and who waits at the cluster's barrier for everybody else.
+    fn deadlock(&mut self, launch: &LaunchContext<'_>, shared: &ClusterShared) -> Box<Fault> {
+        for blocked in [Blocked::ByMbarrier, Blocked::WithinCta] {
+            for cta in &mut self.ctas {
+                if let Some(fault) = cta.deadlock(launch, shared, blocked) {
+                    return fault;
+                }
+            }
+        }
+        let lanes = |of: fn(&super::warp::Warp) -> u32| {
+            let warps = self.ctas.iter().flat_map(|cta| &cta.warps);
+            warps.map(|warp| of(warp).count_ones()).sum()
+        };
+        let kind = FaultKind::ClusterDeadlock {
+            arrived: lanes(|warp| warp.live & warp.cluster.arrived),
+            expected: lanes(|warp| warp.live),
+        };
+        let stuck = self.ctas.iter().find_map(|cta| {
+            let (at, split) = cta.stuck(|wait| wait == Wait::ClusterBarrier)?;
+            Some((cta, at, split.pc, split.mask.trailing_zeros()))
+        });
+        match stuck {
+            Some((cta, at, pc, lane)) => {
+                cta.fault(launch, at, WarpFault { pc, lane: Some(lane), kind })
+            }
+            None => self.budget_fault(launch),
+        }
+    }
+
+    /// The fault of a cluster that has used up the launch's budget.
+    pub(crate) fn budget_fault(&self, launch: &LaunchContext<'_>) -> Box<Fault> {
+        let running = self.ctas.iter().find(|cta| cta.is_live());
+        let cta = running.unwrap_or(&self.ctas[0]);
+        cta.budget_fault(launch)
+    }
+}

@@ -1,0 +1,83 @@
+//! Warp-level matrix instructions. What they mean is in [`crate::semantics::matrix`].
+
+#![allow(unsafe_code, reason = "registers are rows of checked programs")]
+
+pub(super) mod multiply;
+mod transfer;
+
+use super::access::AccessReport;
+use super::lanes::{FULL_MASK, Frame};
+use super::warp::{Context, Split, Warp, WarpFault};
+use crate::fault::FaultKind;
+use crate::observer::{AccessKind, Pattern, Recorder};
+use crate::program::matrix_op::MatrixOp;
+use crate::program::memory_op::MemoryOp;
+use crate::program::op::Op;
+
+/// Why a lane's operands have no meaning.
+#[derive(Debug)]
+pub(crate) struct OperandFault {
+    pub(crate) lane: u32,
+    pub(crate) kind: FaultKind,
+}
+
+impl OperandFault {
+    /// The fault of the operation at `pc`.
+    pub(crate) fn at(self, pc: u32) -> WarpFault {
+        WarpFault { pc, lane: Some(self.lane), kind: self.kind }
+    }
+}
+
+impl Warp {
+    /// A warp-level matrix instruction, which needs all lanes.
+    pub(super) fn matrix<R: Recorder>(
+        &self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &Op,
+        split: &Split,
+        mask: u32,
+    ) -> Result<(), WarpFault> {
+        let pc = split.pc;
+        if mask != FULL_MASK {
+            return Err(WarpFault { pc, lane: None, kind: FaultKind::PartialWarp { lanes: mask } });
+        }
+        let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
+        let mut access = |memory_op: &MemoryOp, lanes| {
+            self.memory(context, recorder, frame, memory_op, split, lanes, &mut report)
+                .map_err(|fault| WarpFault { pc, lane: Some(fault.lane), kind: fault.kind })
+        };
+        // SAFETY: the frame's invariants hold, and matrix operations belong to its program.
+        unsafe {
+            match &context.program.matrix_ops[op.a as usize] {
+                MatrixOp::Multiply(multiply) => {
+                    (context.level.multiply)(frame, multiply).map_err(|fault| fault.at(pc))
+                }
+                MatrixOp::Transpose { source, destination } => {
+                    transfer::transpose(frame, *source, *destination);
+                    Ok(())
+                }
+                MatrixOp::Rows(rows) if rows.access.kind == AccessKind::Store => {
+                    transfer::collect_rows(frame, rows);
+                    access(&rows.access, rows.lanes)
+                }
+                MatrixOp::Rows(rows) => {
+                    access(&rows.access, rows.lanes)?;
+                    transfer::distribute_rows(frame, rows);
+                    Ok(())
+                }
+                MatrixOp::Fragment(transfer) => {
+                    let start = transfer::fragment_address(frame, transfer)
+                        .map_err(|fault| fault.at(pc))?;
+                    for part in &transfer.parts {
+                        transfer::before_access(frame, transfer, part, start);
+                        access(&part.access, FULL_MASK)?;
+                        transfer::after_access(frame, part);
+                    }
+                    Ok(())
+                }
+            }
+        }
+    }
+}

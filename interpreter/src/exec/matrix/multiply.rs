@@ -1,0 +1,430 @@
+//! `wmma.mma`, `mma` and `mma.sp`: fragments gathered into dense matrices, products, and back.
+
+use std::cell::Cell;
+
+use super::super::lanes::{FULL_MASK, Frame};
+use super::OperandFault;
+use crate::fault::FaultKind;
+use crate::program::matrix_op::{Accumulator, Arithmetic, Fragment, Multiply, Scale, Sparse};
+use crate::semantics::matrix::{element, product, scale};
+
+/// Stored elements of the largest A: `mma.m16n8k64`, and `mma.sp.m16n8k128`.
+const LARGEST_A: usize = 16 * 64;
+/// Elements of the largest B: `mma.sp.m16n8k128`.
+const LARGEST_B: usize = 128 * 8;
+/// Elements of the largest C and D: `wmma`, and `mma.m8n8k4`.
+const LARGEST_D: usize = 256;
+
+/// Dense matrices, row-major.
+struct Dense<T> {
+    a: [T; LARGEST_A],
+    b: [T; LARGEST_B],
+    d: [T; LARGEST_D],
+    /// The column of each stored element of a sparse A.
+    columns: [u16; LARGEST_A],
+    /// An operand's values on their way.
+    values: [T; 256],
+}
+
+impl<T: Copy + Default> Dense<T> {
+    fn new() -> Box<Self> {
+        let zero = T::default();
+        Box::new(Self {
+            a: [zero; LARGEST_A],
+            b: [zero; LARGEST_B],
+            d: [zero; LARGEST_D],
+            columns: [0; LARGEST_A],
+            values: [zero; 256],
+        })
+    }
+}
+
+thread_local! {
+    // Clearing them for each instruction would cost as much as the product.
+    static FLOATS: Cell<Option<Box<Dense<f64>>>> = const { Cell::new(None) };
+    static INTEGERS: Cell<Option<Box<Dense<i32>>>> = const { Cell::new(None) };
+}
+
+fn undefined(lane: u32, what: &'static str, value: u32) -> OperandFault {
+    OperandFault { lane, kind: FaultKind::UndefinedOperand { what, value: u64::from(value) } }
+}
+
+/// Execute a matrix multiplication for a full warp.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program.
+#[inline(always)]
+pub(crate) unsafe fn multiply(frame: &Frame, op: &Multiply) -> Result<(), OperandFault> {
+    // SAFETY: passed on.
+    unsafe {
+        match op.arithmetic {
+            Arithmetic::Float { c, d, saturate } => {
+                let mut dense = FLOATS.take().unwrap_or_else(Dense::new);
+                let result = float(frame, op, (c, d), saturate, &mut dense);
+                FLOATS.set(Some(dense));
+                result
+            }
+            Arithmetic::Double { mode } => {
+                let mut dense = FLOATS.take().unwrap_or_else(Dense::new);
+                let Dense { a, b, d, .. } = &mut *dense;
+                gather_f64(frame, &op.a, a);
+                gather_f64(frame, &op.b, b);
+                gather_f64(frame, &op.c, d);
+                product::double(op.shape, mode, used_a(op, a), used_b(op, b), used_d(op, d));
+                scatter_f64(frame, &op.d, d);
+                FLOATS.set(Some(dense));
+                Ok(())
+            }
+            Arithmetic::Integer { saturate } => integer(frame, op, None, saturate),
+            Arithmetic::Bits { operation } => integer(frame, op, Some(operation), false),
+        }
+    }
+}
+
+fn used_a<'a, T>(op: &Multiply, a: &'a [T; LARGEST_A]) -> &'a [T] {
+    &a[..(op.products * op.shape.m * stored_columns(op)) as usize]
+}
+
+/// Columns of A that are stored: half of them if it is sparse.
+fn stored_columns(op: &Multiply) -> u32 {
+    if op.sparse.is_some() { op.shape.k / 2 } else { op.shape.k }
+}
+
+fn used_b<'a, T>(op: &Multiply, b: &'a [T; LARGEST_B]) -> &'a [T] {
+    &b[..(op.products * op.shape.k * op.shape.n) as usize]
+}
+
+fn used_d<'a, T>(op: &Multiply, d: &'a mut [T; LARGEST_D]) -> &'a mut [T] {
+    &mut d[..(op.products * op.shape.m * op.shape.n) as usize]
+}
+
+/// # Safety
+///
+/// As [`multiply`]; `accumulators` are the types of C and D.
+#[inline(always)]
+unsafe fn float(
+    frame: &Frame,
+    op: &Multiply,
+    accumulators: (Accumulator, Accumulator),
+    saturate: bool,
+    dense: &mut Dense<f64>,
+) -> Result<(), OperandFault> {
+    let Dense { a, b, d, columns, values } = dense;
+    // SAFETY: by the contract.
+    unsafe {
+        gather(frame, &op.a, a, values, |register, values| {
+            element::decode_float(op.a_format, register, values);
+        });
+        if let Some(sparse) = &op.sparse {
+            find_columns(frame, op, sparse, columns)?;
+        }
+        gather(frame, &op.b, b, values, |register, values| {
+            element::decode_float(op.b_format, register, values);
+        });
+        if let Some([scale_a, scale_b]) = &op.scales {
+            let columns = op.sparse.is_some().then_some(&*columns);
+            apply_scales(frame, op, (scale_a, scale_b), a, columns, b)?;
+        }
+        match accumulators.0 {
+            Accumulator::F16 => gather(frame, &op.c, d, values, |register, values| {
+                element::decode_float(element::Format::F16, register, values);
+            }),
+            Accumulator::F32 => gather(frame, &op.c, d, values, |register, values| {
+                for (value, &word) in values.iter_mut().zip(register) {
+                    *value = f64::from(f32::from_bits(word));
+                }
+            }),
+        }
+        let size = (op.shape.m * op.shape.k, op.shape.k * op.shape.n, op.shape.m * op.shape.n);
+        if op.sparse.is_some() {
+            product::sparse_float(op.shape, used_a(op, a), columns, b, used_d(op, d));
+        } else {
+            let a = used_a(op, a).chunks_exact(size.0 as usize);
+            let b = used_b(op, b).chunks_exact(size.1 as usize);
+            let products = used_d(op, d).chunks_exact_mut(size.2 as usize);
+            for ((a, b), d) in a.zip(b).zip(products) {
+                product::float(op.shape, a, b, d);
+            }
+        }
+        match accumulators.1 {
+            Accumulator::F16 => scatter(frame, &op.d, d, values, |[low, high]: [f64; 2]| {
+                let low = product::round_f16(low, saturate);
+                u32::from(low) | u32::from(product::round_f16(high, saturate)) << 16
+            }),
+            Accumulator::F32 => {
+                scatter(frame, &op.d, d, values, |[sum]: [f64; 1]| {
+                    product::round_f32(sum, saturate)
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// As [`multiply`].
+#[inline(always)]
+unsafe fn integer(
+    frame: &Frame,
+    op: &Multiply,
+    bits: Option<product::BitOperation>,
+    saturate: bool,
+) -> Result<(), OperandFault> {
+    let mut dense = INTEGERS.take().unwrap_or_else(Dense::new);
+    let Dense { a, b, d, columns, values } = &mut *dense;
+    // SAFETY: by the contract.
+    unsafe {
+        gather(frame, &op.a, a, values, |register, values| {
+            element::decode_integer(op.a_format, register, values);
+        });
+        gather(frame, &op.b, b, values, |register, values| {
+            element::decode_integer(op.b_format, register, values);
+        });
+        let sums = used_d(op, d);
+        sums.fill(0);
+        match (bits, &op.sparse) {
+            (Some(operation), _) => {
+                product::bits(op.shape, operation, used_a(op, a), used_b(op, b), sums);
+            }
+            (None, None) => product::integer(op.shape, used_a(op, a), used_b(op, b), sums),
+            (None, Some(sparse)) => {
+                if let Err(fault) = find_columns(frame, op, sparse, columns) {
+                    INTEGERS.set(Some(dense));
+                    return Err(fault);
+                }
+                product::sparse_integer(op.shape, used_a(op, a), columns, b, sums);
+            }
+        }
+        // C's elements lie where D's do, so they need no matrix.
+        let registers = op.c.rows.iter().zip(&op.d.rows).zip(op.d.places.chunks_exact(32));
+        for ((&c, &result), places) in registers {
+            let mut register = *frame.row::<u32>(c);
+            for (word, &place) in register.iter_mut().zip(places) {
+                let sum = d[usize::from(place) % LARGEST_D];
+                *word = product::add_integer(sum, *word as i32, saturate).cast_unsigned();
+            }
+            frame.set_row::<u32>(result, FULL_MASK, register);
+        }
+    }
+    INTEGERS.set(Some(dense));
+    Ok(())
+}
+
+/// Decode a fragment of 32-bit registers into a dense matrix.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; the fragment belongs to its program.
+#[inline(always)]
+unsafe fn gather<T: Copy, const N: usize>(
+    frame: &Frame,
+    fragment: &Fragment,
+    matrix: &mut [T; N],
+    values: &mut [T; 256],
+    decode: impl Fn(&[u32; 32], &mut [T; 256]),
+) {
+    let per_register = fragment.places.len() / fragment.rows.len().max(1);
+    for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(per_register)) {
+        // SAFETY: by the contract.
+        decode(unsafe { frame.row::<u32>(row) }, values);
+        if fragment.has_runs {
+            for (places, run) in places.as_chunks::<8>().0.iter().zip(values.as_chunks::<8>().0) {
+                if let Some(elements) = matrix[usize::from(places[0]) % N..].first_chunk_mut() {
+                    *elements = *run;
+                }
+            }
+        } else {
+            put_each(places, values, matrix);
+        }
+    }
+}
+
+/// Put each value at its place.
+///
+/// Not inlined, so that it is compiled for every CPU alike: AVX-512 has a scatter instruction, which
+/// is slower than the stores that it stands for.
+#[inline(never)]
+fn put_each<T: Copy, const N: usize>(places: &[u16], values: &[T; 256], matrix: &mut [T; N]) {
+    for (&place, &value) in places.iter().zip(values) {
+        matrix[usize::from(place) % N] = value;
+    }
+}
+
+/// Take each value from its place; not inlined for the same reason.
+#[inline(never)]
+fn take_each(places: &[u16], matrix: &[f64; LARGEST_D], values: &mut [f64; 256]) {
+    for (&place, value) in places.iter().zip(values) {
+        *value = matrix[usize::from(place) % LARGEST_D];
+    }
+}
+
+/// Encode a dense matrix into a fragment of 32-bit registers, `E` elements in each.
+///
+/// # Safety
+///
+/// As [`gather`].
+#[inline(always)]
+unsafe fn scatter<const E: usize>(
+    frame: &Frame,
+    fragment: &Fragment,
+    matrix: &[f64; LARGEST_D],
+    values: &mut [f64; 256],
+    encode: impl Fn([f64; E]) -> u32,
+) {
+    for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(32 * E)) {
+        take_each(places, matrix, values);
+        let mut register = [0; 32];
+        for (word, sums) in register.iter_mut().zip(values.as_chunks::<E>().0) {
+            *word = encode(*sums);
+        }
+        // SAFETY: by the contract.
+        unsafe { frame.set_row::<u32>(row, FULL_MASK, register) };
+    }
+}
+
+/// # Safety
+///
+/// As [`gather`], with 64-bit registers.
+#[inline(always)]
+unsafe fn gather_f64<const N: usize>(frame: &Frame, fragment: &Fragment, matrix: &mut [f64; N]) {
+    for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(32)) {
+        // SAFETY: by the contract.
+        let register = unsafe { frame.row::<u64>(row) };
+        for (&place, &bits) in places.iter().zip(register) {
+            matrix[usize::from(place) % N] = f64::from_bits(bits);
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`gather`], with 64-bit registers.
+#[inline(always)]
+unsafe fn scatter_f64(frame: &Frame, fragment: &Fragment, matrix: &[f64; LARGEST_D]) {
+    for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(32)) {
+        let mut register = [0; 32];
+        for (word, &place) in register.iter_mut().zip(places) {
+            *word = matrix[usize::from(place) % LARGEST_D].to_bits();
+        }
+        // SAFETY: by the contract.
+        unsafe { frame.set_row::<u64>(row, FULL_MASK, register) };
+    }
+}
+
+/// The columns of the stored elements of a sparse A, as its metadata says.
+///
+/// # Safety
+///
+/// As [`multiply`].
+unsafe fn find_columns(
+    frame: &Frame,
+    op: &Multiply,
+    sparse: &Sparse,
+    columns: &mut [u16; LARGEST_A],
+) -> Result<(), OperandFault> {
+    // SAFETY: by the contract.
+    let metadata = unsafe { frame.row::<u32>(sparse.metadata) };
+    let chunk = sparse.sparsity.chunk();
+    let rows = columns.chunks_exact_mut(stored_columns(op) as usize);
+    for (row, columns) in (0..op.shape.m).zip(rows) {
+        for (index, columns) in (0..).zip(columns.chunks_exact_mut(chunk as usize / 2)) {
+            let (lane, bit) = sparse.layout.field(sparse.selector, row, index);
+            let register = metadata[lane as usize % 32];
+            let Some(positions) = sparse.sparsity.positions(register >> bit & 15, sparse.ordered)
+            else {
+                return Err(undefined(lane, "this sparsity metadata", register));
+            };
+            for (column, position) in columns.iter_mut().zip(positions) {
+                *column = (index * chunk + position) as u16;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Multiply A and B by their block scales; every product is exact. `columns` are those of A's
+/// elements if it is sparse.
+///
+/// # Safety
+///
+/// As [`multiply`].
+unsafe fn apply_scales(
+    frame: &Frame,
+    op: &Multiply,
+    (scale_a, scale_b): (&Scale, &Scale),
+    a: &mut [f64; LARGEST_A],
+    columns: Option<&[u16; LARGEST_A]>,
+    b: &mut [f64; LARGEST_B],
+) -> Result<(), OperandFault> {
+    let (n, k) = (op.shape.n as usize, op.shape.k as usize);
+    // SAFETY: by the contract.
+    let (factors_a, factors_b) = unsafe {
+        (
+            Factors::new(frame, scale_a, 2, "this selector of scale_A")?,
+            Factors::new(frame, scale_b, 4, "this selector of scale_B")?,
+        )
+    };
+    let stored = stored_columns(op) as usize;
+    for (row, elements) in a.chunks_exact_mut(stored).take(op.shape.m as usize).enumerate() {
+        let lane = scale::lane_of_row(row as u32, factors_a.thread_id);
+        for (index, element) in elements.iter_mut().enumerate() {
+            let column = columns.map_or(index, |columns| columns[row * stored + index].into());
+            *element *= factors_a.value(lane, (column / (k / scale_a.blocks as usize)) as u32);
+        }
+    }
+    for (row, elements) in b.chunks_exact_mut(n).take(k).enumerate() {
+        let block = row / (k / scale_b.blocks as usize);
+        for (column, element) in elements.iter_mut().enumerate() {
+            let lane = scale::lane_of_column(column as u32, factors_b.thread_id);
+            *element *= factors_b.value(lane, block as u32);
+        }
+    }
+    Ok(())
+}
+
+/// The factors of one block scale.
+struct Factors<'a> {
+    data: &'a [u32; 32],
+    byte_id: u32,
+    thread_id: u32,
+    format: scale::ScaleFormat,
+}
+
+impl<'a> Factors<'a> {
+    /// Check the selectors, of which the instruction is one for the whole warp; `threads` is how
+    /// many values a thread selector has.
+    ///
+    /// # Safety
+    ///
+    /// The invariants of [`Frame`]; `scale` belongs to its program.
+    unsafe fn new(
+        frame: &'a Frame,
+        scale: &Scale,
+        threads: u32,
+        what: &'static str,
+    ) -> Result<Self, OperandFault> {
+        // SAFETY: by the contract.
+        let (data, byte_ids, thread_ids) = unsafe {
+            (
+                frame.row::<u32>(scale.data),
+                frame.row::<u32>(scale.byte_id),
+                frame.row::<u32>(scale.thread_id),
+            )
+        };
+        let (byte_id, thread_id) = (byte_ids[0] & 0xffff, thread_ids[0] & 0xffff);
+        for lane in 0..32u32 {
+            let own = (byte_ids[lane as usize] & 0xffff, thread_ids[lane as usize] & 0xffff);
+            let valid = scale::are_selectors_valid(scale.blocks, own.0, own.1, threads);
+            if !valid || own != (byte_id, thread_id) {
+                return Err(undefined(lane, what, own.1 << 16 | own.0));
+            }
+        }
+        Ok(Self { data, byte_id, thread_id, format: scale.format })
+    }
+
+    fn value(&self, lane: u32, block: u32) -> f64 {
+        self.format.value(scale::factor(self.data[lane as usize % 32], self.byte_id, block))
+    }
+}

@@ -1,0 +1,309 @@
+//! mbarrier objects in shared memory, and the splits that wait for their phases.
+//!
+//! A thread whose phase is not complete waits instead of asking again and again: the split is set aside and the CTA
+//! looks at the object before each of the warp's turns. `try_wait` gives up after
+//! [`TRY_PATIENCE`] turns, `test_wait`, which the manual calls non-blocking, after one; both give
+//! up at once where nothing else can run. So a loop around either costs a few instructions for
+//! each phase, not as many as fit into a turn.
+
+#![allow(unsafe_code, reason = "objects are read and written at checked addresses")]
+
+use super::access::{AccessFault, AccessReport, Memories, addresses};
+use super::async_copy::aligned;
+use super::asynchronous::Outcome;
+use super::lanes::Frame;
+use super::warp::{Context, Split, Wait, Warp, WarpFault};
+use crate::fault::FaultKind;
+use crate::observer::{Pattern, Recorder};
+use crate::program::asynchronous::{Arrival, MbarrierAction, MbarrierOp, PhaseWait};
+use crate::program::memory_op::Space;
+use crate::program::op::Op;
+use crate::semantics::mbarrier::{Mbarrier, MbarrierError};
+
+/// Turns of a warp for which `try_wait` waits while others run.
+const TRY_PATIENCE: u32 = 16;
+
+/// What has become of the splits of a warp that wait for mbarriers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Polled {
+    /// There are none.
+    NoneWaits,
+    /// None can go on.
+    AllWait,
+    /// Some go on although their phase is not complete.
+    GaveUp,
+    /// Some go on because their phase is complete.
+    Complete,
+}
+
+impl Warp {
+    /// An mbarrier operation by the lanes of `mask`, at least one.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
+    pub(super) fn mbarrier<R: Recorder>(
+        &mut self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &Op,
+        split: &mut Split,
+        mask: u32,
+        report: &mut AccessReport,
+    ) -> Result<Outcome, WarpFault> {
+        let mbarrier = &context.program.mbarrier_ops[op.a as usize];
+        let memories = &context.memories;
+        if let MbarrierAction::ArriveWithCopies { .. } = mbarrier.action {
+            // The arrival follows the copies, and nothing says how soon either may be done.
+            self.copies.complete_all(memories, mask);
+        }
+        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+        let done = unsafe { perform_lanes(frame, mbarrier, memories, op.dst, mask, report) };
+        let done = done.map_err(|fault| fault.at(split.pc))?;
+        let time = self.clock(context.program, split, mbarrier.object.instruction);
+        self.tell(recorder, &mbarrier.object, time, Space::Shared, mask, 8, report);
+        let MbarrierAction::Wait(wait) = mbarrier.action else { return Ok(Outcome::GoOn) };
+        if done == mask {
+            // SAFETY: the destination of a wait is a predicate.
+            unsafe { frame.set_predicate(op.dst, mask, u32::MAX) };
+            return Ok(Outcome::GoOn);
+        }
+        let patience = if wait.suspends { TRY_PATIENCE } else { 1 };
+        split.wait = Wait::Mbarrier { lanes: mask, patience };
+        self.splits.push(split.clone());
+        Ok(Outcome::Waits)
+    }
+
+    /// Let splits go on whose phases are complete or that have waited long enough; all of them
+    /// if `give_up`.
+    #[cold]
+    pub(crate) fn poll_mbarriers(
+        &mut self,
+        context: &Context<'_>,
+        give_up: bool,
+    ) -> Result<Polled, WarpFault> {
+        let mut polled = Polled::NoneWaits;
+        for at in 0..self.splits.len() {
+            let Wait::Mbarrier { lanes, patience } = self.splits[at].wait else { continue };
+            let pc = self.splits[at].pc;
+            let op = &context.program.ops[pc as usize];
+            let mbarrier = &context.program.mbarrier_ops[op.a as usize];
+            let (frame, dst) = (self.frame(context), op.dst);
+            let memories = &context.memories;
+            let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
+            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+            let done =
+                unsafe { perform_lanes(&frame, mbarrier, memories, dst, lanes, &mut report) };
+            let done = done.map_err(|fault| fault.at(pc))?;
+            if done == lanes || give_up || patience <= 1 {
+                // SAFETY: the destination of a wait is a predicate.
+                unsafe { frame.set_predicate(dst, lanes, done) };
+                self.splits[at].pass_barrier();
+                polled = polled.max(if done == 0 { Polled::GaveUp } else { Polled::Complete });
+            } else {
+                self.splits[at].wait = Wait::Mbarrier { lanes, patience: patience - 1 };
+                polled = polled.max(Polled::AllWait);
+            }
+        }
+        Ok(polled)
+    }
+
+    /// What split `at`, which waits for an mbarrier, waits for.
+    pub(crate) fn mbarrier_deadlock(&mut self, context: &Context<'_>, at: usize) -> FaultKind {
+        let split = &self.splits[at];
+        let (waiting, op) = (split.mask, &context.program.ops[split.pc as usize]);
+        let mbarrier = &context.program.mbarrier_ops[op.a as usize];
+        let lane = waiting.trailing_zeros() & 31;
+        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+        let address = unsafe { addresses(&self.frame(context), &mbarrier.object)[lane as usize] };
+        let object = locate(mbarrier, &context.memories, lane, address)
+            // SAFETY: `locate` has checked the address.
+            .map(|host| unsafe { host.read() });
+        let address = context.memories.shared_address(mbarrier.object.space, address);
+        let object = object.ok().and_then(|word| Mbarrier::decode(word).ok());
+        let (pending, tx_count) = object.map_or((0, 0), |object| (object.pending, object.tx_count));
+        FaultKind::MbarrierDeadlock {
+            address: address.unwrap_or_default(),
+            waiting: waiting.count_ones(),
+            pending,
+            tx_count,
+        }
+    }
+}
+
+/// Where a lane's object is.
+fn locate(
+    op: &MbarrierOp,
+    memories: &Memories<'_>,
+    lane: u32,
+    address: u64,
+) -> Result<*mut u64, AccessFault> {
+    let what = "the mbarrier object";
+    let fault = |kind| AccessFault { lane, kind };
+    let address = memories
+        .shared_address(op.object.space, address)
+        .ok_or_else(|| fault(FaultKind::NotShared { what, address }))?;
+    let write = !matches!(op.action, MbarrierAction::Wait(_));
+    let host = locate_shared(memories, lane, address, write)?;
+    let remote = matches!(
+        op.action,
+        MbarrierAction::Arrive(_)
+            | MbarrierAction::ExpectTx { .. }
+            | MbarrierAction::CompleteTx { .. }
+    );
+    if !remote && !memories.is_own_shared(host.cast()) {
+        return Err(fault(FaultKind::OtherCta { what, address }));
+    }
+    Ok(host)
+}
+
+/// Where the object at a shared address is.
+fn locate_shared(
+    memories: &Memories<'_>,
+    lane: u32,
+    address: u64,
+    write: bool,
+) -> Result<*mut u64, AccessFault> {
+    aligned(&[address; 32], 1 << lane, 8)?;
+    Ok(memories.shared_host(lane, address, 8, write)?.cast())
+}
+
+/// Count bytes that have arrived: what a bulk copy does to the object at a shared address.
+pub(super) fn complete_tx(
+    memories: &Memories<'_>,
+    lane: u32,
+    address: u64,
+    bytes: u32,
+) -> Result<(), AccessFault> {
+    let host = locate_shared(memories, lane, address, true)?;
+    // SAFETY: the address has just been checked.
+    let word = unsafe { host.read() };
+    let completed = Mbarrier::decode(word).and_then(|mut object| {
+        object.complete_tx(bytes)?;
+        Ok(object.encode())
+    });
+    let fault = |problem| AccessFault { lane, kind: FaultKind::Mbarrier { address, problem } };
+    // SAFETY: as above.
+    unsafe { host.write(completed.map_err(fault)?) };
+    Ok(())
+}
+
+/// Do the operation for the lanes of `mask`, one after the other, and report their addresses.
+/// Answers the lanes whose phase is complete, where a phase is waited for.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` and its destination belong to its program.
+unsafe fn perform_lanes(
+    frame: &Frame,
+    op: &MbarrierOp,
+    memories: &Memories<'_>,
+    destination: u32,
+    mask: u32,
+    report: &mut AccessReport,
+) -> Result<u32, AccessFault> {
+    let mut done = 0;
+    // SAFETY: passed on.
+    unsafe {
+        report.addresses = addresses(frame, &op.object);
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            let address = &mut report.addresses[lane as usize];
+            if perform(frame, op, memories, destination, lane, *address)? {
+                done |= 1 << lane;
+            }
+            *address = memories.shared_address(op.object.space, *address).unwrap_or(*address);
+        }
+    }
+    Ok(done)
+}
+
+/// Do one lane's operation; answers whether a phase that is waited for is complete.
+///
+/// # Safety
+///
+/// As [`perform_lanes`].
+unsafe fn perform(
+    frame: &Frame,
+    op: &MbarrierOp,
+    memories: &Memories<'_>,
+    destination: u32,
+    lane: u32,
+    address: u64,
+) -> Result<bool, AccessFault> {
+    use MbarrierAction as A;
+    let at = lane as usize;
+    // SAFETY: operands are rows of the width that the action says; `locate` checks the address.
+    unsafe {
+        let host = locate(op, memories, lane, address)?;
+        let fault = |problem| {
+            let address = memories.shared_address(op.object.space, address).unwrap_or(address);
+            AccessFault { lane, kind: FaultKind::Mbarrier { address, problem } }
+        };
+        let word = host.read();
+        let count = |row: u32| frame.row::<u32>(row)[at];
+        let decoded = match op.action {
+            A::Init { count: row } => Mbarrier::init(count(row)),
+            _ => Mbarrier::decode(word),
+        };
+        let mut object = decoded.map_err(fault)?;
+        match op.action {
+            A::Init { .. } => {}
+            A::Invalidate => {
+                host.write(Mbarrier::INVALIDATED);
+                return Ok(false);
+            }
+            A::ExpectTx { bytes } => object.expect_tx(count(bytes)).map_err(fault)?,
+            A::CompleteTx { bytes } => object.complete_tx(count(bytes)).map_err(fault)?,
+            A::Arrive(arrival) => {
+                arrive(&mut object, &arrival, count).map_err(fault)?;
+                frame.row_mut::<u64>(destination)[at] = word;
+            }
+            A::ArriveWithCopies { counted } => {
+                if !counted {
+                    object.add_pending().map_err(fault)?;
+                }
+                object.arrive(1).map_err(fault)?;
+            }
+            A::Wait(wait) => {
+                return phase(frame, &wait, at).map(|p| object.has_completed(p)).map_err(fault);
+            }
+        }
+        host.write(object.encode());
+        Ok(false)
+    }
+}
+
+/// The parity of the phase that a lane waits for.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `wait` belongs to its program.
+unsafe fn phase(frame: &Frame, wait: &PhaseWait, lane: usize) -> Result<bool, MbarrierError> {
+    // SAFETY: the operand is a row of the width that `parity` says.
+    unsafe {
+        if wait.parity {
+            // The lowest bit counts, as on a GPU.
+            return Ok(frame.row::<u32>(wait.phase)[lane] & 1 != 0);
+        }
+        Mbarrier::phase_of_state(frame.row::<u64>(wait.phase)[lane])
+    }
+}
+
+/// `mbarrier.arrive` and `mbarrier.arrive_drop`: first the bytes, then who drops out, then the
+/// arrival.
+fn arrive(
+    object: &mut Mbarrier,
+    arrival: &Arrival,
+    value: impl Fn(u32) -> u32,
+) -> Result<(), MbarrierError> {
+    if let Some(bytes) = arrival.expect_tx {
+        object.expect_tx(value(bytes))?;
+    }
+    let count = arrival.count.map_or(1, value);
+    if arrival.drops {
+        object.drop_out(count)?;
+    }
+    if arrival.must_not_complete {
+        object.arrive_without_completing(count)
+    } else {
+        object.arrive(count)
+    }
+}

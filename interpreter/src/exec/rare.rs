@@ -1,0 +1,234 @@
+//! Operations whose modifiers are picked at run time.
+//!
+//! Conversions to the formats of 8 bits and fewer and the video instructions have so many forms
+//! that a lane loop for each would cost more build time than they are worth. Each function here
+//! takes the operation's small immediate `n` and serves one lane.
+
+use crate::program::op::narrow::{
+    BF16, E2M1, E2M3, E3M2, E4M3, E5M2, FORMAT, RELU, RNA, RP, RZ, SATFINITE,
+};
+use crate::program::op::video as field;
+use crate::semantics::minifloat::{E2m1, E2m3, E3m2, E4m3, E5m2};
+use crate::semantics::{Bf16, F16, Half, Rn, Rna, Rp, Rz, convert, half, minifloat, s2f6, video};
+
+/// Evaluates an expression with a constant that says whether `n` has a flag.
+macro_rules! with_flag {
+    ($n:expr, $flag:ident as $name:ident, $body:expr) => {
+        if $n & $flag != 0 {
+            const $name: bool = true;
+            $body
+        } else {
+            const $name: bool = false;
+            $body
+        }
+    };
+}
+
+/// Evaluates an expression with the type `$m` of the format in `n`.
+macro_rules! with_format {
+    ($n:expr, $m:ident, $body:expr) => {
+        match $n & FORMAT {
+            E4M3 => {
+                type $m = E4m3;
+                $body
+            }
+            E5M2 => {
+                type $m = E5m2;
+                $body
+            }
+            E2M3 => {
+                type $m = E2m3;
+                $body
+            }
+            E3M2 => {
+                type $m = E3m2;
+                $body
+            }
+            E2M1.. => {
+                type $m = E2m1;
+                $body
+            }
+        }
+    };
+}
+
+fn halves(pair: u32) -> (u16, u16) {
+    ((pair >> 16) as u16, pair as u16)
+}
+
+fn bytes(pair: u16) -> (u8, u8) {
+    ((pair >> 8) as u8, pair as u8)
+}
+
+/// `cvt` from `.f32` to a packed pair of a narrow format.
+#[inline(never)]
+pub(super) fn f32_to_narrow(n: u16, a: f32, b: f32) -> u16 {
+    with_flag!(n, RELU as R, {
+        with_format!(n, M, {
+            let convert = minifloat::from_f32::<M, R>;
+            minifloat::pack_x2::<M>(convert(a), convert(b))
+        })
+    })
+}
+
+/// `cvt.rs` from `.f32` to a packed pair of a narrow format.
+#[inline(never)]
+pub(super) fn f32_to_narrow_stochastic(n: u16, a: f32, b: f32, random: u32) -> u16 {
+    with_flag!(n, RELU as R, {
+        with_format!(n, M, {
+            let convert = minifloat::from_f32_stochastic::<M, R>;
+            minifloat::pack_x2::<M>(convert(a, random), convert(b, random))
+        })
+    })
+}
+
+/// `cvt` from `.f16x2` or `.bf16x2` to a packed pair of a narrow format.
+pub(super) fn halves_to_narrow(n: u16, pair: u32) -> u16 {
+    let (a, b) = halves(pair);
+    // Exact.
+    let widen = |x| if n & BF16 != 0 { Bf16::widen(x) } else { F16::widen(x) };
+    f32_to_narrow(n, widen(a), widen(b))
+}
+
+/// `cvt` from a packed pair of a narrow format to `.f16x2`.
+#[inline(never)]
+pub(super) fn narrow_to_f16x2(n: u16, pair: u16) -> u32 {
+    with_flag!(n, RELU as R, {
+        with_format!(n, M, {
+            let (a, b) = minifloat::unpack_x2::<M>(pair);
+            half::pack(minifloat::to_f16::<M, R>(a), minifloat::to_f16::<M, R>(b))
+        })
+    })
+}
+
+/// `cvt` from a packed pair of a narrow format to `.bf16x2`.
+#[inline(never)]
+pub(super) fn narrow_to_bf16x2(n: u16, pair: u16, scales: u16) -> u32 {
+    let (scale_a, scale_b) = bytes(scales);
+    with_flag!(n, RELU as R, {
+        with_flag!(n, SATFINITE as S, {
+            with_format!(n, M, {
+                let (a, b) = minifloat::unpack_x2::<M>(pair);
+                let convert = minifloat::to_bf16::<M, R, S>;
+                half::pack(convert(a, scale_a), convert(b, scale_b))
+            })
+        })
+    })
+}
+
+/// `cvt` from `.f32` to `.ue8m0x2`.
+#[inline(never)]
+pub(super) fn f32_to_ue8m0(n: u16, a: f32, b: f32) -> u16 {
+    with_flag!(n, SATFINITE as S, {
+        let convert = match n & RP {
+            0 => minifloat::ue8m0_from_f32::<Rz, S>,
+            _ => minifloat::ue8m0_from_f32::<Rp, S>,
+        };
+        minifloat::pack_bytes(convert(a), convert(b))
+    })
+}
+
+/// `cvt` from `.f32` to `.s2f6x2`.
+#[inline(never)]
+pub(super) fn f32_to_s2f6(n: u16, a: f32, b: f32, scales: u16) -> u16 {
+    let (scale_a, scale_b) = bytes(scales);
+    with_flag!(n, RELU as R, {
+        minifloat::pack_bytes(s2f6::from_f32::<R>(a, scale_a), s2f6::from_f32::<R>(b, scale_b))
+    })
+}
+
+/// `cvt` from `.s2f6x2` to `.bf16x2`.
+#[inline(never)]
+pub(super) fn s2f6_to_bf16x2(n: u16, pair: u16, scales: u16) -> u32 {
+    let ((a, b), (scale_a, scale_b)) = (bytes(pair), bytes(scales));
+    with_flag!(n, RELU as R, {
+        with_flag!(n, SATFINITE as S, {
+            let convert = s2f6::to_bf16::<R, S>;
+            half::pack(convert(a, scale_a), convert(b, scale_b))
+        })
+    })
+}
+
+/// `cvt` from `.f32` to `.f16` or `.bf16` with `.relu`, `.satfinite` and either rounding.
+#[inline(never)]
+pub(super) fn f32_to_half<H: Half>(n: u16, a: f32) -> u16 {
+    with_flag!(n, RELU as R, {
+        with_flag!(n, SATFINITE as S, {
+            match n & RZ {
+                0 => convert::f32_to_half_clamped::<H, Rn, R, S>(a),
+                _ => convert::f32_to_half_clamped::<H, Rz, R, S>(a),
+            }
+        })
+    })
+}
+
+/// `cvt.rs` from `.f32` to `.f16x2` or `.bf16x2`.
+#[inline(never)]
+pub(super) fn f32_to_x2_stochastic<H: Half>(n: u16, a: f32, b: f32, random: u32) -> u32 {
+    with_flag!(n, RELU as R, {
+        with_flag!(n, SATFINITE as S, convert::f32_to_x2_stochastic::<H, R, S>(a, b, random))
+    })
+}
+
+/// `cvt` from `.f32` to `.tf32`.
+#[inline(never)]
+pub(super) fn f32_to_tf32(n: u16, a: f32) -> u32 {
+    with_flag!(n, RELU as R, {
+        with_flag!(n, SATFINITE as S, {
+            match n & (RZ | RNA) {
+                0 => convert::f32_to_tf32::<Rn, R, S>(a),
+                RNA => convert::f32_to_tf32::<Rna, R, S>(a),
+                _ => convert::f32_to_tf32::<Rz, R, S>(a),
+            }
+        })
+    })
+}
+
+#[inline(always)]
+pub(super) fn video_extract(n: u16, a: u32) -> i64 {
+    let part = field::Part::decode(n);
+    video::extract(a, part.position, part.bits, part.signed)
+}
+
+#[inline(never)]
+pub(super) fn video_primary(n: u16, a: i64, b: i64) -> i64 {
+    video::primary(field::operation(n), a, b)
+}
+
+#[inline(never)]
+pub(super) fn video_shl(n: u16, a: i64, b: i64) -> i64 {
+    match field::shift(n) {
+        (true, saturate) => video::shift_left::<true>(a, b, saturate),
+        (false, saturate) => video::shift_left::<false>(a, b, saturate),
+    }
+}
+
+#[inline(always)]
+pub(super) fn video_shr(n: u16, a: i64, b: i64) -> i64 {
+    match field::shift(n) {
+        (true, _) => video::shift_right::<true>(a, b),
+        (false, _) => video::shift_right::<false>(a, b),
+    }
+}
+
+#[inline(always)]
+pub(super) fn video_saturate(n: u16, a: i64) -> i64 {
+    let part = field::Part::decode(n);
+    video::saturate(a, part.bits, part.signed)
+}
+
+#[inline(always)]
+pub(super) fn video_merge(n: u16, a: i64, c: u32) -> u32 {
+    let part = field::Part::decode(n);
+    video::merge(a, c, part.position, part.bits)
+}
+
+#[inline(never)]
+pub(super) fn video_mad(n: u16, a: i64, b: i64, c: u32) -> u32 {
+    field::multiply_add(n).apply(a, b, c)
+}
+
+#[inline(never)]
+pub(super) fn video_simd(n: u16, a: u32, b: u32, c: u32) -> u32 {
+    field::simd(n).apply(a, b, c)
+}

@@ -1,0 +1,133 @@
+//! Shared memory: a CTA's own, and that of the other CTAs of its cluster.
+//!
+//! What loads and stores need of it is in [`super::access`]; here is what asynchronous
+//! instructions need, and the long way to another CTA.
+
+#![allow(unsafe_code, reason = "addresses are checked here and then followed")]
+
+use std::ptr::NonNull;
+
+use super::access::{AccessFault, Memories, Segment, window_of};
+use crate::fault::FaultKind;
+use crate::launch::MAX_CLUSTER_CTAS;
+use crate::program::memory_op::{Space, window};
+
+/// The shared memories of a cluster's CTAs, each of as many bytes as the CTA's own; none for CTAs
+/// that have exited.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterShared {
+    memories: [Option<NonNull<u8>>; MAX_CLUSTER_CTAS],
+    ctas: usize,
+}
+
+impl ClusterShared {
+    /// The memory of the CTA with `rank`; null when it has exited.
+    pub(crate) fn set(&mut self, rank: usize, memory: *mut u8) {
+        self.memories[rank] = NonNull::new(memory);
+        self.ctas = self.ctas.max(rank + 1);
+    }
+}
+
+impl Memories<'_> {
+    /// The shared memory of the cluster's CTA that holds `address`.
+    pub(super) fn of_cluster(&self, address: u64) -> Result<Option<Segment>, FaultKind> {
+        let rank = (address / window::CTA_BYTES - 1) as usize;
+        if rank >= self.cluster.ctas {
+            return Ok(None);
+        }
+        match self.cluster.memories[rank] {
+            Some(memory) => Ok(Some(Segment {
+                host: memory.as_ptr(),
+                start: (rank as u64 + 1) * window::CTA_BYTES,
+                bytes: self.shared_bytes,
+            })),
+            None => Err(FaultKind::CtaExited { rank: rank as u32, address }),
+        }
+    }
+
+    /// Where the accesses of `mask` go, each of `bytes` bytes in a space that all lanes share.
+    pub(super) fn hosts(
+        &self,
+        space: Space,
+        mask: u32,
+        addresses: &[u64; 32],
+        bytes: u32,
+        write: bool,
+    ) -> Result<[*mut u8; 32], AccessFault> {
+        let mut hosts = [std::ptr::null_mut(); 32];
+        let first = addresses[mask.trailing_zeros() as usize & 31];
+        let common = self.segment(space, first);
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            let address = addresses[lane as usize];
+            hosts[lane as usize] = match &common {
+                // SAFETY: the segment holds the access.
+                Some(segment) if segment.holds(address, u64::from(bytes)) => unsafe {
+                    segment.at(address)
+                },
+                _ => self
+                    .resolve(space, lane, address, bytes, write)
+                    .map_err(|kind| AccessFault { lane, kind })?,
+            };
+        }
+        Ok(hosts)
+    }
+
+    /// The offsets of the lanes' addresses in the CTA's own shared memory, `bytes` bytes each.
+    pub(super) fn own_shared(
+        &self,
+        mask: u32,
+        addresses: &[u64; 32],
+        bytes: u32,
+    ) -> Result<[u32; 32], AccessFault> {
+        let mut offsets = [0; 32];
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            let address = addresses[lane as usize];
+            let host = self.shared_host(lane, address, bytes, true)?;
+            if !self.is_own_shared(host) {
+                let what = "the destination";
+                return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
+            }
+            offsets[lane as usize] = (address % window::CTA_BYTES) as u32;
+        }
+        Ok(offsets)
+    }
+
+    /// The address in shared memory that an operand means: of `space` itself, or generic.
+    pub(super) fn shared_address(&self, space: Space, address: u64) -> Option<u64> {
+        match (space, window_of(address)) {
+            (Space::Shared, _) => Some(address),
+            (Space::Generic, (Space::Shared, window)) => Some(address - window),
+            _ => None,
+        }
+    }
+
+    /// Where one lane's access to shared memory goes.
+    pub(super) fn shared_host(
+        &self,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+        write: bool,
+    ) -> Result<*mut u8, AccessFault> {
+        let host = self.resolve(Space::Shared, lane, address, bytes, write);
+        host.map_err(|kind| AccessFault { lane, kind })
+    }
+
+    /// Whether a host address lies in the CTA's own shared memory.
+    pub(super) fn is_own_shared(&self, host: *const u8) -> bool {
+        let offset = (host as usize).wrapping_sub(self.shared as usize);
+        (offset as u64) < self.shared_bytes
+    }
+
+    /// Write to the CTA's own shared memory, as far as there is any.
+    pub(super) fn write_shared(&self, offset: u32, bytes: &[u8]) {
+        let end = u64::from(offset) + bytes.len() as u64;
+        if end <= self.shared_bytes {
+            // SAFETY: the range lies within shared memory, which no slice of the host overlaps.
+            unsafe {
+                let target = self.shared.add(offset as usize);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Bulk copies without tensors, `st.bulk`, stores and reductions that signal an mbarrier, requests for
+//! the work of other clusters, and cache policies.
+
+use gpucast_ptx_frontend::ScalarType as T;
+use gpucast_ptx_frontend::isa::Modifier as M;
+use gpucast_ptx_frontend::module::{Instruction, Operand};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::super::asynchronous::{BulkOp, BulkSize, MbarrierAction};
+use super::super::memory_op::{Atomic, AtomicOperation};
+use super::super::op::Code;
+use super::async_copy::literal;
+use super::builder::{Builder, Lowered, Width, operand};
+use super::{mbarrier, memory};
+use crate::observer::AccessKind;
+
+/// `cp.async.bulk` and `cp.reduce.async.bulk`.
+pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let mut spaces = instruction.modifiers.iter().filter_map(|modifier| modifier.as_space());
+    let (to, from) = (spaces.next(), spaces.next());
+    let reduction = reduction(instruction)?;
+    let kind = if reduction.is_some() { AccessKind::Reduction } else { AccessKind::Store };
+    let ty = reduction.map_or(T::B128, |(_, ty)| ty);
+    let mut destination = memory::address(builder, instruction, 0, to, kind, ty)?;
+    destination.atomic = reduction.map(|(operation, _)| Atomic {
+        operation,
+        operands: [0; 8],
+        compare: None,
+        destinations: [None; 8],
+    });
+    let source = memory::address(builder, instruction, 1, from, AccessKind::Load, T::B128)?;
+    let size = builder.value(operand(instruction, 2)?, T::U32)?;
+    let signals = instruction.has(M::MbarrierCompleteTxBytes);
+    let mbarrier = if signals {
+        let (stated, kind) = (Some(StateSpace::Shared), AccessKind::Reduction);
+        Some(memory::address(builder, instruction, 3, stated, kind, T::B64)?)
+    } else {
+        None
+    };
+    let multicast = if instruction.has(M::MulticastCluster) {
+        Some(builder.value(operand(instruction, 4)?, T::U16)?)
+    } else {
+        None
+    };
+    let byte_mask = match instruction.operands.last() {
+        Some(mask) if instruction.has(M::CpMask) => Some(builder.value(mask, T::U16)?),
+        _ => None,
+    };
+    emit(
+        builder,
+        BulkOp {
+            destination,
+            source: Some(source),
+            size: BulkSize { row: size, wide: false, multiple_of: 16 },
+            mbarrier,
+            multicast,
+            byte_mask,
+            own: signals && instruction.modifiers.iter().all(|&m| m != M::SharedCluster),
+        },
+    );
+    Ok(())
+}
+
+/// The reduction of `cp.reduce.async.bulk` and its type.
+fn reduction(instruction: &Instruction) -> Lowered<Option<(AtomicOperation, T)>> {
+    let Some(ty) = instruction.types().last() else { return Ok(None) };
+    let operation = AtomicOperation::of(instruction, ty)
+        .ok_or_else(|| format!("this reduction of {} is not executed yet", ty.text()))?;
+    // On global memory, the only place for it, subnormal numbers are flushed.
+    let operation = match operation {
+        AtomicOperation::AddF32 { .. } => AtomicOperation::AddF32 { flush: true },
+        other => other,
+    };
+    Ok(Some((operation, ty)))
+}
+
+fn emit(builder: &mut Builder<'_>, op: BulkOp) {
+    let index = builder.bulk_ops.len() as u32;
+    builder.bulk_ops.push(op);
+    builder.emit(Code::Bulk, 0, 0, [index, 0, 0]);
+}
+
+/// `st.bulk`: zeros in the CTA's own shared memory.
+pub(super) fn store(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    if literal(instruction, 2)? != 0 {
+        return Err("st.bulk stores zeros only".to_owned());
+    }
+    let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
+    let destination = memory::address(builder, instruction, 0, stated, AccessKind::Store, T::B64)?;
+    let size = builder.value(operand(instruction, 1)?, T::B64)?;
+    emit(
+        builder,
+        BulkOp {
+            destination,
+            source: None,
+            size: BulkSize { row: size, wide: true, multiple_of: 8 },
+            mbarrier: None,
+            multicast: None,
+            byte_mask: None,
+            own: true,
+        },
+    );
+    Ok(())
+}
+
+/// `st.async`: a store, then the bytes are counted.
+pub(super) fn store_async(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    memory::store(builder, instruction)?;
+    signal(builder, instruction)
+}
+
+/// `red.async`: a reduction, then the bytes are counted.
+pub(super) fn reduce_async(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    memory::atomic(builder, instruction)?;
+    signal(builder, instruction)
+}
+
+/// Tell the mbarrier, if there is one, of the bytes that each lane has written.
+fn signal(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    if !instruction.has(M::MbarrierCompleteTxBytes) {
+        return Ok(());
+    }
+    let elements = match operand(instruction, 1)? {
+        Operand::Vector(elements) => elements.len() as u64,
+        _ if instruction.has(M::V4) => 4,
+        _ if instruction.has(M::V2) => 2,
+        _ => 1,
+    };
+    let ty = instruction.types().last().ok_or("the type is missing")?;
+    let bytes = builder.bits(elements * u64::from(ty.bytes()), Width::W32);
+    let action = MbarrierAction::CompleteTx { bytes };
+    mbarrier::emit(builder, instruction, 2, AccessKind::Reduction, action, 0)
+}
+
+/// `clusterlaunchcontrol.try_cancel`: the request to take over the work of a cluster that has not
+/// been launched yet. Here it always fails, as it may on a GPU, so that every CTA does its own
+/// work: sixteen zero bytes are the answer, and the mbarrier is told of them.
+pub(super) fn try_cancel(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    if instruction.has(M::MulticastClusterAll) {
+        return Err("an answer to all CTAs of a cluster is not executed yet".to_owned());
+    }
+    let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
+    let destination = memory::address(builder, instruction, 0, stated, AccessKind::Store, T::B128)?;
+    let mbarrier = memory::address(builder, instruction, 1, stated, AccessKind::Reduction, T::B64)?;
+    let row = builder.bits(16, Width::W32);
+    emit(
+        builder,
+        BulkOp {
+            destination,
+            source: None,
+            size: BulkSize { row, wide: false, multiple_of: 16 },
+            mbarrier: Some(mbarrier),
+            multicast: None,
+            byte_mask: None,
+            own: true,
+        },
+    );
+    Ok(())
+}
+
+/// `clusterlaunchcontrol.query_cancel` of an answer of [`try_cancel`]: nothing was cancelled, and
+/// the coordinates of no CTA are zero.
+pub(super) fn query_cancel(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let destination = operand(instruction, 0)?;
+    if instruction.has(M::Pred) {
+        let predicate = builder.predicate_destination(destination)?;
+        builder.emit(Code::PredicateConstant, 0, predicate, [0; 3]);
+        return Ok(());
+    }
+    let results = match destination {
+        Operand::Vector(results) => &results[..],
+        result => std::slice::from_ref(result),
+    };
+    let zero = builder.bits(0, Width::W32);
+    for result in results.iter().filter(|result| **result != Operand::Sink) {
+        builder.define(result, T::B32, |builder, row| {
+            builder.emit(Code::Mov32, 0, row, [zero, 0, 0]);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,369 @@
+//! Calls: direct, indirect, recursive, and of the device runtime; prologues and epilogues.
+//!
+//! A directly called function that is never active twice has fixed places for everything: the
+//! call copies arguments to the formals, and results back. All other functions (see
+//! [`super::call_graph::Convention`]) exchange values through the thread's *argument area*: the
+//! caller writes it, the callee's prologue reads it, the epilogue writes the results there. A
+//! caller that the call may enter again saves its registers around the call.
+
+use gpucast_ptx_frontend::ScalarType as T;
+use gpucast_ptx_frontend::isa::Opcode;
+use gpucast_ptx_frontend::module::{
+    Formal, Function, FunctionId, FunctionKind, Instruction, Operand,
+};
+
+use super::super::op::{Code, copy_local};
+use super::super::runtime::{RuntimeCall, RuntimeFunction, Value};
+use super::builder::{Builder, Lowered, Slot, Width, operand};
+use super::call_graph::{Signature, area_offsets, indirect_signature};
+use super::memory::{load_local, pass, stack_slot, store_local};
+
+/// The parts of a `call`.
+struct Call<'a> {
+    results: &'a [Operand],
+    arguments: &'a [Operand],
+    callee: &'a Operand,
+}
+
+fn parts(instruction: &Instruction) -> Lowered<Call<'_>> {
+    let (mut results, mut callee, mut arguments) = (&[][..], None, &[][..]);
+    for operand in &instruction.operands {
+        match operand {
+            Operand::List(list) if callee.is_none() => results = list,
+            Operand::List(list) => arguments = list,
+            Operand::Function(_) | Operand::Register(_) if callee.is_none() => {
+                callee = Some(operand);
+            }
+            _ => {}
+        }
+    }
+    let callee = callee.ok_or("a call without a function")?;
+    Ok(Call { results, arguments, callee })
+}
+
+/// `call`.
+pub(super) fn call(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let call = parts(instruction)?;
+    match *call.callee {
+        Operand::Function(callee) => {
+            let function = &builder.module.functions[callee.index()];
+            if function.kind == FunctionKind::Entry {
+                return Err(format!(
+                    "{} is a kernel; kernels that call kernels are not executed yet",
+                    function.name
+                ));
+            }
+            if function.body.is_none() {
+                return declared(builder, &call, function);
+            }
+            if builder.calls.convention(callee).through_area {
+                let sizes = signature_of(builder, function);
+                let reenters = builder.calls.reenters(builder.function, callee);
+                through_area(builder, &call, &sizes, reenters, |builder| {
+                    builder.emit(Code::Call, 0, 0, [callee.0, 0, 0]);
+                })
+            } else {
+                fixed(builder, &call, callee, function)
+            }
+        }
+        _ => {
+            let body = builder.current_function().body.as_ref().ok_or("a call without code")?;
+            let signature = indirect_signature(builder.module, body, instruction);
+            let signature =
+                signature.ok_or("an indirect call needs a prototype or a list of functions")?;
+            let target = builder.value(call.callee, T::U64)?;
+            let reenters = builder.calls.reenters_indirectly(builder.function, &signature);
+            let index = builder.signatures.len() as u32;
+            builder.signatures.push(signature.clone());
+            through_area(builder, &call, &signature, reenters, |builder| {
+                builder.emit(Code::CallIndirect, 0, 0, [target, index, 0]);
+            })
+        }
+    }
+}
+
+fn signature_of(builder: &Builder<'_>, function: &Function) -> Signature {
+    Signature::of(builder.module, function)
+}
+
+/// Call a function whose formals have fixed places.
+fn fixed(
+    builder: &mut Builder<'_>,
+    call: &Call<'_>,
+    callee: FunctionId,
+    function: &Function,
+) -> Lowered<()> {
+    let caller = builder.function;
+    for (actual, &formal) in call.arguments.iter().zip(&function.params) {
+        pass(builder, caller, callee, actual, formal, true)?;
+    }
+    builder.emit(Code::Call, 0, 0, [callee.0, 0, 0]);
+    after_call(builder, |builder| {
+        for (actual, &formal) in call.results.iter().zip(&function.returns) {
+            pass(builder, caller, callee, actual, formal, false)?;
+        }
+        Ok(())
+    })
+}
+
+/// Call through the argument area.
+fn through_area(
+    builder: &mut Builder<'_>,
+    call: &Call<'_>,
+    signature: &Signature,
+    reenters: bool,
+    emit: impl FnOnce(&mut Builder<'_>),
+) -> Lowered<()> {
+    let lengths = [
+        (call.arguments.len(), signature.params.len(), "arguments"),
+        (call.results.len(), signature.returns.len(), "results"),
+    ];
+    for (given, wanted, what) in lengths {
+        if given != wanted {
+            return Err(format!("the call passes {given} {what}, the function has {wanted}"));
+        }
+    }
+    let area = builder.layout.area;
+    let offsets = area_offsets(&signature.params);
+    for ((actual, &bytes), offset) in call.arguments.iter().zip(&signature.params).zip(offsets) {
+        match *actual {
+            Operand::Variable(variable, 0) => {
+                let slot = stack_slot(builder, variable)?;
+                copy(builder, slot, (area + offset, false), bytes);
+            }
+            ref value => {
+                let row = builder.value(value, bits_type(bytes)?)?;
+                store_local(builder, area + offset, bits_type(bytes)?, row);
+            }
+        }
+    }
+    let saved = reenters.then(|| builder.saved_index());
+    if let Some(index) = saved {
+        builder.emit(Code::SaveRegisters, 0, 0, [index, 0, 0]);
+    }
+    emit(builder);
+    after_call(builder, |builder| {
+        if let Some(index) = saved {
+            builder.emit(Code::RestoreRegisters, 0, 0, [index, 0, 0]);
+        }
+        let offsets = area_offsets(&signature.returns);
+        for ((actual, &bytes), offset) in call.results.iter().zip(&signature.returns).zip(offsets) {
+            match *actual {
+                Operand::Variable(variable, 0) => {
+                    let slot = stack_slot(builder, variable)?;
+                    copy(builder, (area + offset, false), slot, bytes);
+                }
+                ref register => {
+                    let ty = bits_type(bytes)?;
+                    builder.define(register, ty, |builder, row| {
+                        load_local(builder, area + offset, ty, row);
+                        Ok(())
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Emit what follows the call operation that was just emitted. Only lanes that called get there,
+/// so nothing of it is guarded; the others skip it.
+fn after_call(
+    builder: &mut Builder<'_>,
+    emit: impl FnOnce(&mut Builder<'_>) -> Lowered<()>,
+) -> Lowered<()> {
+    let call = builder.ops.len() - 1;
+    builder.guard = 0;
+    emit(builder)?;
+    let following = builder.ops.len() - 1 - call;
+    builder.ops[call].n =
+        u16::try_from(following).map_err(|_| "the call returns too many values".to_owned())?;
+    Ok(())
+}
+
+/// Copy `bytes` bytes within local memory; each side is an offset and whether that counts from
+/// the current function's frame.
+pub(super) fn copy(builder: &mut Builder<'_>, from: (u64, bool), to: (u64, bool), bytes: u64) {
+    let mut n = 0;
+    n |= if from.1 { copy_local::FROM_FRAME } else { 0 };
+    n |= if to.1 { copy_local::TO_FRAME } else { 0 };
+    let frame = if n == 0 { 0 } else { builder.frame_pointer() };
+    builder.emit(Code::CopyLocal, n, frame, [from.0 as u32, to.0 as u32, bytes as u32]);
+}
+
+/// The untyped type of a register that is passed by value.
+fn bits_type(bytes: u64) -> Lowered<T> {
+    match bytes {
+        1 => Ok(T::B8),
+        2 => Ok(T::B16),
+        4 => Ok(T::B32),
+        8 => Ok(T::B64),
+        16 => Ok(T::B128),
+        _ => Err(format!("a register cannot be passed as {bytes} bytes")),
+    }
+}
+
+/// What a function does before its first block: find its frame and fetch its arguments.
+pub(super) fn prologue(builder: &mut Builder<'_>) -> Lowered<()> {
+    let convention = builder.calls.convention(builder.function);
+    if convention.framed {
+        let bytes = builder.layout.frame_bytes(builder.function) as u32;
+        let (frame, stack) = (builder.frame_pointer(), builder.stack_pointer());
+        builder.emit(Code::EnterFrame, 0, frame, [bytes, stack, 0]);
+    }
+    if convention.through_area {
+        let function = builder.current_function();
+        let signature = signature_of(builder, function);
+        exchange(builder, &function.params, &signature.params, true)?;
+    }
+    Ok(())
+}
+
+/// What a function does before it returns: leave its results and its frame.
+pub(super) fn epilogue(builder: &mut Builder<'_>) -> Lowered<()> {
+    let convention = builder.calls.convention(builder.function);
+    if convention.through_area {
+        let function = builder.current_function();
+        let signature = signature_of(builder, function);
+        exchange(builder, &function.returns, &signature.returns, false)?;
+    }
+    if convention.framed {
+        let (frame, stack) = (builder.frame_pointer(), builder.stack_pointer());
+        builder.emit(Code::Mov32, 0, stack, [frame, 0, 0]);
+    }
+    Ok(())
+}
+
+/// Copy formals from the argument area (`fetch`) or to it.
+fn exchange(
+    builder: &mut Builder<'_>,
+    formals: &[Formal],
+    sizes: &[u64],
+    fetch: bool,
+) -> Lowered<()> {
+    let area = builder.layout.area;
+    for ((&formal, &bytes), offset) in formals.iter().zip(sizes).zip(area_offsets(sizes)) {
+        let in_area = (area + offset, false);
+        match formal {
+            Formal::Variable(variable) => {
+                let slot = stack_slot(builder, variable)?;
+                let (from, to) = if fetch { (in_area, slot) } else { (slot, in_area) };
+                copy(builder, from, to, bytes);
+            }
+            Formal::Register(register) => {
+                let Slot::Row { row, .. } = builder.slot(register) else {
+                    return Err("predicate arguments are not executed yet".to_owned());
+                };
+                let ty = bits_type(bytes)?;
+                if fetch {
+                    load_local(builder, in_area.0, ty, row);
+                } else {
+                    store_local(builder, in_area.0, ty, row);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A call of a function that has no body here.
+fn declared(builder: &mut Builder<'_>, call: &Call<'_>, function: &Function) -> Lowered<()> {
+    let Some(runtime) = RuntimeFunction::named(&function.name) else {
+        return Err(format!("{} is declared here but defined in another module", function.name));
+    };
+    let address_bits = builder.module.address_bits;
+    let own = signature_of(builder, function);
+    let (result, parameters) = runtime.values();
+    let sizes: Vec<u64> = parameters.iter().map(|value| value.bytes(address_bits)).collect();
+    let result_bytes = result.map(|value| value.bytes(address_bits));
+    let fits = own.params == sizes && own.returns.first().copied() == result_bytes;
+    if !fits || call.arguments.len() != own.params.len() || call.results.len() > 1 {
+        return Err(format!("{} is not declared as CUDA declares it", function.name));
+    }
+    let mut arguments = Vec::new();
+    for ((actual, &bytes), &value) in call.arguments.iter().zip(&sizes).zip(parameters) {
+        let ty = bits_type(bytes)?;
+        let row = match *actual {
+            Operand::Variable(variable, 0) => {
+                let slot = stack_slot(builder, variable)?;
+                let row = builder.temporary(Width::of(ty));
+                builder.load_slot(slot, ty, row);
+                row
+            }
+            ref value => builder.value(value, ty)?,
+        };
+        arguments.push(if value == Value::Address && ty == T::B32 {
+            let wide = builder.temporary(Width::W64);
+            builder.emit(Code::ZeroExtend32, 0, wide, [row, 0, 0]);
+            wide
+        } else {
+            row
+        });
+    }
+    let mut row = result.map(|value| {
+        builder.temporary(if value == Value::Address { Width::W64 } else { Width::W32 })
+    });
+    let index = builder.runtime_calls.len() as u32;
+    builder.runtime_calls.push(RuntimeCall { function: runtime, arguments, result: row });
+    builder.emit(Code::Runtime, 0, 0, [index, 0, 0]);
+    if let (Some(Value::Address), Some(4), Some(wide)) = (result, result_bytes, row) {
+        let narrow = builder.temporary(Width::W32);
+        builder.emit(Code::Low32, 0, narrow, [wide, 0, 0]);
+        row = Some(narrow);
+    }
+    let (Some(row), Some(bytes), Some(actual)) = (row, result_bytes, call.results.first()) else {
+        return Ok(());
+    };
+    let ty = bits_type(bytes)?;
+    match *actual {
+        Operand::Variable(variable, 0) => {
+            let slot = stack_slot(builder, variable)?;
+            builder.store_slot(slot, ty, row);
+            Ok(())
+        }
+        ref register => {
+            let code = if Width::of(ty) == Width::W64 { Code::Mov64 } else { Code::Mov32 };
+            builder.define(register, ty, |builder, destination| {
+                builder.emit(code, 0, destination, [row, 0, 0]);
+                Ok(())
+            })
+        }
+    }
+}
+
+/// `alloca`, `stacksave` and `stackrestore`.
+pub(super) fn stack(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let ty = instruction.types().next().unwrap_or(T::U64);
+    let wide = Width::of(ty) == Width::W64;
+    let top = builder.stack_pointer();
+    match instruction.opcode {
+        Opcode::Stackrestore => {
+            let row = builder.value(operand(instruction, 0)?, ty)?;
+            builder.emit(if wide { Code::Low32 } else { Code::Mov32 }, 0, top, [row, 0, 0]);
+            Ok(())
+        }
+        Opcode::Stacksave => builder.define(operand(instruction, 0)?, ty, |builder, row| {
+            builder.emit(if wide { Code::ZeroExtend32 } else { Code::Mov32 }, 0, row, [top, 0, 0]);
+            Ok(())
+        }),
+        _ => {
+            let bytes = builder.value(operand(instruction, 1)?, T::U64)?;
+            // Without an alignment the result is aligned to 8 bytes.
+            let align = match instruction.operands.get(2) {
+                Some(Operand::Immediate(gpucast_ptx_frontend::module::Immediate::Integer(n))) => {
+                    u32::try_from(*n).ok().filter(|n| n.is_power_of_two())
+                }
+                None => Some(8),
+                Some(_) => None,
+            };
+            let align = align.ok_or("the alignment of alloca is not a power of two")?;
+            let row = builder.temporary(Width::W32);
+            builder.emit(Code::Allocate, 0, row, [bytes, top, align]);
+            builder.define(operand(instruction, 0)?, ty, |builder, destination| {
+                let code = if wide { Code::ZeroExtend32 } else { Code::Mov32 };
+                builder.emit(code, 0, destination, [row, 0, 0]);
+                Ok(())
+            })
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What `gpucast check` says of kernels: what they use and need, and what could not be executed.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::gpucast::{gpucast, outcome};
+
+#[test]
+fn kernels_are_described() {
+    let check = |options: &str| {
+        let outcome = gpucast(&format!("check check/uses.ptx {options}"));
+        assert_eq!(outcome.stderr, "");
+        outcome.transcript()
+    };
+    insta::assert_snapshot!("describe-kernels", check(""));
+    insta::assert_snapshot!("describe-a-kernel-as-json", check("--kernel use? --format json"));
+}
+
+#[test]
+fn the_status_tells_whether_the_chosen_kernels_can_be_executed() {
+    let status = |options: &str| gpucast(&format!("check check/uses.ptx {options}")).status;
+    assert_eq!([status(""), status("--kernel uses"), status("--kernel idle")], [1, 1, 0]);
+    let none = gpucast("check check/uses.ptx --kernel gemm");
+    assert_eq!(none.status, 1);
+    assert!(none.stderr.contains("has no kernel that `gemm` could mean"), "{}", none.stderr);
+}
+
+#[test]
+fn many_kernels_have_a_line_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = ".version 8.0\n.target sm_80\n.address_size 64\n.global .texref t;\n".to_owned();
+    for index in 0..13 {
+        let body = if index % 5 == 4 { "txq.width.b32 %r, [t]; " } else { "" };
+        let _ = writeln!(text, ".entry kernel{index}() {{ .reg .b32 %r; {body}ret; }}");
+    }
+    fs::write(folder.path().join("many.ptx"), text).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gpucast"));
+    command.current_dir(folder.path()).args(["check", "many.ptx"]);
+    insta::assert_snapshot!("many-kernels", outcome(command).transcript());
+}
