@@ -38,7 +38,9 @@ opcodes! {
     // Data movement and conversion (9.7.9).
     Mov "mov" Shfl "shfl" Prmt "prmt" Ld "ld" Ldu "ldu" St "st" StAsync "st.async"
     StBulk "st.bulk" MultimemLdReduce "multimem.ld_reduce" MultimemSt "multimem.st"
-    MultimemRed "multimem.red"
+    MultimemRed "multimem.red" MultimemStAsync "multimem.st.async"
+    MultimemRedAsync "multimem.red.async" MultimemCpAsyncBulk "multimem.cp.async.bulk"
+    MultimemCpReduceAsyncBulk "multimem.cp.reduce.async.bulk"
     Prefetch "prefetch" Prefetchu "prefetchu" Applypriority "applypriority" Discard "discard"
     Createpolicy "createpolicy" Isspacep "isspacep" Cvta "cvta" Cvt "cvt" CvtPack "cvt.pack"
     Mapa "mapa" Getctarank "getctarank"

@@ -178,7 +178,7 @@ pub const FIRST_LINE: u32 = 20;
 #[must_use]
 pub fn module(target: &str, instructions: &[String]) -> String {
     let mut text = format!(
-        ".version 9.2\n.target {target}\n.address_size 64\n\
+        ".version 9.5\n.target {target}\n.address_size 64\n\
          .func (.reg .b32 r) f(.reg .b32 a) {{ ret; }}\n\
          .func g {{ ret; }}\n\
          .entry k() {{\n\

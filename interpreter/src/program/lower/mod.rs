@@ -381,7 +381,13 @@ fn instruction(
         O::StAsync => bulk_copy::store_async(builder, instruction),
         O::RedAsync => bulk_copy::reduce_async(builder, instruction),
         O::StBulk => bulk_copy::store(builder, instruction),
-        O::MultimemLdReduce | O::MultimemSt | O::MultimemRed => not_yet(instruction),
+        O::MultimemLdReduce
+        | O::MultimemSt
+        | O::MultimemRed
+        | O::MultimemStAsync
+        | O::MultimemRedAsync
+        | O::MultimemCpAsyncBulk
+        | O::MultimemCpReduceAsyncBulk => not_yet(instruction),
         O::Mapa => cluster::mapa(builder, instruction),
         O::Getctarank => cluster::getctarank(builder, instruction),
         O::BarrierCluster => cluster::barrier(builder, instruction),

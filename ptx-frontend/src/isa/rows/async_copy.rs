@@ -39,6 +39,18 @@ pub(super) const GROUPS: &[Group] = &[
         "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.add.[f32 f64]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group{.<hint>}.add.noftz.[f16 bf16]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
     ]),
+    // Not in the manual of ISA 9.0: read off what ptxas of CUDA 13.5 accepts.
+    group(LoadStore, "9.7.9.25", &[
+        "multimem.cp.async.bulk.global.shared::cta.bulk_group     [d], [a], size:u32                         ; 9.1 sm_90",
+        "multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask  [d], [a], size:u32, bytes:u16         ; 9.1 sm_100",
+        "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.[and or xor].[b32 b64]  [d], [a], size:u32  ; 9.1 sm_90",
+        "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.[u32 s32 u64 f32 f64]  [d], [a], size:u32  ; 9.1 sm_90",
+        "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.[inc dec].u32  [d], [a], size:u32       ; 9.1 sm_90",
+        "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.[min max].[f16 bf16 u32 s32 u64 s64]  [d], [a], size:u32  ; 9.1 sm_90",
+        "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.[f16 bf16]  [d], [a], size:u32  ; 9.1 sm_90",
+        "multimem.st.async.release.[gpu sys]{.global}.[b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64]  [a], b:t+  ; 9.3 sm_100",
+        "multimem.red.async.release.[gpu sys]{.global}.add.[u32 s32 u64]  [a], b:t                           ; 9.3 sm_100",
+    ]),
     group(LoadStore, "9.7.9.25.4.3", &[
         "cp.async.bulk.prefetch.L2.global{.<hint>}               [a], size:u32{, cache:b64}                  ; 8.0 sm_90",
     ]),
