@@ -162,6 +162,8 @@ pub const DEFINITIONS: &[Definition] = &[
         "everything in no other class (moves, barriers, fences) by threads that are not predicated off"),
     count!("inst_executed_tex_ops", Some("smsp__inst_executed_op_texture.sum"), "instruction", StandIn, |t| t.warps(Class::Texture),
         "texture instructions executed by warps"),
+    count!("inst_executed_pipe_tensor", Some("smsp__inst_executed_pipe_tensor.sum"), "instruction", StandIn, |t| t.warps(Class::Tensor),
+        "matrix multiply-adds (mma, wmma.mma) executed by warps; loads and stores of fragments are memory instructions"),
     count!("ldst_executed", None, "instruction", StandIn, |t| t.warps(Class::LoadStore) + t.warps(Class::Texture),
         "memory instructions executed by warps"),
     count!("cf_executed", None, "instruction", StandIn, |t| t.warps(Class::Control),

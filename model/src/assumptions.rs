@@ -19,6 +19,11 @@ const MIN_INVOCATION_MS: f64 = 0.5;
 /// (section 5.2.5, lvmd-krn) but sets no limit; this one is ours.
 const MIN_WARP_EFFICIENCY_PERCENT: f64 = 90.0;
 
+/// Arithmetic that the thesis's GPUs do not have, and that its model has no parameter for: the
+/// metrics that count it, and what it is called.
+const UNCHARGED: [(&str, &str); 2] =
+    [("inst_executed_pipe_tensor", "tensor-core"), ("inst_fp_16", "half-precision")];
+
 /// Threads of a warp, as the profiler's counts presume.
 const WARP_LANES: f64 = 32.0;
 
@@ -52,6 +57,12 @@ pub(crate) fn broken(
         && efficiency_percent < MIN_WARP_EFFICIENCY_PERCENT
     {
         warnings.push(Warning::Divergence { efficiency_percent });
+    }
+    for (metric, what) in UNCHARGED {
+        let count = profile.metrics.get(metric).map_or(0.0, |figure| figure.value.as_f64());
+        if count > 0.0 {
+            warnings.push(Warning::Uncharged { what, instructions: count });
+        }
     }
     warnings
 }

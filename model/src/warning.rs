@@ -44,6 +44,13 @@ pub enum Warning {
         /// The metric.
         metric: &'static str,
     },
+    /// Arithmetic that the model has no throughput for.
+    Uncharged {
+        /// What kind of instructions.
+        what: &'static str,
+        /// How many.
+        instructions: f64,
+    },
     /// The compute operations are integer ones, whose cost varies (section 6.2).
     IntegerOperations,
     /// The kernel does none of the operations that the model counts.
@@ -59,18 +66,25 @@ pub enum Warning {
     },
 }
 
+/// The ending of a word that `count` goes with.
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FewBlocks { blocks, wanted } => write!(
                 f,
-                "the grid has {blocks} blocks, fewer than {wanted}: latency, not throughput, may \
-                 bound it, and the prediction is a lower bound of the time"
+                "the grid has {blocks} block{}, fewer than {wanted}: latency, not throughput, may \
+                 bound it, and the prediction is a lower bound of the time",
+                plural(*blocks)
             ),
             Self::SmallBlocks { threads, wanted } => write!(
                 f,
-                "a block has {threads} threads, fewer than {wanted}: latency, not throughput, may \
-                 bound it, and the prediction is a lower bound of the time"
+                "a block has {threads} thread{}, fewer than {wanted}: latency, not throughput, may \
+                 bound it, and the prediction is a lower bound of the time",
+                plural(*threads)
             ),
             Self::BlockTooLarge { threads, allowed } => write!(
                 f,
@@ -90,6 +104,11 @@ impl fmt::Display for Warning {
             Self::AssumedZero { metric } => {
                 write!(f, "the metric `{metric}` is missing and was taken to be zero")
             }
+            Self::Uncharged { what, instructions } => write!(
+                f,
+                "{instructions:.0} {what} instructions are charged as other instructions: the \
+                 model knows no throughput of their operations, and the prediction leaves them out"
+            ),
             Self::IntegerOperations => f.write_str(
                 "the kernel is an integer one: every integer instruction is charged as a \
                  multiply-add, though additions are up to five times faster",

@@ -251,3 +251,26 @@ fn the_json_of_a_prediction() {
     let prediction = predict(&metrics_toml(SGEMM).unwrap()).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&prediction).unwrap());
 }
+
+#[test]
+fn arithmetic_that_has_no_throughput_is_named() {
+    let said = |profile: &KernelProfile| {
+        let warnings = predict(profile).unwrap().warnings;
+        let uncharged = warnings.into_iter().filter(|w| matches!(w, Warning::Uncharged { .. }));
+        uncharged.map(|warning| warning.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&kernel(&INTEGER)), [""; 0]);
+    let none = integer_kernel("inst_executed_pipe_tensor", Some(0.0));
+    assert_eq!(said(&none), [""; 0]);
+    for (metric, what) in
+        [("inst_executed_pipe_tensor", "tensor-core"), ("inst_fp_16", "half-precision")]
+    {
+        assert_eq!(
+            said(&integer_kernel(metric, Some(4096.0))),
+            [format!(
+                "4096 {what} instructions are charged as other instructions: the model knows no \
+                 throughput of their operations, and the prediction leaves them out"
+            )]
+        );
+    }
+}

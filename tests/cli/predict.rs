@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gpucast::{command, json, outcome, stdout};
+use crate::gpucast::{command, gpucast, json, outcome, stdout};
 
 /// The GPUs of Konstantinidis 2017.
 const GPUS: &str = "gtx-480,gtx-660,gtx-960,gtx-1060,tesla-m2050,tesla-k20c,r9-nano";
@@ -105,4 +105,12 @@ fn timing_appears_only_when_asked_for() {
     assert!(json(arguments)["predictions"][0].get("timing").is_none());
     let timed = json(&format!("{arguments} --timing"));
     assert!(timed["predictions"][0]["timing"]["execute_s"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_prediction_says_that_it_leaves_tensor_cores_out() {
+    let kernel = "../../interpreter/tests/kernels/mma.ptx --kernel product_f16 --grid 1 --block 128 \
+                  --arg buf:f16[16384] --arg buf:f16[16384] --arg buf:f32[16384]";
+    let outcome = gpucast(&format!("predict {kernel} --arg s32:64 --gpu gtx-1060"));
+    insta::assert_snapshot!("predict-tensor-cores", outcome.transcript());
 }

@@ -254,6 +254,11 @@ pub const METRICS: &[MetricName] = &[
         ncu: &[&[("smsp__inst_executed_op_texture.sum", 1.0)]],
     },
     MetricName {
+        nvprof: "inst_executed_pipe_tensor",
+        unit: "instruction",
+        ncu: &[&[("smsp__inst_executed_pipe_tensor.sum", 1.0)]],
+    },
+    MetricName {
         nvprof: "global_load_requests",
         unit: "request",
         ncu: &[&[("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 1.0)]],
