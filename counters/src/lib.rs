@@ -23,6 +23,7 @@ pub mod device;
 pub mod import;
 pub mod l2;
 pub mod launch_profile;
+pub mod machine;
 pub mod metric;
 pub mod observer;
 pub mod operation;

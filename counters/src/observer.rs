@@ -192,7 +192,7 @@ impl Observer for Counter {
         self.wave
     }
 
-    fn collect(&mut self, _first_cta: u64, recorders: &mut [CtaRecorder]) {
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut CtaRecorder]) {
         for recorder in recorders.iter_mut() {
             for (total, count) in self.blocks.iter_mut().zip(&recorder.blocks) {
                 total.warps += count.warps;
@@ -217,7 +217,7 @@ impl Observer for Counter {
         replay(&mut streams, &mut self.l2, |row, sectors| {
             memory.row(row).dram_read_sectors += u64::from(sectors);
         });
-        recorders.iter_mut().for_each(CtaRecorder::clear);
+        recorders.iter_mut().for_each(|recorder| recorder.clear());
     }
 }
 

@@ -24,5 +24,5 @@ pub use launch::{
     Argument, Host, Launch, LaunchError, Options, RunError, Schedule, Silent, Summary,
 };
 pub use memory::DeviceMemory;
-pub use observer::{Access, AccessKind, NoObserver, Observer, Pattern, Recorder};
+pub use observer::{Access, AccessKind, Arrival, NoObserver, Observer, Pattern, Recorder, Release};
 pub use program::{LowerError, Program, Unsupported};

@@ -22,7 +22,7 @@ pub trait Observer: Send {
     fn wave(&self) -> usize;
 
     /// Takes over what the CTAs from `first_cta` on recorded and empties the recorders.
-    fn collect(&mut self, first_cta: u64, recorders: &mut [Self::Recorder]);
+    fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]);
 }
 
 /// Receives the events of one CTA.
@@ -39,6 +39,46 @@ pub trait Recorder: Send {
 
     /// A memory instruction was executed by at least one lane.
     fn access(&mut self, access: &Access<'_>);
+
+    /// Lanes of a warp arrive at a barrier of their CTA.
+    #[inline]
+    fn arrive(&mut self, _arrival: &Arrival) {}
+
+    /// A barrier of the CTA lets those that wait at it go on.
+    #[inline]
+    fn release(&mut self, _release: &Release<'_>) {}
+}
+
+/// Lanes of one warp that arrive at a CTA barrier (`bar`, `barrier`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Index into [`Program::instructions`].
+    pub instruction: u32,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// Which of the CTA's 16 barriers.
+    pub barrier: u32,
+    /// The lanes.
+    pub mask: u32,
+    /// Whether they wait; `bar.arrive` does not.
+    pub waits: bool,
+}
+
+/// A CTA barrier that is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release<'a> {
+    /// Which of the CTA's 16 barriers.
+    pub barrier: u32,
+    /// An instruction at which threads waited, an index into [`Program::instructions`].
+    pub instruction: u32,
+    /// The warps with the lanes that waited and go on.
+    pub waited: &'a [(u32, u32)],
+    /// Whether every thread of the CTA that has not exited waited: what was executed so far lies
+    /// before the barrier, and what follows behind it.
+    pub whole: bool,
+    /// How many lanes have executed each guarded instruction of the CTA so far, by
+    /// [`Program::guarded`] index.
+    pub guarded_lanes: &'a [u64],
 }
 
 /// What an access does to memory.
@@ -111,7 +151,7 @@ impl Observer for NoObserver {
         1
     }
 
-    fn collect(&mut self, _first_cta: u64, _recorders: &mut [NoRecorder]) {}
+    fn collect(&mut self, _first_cta: u64, _recorders: &mut [&mut NoRecorder]) {}
 }
 
 impl Recorder for NoRecorder {
@@ -122,4 +162,61 @@ impl Recorder for NoRecorder {
     fn branch(&mut self, _instruction: u32, _active: u32, _taken: u32) {}
 
     fn access(&mut self, _access: &Access<'_>) {}
+}
+
+/// Two observers of the same launch; the first one says how many CTAs are resident.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    type Recorder = (A::Recorder, B::Recorder);
+
+    fn recorder(&self, program: &Program) -> Self::Recorder {
+        (self.0.recorder(program), self.1.recorder(program))
+    }
+
+    fn wave(&self) -> usize {
+        self.0.wave()
+    }
+
+    fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]) {
+        let (mut first, mut second): (Vec<_>, Vec<_>) = recorders
+            .iter_mut()
+            .map(|recorder| {
+                let (first, second) = &mut **recorder;
+                (first, second)
+            })
+            .unzip();
+        self.0.collect(first_cta, &mut first);
+        self.1.collect(first_cta, &mut second);
+    }
+}
+
+impl<A: Recorder, B: Recorder> Recorder for (A, B) {
+    fn block(&mut self, warp: u32, block: u32, mask: u32) {
+        self.0.block(warp, block, mask);
+        self.1.block(warp, block, mask);
+    }
+
+    fn guarded_lanes(&mut self, lanes: &[u64]) {
+        self.0.guarded_lanes(lanes);
+        self.1.guarded_lanes(lanes);
+    }
+
+    fn branch(&mut self, instruction: u32, active: u32, taken: u32) {
+        self.0.branch(instruction, active, taken);
+        self.1.branch(instruction, active, taken);
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        self.0.access(access);
+        self.1.access(access);
+    }
+
+    fn arrive(&mut self, arrival: &Arrival) {
+        self.0.arrive(arrival);
+        self.1.arrive(arrival);
+    }
+
+    fn release(&mut self, release: &Release<'_>) {
+        self.0.release(release);
+        self.1.release(release);
+    }
 }

@@ -182,7 +182,7 @@ impl Observer for Log {
     fn wave(&self) -> usize {
         3
     }
-    fn collect(&mut self, _first_cta: u64, recorders: &mut [LogRecorder]) {
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut LogRecorder]) {
         recorders.iter_mut().for_each(|recorder| self.0.append(&mut recorder.0));
     }
 }

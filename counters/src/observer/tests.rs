@@ -63,7 +63,7 @@ fn run(counter: &mut Counter, ctas: u64, mut cta: impl FnMut(u64, &mut CtaRecord
         for (index, recorder) in recorders.iter_mut().enumerate() {
             cta(first + index as u64, recorder);
         }
-        counter.collect(first, recorders);
+        counter.collect(first, &mut recorders.iter_mut().collect::<Vec<_>>());
         first += wave;
     }
 }

@@ -14,7 +14,7 @@ use super::shared::ClusterShared;
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
-use crate::observer::Recorder;
+use crate::observer::{Recorder, Release};
 use crate::program::Program;
 use crate::program::op::barrier;
 use crate::program::registers::{CtaCoordinates, LaunchShape};
@@ -109,6 +109,8 @@ pub(crate) struct Cta {
     coordinates: CtaCoordinates,
     /// Lanes that executed each guarded instruction.
     guarded_lanes: Vec<u64>,
+    /// Warps and lanes that wait at the barrier that is being passed; kept for its room.
+    waited: Vec<(u32, u32)>,
     /// What its threads have printed.
     printed: Vec<u8>,
 }
@@ -132,6 +134,7 @@ impl Cta {
             local: lines(local_bytes),
             coordinates: CtaCoordinates::default(),
             guarded_lanes: vec![0; program.guarded.len()],
+            waited: Vec::new(),
             printed: Vec::new(),
             warps,
         }
@@ -246,7 +249,7 @@ impl Cta {
             round.live |= turn != Turn::Done;
         }
         if round.live {
-            round.progress |= self.release_barriers(launch)?;
+            round.progress |= self.release_barriers(launch, recorder)?;
         } else {
             recorder.guarded_lanes(&self.guarded_lanes);
         }
@@ -313,7 +316,11 @@ impl Cta {
     }
 
     /// Release every barrier at which all expected threads have arrived.
-    fn release_barriers(&mut self, launch: &LaunchContext<'_>) -> Result<bool, Box<Fault>> {
+    fn release_barriers<R: Recorder>(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorder: &mut R,
+    ) -> Result<bool, Box<Fault>> {
         let mut released = false;
         let waited_for =
             self.warps.iter().flat_map(|warp| &warp.splits).fold(0u32, |ids, split| {
@@ -324,6 +331,7 @@ impl Cta {
             if waiting > 0 && waiting >= expected {
                 let here = |wait| wait == Wait::Barrier { id };
                 self.check_aligned(launch, here, barrier::ALIGNED)?;
+                self.tell_release(launch.program, recorder, id);
                 self.release(launch.program, id);
                 released = true;
             }
@@ -374,6 +382,25 @@ impl Cta {
             }
         }
         Ok(())
+    }
+
+    /// Tell the recorder that barrier `id` is about to be passed.
+    fn tell_release<R: Recorder>(&mut self, program: &Program, recorder: &mut R, id: u32) {
+        let mut waited = std::mem::take(&mut self.waited);
+        let lanes = |(at, warp): (usize, &Warp)| (at as u32, warp.waiting_at(id));
+        waited.extend(self.warps.iter().enumerate().map(lanes).filter(|&(_, lanes)| lanes != 0));
+        let waits = |split: &&Split| split.wait == Wait::Barrier { id };
+        let pc = self.warps.iter().find_map(|warp| Some(warp.splits.iter().find(waits)?.pc));
+        let live = |warp: &Warp| warp.live == warp.waiting_at(id);
+        recorder.release(&Release {
+            barrier: id,
+            instruction: program.op_instruction[pc.unwrap_or_default() as usize],
+            waited: &waited,
+            whole: self.warps.iter().all(live),
+            guarded_lanes: &self.guarded_lanes,
+        });
+        waited.clear();
+        self.waited = waited;
     }
 
     fn release(&mut self, program: &Program, id: u32) {

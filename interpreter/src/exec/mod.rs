@@ -128,9 +128,7 @@ fn run_at<O: Observer>(
         };
         let collect = || {
             if let Some(first) = pending {
-                for (wave_index, recorders) in current.chunks_mut(wave).enumerate() {
-                    observer.collect(first + (wave_index * wave) as u64, recorders);
-                }
+                hand_over(observer, first, &mut current, wave);
             }
         };
         let (outcome, ()) = rayon::join(execute, collect);
@@ -146,12 +144,23 @@ fn run_at<O: Observer>(
     }
     if let Some(pending) = pending {
         let count = (ctas - pending) as usize;
-        for (wave_index, recorders) in current[..count].chunks_mut(wave).enumerate() {
-            observer.collect(pending + (wave_index * wave) as u64, recorders);
-        }
+        hand_over(observer, pending, &mut current[..count], wave);
     }
     engine.pool.get_mut().map(Vec::clear).unwrap_or_default();
     Ok(summary)
+}
+
+/// Hands what the CTAs from `first` on recorded to the observer, wave by wave.
+fn hand_over<O: Observer>(
+    observer: &mut O,
+    first: u64,
+    recorders: &mut [O::Recorder],
+    wave: usize,
+) {
+    for (index, recorders) in recorders.chunks_mut(wave).enumerate() {
+        let mut recorders: Vec<_> = recorders.iter_mut().collect();
+        observer.collect(first + (index * wave) as u64, &mut recorders);
+    }
 }
 
 /// Runs batches of CTAs.

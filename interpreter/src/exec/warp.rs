@@ -16,7 +16,7 @@ use super::lane::Row;
 use super::lanes::{FULL_MASK, Frame};
 use super::level::Level;
 use crate::fault::FaultKind;
-use crate::observer::{Access, Pattern, Recorder};
+use crate::observer::{Access, Arrival, Pattern, Recorder};
 use crate::program::Program;
 use crate::program::memory_op::MemoryOp;
 use crate::program::op::{ALIGNED, Code, MEMBERS, NO_BLOCK, Op, barrier};
@@ -392,6 +392,13 @@ impl Warp {
                             return Err(WarpFault { pc: split.pc, lane: Some(lane), kind });
                         }
                         let lanes = lanes_with(rest, |lane| ids[lane] == id);
+                        recorder.arrive(&Arrival {
+                            instruction: program.op_instruction[split.pc as usize],
+                            warp: self.index,
+                            barrier: id,
+                            mask: lanes,
+                            waits: !arrives,
+                        });
                         if arrives {
                             self.arrive(id, lanes);
                         } else {

@@ -61,7 +61,7 @@ impl Observer for Count {
         3
     }
 
-    fn collect(&mut self, first_cta: u64, recorders: &mut [CountRecorder]) {
+    fn collect(&mut self, first_cta: u64, recorders: &mut [&mut CountRecorder]) {
         for (index, CountRecorder(one)) in recorders.iter_mut().enumerate() {
             let Totals { guarded, .. } = one.clone();
             let total = &mut self.0;

@@ -199,7 +199,7 @@ impl Observer for Accesses {
         1
     }
 
-    fn collect(&mut self, _first_cta: u64, recorders: &mut [AccessRecorder]) {
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut AccessRecorder]) {
         for recorder in recorders {
             self.0.append(&mut recorder.0);
         }

@@ -1,0 +1,71 @@
+//! Counts of the GPU's own instructions.
+//!
+//! A back end says which machine instructions stand for the PTX of a kernel and how often each of
+//! them ran; the metrics that a profiler takes at machine level are sums over its rows.
+
+use std::borrow::Cow;
+
+use gpucast_ptx_frontend::isa::InstructionClass;
+use gpucast_ptx_frontend::types::StateSpace;
+
+use crate::operation::Flops;
+use crate::totals::Direction;
+
+/// Where machine instructions come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BackEnd {
+    /// NVIDIA's assembler translated the kernel; its machine code was read.
+    Ptxas {
+        /// The assembler's version, such as `13.5`.
+        version: String,
+    },
+    /// Built-in passes and expansion tables.
+    Rules,
+}
+
+/// What a machine instruction does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MachineAccess {
+    /// The space; `None` if the instruction takes generic addresses.
+    pub space: Option<StateSpace>,
+    /// Load, store, or atomic and reduction.
+    pub direction: Direction,
+    /// Bytes of one lane.
+    pub bytes: u32,
+}
+
+/// One machine instruction, or several of a kind that stand for the same PTX instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineRow {
+    /// The mnemonic as the vendor's disassembler writes it, such as `FFMA`.
+    pub mnemonic: Cow<'static, str>,
+    /// What a profiler counts it as.
+    pub class: InstructionClass,
+    /// Its floating-point operations.
+    pub flops: Option<Flops>,
+    /// Its access to memory.
+    pub access: Option<MachineAccess>,
+    /// The PTX instruction that it stands for, an index into the program's instructions.
+    pub instruction: Option<u32>,
+    /// Times that a warp issued it.
+    pub warp_executions: u64,
+    /// Times that a lane issued it, guard true or not.
+    pub issued_lanes: u64,
+    /// Times that a thread executed it: its guard was true.
+    pub thread_executions: u64,
+}
+
+/// The machine instructions of one launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineProfile {
+    /// Where they come from.
+    pub back_end: BackEnd,
+    /// The architecture, such as `sm_50`.
+    pub target: String,
+    /// Registers of a thread, where the back end knows them.
+    pub registers_per_thread: Option<u32>,
+    /// The instructions.
+    pub rows: Vec<MachineRow>,
+    /// What was approximated on the way, in sentences; empty if nothing was.
+    pub notes: Vec<String>,
+}
