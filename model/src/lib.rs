@@ -5,8 +5,10 @@
 //! | [`gpu`] | what a GPU can do, each figure with its unit and its source; the built-in library |
 //! | [`predictor`] | what every model takes and the registry of models |
 //! | [`prediction`] | what every model gives: time, bound, symbols, explanation, warnings |
+//! | [`offload`] | Velho et al. 2013: a kernel with its transfers, fitted to samples |
 //! | [`quantitative_roofline`] | Konstantinidis 2017, the default model |
 //! | [`reference`](mod@reference) | the correction by a measured time, and the error of a prediction |
+//! | [`regression`] | linear least squares with uncertainties |
 //! | [`warning`] | the assumptions of a model that a kernel breaks |
 //!
 //! This crate reads counts (`gpucast_counters::KernelProfile`); it knows no PTX and no warps, and
@@ -14,10 +16,12 @@
 
 mod assumptions;
 pub mod gpu;
+pub mod offload;
 pub mod prediction;
 pub mod predictor;
 pub mod quantitative_roofline;
 pub mod reference;
+pub mod regression;
 pub mod warning;
 
 pub use gpu::{Gpu, GpuError, GpuLibrary, UnknownGpu};
