@@ -40,6 +40,9 @@ pub(crate) enum Command {
     /// The GPUs that are known by name
     #[command(subcommand)]
     Gpus(Gpus),
+    /// Fit a model to measurements
+    #[command(subcommand)]
+    Calibrate(Calibrate),
     /// The kernels that come with the program
     #[command(subcommand)]
     Corpus(Corpus),
@@ -348,6 +351,32 @@ pub(crate) enum Gpus {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum Calibrate {
+    /// Transfers and execution of an offloaded kernel (Velho et al. 2013)
+    Offload(CalibrateOffload),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateOffload {
+    /// CSV with the columns dispatch_bytes, operations, collect_bytes, and either dispatch_s,
+    /// execute_s, collect_s or time_s
+    #[arg(value_name = "SAMPLES")]
+    pub(crate) samples: PathBuf,
+
+    /// Fit to each N-th sample, the first among them, and evaluate on the others
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) every: u16,
+
+    /// The confidence of intervals, between 0 and 1
+    #[arg(long, value_name = "FRACTION", default_value = "0.95", value_parser = confidence)]
+    pub(crate) confidence: f64,
+
+    /// The form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextOrJson,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum Corpus {
     /// List all kernels
     List {
@@ -383,6 +412,14 @@ pub(crate) enum CorpusPart {
     Launch,
     /// The published metrics
     Published,
+}
+
+/// Reads a fraction between 0 and 1.
+fn confidence(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(fraction) if 0.0 < fraction && fraction < 1.0 => Ok(fraction),
+        _ => Err("a confidence lies between 0 and 1, such as 0.95".to_owned()),
+    }
 }
 
 /// Reads `x`, `x,y` or `x,y,z`.

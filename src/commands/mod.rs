@@ -1,5 +1,6 @@
 //! The commands: each reads its input, asks the libraries, and renders what they say.
 
+pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod corpus;
 pub(crate) mod gpus;
@@ -24,6 +25,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Gpus(command) => gpus::run(command),
+        Command::Calibrate(command) => calibrate::run(&command),
         Command::Corpus(command) => corpus::run(command),
     }
 }

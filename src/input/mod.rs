@@ -21,6 +21,7 @@ mod npy;
 pub(crate) mod plan;
 pub(crate) mod reference_values;
 mod resolve;
+pub(crate) mod samples;
 pub(crate) mod scalar;
 pub(crate) mod structure;
 mod uniform;

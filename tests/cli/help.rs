@@ -13,6 +13,8 @@ fn every_command_explains_itself() {
         "gpus",
         "gpus list",
         "gpus show",
+        "calibrate",
+        "calibrate offload",
         "corpus",
         "corpus list",
         "corpus show",

@@ -8,6 +8,7 @@
 )]
 
 mod broken;
+mod calibrate;
 mod check;
 mod containers;
 mod corpus;
