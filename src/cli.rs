@@ -3,6 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use gpucast_ptx_frontend::container::Target;
+use gpucast_sanitizer::Checks;
+
+use crate::metric_choice::MetricChoice;
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///
@@ -64,8 +68,8 @@ pub(crate) struct KernelOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct LaunchOptions {
-    /// The kernel of a module: its name, mangled or not, a part that only one has, or a pattern
-    /// with * and ?
+    /// The kernel of a module, or of a file of counts: its name, mangled or not, a part that only one
+    /// has, or a pattern with * and ?
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
@@ -108,13 +112,21 @@ pub(crate) struct LaunchOptions {
 }
 
 impl LaunchOptions {
-    /// The first option that was given, if any was.
-    pub(crate) fn first_given(&self) -> Option<&'static str> {
-        self.first_of_module().or_else(|| self.first_of_corpus())
+    /// The first option given that describes an execution; which kernel is meant does not.
+    pub(crate) fn first_of_execution(&self) -> Option<&'static str> {
+        let of_module = self.options_of_module();
+        let mut given = of_module.into_iter().filter(|&(option, _)| option != "--kernel");
+        given.find_map(|(option, given)| given.then_some(option)).or_else(|| self.first_of_corpus())
     }
 
     /// The first option given that describes a module's launch.
     pub(crate) fn first_of_module(&self) -> Option<&'static str> {
+        let mut options = self.options_of_module().into_iter();
+        options.find_map(|(option, given)| given.then_some(option))
+    }
+
+    /// The options that describe a module's launch, and whether they were given.
+    fn options_of_module(&self) -> [(&'static str, bool); 6] {
         [
             ("--kernel", self.kernel.is_some()),
             ("--grid", self.grid.is_some()),
@@ -123,8 +135,6 @@ impl LaunchOptions {
             ("--shared-bytes", self.shared_bytes.is_some()),
             ("--arg", !self.arg.is_empty()),
         ]
-        .into_iter()
-        .find_map(|(option, given)| given.then_some(option))
     }
 
     /// The first option given that chooses among a corpus kernel's files.
@@ -171,6 +181,37 @@ pub(crate) struct ExecutionOptions {
     /// Add execution seconds and thread instructions per second to the result
     #[arg(long)]
     pub(crate) timing: bool,
+}
+
+/// How PTX becomes machine instructions.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine code")]
+pub(crate) struct MachineOptions {
+    /// What says which machine instructions the PTX becomes
+    #[arg(long, value_name = "BACK_END", default_value = "auto")]
+    pub(crate) machine: MachineChoice,
+
+    /// The architecture of the machine code [default: that of the GPU whose counters are modelled,
+    /// or the nearest later one that the PTX and ptxas allow]
+    #[arg(long, value_name = "TARGET", value_parser = crate::machine::read_target)]
+    pub(crate) machine_target: Option<Target>,
+
+    /// The assembler [default: searched in PATH, CUDA installations and Python packages]
+    #[arg(long, value_name = "PATH", value_parser = crate::machine::read_assembler)]
+    pub(crate) ptxas: Option<PathBuf>,
+}
+
+/// Where machine instructions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MachineChoice {
+    /// NVIDIA's ptxas where one is found, else the built-in rules
+    Auto,
+    /// NVIDIA's ptxas
+    Ptxas,
+    /// The built-in rules
+    Rules,
+    /// Nothing: PTX instructions alone are counted
+    None,
 }
 
 /// In which order CTAs run.
@@ -254,6 +295,20 @@ pub(crate) struct Predict {
     #[arg(long, help_heading = "Prediction", value_name = "GPU[=MS]")]
     pub(crate) reference: Option<String>,
 
+    /// The GPU whose counters are modelled, by name or TOML file; the model was made for counts of
+    /// a gtx-480
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "GPU",
+        default_value = "gtx-480",
+        conflicts_with = "from_metrics"
+    )]
+    pub(crate) count_on: String,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
     #[command(flatten)]
     pub(crate) execution: ExecutionOptions,
 
@@ -266,13 +321,31 @@ pub(crate) struct Profile {
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,
 
-    /// Which metrics, by whose names
-    #[arg(long, help_heading = "Counts", value_name = "NAMES", default_value = "all")]
-    pub(crate) metrics: MetricNames,
+    /// The GPU whose counters are modelled, by name or TOML file
+    #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
+    pub(crate) gpu: String,
+
+    /// Which metrics, by whose names: all; nvprof or ncu (CSV then looks like theirs); or a list of
+    /// names of either, also with * and ?: flop_count_*,dram__sectors_read.sum
+    #[arg(
+        long,
+        help_heading = "Counts",
+        value_name = "NAMES",
+        default_value = "all",
+        value_parser = MetricChoice::parse
+    )]
+    pub(crate) metrics: MetricChoice,
 
     /// What a row of the result stands for
     #[arg(long, help_heading = "Counts", value_name = "ROW", default_value = "launch")]
     pub(crate) by: By,
+
+    /// Whose lines `--by line` shows
+    #[arg(long, help_heading = "Counts", value_name = "SOURCE", default_value = "auto")]
+    pub(crate) source: SourceChoice,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
 
     #[command(flatten)]
     pub(crate) execution: ExecutionOptions,
@@ -282,27 +355,36 @@ pub(crate) struct Profile {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MetricNames {
-    /// The metrics that nvprof has, by its names
-    Nvprof,
-    /// The metrics that Nsight Compute has, by its names
-    Ncu,
-    /// Every metric
-    All,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
     /// A kernel launch
     Launch,
-    /// A line of the PTX
+    /// A line of the source
     Line,
+    /// What all CTAs do between two barriers
+    Stage,
+    /// A conditional branch
+    Branch,
+}
+
+/// Whose lines are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SourceChoice {
+    /// CUDA if the PTX names its lines and the file is there, otherwise PTX
+    Auto,
+    /// PTX
+    Ptx,
+    /// CUDA, without its text if the file is not there
+    Cuda,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,
+
+    /// Check while executing: memory, race, init, sync, or all. Findings make the exit status 1
+    #[arg(long, help_heading = "Checks", value_name = "CHECKS")]
+    pub(crate) check: Option<Checks>,
 
     /// Write a buffer to FILE.npy or FILE.bin after the last launch; a module's buffers are named
     /// by the position of their argument: arg0, arg1, …

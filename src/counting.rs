@@ -1,25 +1,33 @@
 //! Executes a plan under the counters.
 //!
-//! The counts are those of a GTX 480, the GPU that the published ones were taken on: the models
-//! take counts from one GPU to predict others. Every repetition starts with a cold L2, as a
+//! The counts are those of one GPU, as a rule of a GTX 480, which the published ones were taken on:
+//! the models take counts from one GPU to predict others. Every repetition starts with a cold L2, as a
 //! profiler sees it, and a launch's metrics are the means over its repetitions, as nvprof's are.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::mem;
 
-use gpucast_counters::{Counter, DeviceModel, LaunchProfile, Number};
-use gpucast_interpreter::{Launch, Program};
+use gpucast_counters::export::Ranges;
+use gpucast_counters::stages::{StageCounter, Stages};
+use gpucast_counters::{Counter, DeviceModel, LaunchProfile, Metrics, Number};
+use gpucast_interpreter::{Launch, Observer, Program};
 use sha2::{Digest as _, Sha256};
 
 use crate::execute::{self, Executed, Loaded, Settings, Timing, Watch};
 use crate::failure::Failure;
 use crate::input::plan::{Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
+use crate::machine::Machine;
 
 /// What a launch was counted to be.
 pub(crate) struct Counted {
-    /// Metrics are means over the invocations; the table is their sum.
+    /// Metrics are means over the invocations; the tables are their sums.
     pub(crate) profile: LaunchProfile,
+    /// The least and the greatest value of each metric over the invocations.
+    pub(crate) ranges: Ranges,
+    /// The counts between barriers, of all invocations, if they were asked for.
+    pub(crate) stages: Option<Stages>,
     pub(crate) timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub(crate) ordered_because: Option<String>,
@@ -29,42 +37,139 @@ pub(crate) struct Counted {
     pub(crate) buffers_sha256: BTreeMap<String, String>,
 }
 
-/// Counts every launch of a plan; `with_hashes` adds the buffers' hashes.
+/// What is counted besides the metrics.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extras {
+    /// The hashes of the buffers.
+    pub(crate) hashes: bool,
+    /// The stages between barriers.
+    pub(crate) stages: bool,
+}
+
+/// How launches are counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Counting<'a> {
+    /// The GPU whose counters are modelled.
+    pub(crate) device: DeviceModel,
+    /// What knows the machine instructions.
+    pub(crate) machine: &'a Machine,
+    /// What else is counted.
+    pub(crate) extras: Extras,
+}
+
+/// Counts every launch of a plan.
 pub(crate) fn count(
     plan: &Plan,
     loaded: &Loaded,
     settings: &Settings,
-    with_hashes: bool,
+    counting: &Counting<'_>,
+) -> Result<Vec<Counted>, Failure> {
+    match counting.extras.stages {
+        false => count_with::<Counter>(plan, loaded, settings, counting),
+        true => count_with::<StageCounter>(plan, loaded, settings, counting),
+    }
+}
+
+fn count_with<C: Counts>(
+    plan: &Plan,
+    loaded: &Loaded,
+    settings: &Settings,
+    counting: &Counting<'_>,
 ) -> Result<Vec<Counted>, Failure> {
     let mut memory = execute::memory(plan, loaded)?;
-    let mut watch = Count { plan, with_hashes, repetitions: Mean::default(), counted: Vec::new() };
+    let repetitions = Mean::default();
+    let counter = PhantomData::<C>;
+    let mut watch = Count { plan, counting, repetitions, counted: Vec::new(), counter };
     execute::execute(plan, loaded, &mut memory, settings, &mut watch)?;
     Ok(watch.counted)
 }
 
-struct Count<'a> {
+/// Counts one repetition of a launch.
+trait Counts: Observer {
+    /// `registers` of a thread, where they are known.
+    fn begin(
+        program: &Program,
+        launch: &Launch,
+        device: DeviceModel,
+        registers: Option<u32>,
+    ) -> Self;
+
+    fn end(self) -> (LaunchProfile, Option<Stages>);
+}
+
+impl Counts for Counter {
+    fn begin(
+        program: &Program,
+        launch: &Launch,
+        device: DeviceModel,
+        registers: Option<u32>,
+    ) -> Self {
+        let counter = Self::new(program, launch, program.static_shared_bytes(), device);
+        match registers {
+            Some(registers) => counter.with_registers(registers),
+            None => counter,
+        }
+    }
+
+    fn end(self) -> (LaunchProfile, Option<Stages>) {
+        (self.finish().0, None)
+    }
+}
+
+impl Counts for StageCounter {
+    fn begin(
+        program: &Program,
+        launch: &Launch,
+        device: DeviceModel,
+        registers: Option<u32>,
+    ) -> Self {
+        let counter = Self::new(program, launch, program.static_shared_bytes(), device);
+        match registers {
+            Some(registers) => counter.with_registers(registers),
+            None => counter,
+        }
+    }
+
+    fn end(self) -> (LaunchProfile, Option<Stages>) {
+        let (profile, stages) = self.finish();
+        (profile, Some(stages))
+    }
+}
+
+struct Count<'a, C> {
     plan: &'a Plan,
-    with_hashes: bool,
+    counting: &'a Counting<'a>,
     /// Of the launch that is running.
     repetitions: Mean,
     counted: Vec<Counted>,
+    counter: PhantomData<C>,
 }
 
-impl Watch for Count<'_> {
-    type Observer = Counter;
+impl<C: Counts> Watch for Count<'_, C> {
+    type Observer = C;
 
-    fn begin(&mut self, program: &Program, launch: &Launch) -> Counter {
-        Counter::new(program, launch, program.static_shared_bytes(), DeviceModel::GTX_480)
+    fn begin(&mut self, program: &Program, launch: &Launch) -> C {
+        let registers = self.counting.machine.registers(program.kernel());
+        C::begin(program, launch, self.counting.device, registers)
     }
 
-    fn end(&mut self, counter: Counter) {
-        self.repetitions.add(counter.finish().0);
+    fn end(&mut self, counter: C, program: &Program) -> Result<(), Failure> {
+        let (profile, stages) = counter.end();
+        let profile = match self.counting.machine.profile(program, &profile.table)? {
+            Some(machine) => profile.with_machine(machine),
+            None => profile,
+        };
+        self.repetitions.add(profile, stages);
+        Ok(())
     }
 
     fn launched(&mut self, executed: Executed<'_>) {
-        let Some(profile) = mem::take(&mut self.repetitions).finish() else { return };
+        let Some(Repeated { profile, ranges, stages }) = mem::take(&mut self.repetitions).finish()
+        else {
+            return;
+        };
         let mut buffers_sha256 = BTreeMap::new();
-        let arguments = match self.with_hashes {
+        let arguments = match self.counting.extras.hashes {
             true => self.plan.launches[executed.index].arguments.as_slice(),
             false => &[],
         };
@@ -78,12 +183,13 @@ impl Watch for Count<'_> {
             let bytes = executed.memory.bytes(name).unwrap_or_default();
             buffers_sha256.insert(name.clone(), hexadecimal(&Sha256::digest(bytes)));
         }
-        let Executed { timing, ordered_because, .. } = executed;
         let machine_code = MachineFacts::of(self.plan, &profile.kernel);
         self.counted.push(Counted {
             profile,
-            timing,
-            ordered_because,
+            ranges,
+            stages,
+            timing: executed.timing,
+            ordered_because: executed.ordered_because,
             machine_code,
             buffers_sha256,
         });
@@ -99,9 +205,22 @@ fn hexadecimal(bytes: &[u8]) -> String {
 struct Mean {
     /// The first profile, to which the tables of the others are added.
     first: Option<LaunchProfile>,
+    stages: Option<Stages>,
     invocations: u64,
-    sums: BTreeMap<String, Sum>,
+    metrics: Sums,
+    ptx_metrics: Sums,
 }
+
+/// What all repetitions of a launch make together.
+struct Repeated {
+    profile: LaunchProfile,
+    ranges: Ranges,
+    stages: Option<Stages>,
+}
+
+/// Sums of metrics over repetitions.
+#[derive(Default)]
+struct Sums(BTreeMap<String, Sum>);
 
 /// The sum of a metric over repetitions, exact as long as it is one of counts.
 #[derive(Default)]
@@ -111,6 +230,7 @@ struct Sum {
     /// How many values were reals.
     real_values: u64,
     values: u64,
+    range: Option<(Number, Number)>,
 }
 
 impl Sum {
@@ -123,6 +243,11 @@ impl Sum {
                 self.real_values += 1;
             }
         }
+        let (least, greatest) = self.range.unwrap_or((number, number));
+        let below = number.as_f64() < least.as_f64();
+        let above = number.as_f64() > greatest.as_f64();
+        self.range =
+            Some((if below { number } else { least }, if above { number } else { greatest }));
     }
 
     fn mean(&self) -> Number {
@@ -135,11 +260,35 @@ impl Sum {
     }
 }
 
+impl Sums {
+    fn add(&mut self, metrics: &Metrics) {
+        for (name, metric) in metrics {
+            self.0.entry(name.clone()).or_default().add(metric.value);
+        }
+    }
+
+    fn put_means(&self, metrics: &mut Metrics) {
+        for (name, metric) in metrics {
+            if let Some(sum) = self.0.get(name) {
+                metric.value = sum.mean();
+            }
+        }
+    }
+
+    fn ranges(self) -> Ranges {
+        self.0.into_iter().filter_map(|(name, sum)| Some((name, sum.range?))).collect()
+    }
+}
+
 impl Mean {
-    fn add(&mut self, profile: LaunchProfile) {
+    fn add(&mut self, profile: LaunchProfile, stages: Option<Stages>) {
         self.invocations += 1;
-        for (name, metric) in &profile.metrics {
-            self.sums.entry(name.clone()).or_default().add(metric.value);
+        self.metrics.add(&profile.metrics);
+        self.ptx_metrics.add(&profile.ptx_metrics);
+        match (&mut self.stages, stages) {
+            (Some(all), Some(stages)) => all.add(&stages.stages, stages.merged),
+            (all @ None, stages) => *all = stages,
+            (Some(_), None) => {}
         }
         let Some(first) = &mut self.first else {
             self.first = Some(profile);
@@ -149,47 +298,23 @@ impl Mean {
         for (name, metric) in profile.metrics {
             first.metrics.entry(name).or_insert(metric);
         }
-        for (total, row) in first.table.rows.iter_mut().zip(profile.table.rows) {
-            add_row(total, row);
+        for (name, metric) in profile.ptx_metrics {
+            first.ptx_metrics.entry(name).or_insert(metric);
+        }
+        for (total, row) in first.table.rows.iter_mut().zip(&profile.table.rows) {
+            total.add(row);
+        }
+        if let (Some(total), Some(machine)) = (&mut first.machine, &profile.machine) {
+            total.add(machine);
         }
     }
 
-    fn finish(self) -> Option<LaunchProfile> {
+    fn finish(self) -> Option<Repeated> {
         let mut profile = self.first?;
         profile.invocations = self.invocations;
-        for (name, metric) in &mut profile.metrics {
-            if let Some(sum) = self.sums.get(name) {
-                metric.value = sum.mean();
-            }
-        }
-        Some(profile)
-    }
-}
-
-fn add_row(total: &mut gpucast_counters::table::Row, row: gpucast_counters::table::Row) {
-    total.warp_executions += row.warp_executions;
-    total.issued_lanes += row.issued_lanes;
-    total.thread_executions += row.thread_executions;
-    match (&mut total.branch, row.branch) {
-        (Some(total), Some(branch)) => {
-            total.taken_lanes += branch.taken_lanes;
-            total.divergent += branch.divergent;
-        }
-        (total @ None, branch) => *total = branch,
-        (Some(_), None) => {}
-    }
-    for counts in row.memory {
-        match total.memory.iter_mut().find(|total| total.space == counts.space) {
-            Some(total) => {
-                total.requests += counts.requests;
-                total.requested_bytes += counts.requested_bytes;
-                total.sectors += counts.sectors;
-                total.transactions += counts.transactions;
-                total.passes += counts.passes;
-                total.dram_read_sectors += counts.dram_read_sectors;
-            }
-            None => total.memory.push(counts),
-        }
+        self.metrics.put_means(&mut profile.metrics);
+        self.ptx_metrics.put_means(&mut profile.ptx_metrics);
+        Some(Repeated { profile, ranges: self.metrics.ranges(), stages: self.stages })
     }
 }
 
@@ -199,14 +324,15 @@ mod tests {
 
     #[test]
     fn means_of_counts_stay_counts_where_they_are_whole() {
-        let mean = |numbers: &[Number]| {
+        let summary = |numbers: &[Number]| {
             let mut sum = Sum::default();
             numbers.iter().for_each(|&number| sum.add(number));
-            sum.mean()
+            (sum.mean(), sum.range)
         };
         let (count, real) = (Number::Count, Number::Real);
-        assert_eq!(mean(&[count(u64::MAX), count(u64::MAX)]), count(u64::MAX));
-        assert_eq!(mean(&[count(1), count(2)]), real(1.5));
-        assert_eq!(mean(&[real(50.0), real(100.0)]), real(75.0));
+        let (mean, range) = summary(&[count(u64::MAX), count(u64::MAX)]);
+        assert_eq!((mean, range), (count(u64::MAX), Some((count(u64::MAX), count(u64::MAX)))));
+        assert_eq!(summary(&[count(2), count(1)]), (real(1.5), Some((count(1), count(2)))));
+        assert_eq!(summary(&[real(50.0), real(100.0)]).0, real(75.0));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Instant;
 
 use gpucast_interpreter::{
-    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, Schedule, Summary,
+    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, Schedule, Summary,
 };
 use gpucast_ptx_frontend::Module;
 use serde::Serialize;
@@ -57,7 +57,17 @@ pub(crate) trait Watch {
     fn begin(&mut self, program: &Program, launch: &Launch) -> Self::Observer;
 
     /// It has ended.
-    fn end(&mut self, observer: Self::Observer);
+    ///
+    /// # Errors
+    ///
+    /// What keeps its result from being used; nothing else runs.
+    fn end(&mut self, observer: Self::Observer, program: &Program) -> Result<(), Failure>;
+
+    /// It could not be done, or came to a fault. Answers whether the watcher explains that, so
+    /// that nothing else needs to be said.
+    fn failed(&mut self, _observer: Self::Observer, _error: &RunError) -> bool {
+        false
+    }
 
     /// All repetitions of the launch have ended.
     fn launched(&mut self, executed: Executed<'_>);
@@ -96,7 +106,7 @@ pub(crate) fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Repor
 
 /// How to execute, and where kernels print.
 pub(crate) struct Settings {
-    options: Options,
+    pub(crate) options: Options,
     printed: Printed,
 }
 
@@ -113,6 +123,7 @@ pub(crate) fn settings(options: &ExecutionOptions) -> Result<Settings, Failure> 
             ScheduleChoice::Ordered => Schedule::Ordered,
             ScheduleChoice::Parallel => Schedule::Parallel,
         },
+        skip_bad_accesses: false,
     };
     Ok(Settings { options, printed })
 }
@@ -170,11 +181,16 @@ pub(crate) fn execute<W: Watch>(
                 &teller,
             );
             settings.printed.finish()?;
-            let summary =
-                run.map_err(|error| trouble::of_run(error, plan, planned, loaded, &program))?;
+            let summary = match run {
+                Ok(summary) => summary,
+                Err(error) if watch.failed(observer, &error) => return Err(Failure::Said),
+                Err(error) => {
+                    return Err(trouble::of_run(error, plan, planned, loaded, &program).into());
+                }
+            };
             lanes += summary.issued_lanes;
             ordered_because = summary.ordered_because;
-            watch.end(observer);
+            watch.end(observer, &program)?;
         }
         drop(progress);
         let execute_s = started.elapsed().as_secs_f64();

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use gpucast_counters::DeviceModel;
 use gpucast_counters::import::Position;
-use gpucast_model::{Gpu, GpuError, GpuLibrary};
+use gpucast_model::{CountingError, Gpu, GpuError, GpuLibrary};
 
 use crate::failure::{Report, SourceText};
 use crate::input::module_text;
@@ -29,6 +30,19 @@ pub(crate) fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> 
             format!("did you mean {}?", names.join(" or "))
         };
         Report::new(format!("there is no GPU named `{argument}`")).hint(hint)
+    })
+}
+
+/// The GPU as the counters need it.
+pub(crate) fn device_model(gpu: &Gpu) -> Result<DeviceModel, Report> {
+    gpu.device_model().map_err(|error| {
+        let report = Report::new(format!("cannot count as on a {}: {error}", gpu.name));
+        match error {
+            CountingError::Missing { field } => {
+                report.hint(format!("add `{field}` to the GPU's file, or take another GPU"))
+            }
+            CountingError::Impossible { .. } | CountingError::UnknownCapability { .. } => report,
+        }
     })
 }
 

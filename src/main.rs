@@ -7,6 +7,7 @@
 //!
 //! The libraries return data and typed errors. Only this program reads paths, prints, and exits.
 
+mod assembler;
 mod cli;
 mod commands;
 mod counting;
@@ -15,6 +16,8 @@ mod failure;
 mod gpu_argument;
 mod input;
 mod inspection;
+mod machine;
+mod metric_choice;
 mod published;
 mod render;
 mod trouble;

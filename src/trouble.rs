@@ -120,10 +120,16 @@ fn of_fault(fault: &Fault, plan: &Plan, loaded: &Loaded) -> Report {
     report.maybe_hint(hint(&fault.kind).map(str::to_owned))
 }
 
-fn cuda_line(loaded: &Loaded, location: Location) -> String {
-    let file = loaded.module.files.iter().find(|(index, _)| *index == location.file);
-    let name = file.map_or("?", |(_, name)| name.as_str());
+/// A place in the CUDA source.
+pub(crate) fn cuda_line(loaded: &Loaded, location: Location) -> String {
+    let name = cuda_file(loaded, location);
     format!("CUDA source {name}:{}:{}", location.line, location.column)
+}
+
+/// The name of the CUDA file of a place.
+pub(crate) fn cuda_file(loaded: &Loaded, location: Location) -> &str {
+    let file = loaded.module.files.iter().find(|(index, _)| *index == location.file);
+    file.map_or("?", |(_, name)| name.as_str())
 }
 
 /// Global addresses below this are null pointers with an offset.

@@ -17,8 +17,15 @@ fn gpucast(arguments: &[&str]) -> String {
 
 /// The metrics of a corpus kernel's only launch.
 fn profile(kernel: &str) -> Value {
-    let profile: Value =
-        serde_json::from_str(&gpucast(&["profile", kernel, "--format", "json"])).unwrap();
+    let profile: Value = serde_json::from_str(&gpucast(&[
+        "profile",
+        kernel,
+        "--machine",
+        "rules",
+        "--format",
+        "json",
+    ]))
+    .unwrap();
     assert_eq!(profile["schema"], "gpucast.profile/1");
     assert_eq!(profile["launches"].as_array().unwrap().len(), 1);
     profile["launches"][0]["metrics"].clone()
@@ -52,12 +59,23 @@ fn sgemm_counts_the_fmas_and_dram_writes_of_table_4_9() {
             ("inst_fp_32", 524_288_000),
             ("inst_fp_64", 0),
             ("dram_write_transactions", 102_400),
-            // 20 tiles of 2 global loads, 2 shared stores and 64 shared loads, and a store.
-            ("inst_compute_ld_st", 819_200 * (20 * (2 + 2 + 64) + 1)),
+            // Of machine code, as nvprof counted it; the PTX has 1361 a thread instead of 881,
+            // since the assembler merges shared loads.
+            ("inst_compute_ld_st", 721_715_200),
         ],
     );
-    // Lockstep waves and LRU: 1.85 times the 1,218,190 measured; see docs/validation.md.
-    check_near(&metrics, "dram_read_transactions", 2_251_916, 0.0);
+    // 1805 a warp were measured; docs/machine-rules.md says what is missing in the integers.
+    check_near(&metrics, "inst_executed", 25_600 * 1805, 15.0);
+    // See docs/dram-study.md for what the cache must do for this.
+    check_near(&metrics, "dram_read_transactions", 1_218_190, 15.0);
+}
+
+#[test]
+fn sgemm_in_small_tiles_moves_the_bytes_of_table_6_4() {
+    let metrics = profile("sgemm-16");
+    // W_traf = 61,806,400 bytes = 32 × (reads + writes), of which the writes are the results.
+    check(&metrics, &[("dram_write_transactions", 102_400)]);
+    check_near(&metrics, "dram_read_transactions", 61_806_400 / 32 - 102_400, 15.0);
 }
 
 #[test]
@@ -95,16 +113,27 @@ fn lmsor_counts_its_equations_and_the_dram_traffic_of_table_5_10() {
     check_near(&metrics, "dram_write_transactions", 1_854_478, 10.0);
 }
 
+/// More than 25 billion thread instructions each: a minute on one core.
+const SLOW: [&str; 2] = ["matmul-prefetch", "matmul-direct"];
+
+/// `run` fails, and with it `gpucast`, if an expectation does not hold.
+fn check_reference(kernel: &str) {
+    let report = gpucast(&["run", kernel]);
+    assert!(report.contains("agree with the reference"), "{kernel} checks nothing:\n{report}");
+}
+
 #[test]
 fn every_corpus_kernel_computes_what_its_reference_says_at_full_size() {
     let list: Value =
         serde_json::from_str(&gpucast(&["corpus", "list", "--format", "json"])).unwrap();
     let entries = list["kernels"].as_array().unwrap();
-    assert!(entries.len() >= 40, "the corpus has shrunk to {} entries", entries.len());
-    for entry in entries {
-        let name = entry["name"].as_str().unwrap();
-        // `run` fails, and with it `gpucast`, if an expectation does not hold.
-        let report = gpucast(&["run", name]);
-        assert!(report.contains("agree with the reference"), "{name} checks nothing:\n{report}");
-    }
+    assert!(entries.len() >= 71, "the corpus has shrunk to {} entries", entries.len());
+    let names = entries.iter().map(|entry| entry["name"].as_str().unwrap());
+    names.filter(|name| !SLOW.contains(name)).for_each(check_reference);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn the_slow_corpus_kernels_compute_what_their_reference_says_at_full_size() {
+    SLOW.into_iter().for_each(check_reference);
 }

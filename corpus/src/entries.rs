@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::entry::{Entry, Module};
-use crate::{mixbench, published};
+use crate::{gpp, mixbench, published};
 
 /// An entry, without published metrics, whose launch files are `<launch>.toml` and `<launch>-small.toml` in its folder.
 macro_rules! entry {
@@ -67,12 +67,57 @@ const SINGLE: &[Entry] = &[
         "matrix transpose through a padded tile, free of bank conflicts"),
     entry!("transpose-unpadded" in "transpose", "unpadded", reference: "transpose",
         "matrix transpose through a tile without padding, 32-way bank conflicts"),
+    entry!("matmul-volkov-8" in "matmul-volkov", "8", reference: "matmul-by-columns",
+        "matrix product with one matrix in registers, 64 threads for 64 x 8 elements"),
+    entry!("matmul-volkov-16" in "matmul-volkov", "16", reference: "matmul-by-columns",
+        "matrix product with one matrix in registers, 64 threads for 64 x 16 elements"),
+    entry!("matmul-volkov-32" in "matmul-volkov", "32", reference: "matmul-by-columns",
+        "matrix product with one matrix in registers, 64 threads for 64 x 32 elements"),
+    entry!("cyclic-reduction" in "cyclic-reduction", "plain", reference: "tridiagonal",
+        "cyclic reduction of tridiagonal systems, forward phase, with bank conflicts"),
+    entry!("cyclic-reduction-nbc" in "cyclic-reduction", "padded-16", reference: "tridiagonal",
+        "the same, padded for 16 banks"),
+    entry!("cyclic-reduction-nbc-32" in "cyclic-reduction", "padded-32", reference: "tridiagonal",
+        "the same, padded for 32 banks"),
+    entry!("spmv-ell" in "spmv", "ell", reference: "spmv",
+        "sparse matrix of lattice QCD times vector, ELL"),
+    entry!("spmv-bell-im" in "spmv", "bell-im", reference: "spmv",
+        "the same matrix in 3 x 3 blocks, interleaved"),
+    entry!("spmv-bell-imiv" in "spmv", "bell-imiv", reference: "spmv",
+        "the same matrix in 3 x 3 blocks, matrix and vectors interleaved"),
+    entry!("matmul-prefetch" in "matmul-loopy", "prefetch", reference: "sgemm",
+        "matrix product by 16 x 16 tiles in shared memory"),
+    entry!("matmul-direct" in "matmul-loopy", "direct", reference: "sgemm",
+        "matrix product without shared memory"),
+    entry!("dg-direct" in "dg-differentiation", "direct", reference: "dg-differentiation",
+        "element-wise differentiation, without shared memory"),
+    entry!("dg-prefetch-u" in "dg-differentiation", "prefetch-u", reference: "dg-differentiation",
+        "element-wise differentiation, values in shared memory"),
+    entry!("dg-prefetch-matrix" in "dg-differentiation", "prefetch-matrix",
+        reference: "dg-differentiation",
+        "element-wise differentiation, matrix in shared memory"),
+    entry!("dg-prefetch-matrix-transposed" in "dg-differentiation", "prefetch-matrix-transposed",
+        reference: "dg-differentiation",
+        "element-wise differentiation, matrix in shared memory, values transposed"),
+    entry!("finite-differences-16" in "finite-differences", "16", reference: "finite-differences",
+        "five-point stencil by 16 x 16 tiles, 14 x 14 results"),
+    entry!("finite-differences-18" in "finite-differences", "18", reference: "finite-differences",
+        "five-point stencil by 18 x 18 tiles, 16 x 16 results"),
+    entry!("stencil-7pt" in "stencil-7pt", "launch", reference: "stencil-7pt",
+        "7-point stencil in double precision, straight from global memory"),
+    entry!("gsrb-fp" in "gsrb", "fp", reference: "gsrb",
+        "red-black smoother, every point computed and masked"),
+    entry!("gsrb-branch" in "gsrb", "branch", reference: "gsrb",
+        "red-black smoother, every other thread computes"),
+    entry!("gsrb-stride2" in "gsrb", "stride2", reference: "gsrb",
+        "red-black smoother, every thread copies one point and computes the next"),
 ];
 
-/// All entries: first the published case studies, then the small kernels, then mixbench.
+/// All entries: first the thesis's case studies and small kernels, then those of other papers, then
+/// mixbench.
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-        [SINGLE, mixbench::FAMILY]
+        [SINGLE, gpp::FAMILY, mixbench::FAMILY]
             .concat()
             .into_iter()
             .map(|entry| Entry { published: published::metrics(entry.name), ..entry })

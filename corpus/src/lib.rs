@@ -11,10 +11,13 @@
 //! - [`entry`](mod@entry): what an entry holds
 //! - [`entries`](entries()): all of them, [`find`] one by its name
 //! - [`reference`](mod@reference): the results, computed on the CPU
+//! - [`generator`](mod@generator): buffers with a structure, such as sparse matrices
 //! - [`published`]: measurements from the literature
 
 mod entries;
 pub mod entry;
+pub mod generator;
+mod gpp;
 mod mixbench;
 pub mod published;
 pub mod reference;

@@ -15,3 +15,11 @@ pub const TIMES: &str = include_str!("../published/times.toml");
 pub fn metrics(entry: &str) -> Option<&'static str> {
     METRICS.iter().find(|(name, _)| *name == entry).map(|(_, metrics)| *metrics)
 }
+
+/// What papers say in numbers of kernels other than the thesis's, as TOML: for each figure the
+/// `place` in the paper, the `kernel`, the `quantity` and its `value`.
+pub const FIGURES: [&str; 3] = [
+    include_str!("../published/zhang-owens.toml"),
+    include_str!("../published/stevens-kloeckner.toml"),
+    include_str!("../published/yang-williams.toml"),
+];

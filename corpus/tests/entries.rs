@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpucast_corpus::generator::{GENERATORS, generator};
 use gpucast_corpus::reference::{Argument, Inputs, Scalar, Values, reference};
 use gpucast_corpus::{Entry, entries, find, published};
 use toml::{Table, Value};
@@ -162,4 +163,43 @@ fn published_metrics_are_toml_and_belong_to_an_entry() {
     }
     let times: Table = published::TIMES.parse().unwrap();
     assert!(times["times"].as_array().is_some_and(|times| !times.is_empty()));
+}
+
+#[test]
+fn published_figures_name_entries_and_quantities_once() {
+    let mut seen = BTreeSet::new();
+    for figures in published::FIGURES {
+        let file: Table = figures.parse().unwrap();
+        for figure in file["figures"].as_array().unwrap() {
+            let figure = figure.as_table().unwrap();
+            let kernel = text(figure, "kernel").to_owned();
+            assert!(find(&kernel).is_some(), "there is no kernel {kernel}");
+            assert!(!text(figure, "place").is_empty());
+            assert!(figure["value"].is_integer() || figure["value"].is_float());
+            assert!(seen.insert((kernel, text(figure, "quantity").to_owned())), "{figure}");
+        }
+    }
+}
+
+#[test]
+fn launch_files_fill_buffers_by_generators_that_fit() {
+    let mut used = BTreeSet::new();
+    for (entry, file) in launch_files() {
+        for (name, buffer) in file["buffers"].as_table().unwrap() {
+            let Some(table) = buffer["init"].get("generator") else { continue };
+            let generator = generator(table["name"].as_str().unwrap()).unwrap();
+            let shape: Vec<u64> = table["shape"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|number| number.as_integer().unwrap().try_into().unwrap())
+                .collect();
+            let len = usize::try_from(buffer["len"].as_integer().unwrap()).unwrap();
+            let ty = generator.element_type.to_string();
+            assert_eq!(buffer["type"].as_str(), Some(&*ty), "{} {name}", entry.name);
+            (generator.check)(&shape, len).unwrap_or_else(|e| panic!("{} {name}: {e}", entry.name));
+            used.insert(generator.name);
+        }
+    }
+    assert_eq!(used.len(), GENERATORS.len(), "only {used:?} are used");
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::definitions::metrics;
-use crate::l2::L2Traffic;
+use crate::definitions::{definition, instruction_metrics, metrics};
+use crate::hierarchy::L2Traffic;
+use crate::machine::MachineProfile;
 use crate::metric::{Level, MetricValue, Metrics};
-use crate::observer::extrapolate;
 use crate::profile::KernelProfile;
 use crate::table::BaseTable;
-use crate::totals::Totals;
+use crate::totals::{LaunchFacts, Totals};
 
 /// The name and version of the JSON file that holds launch profiles under `launches`.
 pub const PROFILE_SCHEMA: &str = "gpucast.profile/1";
@@ -19,7 +19,8 @@ pub const PROFILE_SCHEMA: &str = "gpucast.profile/1";
 /// The counts of one launch.
 ///
 /// Serialises to an entry of `launches` of [`PROFILE_SCHEMA`]: `kernel`, `grid`, `block`,
-/// `invocations`, `metrics`, each metric with its level. The base table is not part of it; it serialises on its own, to a
+/// `invocations`, `metrics`, each metric with its level, and, if machine instructions were counted,
+/// `machine` and `ptx_metrics`. The base table is not part of it; it serialises on its own, to a
 /// list with one object for each static instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchProfile {
@@ -31,29 +32,63 @@ pub struct LaunchProfile {
     pub block: [u32; 3],
     /// How often the launch was made; `metrics` are those of one.
     pub invocations: u64,
-    /// Which instructions `metrics` count.
-    pub level: Level,
     /// Metrics by their nvprof name.
     pub metrics: Metrics,
+    /// The same metrics counted on PTX, as far as `metrics` count machine instructions.
+    pub ptx_metrics: Metrics,
+    /// The machine instructions, where a back end has been asked for them.
+    pub machine: Option<MachineProfile>,
     /// What every metric was summed from.
     pub table: BaseTable,
+    launch: LaunchFacts,
+    l2: L2Traffic,
+    extrapolated: bool,
 }
 
 impl LaunchProfile {
-    /// The profile for one invocation: `traffic` is the L2's, flushed, and `left_out_sectors`
-    /// never reached it.
+    /// The profile for one invocation: `l2` is the L2's traffic, flushed; `extrapolated` where some
+    /// requests never reached it.
     pub(crate) fn new(
         kernel: String,
-        grid: [u32; 3],
-        block: [u32; 3],
+        (grid, block): ([u32; 3], [u32; 3]),
+        launch: LaunchFacts,
         table: BaseTable,
-        traffic: L2Traffic,
-        left_out_sectors: u64,
+        l2: L2Traffic,
+        extrapolated: bool,
     ) -> Self {
-        let l2 = extrapolate(traffic, left_out_sectors);
-        let totals = Totals { table: &table, l2, extrapolated: left_out_sectors > 0 };
-        let metrics = metrics(&totals);
-        Self { kernel, grid, block, invocations: 1, level: Level::Ptx, metrics, table }
+        let mut profile = Self {
+            kernel,
+            grid,
+            block,
+            invocations: 1,
+            metrics: Metrics::new(),
+            ptx_metrics: Metrics::new(),
+            machine: None,
+            table,
+            launch,
+            l2,
+            extrapolated,
+        };
+        profile.metrics = metrics(&profile.totals());
+        profile
+    }
+
+    /// The same launch with the metrics of instructions counted on the machine's. What they were on
+    /// PTX goes to [`LaunchProfile::ptx_metrics`].
+    #[must_use]
+    pub fn with_machine(mut self, machine: MachineProfile) -> Self {
+        self.machine = None;
+        self.ptx_metrics = instruction_metrics(&self.totals());
+        self.machine = Some(machine);
+        self.metrics = metrics(&self.totals());
+        self
+    }
+
+    /// Which instructions a metric of [`LaunchProfile::metrics`] counts.
+    #[must_use]
+    pub fn level(&self, metric: &str) -> Level {
+        let definition = definition(metric);
+        definition.map_or(Level::Ptx, |definition| definition.basis.level(self.machine.is_some()))
     }
 
     /// What a model needs of it.
@@ -66,29 +101,50 @@ impl LaunchProfile {
             metrics: self.metrics.clone(),
         }
     }
+
+    fn totals(&self) -> Totals<'_> {
+        Totals {
+            table: &self.table,
+            machine: self.machine.as_ref(),
+            launch: self.launch,
+            l2: self.l2,
+            extrapolated: self.extrapolated,
+        }
+    }
 }
 
-/// A metric of a profile file.
-#[derive(Serialize)]
-struct LeveledMetric<'a> {
+/// A metric with its level, as profile files have it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LeveledMetric {
+    /// The figure.
     #[serde(flatten)]
-    figure: &'a MetricValue,
-    level: Level,
+    pub figure: MetricValue,
+    /// Which instructions it counts.
+    pub level: Level,
 }
 
 impl Serialize for LaunchProfile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let metrics: BTreeMap<&str, LeveledMetric<'_>> = self
+        let metrics: BTreeMap<&str, LeveledMetric> = self
             .metrics
             .iter()
-            .map(|(name, figure)| (name.as_str(), LeveledMetric { figure, level: self.level }))
+            .map(|(name, &figure)| {
+                (name.as_str(), LeveledMetric { figure, level: self.level(name) })
+            })
             .collect();
-        let mut profile = serializer.serialize_struct("LaunchProfile", 5)?;
+        let mut profile = serializer.serialize_struct("LaunchProfile", 7)?;
         profile.serialize_field("kernel", &self.kernel)?;
         profile.serialize_field("grid", &self.grid)?;
         profile.serialize_field("block", &self.block)?;
         profile.serialize_field("invocations", &self.invocations)?;
+        if let Some(machine) = &self.machine {
+            profile.serialize_field("machine", machine)?;
+            profile.serialize_field("ptx_metrics", &self.ptx_metrics)?;
+        }
         profile.serialize_field("metrics", &metrics)?;
         profile.end()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,41 +1,52 @@
 //! Turns the events of an execution into what a hardware profiler would have counted.
 //!
 //! ```text
-//!              ┌── coalescing ── stream ── l2 ──┐
-//! events ── recorder (one CTA)                  ├── observer ── table ── totals ── definitions
-//!              └── banks ───────────────────────┘                              └─► LaunchProfile
+//!              ┌── coalescing ── hierarchy ──┐
+//! events ── recorder (one CTA)               ├── observer ── table ── totals ── definitions
+//!              └── banks ────────────────────┘                              └─► LaunchProfile
 //! ```
 //!
 //! A [`Counter`] watches one launch. Each CTA is counted by a recorder of its own: executions
 //! block by block, accesses one by one. The counter adds them up in CTA order into the
 //! [`table::BaseTable`], one row for each static instruction, and replays what went to memory
 //! through the modelled L2. Every metric is a sum over that table, and all of them are defined in
+//! one place, [`definitions`], under the names that nvprof and Nsight Compute give them; [`import`]
+//! reads and [`export`] writes such profilers' files by the same definitions. Where a back end of
+//! [`machine`] knows the GPU's own instructions, they take the place of PTX in the metrics of
+//! instructions. [`attribution`] adds up the table by line, and a [`stages::StageCounter`] besides
+//! cuts the counts of each CTA at its barriers.
+//! through the modelled caches. Every metric is a sum over that table, and all of them are defined in
 //! one place, [`definitions`].
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance
 //! model: those read a [`KernelProfile`].
 
+pub mod attribution;
 pub mod banks;
 pub mod coalescing;
 pub mod definitions;
 pub mod device;
+pub mod export;
+pub mod hierarchy;
 pub mod import;
-pub mod l2;
 pub mod launch_profile;
 pub mod machine;
 pub mod metric;
 pub mod observer;
+pub mod occupancy;
 pub mod operation;
+mod patterns;
 pub mod profile;
 pub mod recorder;
 mod sparse;
-mod stream;
+pub mod stages;
 pub mod table;
 pub mod totals;
 
-pub use device::{CtaShape, DeviceModel};
-pub use launch_profile::{LaunchProfile, PROFILE_SCHEMA};
+pub use device::{Capability, DeviceError, DeviceModel};
+pub use launch_profile::{LaunchProfile, LeveledMetric, PROFILE_SCHEMA};
 pub use metric::{Kind, Level, MetricValue, Metrics, Number};
 pub use observer::Counter;
+pub use occupancy::{CtaShape, Limiter, Occupancy};
 pub use profile::KernelProfile;

@@ -2,18 +2,31 @@
 
 use gpucast_interpreter::{Launch, Observer, Program};
 
-use crate::device::{CtaShape, DeviceModel};
-use crate::l2::{L2, L2Traffic};
+use crate::device::DeviceModel;
+use crate::hierarchy::{
+    CtaStream, Hierarchy, HierarchyGeometry, L2, L2Traffic, ROW_LIMIT, RowTraffic,
+};
 use crate::launch_profile::LaunchProfile;
+use crate::occupancy::{CtaShape, Occupancy};
 use crate::recorder::{
     BlockCount, BranchCounts, CtaRecorder, MemoryCounts, RecorderShape, instruction_of_row,
 };
 use crate::sparse::SparseRows;
-use crate::stream::{Stream, replay};
 use crate::table::{BaseTable, Description, Row};
+use crate::totals::LaunchFacts;
 
-/// Requests of one wave that are kept for the L2, 24 bytes each: 400 MB at most.
-const REQUESTS_PER_WAVE: usize = 1 << 24;
+/// Requests that the CTAs which a GPU holds may make in all, 16 bytes each; those of a CTA
+/// beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are held:
+/// 800 MB at most.
+const RESIDENT_REQUESTS: usize = 1 << 24;
+
+/// CTAs that are taken over together, at most: enough to keep all cores busy with their streams.
+const BATCH: usize = 64;
+
+/// CTAs of a grid of `ctas` that the GPU holds at the same time.
+fn resident_ctas(hierarchy: &HierarchyGeometry, ctas: u64) -> usize {
+    u64::from(hierarchy.resident_ctas).min(ctas).max(1) as usize
+}
 
 /// The static side of a program, as far as counting needs it.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +51,52 @@ impl Code {
             instructions: program.instructions().iter().map(Description::of).collect(),
         }
     }
+
+    /// The base table of what was counted.
+    fn table(
+        &self,
+        blocks: &[BlockCount],
+        guarded_lanes: &[u64],
+        branches: &SparseRows<BranchCounts>,
+        memory: &SparseRows<MemoryCounts>,
+    ) -> BaseTable {
+        let row = |(instruction, description): (usize, &Description)| Row {
+            instruction: instruction as u32,
+            description: *description,
+            warp_executions: 0,
+            issued_lanes: 0,
+            thread_executions: 0,
+            branch: None,
+            memory: Vec::new(),
+        };
+        let mut rows: Vec<Row> = self.instructions.iter().enumerate().map(row).collect();
+        for (&(first, instructions), count) in self.blocks.iter().zip(blocks) {
+            for row in rows.iter_mut().skip(first as usize).take(instructions as usize) {
+                row.warp_executions += count.warps;
+                row.issued_lanes += count.lanes;
+                row.thread_executions += count.lanes;
+            }
+        }
+        for (&instruction, &lanes) in self.guarded.iter().zip(guarded_lanes) {
+            if let Some(row) = rows.get_mut(instruction as usize) {
+                row.thread_executions = lanes;
+            }
+        }
+        for (instruction, counts) in branches.iter() {
+            if let Some(row) = rows.get_mut(instruction as usize) {
+                row.branch = Some(*counts);
+            }
+        }
+        for (key, counts) in memory.iter() {
+            if let Some(row) = rows.get_mut(instruction_of_row(key) as usize) {
+                row.memory.push(*counts);
+            }
+        }
+        for row in &mut rows {
+            row.memory.sort_by_key(|counts| counts.space);
+        }
+        BaseTable { rows }
+    }
 }
 
 /// Counts one launch of one program as a profiler on the modelled device would.
@@ -52,9 +111,12 @@ pub struct Counter {
     code: Code,
     grid: [u32; 3],
     block: [u32; 3],
-    wave: usize,
+    facts: LaunchFacts,
+    device: DeviceModel,
+    cta: CtaShape,
+    batch: usize,
     shape: RecorderShape,
-    l2: L2,
+    hierarchy: Hierarchy,
     blocks: Vec<BlockCount>,
     guarded_lanes: Vec<u64>,
     branches: SparseRows<BranchCounts>,
@@ -81,25 +143,33 @@ impl Counter {
         static_shared_bytes: u64,
         device: DeviceModel,
     ) -> Self {
-        let wave = device.wave(CtaShape {
+        let cta = CtaShape {
             threads: launch.threads_per_cta(),
             shared_bytes: static_shared_bytes + u64::from(launch.dynamic_shared_bytes),
-        });
+            registers_per_thread: None,
+        };
+        let hierarchy = device.hierarchy(cta);
+        let resident = resident_ctas(&hierarchy, launch.ctas());
         let shape = RecorderShape {
             instructions: code.instructions.len(),
             blocks: code.blocks.len(),
             guarded: code.guarded.len(),
+            coalescing: device.coalescing,
             banks: device.banks,
-            stream_limit: REQUESTS_PER_WAVE / wave,
+            constant_lanes: device.constant_lanes,
+            stream_limit: RESIDENT_REQUESTS / resident.max(BATCH),
         };
         let totals = CtaRecorder::new(&shape);
         Self {
             code,
             grid: launch.grid,
             block: launch.block,
-            wave,
+            facts: LaunchFacts::new(launch.ctas(), cta, &device),
+            device,
+            cta,
+            batch: resident.min(BATCH),
             shape,
-            l2: L2::new(device.l2),
+            hierarchy: Hierarchy::new(&hierarchy),
             blocks: totals.blocks,
             guarded_lanes: totals.guarded_lanes,
             branches: totals.branches,
@@ -113,9 +183,28 @@ impl Counter {
     /// in between.
     #[must_use]
     pub fn with_l2(mut self, l2: L2) -> Self {
-        self.l2 = l2;
-        self.l2.take_traffic();
+        self.hierarchy = self.hierarchy.with_l2(l2);
         self
+    }
+
+    /// Registers that each thread has, where machine code tells: fewer CTAs may then run at the
+    /// same time. To be said before the launch begins.
+    #[must_use]
+    pub fn with_registers(mut self, registers_per_thread: u32) -> Self {
+        self.cta.registers_per_thread = Some(registers_per_thread);
+        self.facts = LaunchFacts::new(self.facts.ctas, self.cta, &self.device);
+        let hierarchy = self.device.hierarchy(self.cta);
+        let resident = resident_ctas(&hierarchy, self.facts.ctas);
+        self.batch = resident.min(BATCH);
+        self.shape.stream_limit = RESIDENT_REQUESTS / resident.max(BATCH);
+        self.hierarchy = Hierarchy::new(&hierarchy);
+        self
+    }
+
+    /// How many CTAs run at the same time on an SM, and why not more.
+    #[must_use]
+    pub fn occupancy(&self) -> Occupancy {
+        self.device.occupancy(self.cta)
     }
 
     /// A recorder for one CTA.
@@ -127,57 +216,32 @@ impl Counter {
     /// The profile of the launch, and the L2 with its contents written back.
     #[must_use]
     pub fn finish(mut self) -> (LaunchProfile, L2) {
-        self.l2.flush();
-        let traffic = self.l2.take_traffic();
-        let table = self.table();
+        let (rows, mut l2) = self.hierarchy.finish();
+        let all = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
+        let extrapolation = Extrapolation::new(all, self.left_out_sectors);
+        let traffic = extrapolation.total(l2.take_traffic());
+        for (row, traffic) in rows {
+            // Lines of local memory that left an L1 belong to no instruction.
+            if row < ROW_LIMIT {
+                let traffic = extrapolation.row(traffic);
+                let counts = self.memory.row(row);
+                counts.l1_hit_sectors += traffic.l1_hit_sectors;
+                counts.l2_sectors += traffic.l2_sectors;
+                counts.l2_hit_sectors += traffic.l2_hit_sectors;
+                counts.dram_read_sectors += traffic.dram_read_sectors;
+            }
+        }
+        let table =
+            self.code.table(&self.blocks, &self.guarded_lanes, &self.branches, &self.memory);
         let profile = LaunchProfile::new(
             self.code.kernel,
-            self.grid,
-            self.block,
+            (self.grid, self.block),
+            self.facts,
             table,
             traffic,
-            self.left_out_sectors,
+            self.left_out_sectors > 0,
         );
-        (profile, self.l2)
-    }
-
-    fn table(&self) -> BaseTable {
-        let row = |(instruction, description): (usize, &Description)| Row {
-            instruction: instruction as u32,
-            description: *description,
-            warp_executions: 0,
-            issued_lanes: 0,
-            thread_executions: 0,
-            branch: None,
-            memory: Vec::new(),
-        };
-        let mut rows: Vec<Row> = self.code.instructions.iter().enumerate().map(row).collect();
-        for (&(first, instructions), count) in self.code.blocks.iter().zip(&self.blocks) {
-            for row in rows.iter_mut().skip(first as usize).take(instructions as usize) {
-                row.warp_executions += count.warps;
-                row.issued_lanes += count.lanes;
-                row.thread_executions += count.lanes;
-            }
-        }
-        for (&instruction, &lanes) in self.code.guarded.iter().zip(&self.guarded_lanes) {
-            if let Some(row) = rows.get_mut(instruction as usize) {
-                row.thread_executions = lanes;
-            }
-        }
-        for (instruction, counts) in self.branches.iter() {
-            if let Some(row) = rows.get_mut(instruction as usize) {
-                row.branch = Some(*counts);
-            }
-        }
-        for (key, counts) in self.memory.iter() {
-            if let Some(row) = rows.get_mut(instruction_of_row(key) as usize) {
-                row.memory.push(*counts);
-            }
-        }
-        for row in &mut rows {
-            row.memory.sort_by_key(|counts| counts.space);
-        }
-        BaseTable { rows }
+        (profile, l2)
     }
 }
 
@@ -189,7 +253,7 @@ impl Observer for Counter {
     }
 
     fn wave(&self) -> usize {
-        self.wave
+        self.batch
     }
 
     fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut CtaRecorder]) {
@@ -211,31 +275,56 @@ impl Observer for Counter {
             }
             self.left_out_sectors += recorder.stream.take_left_out_sectors();
         }
-        let mut streams: Vec<&mut Stream> =
+        let mut streams: Vec<&mut CtaStream> =
             recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
-        let memory = &mut self.memory;
-        replay(&mut streams, &mut self.l2, |row, sectors| {
-            memory.row(row).dram_read_sectors += u64::from(sectors);
-        });
+        self.hierarchy.collect(&mut streams);
         recorders.iter_mut().for_each(|recorder| recorder.clear());
     }
 }
 
-/// What the L2 would have done if every request had been replayed: as the replayed ones did, in
-/// proportion.
-pub(crate) fn extrapolate(traffic: L2Traffic, left_out_sectors: u64) -> L2Traffic {
-    let replayed = traffic.read_sectors + traffic.write_sectors + traffic.update_sectors;
-    let scale = |sectors: u64| match u128::from(replayed) {
-        0 => sectors,
-        replayed => {
-            let all = replayed + u128::from(left_out_sectors);
-            (u128::from(sectors) * all / replayed) as u64
+/// What the caches would have done if every request had been replayed: as the replayed ones did,
+/// in proportion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extrapolation {
+    /// Sectors of all requests.
+    all: u64,
+    /// Of those, the ones that were replayed.
+    replayed: u64,
+}
+
+impl Extrapolation {
+    /// From the sectors of all requests and those that were left out.
+    pub(crate) fn new(all: u64, left_out: u64) -> Self {
+        Self { all, replayed: all.saturating_sub(left_out) }
+    }
+
+    fn scale(self, sectors: u64) -> u64 {
+        match u128::from(self.replayed) {
+            0 => sectors,
+            replayed => (u128::from(sectors) * u128::from(self.all) / replayed) as u64,
         }
-    };
-    L2Traffic {
-        dram_read_sectors: scale(traffic.dram_read_sectors),
-        dram_write_sectors: scale(traffic.dram_write_sectors),
-        ..traffic
+    }
+
+    fn row(self, traffic: RowTraffic) -> RowTraffic {
+        RowTraffic {
+            l1_hit_sectors: self.scale(traffic.l1_hit_sectors),
+            l2_sectors: self.scale(traffic.l2_sectors),
+            l2_hit_sectors: self.scale(traffic.l2_hit_sectors),
+            dram_read_sectors: self.scale(traffic.dram_read_sectors),
+        }
+    }
+
+    fn total(self, traffic: L2Traffic) -> L2Traffic {
+        L2Traffic {
+            read_sectors: self.scale(traffic.read_sectors),
+            write_sectors: self.scale(traffic.write_sectors),
+            update_sectors: self.scale(traffic.update_sectors),
+            read_hit_sectors: self.scale(traffic.read_hit_sectors),
+            write_hit_sectors: self.scale(traffic.write_hit_sectors),
+            update_hit_sectors: self.scale(traffic.update_hit_sectors),
+            dram_read_sectors: self.scale(traffic.dram_read_sectors),
+            dram_write_sectors: self.scale(traffic.dram_write_sectors),
+        }
     }
 }
 

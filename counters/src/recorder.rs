@@ -6,11 +6,11 @@
 use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder};
 use gpucast_ptx_frontend::types::StateSpace;
 
-use crate::banks::BankGeometry;
-use crate::coalescing::{Footprint, LINE_BYTES, LineTouch, contiguous};
-use crate::l2::L2Operation;
+use crate::banks::{BankGeometry, BankPasses, Banks};
+use crate::coalescing::{Coalescer, Coalescing, Moved};
+use crate::hierarchy::{CtaStream, Demand, Request};
+use crate::patterns::{distinct, lane_addresses, most_at_one_address};
 use crate::sparse::SparseRows;
-use crate::stream::{LOCAL_LINES_PER_WARP, Request, Stream};
 
 /// How often a block ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,12 +39,27 @@ pub struct MemoryCounts {
     pub requests: u64,
     /// Bytes that the lanes asked for, each lane's counted.
     pub requested_bytes: u64,
-    /// Distinct 32-byte sectors of each request, summed (global and local memory).
+    /// Sectors that each request moves, summed (global and local memory).
     pub sectors: u64,
-    /// Distinct 128-byte lines of each request, summed (global and local memory).
+    /// What the GPU's profiler calls transactions, of each request, summed (global and local
+    /// memory): [`crate::coalescing::TransactionRule`]. Of atomics and reductions, the distinct
+    /// addresses.
     pub transactions: u64,
     /// Passes over the banks (shared memory), or over distinct addresses (constant memory).
     pub passes: u64,
+    /// What `passes` would be if no two lanes that are served together conflicted. `passes` over
+    /// this is the conflict degree.
+    pub conflict_free: u64,
+    /// Steps that atomics and reductions take if those of a request that go to the same address
+    /// follow each other: the most lanes at one address, of each request, summed (CUDA C Programming
+    /// Guide 4.2, section 4.1: such updates are serialised).
+    pub update_steps: u64,
+    /// Of `sectors`, those that a first-level cache held.
+    pub l1_hit_sectors: u64,
+    /// Sectors that were asked of the L2 or written to it.
+    pub l2_sectors: u64,
+    /// Of `l2_sectors`, those that the L2 held.
+    pub l2_hit_sectors: u64,
     /// DRAM read transactions that its requests caused.
     pub dram_read_sectors: u64,
 }
@@ -59,6 +74,11 @@ impl Default for MemoryCounts {
             sectors: 0,
             transactions: 0,
             passes: 0,
+            conflict_free: 0,
+            update_steps: 0,
+            l1_hit_sectors: 0,
+            l2_sectors: 0,
+            l2_hit_sectors: 0,
             dram_read_sectors: 0,
         }
     }
@@ -74,7 +94,18 @@ impl MemoryCounts {
         self.sectors += other.sectors;
         self.transactions += other.transactions;
         self.passes += other.passes;
+        self.conflict_free += other.conflict_free;
+        self.update_steps += other.update_steps;
+        self.l1_hit_sectors += other.l1_hit_sectors;
+        self.l2_sectors += other.l2_sectors;
+        self.l2_hit_sectors += other.l2_hit_sectors;
         self.dram_read_sectors += other.dram_read_sectors;
+    }
+
+    /// Passes that conflicts of banks added (shared memory).
+    #[must_use]
+    pub fn conflict_passes(&self) -> u64 {
+        self.passes.saturating_sub(self.conflict_free)
     }
 }
 
@@ -135,8 +166,12 @@ pub struct RecorderShape {
     pub blocks: usize,
     /// Guarded instructions of the program.
     pub guarded: usize,
+    /// How accesses to device memory are put together.
+    pub coalescing: Coalescing,
     /// The banks of shared memory.
     pub banks: BankGeometry,
+    /// Lanes of which a request to constant memory is made.
+    pub constant_lanes: u32,
     /// Requests to the L2 that are kept for one CTA.
     pub stream_limit: usize,
 }
@@ -148,9 +183,10 @@ pub struct CtaRecorder {
     pub(crate) guarded_lanes: Vec<u64>,
     pub(crate) branches: SparseRows<BranchCounts>,
     pub(crate) memory: SparseRows<MemoryCounts>,
-    pub(crate) stream: Stream,
-    banks: BankGeometry,
-    footprint: Footprint,
+    pub(crate) stream: CtaStream,
+    coalescer: Coalescer,
+    banks: Banks,
+    constant_lanes: u32,
 }
 
 impl CtaRecorder {
@@ -162,9 +198,10 @@ impl CtaRecorder {
             guarded_lanes: vec![0; shape.guarded],
             branches: SparseRows::new(shape.instructions),
             memory: SparseRows::new(shape.instructions * SPACES as usize),
-            stream: Stream::new(shape.stream_limit),
-            banks: shape.banks,
-            footprint: Footprint::new(),
+            stream: CtaStream::new(shape.stream_limit),
+            coalescer: Coalescer::new(shape.coalescing),
+            banks: Banks::new(shape.banks),
+            constant_lanes: shape.constant_lanes,
         }
     }
 
@@ -177,92 +214,62 @@ impl CtaRecorder {
         self.stream.clear();
     }
 
+    /// The requests to the caches so far.
+    #[must_use]
+    pub fn stream(&self) -> &CtaStream {
+        &self.stream
+    }
+
+    /// Sends what an access to global or local memory moves to the L2.
+    // Not inlined: `access` is, in several places.
+    #[inline(never)]
+    fn device_memory(&mut self, access: &Access<'_>, row: u32, local: bool) -> Moved {
+        let request = Request::new(access.time, access.warp, row, demand(access));
+        let stream = &mut self.stream;
+        let send = |touch| stream.push(request.with(touch));
+        if local { self.coalescer.local(access, send) } else { self.coalescer.global(access, send) }
+    }
+
+    /// Requests to constant memory are done one address at a time.
     #[inline]
-    fn shared(&mut self, access: &Access<'_>) -> u64 {
-        let passes = match access.pattern {
-            Pattern::Uniform | Pattern::Consecutive => self.banks.regular(access.bytes_per_lane),
-            Pattern::General => {
-                self.banks.gather(access.mask, access.addresses, access.bytes_per_lane)
-            }
-        };
-        u64::from(passes.passes)
-    }
-
-    /// Sends the lines of a global access to the L2; returns sectors and lines.
-    fn global(&mut self, access: &Access<'_>, request: Request) -> (u64, u64) {
-        let bytes = u64::from(access.bytes_per_lane);
-        let first = access.addresses[0];
-        match access.pattern {
-            Pattern::Uniform => send(&mut self.stream, request, contiguous(first, bytes)),
-            Pattern::Consecutive => send(&mut self.stream, request, contiguous(first, 32 * bytes)),
-            // A bulk copy: one long range.
-            Pattern::General if bytes >= LINE_BYTES && access.mask.is_power_of_two() => {
-                let first = access.addresses[access.mask.trailing_zeros() as usize];
-                send(&mut self.stream, request, contiguous(first, bytes))
-            }
-            Pattern::General => {
-                self.footprint.gather(access.mask, access.addresses, access.bytes_per_lane);
-                send(&mut self.stream, request, self.footprint.lines().iter().copied())
-            }
+    fn constant(&self, access: &Access<'_>) -> BankPasses {
+        if access.pattern == Pattern::Uniform && self.constant_lanes == 32 {
+            return BankPasses { passes: 1, conflict_free: 1 };
         }
-    }
-
-    /// As [`CtaRecorder::global`], for local memory.
-    ///
-    /// Local memory is laid out so that the same 32-bit word of consecutive threads is
-    /// consecutive (CUDA C Programming Guide 4.2, section 5.3.2.2): word `w` of lane `l` is word
-    /// `32·w + l` of the warp's region, so that one word of a whole warp is one line.
-    fn local(&mut self, access: &Access<'_>, request: Request) -> (u64, u64) {
-        let bytes = u64::from(access.bytes_per_lane);
-        let footprint = &mut self.footprint;
-        footprint.clear();
-        let mut lanes = access.mask;
-        while lanes != 0 {
-            let lane = lanes.trailing_zeros() as usize;
-            lanes &= lanes - 1;
-            let mut at = access.addresses[lane];
-            let end = at.saturating_add(bytes);
-            while at < end {
-                let in_word = at % 4;
-                let step = (4 - in_word).min(end - at);
-                let line = (at / 4) % LOCAL_LINES_PER_WARP;
-                footprint.touch(line * LINE_BYTES + lane as u64 * 4 + in_word, step);
-                at += step;
-            }
-        }
-        footprint.finish();
-        send(&mut self.stream, request, footprint.lines().iter().copied())
+        constant_passes(access, self.constant_lanes)
     }
 }
 
-/// Pushes one request for each line; returns sectors and lines.
-#[inline]
-fn send(
-    stream: &mut Stream,
-    request: Request,
-    lines: impl Iterator<Item = LineTouch>,
-) -> (u64, u64) {
-    let (mut sectors, mut transactions) = (0, 0);
-    for touch in lines {
-        sectors += u64::from(touch.sectors.count_ones());
-        transactions += 1;
-        stream.push(request.with(touch));
+/// What an access to global or local memory asks of the caches.
+fn demand(access: &Access<'_>) -> Demand {
+    match (access.space, access.kind) {
+        (StateSpace::Local, AccessKind::Load | AccessKind::LoadReadOnly) => Demand::LocalLoad,
+        (StateSpace::Local, AccessKind::Store) => Demand::LocalStore,
+        (StateSpace::Tex, AccessKind::Load) | (_, AccessKind::LoadReadOnly) => Demand::LoadReadOnly,
+        (_, AccessKind::Load) => Demand::Load,
+        (_, AccessKind::Store) => Demand::Store,
+        (_, AccessKind::Atomic | AccessKind::Reduction) => Demand::Update,
     }
-    (sectors, transactions)
 }
 
-/// How many different addresses the lanes of `mask` use.
-fn distinct(mask: u32, addresses: &[u64; 32]) -> u64 {
-    let mut rest = mask;
-    let mut count = 0;
-    while rest != 0 {
-        let address = addresses[rest.trailing_zeros() as usize];
-        let same = (0..32)
-            .fold(0, |same, lane| same | u32::from(addresses[lane as usize] == address) << lane);
-        rest &= !same;
-        count += 1;
+/// The distinct addresses of each request of `lanes` lanes.
+fn constant_passes(access: &Access<'_>, lanes: u32) -> BankPasses {
+    let mut room = [0; 32];
+    let addresses = lane_addresses(access, &mut room);
+    let of_request = u32::MAX >> (32 - lanes.clamp(1, 32));
+    let mut result = BankPasses::default();
+    for first in (0..32).step_by(lanes.clamp(1, 32) as usize) {
+        let active = access.mask & (of_request << first);
+        result.passes += distinct(active, addresses) as u32;
+        result.conflict_free += u32::from(active != 0);
     }
-    count
+    result
+}
+
+/// The most lanes of an atomic or a reduction that go to one address.
+#[cold]
+fn update_steps(access: &Access<'_>) -> u64 {
+    most_at_one_address(access.mask, lane_addresses(access, &mut [0; 32]))
 }
 
 impl Recorder for CtaRecorder {
@@ -291,40 +298,33 @@ impl Recorder for CtaRecorder {
     fn access(&mut self, access: &Access<'_>) {
         let key = row_key(access.instruction, access.space, access.kind);
         let path = Path::of(access.space);
-        let (mut sectors, mut transactions, mut passes) = (0, 0, 0);
-        match path {
-            Path::Shared => passes = self.shared(access),
-            Path::Constant => {
-                passes = match access.pattern {
-                    Pattern::Uniform => 1,
-                    Pattern::Consecutive | Pattern::General => {
-                        distinct(access.mask, access.addresses)
-                    }
+        let counts = match path {
+            Path::Shared | Path::Constant => {
+                let passes = match path {
+                    Path::Shared => self.banks.passes(access),
+                    _ => self.constant(access),
                 };
+                let counts = self.memory.row(key);
+                counts.passes += u64::from(passes.passes);
+                counts.conflict_free += u64::from(passes.conflict_free);
+                counts
             }
             Path::Global | Path::Local => {
-                let operation = match access.kind {
-                    AccessKind::Load | AccessKind::LoadReadOnly => L2Operation::Read,
-                    AccessKind::Store => L2Operation::Write,
-                    AccessKind::Atomic | AccessKind::Reduction => L2Operation::Update,
-                };
-                let time = Request::key(access.time, access.warp);
-                let request = Request::new(time, key, operation, path == Path::Local);
-                (sectors, transactions) = if path == Path::Local {
-                    self.local(access, request)
-                } else {
-                    self.global(access, request)
-                };
+                let moved = self.device_memory(access, key, path == Path::Local);
+                let counts = self.memory.row(key);
+                counts.sectors += moved.sectors;
+                counts.transactions += moved.transactions;
+                counts
             }
-        }
-        let counts = self.memory.row(key);
+        };
+        self.stream.reach(access.time);
         counts.space = access.space;
         counts.kind = access.kind;
         counts.requests += 1;
         counts.requested_bytes +=
             u64::from(access.mask.count_ones()) * u64::from(access.bytes_per_lane);
-        counts.sectors += sectors;
-        counts.transactions += transactions;
-        counts.passes += passes;
+        if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
+            counts.update_steps += update_steps(access);
+        }
     }
 }

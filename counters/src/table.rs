@@ -74,7 +74,10 @@ impl Row {
             total.divergent += branch.divergent;
         }
         for counts in &other.memory {
-            match self.memory.iter_mut().find(|total| total.space == counts.space) {
+            let same = |total: &&mut MemoryCounts| {
+                (total.space, total.kind) == (counts.space, counts.kind)
+            };
+            match self.memory.iter_mut().find(same) {
                 Some(total) => total.add(counts),
                 None => self.memory.push(*counts),
             }
@@ -153,13 +156,18 @@ impl Serialize for BranchCounts {
 
 impl Serialize for MemoryCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut counts = serializer.serialize_struct("MemoryCounts", 7)?;
+        let mut counts = serializer.serialize_struct("MemoryCounts", 12)?;
         counts.serialize_field("space", self.space.text())?;
         counts.serialize_field("requests", &self.requests)?;
         counts.serialize_field("requested_bytes", &self.requested_bytes)?;
         counts.serialize_field("sectors", &self.sectors)?;
         counts.serialize_field("transactions", &self.transactions)?;
         counts.serialize_field("passes", &self.passes)?;
+        counts.serialize_field("conflict_free", &self.conflict_free)?;
+        counts.serialize_field("update_steps", &self.update_steps)?;
+        counts.serialize_field("l1_hit_sectors", &self.l1_hit_sectors)?;
+        counts.serialize_field("l2_sectors", &self.l2_sectors)?;
+        counts.serialize_field("l2_hit_sectors", &self.l2_hit_sectors)?;
         counts.serialize_field("dram_read_sectors", &self.dram_read_sectors)?;
         counts.end()
     }

@@ -1,11 +1,14 @@
-//! Sums over the base table, in the words that metric definitions are written in.
+//! Sums over the counts of a launch, in the words that metric definitions are written in.
 
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::types::StateSpace;
 
-use crate::l2::L2Traffic;
-use crate::operation::{FlopKind, Precision};
+use crate::device::DeviceModel;
+use crate::hierarchy::L2Traffic;
+use crate::machine::{MachineProfile, MachineRow};
+use crate::occupancy::CtaShape;
+use crate::operation::{FlopKind, Flops, Precision};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Row};
 
@@ -14,11 +17,84 @@ use crate::table::{BaseTable, Row};
 pub struct Totals<'a> {
     /// The counts of each static instruction.
     pub table: &'a BaseTable,
+    /// The machine instructions, where a back end has been asked for them.
+    pub machine: Option<&'a MachineProfile>,
+    /// The launch, and how it fits an SM.
+    pub launch: LaunchFacts,
     /// What the L2 did.
     pub l2: L2Traffic,
     /// Whether some requests were too many to be replayed, so that DRAM traffic is in part
     /// extrapolated.
     pub extrapolated: bool,
+}
+
+/// The size of a launch, and what an SM of the modelled GPU holds of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LaunchFacts {
+    /// CTAs of the grid.
+    pub ctas: u64,
+    /// Threads of a CTA.
+    pub threads_per_cta: u64,
+    /// CTAs that one SM runs at a time.
+    pub ctas_per_sm: u64,
+    /// Warps that one SM can hold.
+    pub max_warps_per_sm: u64,
+    /// What of them the grid uses in the mean, as a fraction.
+    pub achieved_occupancy: f64,
+    /// SMs of the GPU.
+    pub sms: u64,
+    /// Bytes that the banks of shared memory move in one pass.
+    pub bank_row_bytes: u64,
+    /// Bytes of a sector, which is a transaction of DRAM.
+    pub sector_bytes: u64,
+}
+
+impl LaunchFacts {
+    /// The facts of `ctas` CTAs of the given shape on `device`.
+    #[must_use]
+    pub fn new(ctas: u64, cta: CtaShape, device: &DeviceModel) -> Self {
+        let occupancy = device.occupancy(cta);
+        Self {
+            ctas,
+            threads_per_cta: cta.threads,
+            ctas_per_sm: device.ctas_per_sm(cta).into(),
+            max_warps_per_sm: device.limits.max_warps.into(),
+            achieved_occupancy: occupancy.achieved(ctas, device.sm_count),
+            sms: device.sm_count.into(),
+            bank_row_bytes: u64::from(device.banks.banks()) * u64::from(device.banks.bank_bytes()),
+            sector_bytes: device.sector_bytes(),
+        }
+    }
+
+    fn warps_per_cta(&self) -> u64 {
+        self.threads_per_cta.div_ceil(32)
+    }
+
+    /// Warps of the grid.
+    #[must_use]
+    pub fn warps(&self) -> u64 {
+        self.ctas * self.warps_per_cta()
+    }
+
+    /// Warps that an SM runs at a time if the grid has enough of them.
+    #[must_use]
+    pub fn resident_warps(&self) -> u64 {
+        self.ctas_per_sm * self.warps_per_cta()
+    }
+
+    /// CTAs of the grid over those that the GPU runs at a time.
+    #[must_use]
+    pub fn waves(&self) -> Option<f64> {
+        let at_a_time = self.sms * self.ctas_per_sm;
+        (at_a_time != 0).then(|| self.ctas as f64 / at_a_time as f64)
+    }
+
+    /// Mean warps of the SMs that have any, over those that an SM can hold: see
+    /// [`Occupancy::achieved`](crate::occupancy::Occupancy::achieved).
+    #[must_use]
+    pub fn mean_occupancy(&self) -> Option<f64> {
+        (self.achieved_occupancy > 0.0).then_some(self.achieved_occupancy)
+    }
 }
 
 /// The kinds of access that profilers tell apart.
@@ -32,47 +108,165 @@ pub enum Direction {
     Update,
 }
 
+impl Direction {
+    /// The direction of an access.
+    #[must_use]
+    pub fn of(kind: AccessKind) -> Self {
+        match kind {
+            AccessKind::Load | AccessKind::LoadReadOnly => Self::Load,
+            AccessKind::Store => Self::Store,
+            AccessKind::Atomic | AccessKind::Reduction => Self::Update,
+        }
+    }
+}
+
+/// As [`Direction`], with atomics and reductions apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Loads, read-only or not.
+    Load,
+    /// Stores.
+    Store,
+    /// Updates that return the old value.
+    Atomic,
+    /// Updates that return nothing.
+    Reduction,
+}
+
+impl Operation {
+    fn of(kind: AccessKind) -> Self {
+        match kind {
+            AccessKind::Load | AccessKind::LoadReadOnly => Self::Load,
+            AccessKind::Store => Self::Store,
+            AccessKind::Atomic => Self::Atomic,
+            AccessKind::Reduction => Self::Reduction,
+        }
+    }
+
+    /// What a machine instruction does: of updates its mnemonic says whether they return anything.
+    fn of_machine(row: &MachineRow) -> Option<Self> {
+        Some(match row.access?.direction {
+            Direction::Load => Self::Load,
+            Direction::Store => Self::Store,
+            Direction::Update if row.mnemonic.starts_with("RED") => Self::Reduction,
+            Direction::Update => Self::Atomic,
+        })
+    }
+}
+
+/// An instruction of either level.
+struct Counted {
+    class: InstructionClass,
+    flops: Option<Flops>,
+    warps: u64,
+    lanes: u64,
+    threads: u64,
+}
+
+impl From<&Row> for Counted {
+    fn from(row: &Row) -> Self {
+        Self {
+            class: row.description.class,
+            flops: row.description.flops,
+            warps: row.warp_executions,
+            lanes: row.issued_lanes,
+            threads: row.thread_executions,
+        }
+    }
+}
+
+impl From<&MachineRow> for Counted {
+    fn from(row: &MachineRow) -> Self {
+        Self {
+            class: row.class,
+            flops: row.flops,
+            warps: row.warp_executions,
+            lanes: row.issued_lanes,
+            threads: row.thread_executions,
+        }
+    }
+}
+
 impl Totals<'_> {
-    fn sum(&self, of: impl Fn(&Row) -> u64) -> u64 {
+    /// Bytes of a sector.
+    #[must_use]
+    pub fn sector_bytes(&self) -> u64 {
+        self.launch.sector_bytes
+    }
+
+    fn ptx(&self, of: impl Fn(&Row) -> u64) -> u64 {
         self.table.rows.iter().map(of).sum()
+    }
+
+    /// PTX instructions issued by a warp.
+    #[must_use]
+    pub fn ptx_warp_executions(&self) -> u64 {
+        self.ptx(|row| row.warp_executions)
+    }
+
+    /// PTX instructions executed by a thread whose guard is true.
+    #[must_use]
+    pub fn ptx_thread_executions(&self) -> u64 {
+        self.ptx(|row| row.thread_executions)
+    }
+
+    /// PTX instructions issued by a lane, guard true or not.
+    #[must_use]
+    pub fn ptx_issued_lanes(&self) -> u64 {
+        self.ptx(|row| row.issued_lanes)
+    }
+
+    /// PTX instructions of these mnemonics issued by a warp.
+    #[must_use]
+    pub fn opcodes(&self, opcodes: &[Opcode]) -> u64 {
+        let is_one = |row: &Row| opcodes.contains(&row.description.opcode);
+        self.ptx(|row| if is_one(row) { row.warp_executions } else { 0 })
+    }
+
+    /// Sum over the instructions of the machine where they are known, otherwise of the PTX.
+    fn sum(&self, of: impl Fn(Counted) -> u64) -> u64 {
+        match self.machine {
+            Some(machine) => machine.rows.iter().map(|row| of(row.into())).sum(),
+            None => self.table.rows.iter().map(|row| of(row.into())).sum(),
+        }
     }
 
     /// Instructions issued by a warp.
     #[must_use]
     pub fn warp_executions(&self) -> u64 {
-        self.sum(|row| row.warp_executions)
+        self.sum(|row| row.warps)
     }
 
     /// Instructions executed by a thread whose guard is true.
     #[must_use]
     pub fn thread_executions(&self) -> u64 {
-        self.sum(|row| row.thread_executions)
+        self.sum(|row| row.threads)
     }
 
     /// Instructions issued by a lane, guard true or not.
     #[must_use]
     pub fn issued_lanes(&self) -> u64 {
-        self.sum(|row| row.issued_lanes)
+        self.sum(|row| row.lanes)
     }
 
     /// Instructions of a class executed by a thread whose guard is true.
     #[must_use]
     pub fn threads(&self, class: InstructionClass) -> u64 {
-        self.sum(|row| if row.description.class == class { row.thread_executions } else { 0 })
+        self.sum(|row| if row.class == class { row.threads } else { 0 })
     }
 
     /// Instructions of a class issued by a warp.
     #[must_use]
     pub fn warps(&self, class: InstructionClass) -> u64 {
-        self.sum(|row| if row.description.class == class { row.warp_executions } else { 0 })
+        self.sum(|row| if row.class == class { row.warps } else { 0 })
     }
 
     /// Floating-point operations of one kind; a multiply-add counts once.
     #[must_use]
     pub fn flops(&self, precision: Precision, kind: FlopKind) -> u64 {
-        self.sum(|row| match row.description.flops {
+        self.sum(|row| match row.flops {
             Some(flops) if (flops.precision, flops.kind) == (precision, kind) => {
-                row.thread_executions * flops.per_thread
+                row.threads * flops.per_thread
             }
             _ => 0,
         })
@@ -86,42 +280,119 @@ impl Totals<'_> {
             + 2 * self.flops(precision, FlopKind::Fma)
     }
 
-    /// Branch instructions issued by a warp.
+    /// PTX branch instructions issued by a warp.
     #[must_use]
     pub fn branches(&self) -> u64 {
-        let is_branch = |opcode| matches!(opcode, Opcode::Bra | Opcode::BrxIdx);
-        self.sum(|row| if is_branch(row.description.opcode) { row.warp_executions } else { 0 })
+        self.opcodes(&[Opcode::Bra, Opcode::BrxIdx])
     }
 
-    /// Branch instructions whose lanes went different ways.
+    /// PTX branch instructions whose lanes went different ways.
     #[must_use]
     pub fn divergent_branches(&self) -> u64 {
-        self.sum(|row| row.branch.map_or(0, |branch| branch.divergent))
+        self.ptx(|row| row.branch.map_or(0, |branch| branch.divergent))
     }
 
-    /// The sum of the accesses of one kind to one space.
+    /// The sum of the accesses of one direction to one space.
     #[must_use]
     pub fn memory(&self, space: StateSpace, direction: Direction) -> MemoryCounts {
+        self.accesses_where(|counts| {
+            counts.space == space && Direction::of(counts.kind) == direction
+        })
+    }
+
+    /// The sum of all accesses to shared memory.
+    #[must_use]
+    pub fn shared(&self) -> MemoryCounts {
+        self.accesses_where(|counts| counts.space == StateSpace::Shared)
+    }
+
+    fn accesses_where(&self, is_meant: impl Fn(&MemoryCounts) -> bool) -> MemoryCounts {
         let mut total = MemoryCounts::default();
-        for counts in self.table.rows.iter().flat_map(|row| &row.memory) {
-            let same = match counts.kind {
-                AccessKind::Load | AccessKind::LoadReadOnly => Direction::Load,
-                AccessKind::Store => Direction::Store,
-                AccessKind::Atomic | AccessKind::Reduction => Direction::Update,
-            };
-            if counts.space == space && same == direction {
-                total.add(counts);
-            }
-        }
+        let all = self.table.rows.iter().flat_map(|row| &row.memory);
+        all.filter(|counts| is_meant(counts)).for_each(|counts| total.add(counts));
         total
     }
 
-    /// Sectors that accesses of one kind take to the L2.
+    /// PTX instructions that accessed a space in one way, by warps with a lane that took part.
+    #[must_use]
+    pub fn requests(&self, space: StateSpace, operation: Operation) -> u64 {
+        let is_meant = |counts: &MemoryCounts| {
+            counts.space == space && Operation::of(counts.kind) == operation
+        };
+        self.accesses_where(is_meant).requests
+    }
+
+    /// Memory instructions of warps that access a space in one way: the machine's where they are
+    /// known, otherwise those of the PTX.
+    #[must_use]
+    pub fn accesses(&self, space: StateSpace, operation: Operation) -> u64 {
+        let Some(machine) = self.machine else { return self.requests(space, operation) };
+        let is_meant = |row: &&MachineRow| {
+            let goes_to = |access: crate::machine::MachineAccess| {
+                access.space.or_else(|| self.space_most_accessed(row.instruction?))
+            };
+            Operation::of_machine(row) == Some(operation)
+                && row.access.and_then(goes_to) == Some(space)
+        };
+        machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum()
+    }
+
+    /// Where most requests of a PTX instruction went.
+    fn space_most_accessed(&self, instruction: u32) -> Option<StateSpace> {
+        let row = self.table.rows.iter().find(|row| row.instruction == instruction)?;
+        Some(row.memory.iter().max_by_key(|counts| counts.requests)?.space)
+    }
+
+    /// Sectors of loads from spaces that first-level caches held, and all of them.
+    #[must_use]
+    pub fn l1_hits(&self, spaces: &[StateSpace]) -> (u64, u64) {
+        let loads = spaces.iter().map(|&space| self.memory(space, Direction::Load));
+        loads.fold((0, 0), |(hits, all), counts| {
+            (hits + counts.l1_hit_sectors, all + counts.sectors)
+        })
+    }
+
+    /// Sectors that accesses of one direction take to the L2, past the first-level caches.
     #[must_use]
     pub fn l2_sectors(&self, direction: Direction) -> u64 {
-        [StateSpace::Global, StateSpace::Local, StateSpace::Tex]
-            .into_iter()
-            .map(|space| self.memory(space, direction).sectors)
-            .sum()
+        match direction {
+            Direction::Load => self.l2.read_sectors,
+            Direction::Store => self.l2.write_sectors,
+            Direction::Update => self.l2.update_sectors,
+        }
+    }
+
+    /// Sectors that accesses of one direction to one space take to the L2. What an L1 writes back
+    /// of local memory belongs to no instruction and is not among them.
+    #[must_use]
+    pub fn l2_sectors_of(&self, space: StateSpace, direction: Direction) -> u64 {
+        self.memory(space, direction).l2_sectors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(ctas: u64, threads: u64) -> LaunchFacts {
+        let cta = CtaShape { threads, shared_bytes: 0, registers_per_thread: None };
+        LaunchFacts::new(ctas, cta, &DeviceModel::GTX_480)
+    }
+
+    /// A GTX 480 has 15 SMs of 48 warps; CTAs of 256 threads are 8 warps, 6 of which fit.
+    #[test]
+    fn occupancy_is_that_of_even_rounds() {
+        let full = facts(15 * 6 * 4, 256);
+        assert_eq!((full.resident_warps(), full.warps()), (48, 2880));
+        assert_eq!(full.mean_occupancy(), Some(1.0));
+        assert_eq!(full.waves(), Some(4.0));
+        // One CTA on each of 5 SMs: 8 of 48 warps; the other 10 SMs have none and do not count.
+        assert_eq!(facts(5, 256).mean_occupancy(), Some(8.0 / 48.0));
+        // 7 CTAs on each SM: 6 in the first round, 1 in the second.
+        assert_eq!(facts(15 * 7, 256).mean_occupancy(), Some(7.0 * 8.0 / (2.0 * 48.0)));
+        // Threads that fill no warp take a whole one.
+        assert_eq!(facts(2, 33).warps(), 4);
+        assert_eq!(LaunchFacts::default().mean_occupancy(), None);
+        assert_eq!(LaunchFacts::default().waves(), None);
     }
 }

@@ -30,7 +30,7 @@ def main():
     left, right, row, top = 210, 640, 20, 74
     rows = []
     for kernel, published in KERNELS:
-        executed = predict(kernel)
+        executed = predict(kernel, "--machine", "rules")
         counted = predict("--from-metrics", f"corpus/published/{published}.toml")
         for gpu in GPUS:
             measured = executed[gpu]["published"]["measured_ms"]

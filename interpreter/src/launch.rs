@@ -83,6 +83,11 @@ pub struct Options {
     /// Bytes of each thread's stack, where a kernel needs one: for recursive functions and
     /// `alloca`.
     pub stack_bytes: u32,
+    /// Go on after loads, stores, atomics and `cp.async` that are out of bounds, misaligned or
+    /// write what cannot be written: loads give zero, stores do nothing, and the recorder is told of
+    /// each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
+    /// the launch's fault.
+    pub skip_bad_accesses: bool,
 }
 
 impl Default for Options {
@@ -93,6 +98,7 @@ impl Default for Options {
             // CUDA's default.
             heap_bytes: 8 << 20,
             stack_bytes: 16 << 10,
+            skip_bad_accesses: false,
         }
     }
 }

@@ -24,5 +24,9 @@ pub use launch::{
     Argument, Host, Launch, LaunchError, Options, RunError, Schedule, Silent, Summary,
 };
 pub use memory::DeviceMemory;
-pub use observer::{Access, AccessKind, Arrival, NoObserver, Observer, Pattern, Recorder, Release};
+pub use observer::{
+    Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit,
+    HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer, Pattern, Recorder, Release,
+    WarpArrival, WarpRelease,
+};
 pub use program::{LowerError, Program, Unsupported};

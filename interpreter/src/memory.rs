@@ -186,6 +186,12 @@ impl DeviceMemory {
         Ok(())
     }
 
+    /// The device heap's address and size; zeros if there is none.
+    pub(crate) fn heap_range(&self) -> (u64, u64) {
+        let allocation = self.heap.as_ref().and_then(|&(address, _)| self.find(address));
+        allocation.map_or((0, 0), |allocation| (allocation.address, allocation.bytes))
+    }
+
     /// `malloc`: the address of a new block of the device heap, or 0.
     pub(crate) fn heap_allocate(&self, bytes: u64) -> u64 {
         let Some((address, heap)) = &self.heap else { return 0 };

@@ -5,9 +5,15 @@
 //! to a [`Recorder`] of its own, in parallel with other CTAs; the [`Observer`] gets the recorders
 //! back in CTA order, so that its result does not depend on the number of CPU threads.
 
+mod synchronisation;
+
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::program::Program;
+pub use synchronisation::{
+    BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, HeapUse, MbarrierStep,
+    MbarrierUse, WarpArrival, WarpRelease,
+};
 
 /// Collects what the CTAs of one launch recorded.
 pub trait Observer: Send {
@@ -23,10 +29,17 @@ pub trait Observer: Send {
 
     /// Takes over what the CTAs from `first_cta` on recorded and empties the recorders.
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]);
+
+    /// The launch ends with a fault: what the CTAs from `first_cta` on, which have not been
+    /// collected, recorded up to then. The last one is of the cluster that failed.
+    fn collect_failed(&mut self, _first_cta: u64, _recorders: &mut [&mut Self::Recorder]) {}
 }
 
 /// Receives the events of one CTA.
 pub trait Recorder: Send {
+    /// Whether [`Recorder::storing`] is to be called.
+    const WANTS_VALUES: bool = false;
+
     /// A warp starts to execute basic block `block` with the lanes of `mask`.
     fn block(&mut self, warp: u32, block: u32, mask: u32);
 
@@ -47,6 +60,46 @@ pub trait Recorder: Send {
     /// A barrier of the CTA lets those that wait at it go on.
     #[inline]
     fn release(&mut self, _release: &Release<'_>) {}
+
+    /// The CTA begins: the first event of all.
+    #[inline]
+    fn start(&mut self, _start: &CtaStart) {}
+
+    /// Lanes of a warp exit.
+    #[inline]
+    fn exit(&mut self, _exit: &Exit) {}
+
+    /// Lanes arrive at an instruction of several lanes of the warp.
+    #[inline]
+    fn warp_arrive(&mut self, _arrival: &WarpArrival<'_>) {}
+
+    /// `bar.warp.sync` lets the lanes go on that have met.
+    #[inline]
+    fn warp_release(&mut self, _release: &WarpRelease) {}
+
+    /// Lanes use mbarrier objects.
+    #[inline]
+    fn mbarrier(&mut self, _mbarrier: &MbarrierUse<'_>) {}
+
+    /// Something happens at the cluster's barrier.
+    #[inline]
+    fn cluster_barrier(&mut self, _cluster: &ClusterUse) {}
+
+    /// `cp.async` has written shared memory, which was reported as an access when it was issued.
+    #[inline]
+    fn copy_done(&mut self, _copy: &CopyDone<'_>) {}
+
+    /// A lane's access is left out, being out of bounds or misaligned.
+    #[inline]
+    fn bad_access(&mut self, _bad: &BadAccess<'_>) {}
+
+    /// `malloc` or `free` was called.
+    #[inline]
+    fn heap(&mut self, _heap: &HeapUse) {}
+
+    /// What the store reported next writes: a digest of each lane's bytes, equal if the bytes are.
+    #[inline]
+    fn storing(&mut self, _digests: &[u32; 32]) {}
 }
 
 /// Lanes of one warp that arrive at a CTA barrier (`bar`, `barrier`).
@@ -177,19 +230,30 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]) {
-        let (mut first, mut second): (Vec<_>, Vec<_>) = recorders
-            .iter_mut()
-            .map(|recorder| {
-                let (first, second) = &mut **recorder;
-                (first, second)
-            })
-            .unzip();
+        let (mut first, mut second) = parts(recorders);
         self.0.collect(first_cta, &mut first);
         self.1.collect(first_cta, &mut second);
     }
+
+    fn collect_failed(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]) {
+        let (mut first, mut second) = parts(recorders);
+        self.0.collect_failed(first_cta, &mut first);
+        self.1.collect_failed(first_cta, &mut second);
+    }
+}
+
+/// The recorders of either observer.
+fn parts<'a, A, B>(recorders: &'a mut [&mut (A, B)]) -> (Vec<&'a mut A>, Vec<&'a mut B>) {
+    let both = recorders.iter_mut().map(|recorder| {
+        let (first, second) = &mut **recorder;
+        (first, second)
+    });
+    both.unzip()
 }
 
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
+    const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
+
     fn block(&mut self, warp: u32, block: u32, mask: u32) {
         self.0.block(warp, block, mask);
         self.1.block(warp, block, mask);
@@ -218,5 +282,55 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     fn release(&mut self, release: &Release<'_>) {
         self.0.release(release);
         self.1.release(release);
+    }
+
+    fn start(&mut self, start: &CtaStart) {
+        self.0.start(start);
+        self.1.start(start);
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        self.0.exit(exit);
+        self.1.exit(exit);
+    }
+
+    fn warp_arrive(&mut self, arrival: &WarpArrival<'_>) {
+        self.0.warp_arrive(arrival);
+        self.1.warp_arrive(arrival);
+    }
+
+    fn warp_release(&mut self, release: &WarpRelease) {
+        self.0.warp_release(release);
+        self.1.warp_release(release);
+    }
+
+    fn mbarrier(&mut self, mbarrier: &MbarrierUse<'_>) {
+        self.0.mbarrier(mbarrier);
+        self.1.mbarrier(mbarrier);
+    }
+
+    fn cluster_barrier(&mut self, cluster: &ClusterUse) {
+        self.0.cluster_barrier(cluster);
+        self.1.cluster_barrier(cluster);
+    }
+
+    fn copy_done(&mut self, copy: &CopyDone<'_>) {
+        self.0.copy_done(copy);
+        self.1.copy_done(copy);
+    }
+
+    fn bad_access(&mut self, bad: &BadAccess<'_>) {
+        self.0.bad_access(bad);
+        self.1.bad_access(bad);
+    }
+
+    fn heap(&mut self, heap: &HeapUse) {
+        self.0.heap(heap);
+        self.1.heap(heap);
+    }
+
+    fn storing(&mut self, digests: &[u32; 32]) {
+        self.0.storing(digests);
+        self.1.storing(digests);
     }
 }

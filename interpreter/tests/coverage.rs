@@ -58,6 +58,10 @@ fn tier(opcode: Opcode) -> u8 {
             "istypep",
             "tcgen05",
             "clusterlaunchcontrol",
+            "fabric",
+            "spcompress",
+            "spdecompress",
+            "trace.mark",
         ]) || is(&video) =>
         {
             4
@@ -65,6 +69,7 @@ fn tier(opcode: Opcode) -> u8 {
         () if is(&[
             "cp.async.bulk",
             "cp.reduce",
+            "applypriority.async",
             "tensormap",
             "wgmma",
             "multimem",

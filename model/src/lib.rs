@@ -24,7 +24,7 @@ pub mod reference;
 pub mod regression;
 pub mod warning;
 
-pub use gpu::{Gpu, GpuError, GpuLibrary, UnknownGpu};
+pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use prediction::{Bound, Prediction, Symbol, SymbolValue, Symbols};
 pub use predictor::{Conditions, LaunchShape, Model, ModelError, UnknownModel};
 pub use quantitative_roofline::QuantitativeRoofline;

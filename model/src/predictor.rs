@@ -77,16 +77,23 @@ fn known_models() -> String {
     names.join(", ")
 }
 
+/// ``the metric `a` ``, or ``the metrics `a`, `b` ``.
+fn listed(metrics: &[&'static str]) -> String {
+    let names: Vec<String> = metrics.iter().map(|name| format!("`{name}`")).collect();
+    let noun = if metrics.len() == 1 { "metric" } else { "metrics" };
+    format!("the {noun} {}", names.join(", "))
+}
+
 /// Why a model cannot predict.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ModelError {
-    /// A count that the model cannot do without.
-    #[error("the counts of kernel `{kernel}` lack the metric `{metric}`")]
-    MissingMetric {
+    /// Counts that the model cannot do without.
+    #[error("the counts of kernel `{kernel}` lack {}", listed(metrics))]
+    MissingMetrics {
         /// The kernel.
         kernel: String,
-        /// The metric.
-        metric: &'static str,
+        /// All that are missing, at least one.
+        metrics: Vec<&'static str>,
     },
     /// A parameter that the model cannot do without.
     #[error("the GPU `{gpu}` has no `{parameter}`, which this kernel's prediction needs")]

@@ -80,6 +80,11 @@ impl KernelParameters {
     /// When a metric that the kernel's type needs is missing, no count, or contradicts others.
     pub fn of(profile: &KernelProfile) -> Result<(Self, Vec<Warning>), ModelError> {
         let counts = Counts { profile };
+        let missing = counts.missing()?;
+        if !missing.is_empty() {
+            let kernel = profile.kernel.clone();
+            return Err(ModelError::MissingMetrics { kernel, metrics: missing });
+        }
         let mut warnings = Vec::new();
         let fp64 = counts.get("inst_fp_64")?;
         let operation_type = if fp64.is_some_and(|count| count > 0.0) {
@@ -336,10 +341,35 @@ impl Counts<'_> {
     }
 
     fn require(&self, metric: &'static str) -> Result<f64, ModelError> {
-        self.get(metric)?.ok_or_else(|| ModelError::MissingMetric {
+        self.get(metric)?.ok_or_else(|| ModelError::MissingMetrics {
             kernel: self.profile.kernel.clone(),
-            metric,
+            metrics: vec![metric],
         })
+    }
+
+    /// Every metric that the equations need and the profile lacks, so that one complaint names all.
+    ///
+    /// Which arithmetic metrics are needed depends on the type of the operations; as long as that
+    /// is not known, only the metric that decides it is missing.
+    fn missing(&self) -> Result<Vec<&'static str>, ModelError> {
+        let mut needed = Vec::new();
+        match (self.get("inst_fp_64")?, self.get("inst_fp_32")?) {
+            (Some(fp64), _) if fp64 > 0.0 => needed.push("flop_count_dp_fma"),
+            (_, None) => needed.push("inst_fp_32"),
+            (_, Some(fp32)) if fp32 > 0.0 => needed.push("flop_count_sp_fma"),
+            (_, Some(_)) => needed.push("inst_integer"),
+        }
+        needed.extend(["inst_executed", "inst_compute_ld_st"]);
+        for (transactions, bytes) in [
+            ("dram_read_transactions", "dram_read_bytes"),
+            ("dram_write_transactions", "dram_write_bytes"),
+        ] {
+            if self.get(bytes)?.is_none() {
+                needed.push(transactions);
+            }
+        }
+        needed.retain(|metric| !self.profile.metrics.contains_key(*metric));
+        Ok(needed)
     }
 
     /// Bytes of DRAM traffic; profilers since Maxwell can count them directly.

@@ -11,7 +11,17 @@ fn the_library_holds_the_gpus_of_the_thesis() {
     let names: Vec<&str> = library.names().collect();
     assert_eq!(
         names,
-        ["gtx-480", "gtx-660", "gtx-960", "gtx-1060", "tesla-m2050", "tesla-k20c", "r9-nano"]
+        [
+            "gtx-480",
+            "gtx-660",
+            "gtx-960",
+            "gtx-1060",
+            "tesla-m2050",
+            "tesla-k20c",
+            "r9-nano",
+            "gtx-285",
+            "tesla-v100-sxm2",
+        ]
     );
     let gtx_480 = library.get("gtx-480").unwrap();
     assert_eq!(gtx_480.l2_size.as_ref().unwrap().value.0, 768 * 1024);
@@ -69,6 +79,14 @@ fn a_second_gpu_of_the_same_name_is_refused() {
 #[test]
 fn errors_name_the_place_and_the_remedy() {
     let field = |field: &str| format!("name = \"g\"\ndisplay_name = \"G\"\n{field}\n");
+    let counted = |extra: &str| {
+        let source = "source = { assumed = \"x\" }";
+        field(&format!(
+            "compute_capability = {{ value = \"7.0\", {source} }}\n\
+             sm_count = {{ value = 80, unit = \"SM\", {source} }}\n\
+             l2_size = {{ value = 6, unit = \"MiB\", {source} }}\n{extra}"
+        ))
+    };
     let files = [
         "name = ".to_owned(),
         "display_name = \"G\"".to_owned(),
@@ -102,6 +120,16 @@ fn errors_name_the_place_and_the_remedy() {
         field(
             "cache_line = { value = 128, unit = \"B\", source = { assumed = \"x\" } }\n\
              sector = { value = 48, unit = \"B\", source = { assumed = \"x\" } }",
+        ),
+        field("shared_serving = { value = \"at-once\", source = { assumed = \"x\" } }"),
+        field("load_transactions = { value = 3, source = { assumed = \"x\" } }"),
+        counted("sector = { value = 24, unit = \"B\", source = { assumed = \"x\" } }"),
+        counted("shared_banks = { value = 129, unit = \"bank\", source = { assumed = \"x\" } }"),
+        counted("shared_bank_width = { value = 16, unit = \"B\", source = { assumed = \"x\" } }"),
+        counted("shared_request = { value = 12, unit = \"thread\", source = { assumed = \"x\" } }"),
+        counted("cache_line = { value = 512, unit = \"B\", source = { assumed = \"x\" } }"),
+        counted(
+            "registers_per_sm = { value = 1e10, unit = \"register\", source = { assumed = \"x\" } }",
         ),
     ];
     let report: Vec<String> = files

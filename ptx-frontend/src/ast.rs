@@ -68,11 +68,13 @@ pub struct FileDirective<'a> {
     pub stamp: Option<(&'a str, &'a str)>,
 }
 
-/// `.section`.
+/// `.section` or `.nv_intermediate_source_section`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section<'a> {
-    /// The name with its dot.
-    pub name: &'a str,
+    /// The directive.
+    pub directive: &'a str,
+    /// The name with its dot, which a section of intermediate sources has not.
+    pub name: Option<&'a str>,
     /// Everything between the braces, token by token.
     pub tokens: Vec<&'a str>,
 }
@@ -216,6 +218,8 @@ pub enum StatementKind<'a> {
     Variable(Box<Variable<'a>>),
     /// `.loc 1 12 3, function_name $L, inlined_at 1 5 3`.
     Loc(Loc<'a>),
+    /// `.loc_intermediate 2 23 6`: file, line and column in another language's text.
+    LocIntermediate([&'a str; 3]),
     /// `.pragma "…";`.
     Pragma(Vec<&'a str>),
     /// `.branchtargets a, b;` or `.calltargets f, g;`: the directive and its names.

@@ -213,6 +213,7 @@ pub struct PerformanceDirectives {
     pub maxclusterrank: Option<u32>,
     pub explicitcluster: bool,
     pub blocksareclusters: bool,
+    pub minperctamemory: Option<u32>,
     /// `.pragma` strings of the function.
     pub pragmas: Vec<String>,
 }

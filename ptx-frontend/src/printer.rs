@@ -59,7 +59,7 @@ impl Display for Item<'_> {
                 }
             }
             Self::Section(section) => {
-                write!(f, ".section {}\n{{\n", section.name)?;
+                write!(f, "{} {}\n{{\n", section.directive, section.name.unwrap_or_default())?;
                 // One directive a line keeps the text readable; operators stay where they are.
                 for token in &section.tokens {
                     if token.starts_with('.') {
@@ -235,6 +235,9 @@ impl Display for Statement<'_> {
             StatementKind::Instruction(instruction) => write!(f, "\t{instruction}"),
             StatementKind::Variable(variable) => write!(f, "\t{variable};"),
             StatementKind::Loc(loc) => write!(f, "\t{loc}"),
+            StatementKind::LocIntermediate([file, line, column]) => {
+                write!(f, "\t.loc_intermediate {file} {line} {column}")
+            }
             StatementKind::Pragma(strings) => write_pragma(f, strings),
             StatementKind::Targets(directive, names) => {
                 write!(f, "\t{directive} ")?;

@@ -51,8 +51,12 @@ pub enum ScalarType {
     E3m2x4,
     E2m3x4,
     E2m1x4,
+    /// Four numbers of four bits, each in a byte of its own.
+    E2m1p4x4,
     Ue8m0,
     Ue8m0x2,
+    Ue8m0x4,
+    Ue5m3x2,
     /// Two fixed-point numbers of 8 bits, 6 of them behind the point.
     S2f6x2,
     Ue4m3,
@@ -108,6 +112,7 @@ impl ScalarType {
             | Self::E3m2x2
             | Self::E2m3x2
             | Self::Ue8m0x2
+            | Self::Ue5m3x2
             | Self::S2f6x2
             | Self::E2m1x4 => 16,
             Self::U32
@@ -124,7 +129,9 @@ impl ScalarType {
             | Self::E4m3x4
             | Self::E5m2x4
             | Self::E3m2x4
-            | Self::E2m3x4 => 32,
+            | Self::E2m3x4
+            | Self::E2m1p4x4
+            | Self::Ue8m0x4 => 32,
             Self::U64
             | Self::S64
             | Self::B64
@@ -190,7 +197,10 @@ impl ScalarType {
             | Self::E3m2x4
             | Self::E2m3x4
             | Self::E2m1x4
+            | Self::E2m1p4x4
             | Self::Ue8m0x2
+            | Self::Ue8m0x4
+            | Self::Ue5m3x2
             | Self::S2f6x2 => TypeKind::Packed,
             Self::Pred => TypeKind::Predicate,
             Self::Texref | Self::Samplerref | Self::Surfref => TypeKind::Opaque,

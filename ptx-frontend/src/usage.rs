@@ -116,6 +116,7 @@ const DIRECTIVES: &[(&str, Since)] = &[
     (".reqnctapercluster", Since::new((7, 8), 90)),
     (".explicitcluster", Since::new((7, 8), 90)),
     (".blocksareclusters", Since::new((9, 0), 90)),
+    (".minperctamemory", Since::new((9, 4), 80)),
     (".maxclusterrank", Since::new((7, 8), 90)),
 ];
 
@@ -237,6 +238,7 @@ impl Walk<'_> {
             (".maxclusterrank", directives.maxclusterrank.is_some()),
             (".explicitcluster", directives.explicitcluster),
             (".blocksareclusters", directives.blocksareclusters),
+            (".minperctamemory", directives.minperctamemory.is_some()),
             (".pragma", !directives.pragmas.is_empty()),
             (".noreturn", function.no_return),
             (".weak", function.linkage == Linkage::Weak),

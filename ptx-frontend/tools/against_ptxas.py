@@ -119,7 +119,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptxas", required=True)
     parser.add_argument("--judge", required=True)
-    parser.add_argument("--version", default="9.2", help="the .version of the texts")
+    parser.add_argument("--version", default="9.5", help="the .version of the texts")
     parser.add_argument("--mutate", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("folder", type=pathlib.Path)

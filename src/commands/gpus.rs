@@ -49,7 +49,8 @@ pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
             })
         }
         Gpus::Show { gpu, format } => {
-            let gpu = gpu_argument::find(&library, &gpu)?;
+            // What the file leaves open counts as the capability has it, and is shown so.
+            let gpu = gpu_argument::find(&library, &gpu)?.with_capability_defaults();
             Output::open(None)?.write(&match format {
                 TextOrJson::Text => show(&gpu),
                 TextOrJson::Json => json::document(&Document { schema: SCHEMA, gpus: vec![&gpu] })?,

@@ -4,16 +4,20 @@ use std::path::Path;
 
 use gpucast_counters::KernelProfile;
 use gpucast_counters::import;
+use gpucast_counters::machine::BackEnd;
 use gpucast_model::{
-    Conditions, Gpu, LaunchShape, Model, ModelError, Prediction, Reference, predict_with_reference,
+    Conditions, Gpu, GpuLibrary, LaunchShape, Model, ModelError, Prediction, Reference,
+    predict_with_reference,
 };
 
 use crate::cli::{Format, Predict};
+use crate::counting::{Counting, Extras};
 use crate::execute::Timing;
 use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::gpu_argument;
-use crate::input::{kernel_argument, module_text};
+use crate::input::{kernel_argument, kernel_name, module_text};
 use crate::inspection::MachineFacts;
+use crate::machine::Machine;
 use crate::render::diagnostic;
 use crate::render::number;
 use crate::render::output::Output;
@@ -31,6 +35,8 @@ struct Source {
     /// What machine code in the same container says about the kernel.
     machine_code: Option<MachineFacts>,
     timing: Option<Timing>,
+    /// Whether the file has counts of other kernels, too.
+    one_of_several: bool,
 }
 
 /// A GPU on which the time is known: given, or to be looked up.
@@ -56,14 +62,14 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     let mut output = Output::open(arguments.output.output.clone())?;
     let sources = match (&arguments.from_metrics, &arguments.input) {
         (Some(path), _) => {
-            if let Some(option) = arguments.launch.first_given() {
+            if let Some(option) = arguments.launch.first_of_execution() {
                 let message =
                     format!("{option} describes an execution, and --from-metrics is none");
                 return Err(Failure::Usage(Report::new(message)));
             }
-            from_metrics(path)?
+            from_metrics(path, arguments.launch.kernel.as_deref())?
         }
-        (None, Some(input)) => executed(input, &arguments)?,
+        (None, Some(input)) => executed(input, &arguments, &library)?,
         (None, None) => {
             return Err(Failure::Usage(Report::new("give a KERNEL or --from-metrics FILE")));
         }
@@ -99,9 +105,22 @@ fn reference(text: &str, find: impl Fn(&str) -> Result<Gpu, Report>) -> Result<M
     }
 }
 
-fn from_metrics(path: &Path) -> Result<Vec<Source>, Report> {
+/// The counts of a file: those of all its kernels, or of the ones that `kernel` means.
+fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Source>, Report> {
     let text = module_text::read_text(path)?;
-    let imported = import::read(&text.text).map_err(|error| in_metrics(&text, &error))?;
+    let mut imported = import::read(&text.text).map_err(|error| in_metrics(&text, &error))?;
+    if let Some(wanted) = kernel {
+        let names: Vec<String> =
+            imported.profiles.iter().map(|profile| profile.kernel.clone()).collect();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let meant = kernel_name::meant(wanted, &known);
+        if meant.is_empty() {
+            let message = format!("{} has no counts of a kernel `{wanted}`", path.display());
+            return Err(Report::new(message).maybe_hint(suggest(wanted, known)));
+        }
+        imported.profiles.retain(|profile| meant.contains(&profile.kernel.as_str()));
+    }
+    let several = imported.profiles.len() > 1;
     let source = |profile: KernelProfile| Source {
         origin: origin_of_measurement(path, &profile),
         published: published::name_of_profile(&profile),
@@ -109,6 +128,7 @@ fn from_metrics(path: &Path) -> Result<Vec<Source>, Report> {
         conditions: Conditions::default(),
         machine_code: None,
         timing: None,
+        one_of_several: several,
     };
     Ok(imported.profiles.into_iter().map(source).collect())
 }
@@ -126,14 +146,26 @@ fn in_metrics(source: &SourceText, error: &import::ImportError) -> Report {
     source.report(range, error.reason.to_string()).maybe_hint(error.hint())
 }
 
-fn executed(input: &str, arguments: &Predict) -> Result<Vec<Source>, Failure> {
+fn executed(
+    input: &str,
+    arguments: &Predict,
+    library: &GpuLibrary,
+) -> Result<Vec<Source>, Failure> {
+    let counting_gpu = gpu_argument::find(library, &arguments.count_on)?;
+    let device = gpu_argument::device_model(&counting_gpu)?;
     let plan = kernel_argument::read(input, &arguments.launch)?;
     if arguments.output.format == Format::Text {
         diagnostic::note(plan.note.as_deref());
     }
     let loaded = execute::load(&plan.module)?;
     let settings = execute::settings(&arguments.execution)?;
-    let counted = counting::count(&plan, &loaded, &settings, false)?;
+    let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
+    let machine = Machine::new(&arguments.machine, &loaded, device.capability, kernels)?;
+    if arguments.output.format == Format::Text {
+        diagnostic::note(machine.note.as_deref());
+    }
+    let counting = Counting { device, machine: &machine, extras: Extras::default() };
+    let counted = counting::count(&plan, &loaded, &settings, &counting)?;
     let published = plan.corpus_name.and_then(published::name_of_entry);
     let source = |counted: counting::Counted| {
         let profile = counted.profile;
@@ -141,17 +173,28 @@ fn executed(input: &str, arguments: &Predict) -> Result<Vec<Source>, Failure> {
         let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
         let machine_code = counted.machine_code.as_ref();
         let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));
+        let instructions = match profile.machine.as_ref().map(|one| (&one.back_end, &one.target)) {
+            Some((BackEnd::Ptxas { version }, target)) => {
+                format!("machine instructions are those of ptxas {version} for {target}")
+            }
+            Some((BackEnd::Rules, target)) => {
+                format!("machine instructions are estimated by rules for {target}")
+            }
+            None => "PTX instructions stand for machine instructions".to_owned(),
+        };
         Source {
             origin: format!(
-                "Counts from executing {} blocks of {} threads on the CPU: PTX instructions stand \
-                 for machine instructions, and caches are modelled as on a gtx-480.{machine_code}",
+                "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
+                 caches are modelled as on a {}.{machine_code}",
                 number::count(blocks),
-                number::count(threads_per_block)
+                number::count(threads_per_block),
+                counting_gpu.name
             ),
             conditions: Conditions { launch: Some(LaunchShape { blocks, threads_per_block }) },
             published: published.clone(),
             timing: arguments.execution.timing.then_some(counted.timing),
             machine_code: counted.machine_code,
+            one_of_several: false,
             profile: profile.to_kernel_profile(),
         }
     };
@@ -209,7 +252,13 @@ fn predict_one(
     };
     prediction.map_err(|error| {
         let hint = match &error {
-            ModelError::MissingMetric { .. } => {
+            ModelError::MissingMetrics { .. } if source.one_of_several => {
+                Some("profile with these metrics, or choose other kernels with --kernel")
+            }
+            ModelError::MissingMetrics { metrics, .. } if metrics.len() > 1 => {
+                Some("profile with these metrics, or execute the kernel here")
+            }
+            ModelError::MissingMetrics { .. } => {
                 Some("profile with this metric, or execute the kernel here")
             }
             ModelError::MissingParameter { .. } => Some("add the figure to the GPU's file"),

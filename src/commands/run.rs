@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gpucast_corpus::reference::{self, Inputs, Outputs, Values};
-use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program};
+use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program, RunError};
+use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
 
 use crate::cli::{Run, TextOrJson};
 use crate::execute::{self, Executed, Timing, Watch};
 use crate::failure::{Failure, Report, suggest};
 use crate::input::expectation::{Comparison, compare};
+use crate::input::init::Init;
 use crate::input::plan::{Against, Expectation, Plan};
 use crate::input::{files, kernel_argument, reference_values};
 use crate::render::diagnostic;
+use crate::render::findings::{self, CheckedLaunch};
 use crate::render::output::Output;
 use crate::render::run::{self, Checked, Launched};
 
@@ -25,9 +29,26 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let loaded = execute::load(&plan.module)?;
     let mut memory = execute::memory(&plan, &loaded)?;
     let references = References::prepare(&plan, &memory);
-    let settings = execute::settings(&arguments.execution)?;
-    let mut nothing = Nothing { finished: Vec::new() };
-    execute::execute(&plan, &loaded, &mut memory, &settings, &mut nothing)?;
+    let mut settings = execute::settings(&arguments.execution)?;
+    let (finished, found) = match arguments.check {
+        None => {
+            let mut nothing = Nothing { finished: Vec::new() };
+            execute::execute(&plan, &loaded, &mut memory, &settings, &mut nothing)?;
+            (nothing.finished, None)
+        }
+        Some(checks) => {
+            settings.options = Sanitizer::options(checks, settings.options);
+            let mut watch = Check::new(checks, &plan, &memory);
+            let outcome = execute::execute(&plan, &loaded, &mut memory, &settings, &mut watch);
+            if let Err(failure) = outcome {
+                // What was found until then may be why.
+                let found = findings::document(&watch.checked, &loaded, checks, arguments.format)?;
+                Output::open(None)?.write(&found)?;
+                return Err(failure);
+            }
+            (watch.finished, Some((checks, watch.checked)))
+        }
+    };
     for (buffer, path) in &dumps {
         let buffer = &plan.buffers[*buffer];
         let bytes = memory.bytes(&buffer.name).unwrap_or_default();
@@ -36,7 +57,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let launched: Vec<Launched> = plan
         .launches
         .iter()
-        .zip(nothing.finished)
+        .zip(finished)
         .map(|(launch, (timing, ordered_because))| Launched {
             kernel: launch.kernel.clone(),
             grid: launch.grid,
@@ -51,8 +72,22 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
         .iter()
         .map(|expectation| check(&plan, expectation, &references, &memory))
         .collect::<Result<Vec<Checked>, Report>>()?;
-    Output::open(None)?.write(&run::document(&launched, &checked, arguments.format)?)?;
-    match checked.iter().all(|checked| checked.comparison.mismatches == 0) {
+    let mut output = Output::open(None)?;
+    let clean = match &found {
+        None => {
+            output.write(&run::document(&launched, &checked, arguments.format)?)?;
+            true
+        }
+        // In JSON the findings are the result.
+        Some((checks, found)) => {
+            if arguments.format == TextOrJson::Text {
+                output.write(&run::document(&launched, &checked, arguments.format)?)?;
+            }
+            output.write(&findings::document(found, &loaded, *checks, arguments.format)?)?;
+            found.iter().all(|launch| launch.findings.findings.is_empty())
+        }
+    };
+    match clean && checked.iter().all(|checked| checked.comparison.mismatches == 0) {
         true => Ok(()),
         false => Err(Failure::Said),
     }
@@ -70,7 +105,64 @@ impl Watch for Nothing {
         NoObserver
     }
 
-    fn end(&mut self, _observer: NoObserver) {}
+    fn end(&mut self, _observer: NoObserver, _program: &Program) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn launched(&mut self, executed: Executed<'_>) {
+        self.finished.push((executed.timing, executed.ordered_because));
+    }
+}
+
+/// Checks every repetition of every launch.
+struct Check {
+    checks: Checks,
+    device: Arc<DeviceShadow>,
+    kernel: String,
+    finished: Vec<(Timing, Option<String>)>,
+    checked: Vec<CheckedLaunch>,
+}
+
+impl Check {
+    fn new(checks: Checks, plan: &Plan, memory: &DeviceMemory) -> Self {
+        let buffers = plan.buffers.iter().filter_map(|buffer| {
+            Some(Buffer {
+                name: buffer.name.clone(),
+                address: memory.address(&buffer.name)?,
+                bytes: buffer.bytes(),
+                initialised: buffer.init != Init::Unstated,
+            })
+        });
+        let device = Arc::new(DeviceShadow::new(buffers.collect()));
+        let (finished, checked) = (Vec::new(), Vec::new());
+        Self { checks, device, kernel: String::new(), finished, checked }
+    }
+}
+
+impl Watch for Check {
+    type Observer = Sanitizer;
+
+    fn begin(&mut self, program: &Program, launch: &Launch) -> Sanitizer {
+        program.kernel().clone_into(&mut self.kernel);
+        Sanitizer::new(program, launch, self.checks, &self.device)
+    }
+
+    fn end(&mut self, sanitizer: Sanitizer, _program: &Program) -> Result<(), Failure> {
+        let findings = sanitizer.finish(None);
+        self.checked.push(CheckedLaunch { kernel: self.kernel.clone(), findings });
+        Ok(())
+    }
+
+    fn failed(&mut self, sanitizer: Sanitizer, error: &RunError) -> bool {
+        let fault = match error {
+            RunError::Fault(fault) => Some(&**fault),
+            RunError::Launch(_) => None,
+        };
+        let findings = sanitizer.finish(fault);
+        let explains = findings.explains_fault;
+        self.checked.push(CheckedLaunch { kernel: self.kernel.clone(), findings });
+        explains
+    }
 
     fn launched(&mut self, executed: Executed<'_>) {
         self.finished.push((executed.timing, executed.ordered_because));

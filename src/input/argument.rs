@@ -146,7 +146,7 @@ fn parse_buffer(source: &SourceText, range: Range<usize>) -> Result<ArgumentSynt
     let len = checked_len(len, ty).map_err(|message| source.report(len_range, message))?;
     let after = at(close + 1, text.len());
     let init = match source.text[after.clone()].strip_prefix('=') {
-        None if after.is_empty() => Init::Zero,
+        None if after.is_empty() => Init::Unstated,
         None => {
             return Err(source.report(after, "expected `=` and an initial value").hint(FORMS));
         }
@@ -250,7 +250,8 @@ mod tests {
     fn buffers_carry_their_length_and_contents() {
         let buffer = |len, init| ArgumentSyntax::Buffer { ty: ElementType::F32, len, init };
         let integer = Literal::Integer;
-        assert_eq!(parsed("buf:f32[16]"), buffer(16, Init::Zero));
+        assert_eq!(parsed("buf:f32[16]"), buffer(16, Init::Unstated));
+        assert_eq!(parsed("buf:f32[16]=zero"), buffer(16, Init::Zero));
         assert_eq!(parsed("buf:f32[16]=iota"), buffer(16, Init::Iota));
         assert_eq!(
             parsed("buf:f32[16]=uniform(-1, 1,7)"),

@@ -2,13 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use gpucast_corpus::generator::{self, Generator, GeneratorError};
+
 use super::files::{self, FileError};
+use super::reference_values;
 use super::scalar::{DoesNotFit, ElementType, Literal};
 use super::uniform;
 
 /// The initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Init {
+    /// Nothing is said: zero bytes here, but what a kernel reads of them is uninitialised on a GPU.
+    Unstated,
     /// Zero bytes.
     Zero,
     /// 0, 1, 2, …
@@ -19,6 +24,8 @@ pub(crate) enum Init {
     Values(Vec<Literal>),
     /// Reproducible random numbers; see [`uniform`] for their definition.
     Uniform { low: Literal, high: Literal, seed: u64 },
+    /// What the corpus's generator of this name makes of a shape.
+    Generator { name: String, shape: Vec<u64> },
     /// The contents of a `.npy` or `.bin` file.
     File(PathBuf),
 }
@@ -34,6 +41,12 @@ pub(crate) enum InitError {
     EmptyRange { low: Literal, high: Literal },
     #[error("uniform needs finite limits, but {0} is not finite")]
     NotFinite(Literal),
+    #[error("there is no generator `{0}`")]
+    UnknownGenerator(String),
+    #[error("generator `{name}` makes elements of type {makes}, the buffer holds {holds}")]
+    OtherType { name: String, makes: &'static str, holds: &'static str },
+    #[error("generator `{name}`: {error}")]
+    Generator { name: String, error: GeneratorError },
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -43,7 +56,7 @@ impl Init {
     /// everything that [`Init::fill`] would, short of opening files.
     pub(crate) fn check(&self, ty: ElementType, len: usize) -> Result<(), InitError> {
         match self {
-            Self::Zero | Self::File(_) => Ok(()),
+            Self::Unstated | Self::Zero | Self::File(_) => Ok(()),
             Self::Iota => {
                 let last = Literal::Integer(len.saturating_sub(1) as i128);
                 Ok(ty.encode(last).map(drop)?)
@@ -67,6 +80,11 @@ impl Init {
                 }
                 Ok(())
             }
+            Self::Generator { name, shape } => {
+                let generator = generator_of(name, ty)?;
+                (generator.check)(shape, len)
+                    .map_err(|error| InitError::Generator { name: name.clone(), error })
+            }
         }
     }
 
@@ -81,7 +99,7 @@ impl Init {
         self.check(ty, bytes.len() / ty.bytes())?;
         let elements = bytes.chunks_exact_mut(ty.bytes()).zip(0_u64..);
         match self {
-            Self::Zero => {}
+            Self::Unstated | Self::Zero => {}
             Self::Iota => {
                 for (place, index) in elements {
                     ty.store(ty.encode(Literal::Integer(index.into()))?, place);
@@ -112,9 +130,29 @@ impl Init {
                     }
                 }
             },
+            Self::Generator { name, shape } => {
+                let values = (generator_of(name, ty)?.run)(shape, bytes.len() / ty.bytes())
+                    .map_err(|error| InitError::Generator { name: name.clone(), error })?;
+                for (place, byte) in bytes.iter_mut().zip(reference_values::bytes(&values)) {
+                    *place = byte;
+                }
+            }
             Self::File(path) => files::read_into(&folder.join(path), ty, bytes)?,
         }
         Ok(())
+    }
+}
+
+/// The generator of this name, if it makes elements of this type.
+fn generator_of(name: &str, ty: ElementType) -> Result<&'static Generator, InitError> {
+    let generator =
+        generator::generator(name).ok_or_else(|| InitError::UnknownGenerator(name.to_owned()))?;
+    let makes = reference_values::element_type(generator.element_type);
+    if makes == ty {
+        Ok(generator)
+    } else {
+        let (makes, holds) = (makes.name(), ty.name());
+        Err(InitError::OtherType { name: name.to_owned(), makes, holds })
     }
 }
 
@@ -146,6 +184,27 @@ mod tests {
         let values = Init::Values(vec![Literal::Integer(1), Literal::Real(0.5)]);
         let reals = vec![Literal::Real(1.0), Literal::Real(0.5)];
         assert_eq!(filled(&values, ElementType::F16, 2), Ok(reals));
+    }
+
+    #[test]
+    fn a_generator_fills_what_it_makes_and_nothing_else() {
+        let init = Init::Generator { name: "tridiagonal-lower".to_owned(), shape: vec![2] };
+        let values = filled(&init, ElementType::F32, 4).unwrap();
+        let weight = values[1].as_f64();
+        assert_eq!((values[0].as_f64(), values[2].as_f64()), (0.0, 0.0));
+        assert!((-1.0..=-0.5).contains(&weight), "{weight}");
+        let error = |init: &Init, ty, len| filled(init, ty, len).unwrap_err();
+        assert_eq!(
+            error(&init, ElementType::F64, 4),
+            "generator `tridiagonal-lower` makes elements of type f32, the buffer holds f64"
+        );
+        assert_eq!(
+            error(&init, ElementType::F32, 5),
+            "generator `tridiagonal-lower`: this shape makes a multiple of 2 elements, the buffer \
+             has 5"
+        );
+        let init = Init::Generator { name: "tridiagonal".to_owned(), shape: vec![2] };
+        assert_eq!(error(&init, ElementType::F32, 4), "there is no generator `tridiagonal`");
     }
 
     #[test]

@@ -47,6 +47,7 @@ pub(super) enum InitValue {
     Constant(Number),
     Values(Vec<Number>),
     Uniform(UniformTable),
+    Generator(GeneratorTable),
     File(String),
 }
 
@@ -56,6 +57,13 @@ pub(super) struct UniformTable {
     pub(super) low: Number,
     pub(super) high: Number,
     pub(super) seed: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GeneratorTable {
+    pub(super) name: Spanned<String>,
+    pub(super) shape: Vec<u64>,
 }
 
 /// `[[launch]]`.
@@ -141,7 +149,7 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
 }
 
 /// How each key that must be there may look.
-const EXAMPLES: [(&str, &str); 10] = [
+const EXAMPLES: [(&str, &str); 12] = [
     ("module", "module = \"kernel.ptx\", the PTX file"),
     ("type", "type = \"f32\", the type of the elements"),
     ("len", "len = 1024, the number of elements"),
@@ -152,6 +160,8 @@ const EXAMPLES: [(&str, &str); 10] = [
     ("low", "low = 0.0, the least value"),
     ("high", "high = 1.0, the greatest value"),
     ("seed", "seed = 1, which tells one stream of numbers from another"),
+    ("name", "name = \"qcd-columns\", one of the corpus's generators"),
+    ("shape", "shape = [8, 8, 8, 8], what the generator is to make"),
 ];
 
 impl<'de> Deserialize<'de> for Number {

@@ -10,6 +10,7 @@
 pub(crate) mod argument;
 mod command_line;
 pub(crate) mod container;
+pub(crate) mod cuda_source;
 pub(crate) mod expectation;
 pub(crate) mod files;
 pub(crate) mod init;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpucast_corpus::reference::{Argument, Scalar, Values};
+use gpucast_corpus::reference::{self, Argument, Scalar, Values};
 use gpucast_interpreter::DeviceMemory;
 
 use super::plan::{Plan, PlannedArgument, PlannedLaunch};
@@ -76,6 +76,18 @@ fn values(ty: ElementType, bytes: &[u8]) -> Option<Values> {
         | ElementType::S16
         | ElementType::F16
         | ElementType::Bf16 => None,
+    }
+}
+
+/// The type that launch files know by the same name.
+pub(crate) fn element_type(ty: reference::ElementType) -> ElementType {
+    match ty {
+        reference::ElementType::S32 => ElementType::S32,
+        reference::ElementType::S64 => ElementType::S64,
+        reference::ElementType::U32 => ElementType::U32,
+        reference::ElementType::U64 => ElementType::U64,
+        reference::ElementType::F32 => ElementType::F32,
+        reference::ElementType::F64 => ElementType::F64,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gpucast_corpus::reference;
+use gpucast_corpus::{generator, reference};
 use toml::Spanned;
 
 use super::init::Init;
@@ -77,9 +77,9 @@ impl Resolver<'_> {
         let len = checked_len(*table.len.get_ref(), ty)
             .map_err(|message| self.source.report(table.len.span(), message))?;
         let init = match &table.init {
-            None => Init::Zero,
+            None => Init::Unstated,
             Some(value) => {
-                let init = init(value.get_ref());
+                let init = self.init(value.get_ref())?;
                 init.check(ty, len)
                     .map_err(|error| self.source.report(value.span(), error.to_string()))?;
                 init
@@ -87,6 +87,30 @@ impl Resolver<'_> {
         };
         let name = (name.get_ref().clone(), name.span());
         Ok(Buffer { name: name.0, ty, len, init, anchor: self.anchor(name.1) })
+    }
+
+    fn init(&self, value: &InitValue) -> Result<Init, Report> {
+        Ok(match value {
+            InitValue::Zero => Init::Zero,
+            InitValue::Iota => Init::Iota,
+            InitValue::Constant(Number(value)) => Init::Constant(*value),
+            InitValue::Values(values) => Init::Values(values.iter().map(|value| value.0).collect()),
+            InitValue::Uniform(uniform) => {
+                Init::Uniform { low: uniform.low.0, high: uniform.high.0, seed: uniform.seed }
+            }
+            InitValue::Generator(table) => {
+                let name = table.name.get_ref();
+                if generator::generator(name).is_none() {
+                    let known = generator::GENERATORS.iter().map(|generator| generator.name);
+                    return Err(self
+                        .source
+                        .report(table.name.span(), format!("there is no generator `{name}`"))
+                        .maybe_hint(suggest(name, known)));
+                }
+                Init::Generator { name: name.clone(), shape: table.shape.clone() }
+            }
+            InitValue::File(path) => Init::File(path.into()),
+        })
     }
 
     fn element_type(
@@ -245,19 +269,6 @@ impl Resolver<'_> {
         };
         let (rtol, atol) = (table.rtol.0, table.atol.0);
         Ok(Expectation { buffer, against, rtol, atol, anchor: self.anchor(range) })
-    }
-}
-
-fn init(value: &InitValue) -> Init {
-    match value {
-        InitValue::Zero => Init::Zero,
-        InitValue::Iota => Init::Iota,
-        InitValue::Constant(Number(value)) => Init::Constant(*value),
-        InitValue::Values(values) => Init::Values(values.iter().map(|value| value.0).collect()),
-        InitValue::Uniform(uniform) => {
-            Init::Uniform { low: uniform.low.0, high: uniform.high.0, seed: uniform.seed }
-        }
-        InitValue::File(path) => Init::File(path.into()),
     }
 }
 

@@ -258,6 +258,7 @@ fn directives(directives: &PerformanceDirectives) -> Vec<String> {
         maxclusterrank,
         explicitcluster,
         blocksareclusters,
+        minperctamemory,
         pragmas,
     } = directives;
     let triple = |name: &str, value: &Option<[u32; 3]>| {
@@ -274,6 +275,7 @@ fn directives(directives: &PerformanceDirectives) -> Vec<String> {
         blocksareclusters.then(|| ".blocksareclusters".to_owned()),
         triple("reqnctapercluster", reqnctapercluster),
         one("maxclusterrank", maxclusterrank),
+        one("minperctamemory", minperctamemory),
     ];
     let pragmas = pragmas.iter().map(|text| format!(".pragma \"{text}\""));
     known.into_iter().flatten().chain(pragmas).collect()

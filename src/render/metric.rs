@@ -1,23 +1,41 @@
 //! Metrics as aligned text.
 
-use gpucast_counters::{MetricValue, Number};
+use gpucast_counters::{Kind, Level, MetricValue, Number};
 
 use super::number;
 use super::table::{Align, aligned};
 
 /// How a figure came about, in one word.
-pub(crate) fn kind(metric: &MetricValue) -> String {
-    format!("{:?}", metric.kind).to_lowercase()
+pub(crate) fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Exact => "exact",
+        Kind::Measured => "measured",
+        Kind::Modelled => "modelled",
+        Kind::Estimated => "estimated",
+    }
+}
+
+/// Which instructions a figure counts, in one word.
+pub(crate) fn level(level: Level) -> &'static str {
+    match level {
+        Level::Ptx => "ptx",
+        Level::Machine => "machine",
+    }
+}
+
+/// A number for people.
+pub(crate) fn value(number: Number) -> String {
+    match number {
+        Number::Count(count) => number::count(count),
+        Number::Real(real) => number::real(real),
+    }
 }
 
 /// Name, value, unit and kind of each metric.
 pub(crate) fn table<'a>(metrics: impl IntoIterator<Item = (&'a str, MetricValue)>) -> String {
     let row = |(name, metric): (&str, MetricValue)| {
-        let value = match metric.value {
-            Number::Count(count) => number::count(count),
-            Number::Real(real) => number::real(real),
-        };
-        vec![name.to_owned(), value, metric.unit.to_owned(), kind(&metric)]
+        let kind = kind(metric.kind).to_owned();
+        vec![name.to_owned(), value(metric.value), metric.unit.to_owned(), kind]
     };
     let rows: Vec<Vec<String>> = metrics.into_iter().map(row).collect();
     aligned(2, &[Align::Left, Align::Right, Align::Left, Align::Left], &rows)

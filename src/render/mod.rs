@@ -4,6 +4,7 @@
 pub(crate) mod check;
 pub(crate) mod csv;
 pub(crate) mod diagnostic;
+pub(crate) mod findings;
 pub(crate) mod json;
 pub(crate) mod metric;
 pub(crate) mod number;

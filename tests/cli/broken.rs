@@ -116,6 +116,7 @@ fn a_launch_beyond_the_limits() {
 fn a_missing_gpu() {
     check("missing-gpu", "predict sgemm --size small --gpu gtx-480,gtx-66");
     check("gpu-that-resembles-none", "predict sgemm --size small --gpu abacus");
+    check("gpu-that-cannot-be-counted-on", "profile saxpy.toml --gpu r9-nano");
     check("broken-gpu-file", "predict sgemm --size small --gpu broken/gpu.toml");
 }
 

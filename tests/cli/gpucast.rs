@@ -19,6 +19,11 @@ pub(crate) fn inputs() -> PathBuf {
 pub(crate) fn command(arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpucast"));
     command.current_dir(inputs()).args(words(arguments)).env_remove("RAYON_NUM_THREADS");
+    // The results of tests must not depend on what is installed.
+    for name in ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
+        command.env_remove(name);
+    }
+    command.env("PATH", "").env("GPUCAST_CACHE", std::env::temp_dir().join("gpucast-tests"));
     command
 }
 

@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "helpers of tests may fail as tests do; clippy.toml only allows it inside #[test]"
 )]
 
@@ -15,7 +16,9 @@ mod corpus;
 mod gpucast;
 mod gpus;
 mod help;
+mod machine;
 mod modules;
 mod predict;
 mod profile;
 mod run;
+mod sanitiser;

@@ -114,3 +114,42 @@ fn a_prediction_says_that_it_leaves_tensor_cores_out() {
     let outcome = gpucast(&format!("predict {kernel} --arg s32:64 --gpu gtx-1060"));
     insta::assert_snapshot!("predict-tensor-cores", outcome.transcript());
 }
+
+#[test]
+fn counts_can_be_taken_on_another_gpu() {
+    let text = stdout("predict saxpy.toml --gpu gtx-480 --count-on gtx-660");
+    assert!(text.contains("modelled as on a gtx-660"), "{text}");
+}
+
+/// A file with the counts of two kernels, one of which lacks most.
+const TWO_KERNELS: &str = "\
+==7== NVPROF is profiling process 7, command: ./bench
+\"Device\",\"Kernel\",\"Invocations\",\"Metric Name\",\"Metric Description\",\"Min\",\"Max\",\"Avg\"
+\"GeForce GTX 480 (0)\",\"init(float*)\",1,\"inst_fp_32\",\"FP Instructions(Single)\",5,5,5
+\"GeForce GTX 480 (0)\",\"sum(float*, int)\",2,\"inst_fp_32\",\"FP Instructions(Single)\",640,640,640
+\"GeForce GTX 480 (0)\",\"sum(float*, int)\",2,\"flop_count_sp_fma\",\"x\",320,320,320
+\"GeForce GTX 480 (0)\",\"sum(float*, int)\",2,\"inst_executed\",\"x\",100,100,100
+\"GeForce GTX 480 (0)\",\"sum(float*, int)\",2,\"inst_compute_ld_st\",\"x\",64,64,64
+\"GeForce GTX 480 (0)\",\"sum(float*, int)\",2,\"dram_read_transactions\",\"x\",80,80,80
+\"GeForce GTX 480 (0)\",\"sum(float*, int)\",2,\"dram_write_transactions\",\"x\",8,8,8
+";
+
+#[test]
+fn a_kernel_of_a_profilers_file_is_chosen_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bench.csv");
+    std::fs::write(&file, TWO_KERNELS).unwrap();
+    let run = |rest: &str| {
+        let mut command =
+            command(&format!("predict --from-metrics bench.csv --gpu gtx-660 {rest}"));
+        command.current_dir(folder.path());
+        outcome(command)
+    };
+    let chosen = run("--kernel sum --format csv");
+    assert_eq!((chosen.status, chosen.stderr.as_str()), (0, ""));
+    assert_eq!(chosen.stdout.lines().count(), 2, "{}", chosen.stdout);
+    assert!(chosen.stdout.contains("sum(float*, int)"), "{}", chosen.stdout);
+    // Without a choice the incomplete one is complained about, with all that it lacks.
+    insta::assert_snapshot!("predict-incomplete-kernel", run("").stderr);
+    insta::assert_snapshot!("predict-no-such-kernel", run("--kernel product").stderr);
+}

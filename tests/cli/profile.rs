@@ -30,6 +30,114 @@ fn the_counts_by_line_in_every_format() {
 }
 
 #[test]
+fn lines_of_cuda_are_shown_with_their_text_where_the_file_is_there() {
+    // The corpus has its sources; saxpy's is nowhere.
+    insta::assert_snapshot!("profile-lines-cuda", stdout("profile sgemm --size small --by line"));
+    let ptx = stdout("profile sgemm --size small --by line --source ptx");
+    assert!(ptx.contains("fma.rn.f32") && !ptx.contains("__global__"), "{ptx}");
+    insta::assert_snapshot!(
+        "profile-lines-without-text",
+        stdout("profile saxpy.toml --by line --source cuda")
+    );
+    // Beside the module is where a file is looked for.
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["saxpy.ptx", "saxpy.toml", "iota.npy"] {
+        std::fs::copy(crate::gpucast::inputs().join(file), folder.path().join(file)).unwrap();
+    }
+    std::fs::write(folder.path().join("saxpy.cu"), "1\n2\n3\n4\n\ty[i] += a * x[i];\n6\n").unwrap();
+    let launch = folder.path().join("saxpy.toml");
+    let json = json(&format!("profile '{}' --by line --format json", launch.display()));
+    let lines = json["launches"][0]["lines"].as_array().unwrap();
+    let cuda: Vec<&str> = lines.iter().map(|line| line["cuda"].as_str().unwrap()).collect();
+    assert_eq!(cuda, ["3", "4", "    y[i] += a * x[i];", "6"]);
+    // What is shown of the parts is all there is.
+    let whole: f64 =
+        lines.iter().map(|line| line["shares"]["instructions"].as_f64().unwrap()).sum();
+    assert!((whole - 1.0).abs() < 1e-12, "{whole}");
+}
+
+#[test]
+fn branches_with_how_their_threads_went() {
+    insta::assert_snapshot!("profile-branches-text", stdout("profile saxpy.toml --by branch"));
+    insta::assert_snapshot!(
+        "profile-branches-csv",
+        stdout("profile saxpy.toml --by branch --format csv")
+    );
+    let branches = json("profile saxpy.toml --by branch --format json");
+    insta::assert_json_snapshot!("profile-branches-json", branches["launches"][0]["branches"]);
+}
+
+#[test]
+fn stages_between_barriers_in_every_format() {
+    let kernel = "profile sgemm-16 --size small --by stage";
+    insta::assert_snapshot!("profile-stages-text", stdout(kernel));
+    insta::assert_snapshot!("profile-stages-csv", stdout(&format!("{kernel} --format csv")));
+    let stages = json(&format!("{kernel} --format json"));
+    insta::assert_json_snapshot!("profile-stages-json-second", stages["launches"][0]["stages"][1]);
+    // The stages add up to the launch.
+    let launch = json("profile sgemm-16 --size small --format json");
+    let metrics = &launch["launches"][0]["metrics"];
+    let sum = |of: &dyn Fn(&serde_json::Value) -> u64| -> u64 {
+        stages["launches"][0]["stages"].as_array().unwrap().iter().map(of).sum()
+    };
+    let passes = sum(&|stage| stage["shared"]["passes"].as_u64().unwrap());
+    let of_launch = |name: &str| metrics[name]["value"].as_u64().unwrap();
+    let shared = of_launch("shared_load_transactions") + of_launch("shared_store_transactions");
+    assert_eq!(passes, shared);
+    let fp32 = sum(&|stage| stage["thread_instructions"]["inst_fp_32"].as_u64().unwrap());
+    assert_eq!(fp32, of_launch("inst_fp_32"));
+}
+
+#[test]
+fn csv_looks_like_the_profilers() {
+    let nvprof = stdout("profile saxpy.toml --format csv --metrics nvprof");
+    insta::assert_snapshot!("profile-csv-nvprof", nvprof);
+    let ncu = stdout("profile saxpy.toml --format csv --metrics ncu");
+    // A column a line: the names, the units, and the launch.
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(ncu.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let columns: Vec<String> = (0..rows[0].len())
+        .map(|at| format!("{:<80} {:<15} {}", &rows[0][at], &rows[1][at], &rows[2][at]))
+        .map(|line| line.trim_end().to_owned())
+        .collect();
+    assert_eq!(rows.len(), 3);
+    insta::assert_snapshot!("profile-csv-ncu", columns.join("\n"));
+}
+
+/// What is predicted from an exported file is what is predicted from the execution.
+#[test]
+fn profilers_files_written_here_predict_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let time = |arguments: &str| {
+        let arguments = format!("predict {arguments} --gpu gtx-660 --format json");
+        json(&arguments)["predictions"][0]["time_ms"].as_f64().unwrap()
+    };
+    let executed = time("sgemm --size small");
+    for names in ["nvprof", "ncu"] {
+        let file = folder.path().join(format!("{names}.csv"));
+        let file = file.display();
+        stdout(&format!("profile sgemm --size small --format csv --metrics {names} -o '{file}'"));
+        assert_eq!(time(&format!("--from-metrics '{file}'")), executed, "{names}");
+    }
+}
+
+#[test]
+fn metrics_are_chosen_by_name_and_pattern() {
+    let names = |which: &str| {
+        let profile = json(&format!("profile saxpy.toml --format json --metrics {which}"));
+        let metrics = profile["launches"][0]["metrics"].as_object().unwrap().clone();
+        metrics.keys().cloned().collect::<Vec<String>>()
+    };
+    assert_eq!(
+        names("inst_executed,flop_count_sp_?ul,dram__sectors_*.sum"),
+        ["dram__sectors_read.sum", "dram__sectors_write.sum", "flop_count_sp_mul", "inst_executed"]
+    );
+    let outcome = crate::gpucast::gpucast("profile saxpy.toml --metrics inst_exectued");
+    assert_eq!(outcome.status, 2);
+    insta::assert_snapshot!("profile-unknown-metric", outcome.transcript());
+}
+
+#[test]
 fn metrics_carry_the_names_of_the_profiler_asked_for() {
     let names = |which: &str| {
         let profile = json(&format!("profile saxpy.toml --format json --metrics {which}"));
@@ -76,4 +184,34 @@ fn a_file_takes_the_place_of_the_standard_output() {
     let out = stdout(&format!("profile saxpy.toml --format json -o '{}'", file.display()));
     assert_eq!(out, "");
     assert_eq!(std::fs::read_to_string(file).unwrap(), stdout("profile saxpy.toml --format json"));
+}
+
+#[test]
+fn the_gpu_says_how_accesses_are_counted() {
+    let counts = |kernel: &str, gpu: &str, metric: &str| {
+        let profile = json(&format!("profile {kernel} --gpu {gpu} --format json"));
+        profile["launches"][0]["metrics"][metric]["value"].as_f64().unwrap()
+    };
+    // 31 full warps and one of 8 lanes, two loads each. Lines; segments of half-warps; pieces of
+    // 16 bytes of half-warps.
+    for (gpu, loads) in
+        [("gtx-480", 2 * 32), ("gtx-285", 2 * (2 * 31 + 1)), ("gtx-960", 2 * (8 * 31 + 2))]
+    {
+        assert_eq!(counts("saxpy.toml", gpu, "gld_transactions"), f64::from(loads), "{gpu}");
+    }
+    assert_eq!(counts("saxpy.toml", "gtx-960", "gst_transactions"), f64::from(4 * 31 + 1));
+    // 4000 bytes in transactions of 32 and of 16 bytes.
+    assert_eq!(counts("saxpy.toml", "gtx-285", "dram_write_transactions"), 125.0);
+    assert_eq!(counts("saxpy.toml", "odd-gpu.toml", "dram_write_transactions"), 250.0);
+    assert_eq!(counts("saxpy.toml", "odd-gpu.toml", "dram_write_bytes"), 4000.0);
+    // Columns of a tile of 32 words: all lanes in one of 32 banks, or of 16, which serve half-warps;
+    // two by two in Kepler's; none together in 17, where two half-warps take two passes. (At the
+    // edges of the matrix some lanes are missing.)
+    let passes = |gpu: &str| {
+        counts("transpose-unpadded --size small", gpu, "shared_load_transactions_per_request")
+    };
+    let [fermi, kepler, tesla, odd] = ["gtx-480", "gtx-660", "gtx-285", "odd-gpu.toml"].map(passes);
+    assert!(fermi > 20.0, "{fermi}");
+    assert_eq!((kepler, tesla), (fermi / 2.0, fermi));
+    assert!(odd <= 2.0, "{odd}");
 }

@@ -9,18 +9,27 @@
 //! A launch file asks for one with `reference = "sgemm"` in an `[[expect]]` table.
 
 mod coloured_grid;
+mod dg_differentiation;
 mod error;
+mod finite_differences;
+mod gpp;
+mod gsrb;
 mod histogram;
 mod inputs;
 mod lmsor;
 mod mixbench;
+mod padded_box;
+mod product;
 mod reduction;
 mod sgemm;
 mod shmem_swap;
 mod sor;
+mod spmv;
+mod stencil_7pt;
 #[cfg(test)]
 mod tests;
 mod transpose;
+mod tridiagonal;
 mod values;
 mod vector_add;
 
@@ -80,6 +89,38 @@ pub const REFERENCES: &[Reference] = &[
     },
     Reference { name: "histogram", about: "counts in 256 bins, exact", run: histogram::run },
     Reference { name: "transpose", about: "the transposed matrix, exact", run: transpose::run },
+    Reference {
+        name: "matmul-by-columns",
+        about: "C = A B stored by columns, summed in f64 and rounded once",
+        run: product::run_by_columns,
+    },
+    Reference {
+        name: "tridiagonal",
+        about: "the last unknown of each system, by elimination in f64",
+        run: tridiagonal::run,
+    },
+    Reference {
+        name: "spmv",
+        about: "y = A x for a sparse matrix, summed in f64 and rounded once",
+        run: spmv::run,
+    },
+    Reference {
+        name: "dg-differentiation",
+        about: "each matrix times each element's values, summed in f64 and rounded once",
+        run: dg_differentiation::run,
+    },
+    Reference {
+        name: "finite-differences",
+        about: "a five-point stencil in f64, rounded once",
+        run: finite_differences::run,
+    },
+    Reference { name: "stencil-7pt", about: "a 7-point stencil in f64", run: stencil_7pt::run },
+    Reference { name: "gpp", about: "sums of complex quotients in f64", run: gpp::run },
+    Reference {
+        name: "gsrb",
+        about: "even points relaxed, odd points copied, in f64",
+        run: gsrb::run,
+    },
 ];
 
 /// The reference of this name.

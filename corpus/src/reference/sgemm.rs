@@ -3,6 +3,7 @@
 use super::Outputs;
 use super::error::ReferenceError;
 use super::inputs::{Inputs, unsupported};
+use super::product;
 
 pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
     let a = inputs.buffer::<f32>(0)?;
@@ -25,19 +26,5 @@ pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
     if !inputs.runs() || n == 0 {
         return Ok(c.replaced_by(c.elements.to_vec()));
     }
-
-    let b_wide: Vec<f64> = b.elements.iter().copied().map(f64::from).collect();
-    let mut product = Vec::with_capacity(c.elements.len());
-    let mut sums = vec![0.0_f64; n];
-    for a_row in a.elements.chunks_exact(n) {
-        sums.fill(0.0);
-        for (&factor, b_row) in a_row.iter().zip(b_wide.chunks_exact(n)) {
-            let factor = f64::from(factor);
-            for (sum, &b) in sums.iter_mut().zip(b_row) {
-                *sum += factor * b;
-            }
-        }
-        product.extend(sums.iter().map(|&sum| sum as f32));
-    }
-    Ok(c.replaced_by(product))
+    Ok(c.replaced_by(product::by_rows(a.elements, b.elements, n)))
 }

@@ -1,5 +1,7 @@
 //! References against results worked out by hand.
 
+mod papers;
+
 use super::*;
 
 fn buffer(name: &str) -> Argument {

@@ -14,8 +14,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ImportError, Position, Reason, nearest};
-use super::names::{METRICS, by_nvprof_name};
 use super::number;
+use crate::definitions::{definition, definitions};
 use crate::metric::{Kind, MetricValue, Metrics, Number};
 use crate::profile::KernelProfile;
 
@@ -81,8 +81,8 @@ impl Reader<'_> {
         let mut metrics = Metrics::new();
         for (key, value) in table {
             let name = key.get_ref().as_ref();
-            let Some(metric) = by_nvprof_name(name) else {
-                let suggestion = nearest(name, METRICS.iter().map(|metric| metric.nvprof));
+            let Some(metric) = definition(name) else {
+                let suggestion = nearest(name, definitions().map(|metric| metric.name));
                 let reason = Reason::UnknownMetric { name: name.into(), suggestion };
                 return Err(self.error(key.span(), reason));
             };

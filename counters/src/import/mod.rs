@@ -1,14 +1,15 @@
 //! Reads counts that somebody else took: a metrics file, or the CSV of a vendor's profiler.
 //!
 //! A model does not care whether its counts were executed here or measured on hardware. What
-//! is read becomes [`KernelProfile`]s whose figures have the kind [`Kind::Measured`]; Nsight
-//! Compute's names are translated to nvprof's by the table in [`names`].
+//! is read becomes [`KernelProfile`]s under nvprof's names; [`crate::definitions`] say which of Nsight
+//! Compute's metrics mean the same. Figures are [`Kind::Measured`], unless the file was written by
+//! [`crate::export`]: those are [`Kind::Modelled`].
 //!
 //! [`Kind::Measured`]: crate::metric::Kind::Measured
+//! [`Kind::Modelled`]: crate::metric::Kind::Modelled
 
 mod error;
 mod metrics_toml;
-pub mod names;
 mod ncu;
 mod number;
 mod nvprof;

@@ -7,13 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::{ImportError, Position, Reason};
-use super::names::{Formula, METRICS, is_ncu_name};
 use super::table::Row;
 use super::{Imported, number};
+use crate::definitions::{Formula, definitions, is_nsight_name};
+use crate::export::PROCESS;
 use crate::metric::{Kind, MetricValue, Metrics};
 use crate::profile::KernelProfile;
 
 const ID: &str = "ID";
+const PROCESS_NAME: &str = "Process Name";
 const KERNEL: &str = "Kernel Name";
 const METRIC_NAME: &str = "Metric Name";
 const METRIC_UNIT: &str = "Metric Unit";
@@ -33,6 +35,8 @@ struct Launches {
     order: Vec<String>,
     by_kernel: BTreeMap<String, BTreeMap<String, Launch>>,
     ignored: BTreeSet<String>,
+    /// Whether some launch is one of the process of [`crate::export`], which models.
+    modelled: bool,
 }
 
 impl Launches {
@@ -49,7 +53,7 @@ impl Launches {
             BTreeMap::new()
         });
         let launch = launches.entry(id.to_owned()).or_default();
-        if !is_ncu_name(metric) {
+        if !is_nsight_name(metric) {
             self.ignored.insert(metric.to_owned());
             return Ok(());
         }
@@ -67,6 +71,7 @@ impl Launches {
     }
 
     fn profiles(mut self) -> Result<Imported, ImportError> {
+        let kind = if self.modelled { Kind::Modelled } else { Kind::Measured };
         let profiles: Vec<KernelProfile> = self
             .order
             .iter()
@@ -77,7 +82,7 @@ impl Launches {
                     invocations: launches.len() as u64,
                     // The CSV names a device by index and capability, not by product.
                     measured_on: None,
-                    metrics: average(&launches),
+                    metrics: average(&launches, kind),
                 })
             })
             .collect();
@@ -89,25 +94,22 @@ impl Launches {
 }
 
 /// nvprof's metrics, averaged over the launches; a metric that some launch lacks is left out.
-fn average(launches: &BTreeMap<String, Launch>) -> Metrics {
+fn average(launches: &BTreeMap<String, Launch>, kind: Kind) -> Metrics {
     let mut metrics = Metrics::new();
-    for metric in METRICS {
+    for metric in definitions() {
         let values: Option<Vec<f64>> = launches
             .values()
-            .map(|launch| metric.ncu.iter().find_map(|formula| evaluate(formula, launch)))
+            .map(|launch| metric.read_from().find_map(|formula| evaluate(formula, launch)))
             .collect();
         let Some(values) = values else { continue };
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let value = number::whole_if_exact(mean);
-        metrics.insert(
-            metric.nvprof.to_owned(),
-            MetricValue { value, unit: metric.unit, kind: Kind::Measured },
-        );
+        metrics.insert(metric.name.to_owned(), MetricValue { value, unit: metric.unit, kind });
     }
     metrics
 }
 
-fn evaluate(formula: &Formula, launch: &Launch) -> Option<f64> {
+fn evaluate(formula: Formula, launch: &Launch) -> Option<f64> {
     formula.iter().map(|(name, factor)| launch.get(*name).map(|value| value * factor)).sum()
 }
 
@@ -129,19 +131,22 @@ fn scale(metric: &str, unit: &str) -> Result<f64, Reason> {
         "B",
     ];
     let unit = unit.trim();
-    // A ratio such as `inst/cycle` is never scaled.
-    if unit.contains('/') || BASES.contains(&unit) {
+    // Of a ratio such as `Kbyte/block` the first part is scaled, if any.
+    let (counted, per) = unit.split_once('/').unwrap_or((unit, ""));
+    if BASES.contains(&counted) {
         return Ok(1.0);
     }
-    let factor = match unit.chars().next() {
+    let factor = match counted.chars().next() {
         Some('K' | 'k') => 1e3,
         Some('M') => 1e6,
         Some('G') => 1e9,
         Some('T') => 1e12,
         _ => 0.0,
     };
-    if factor > 0.0 && BASES.contains(&&unit[1..]) {
+    if factor > 0.0 && BASES.contains(&&counted[1..]) {
         Ok(factor)
+    } else if !per.is_empty() {
+        Ok(1.0)
     } else {
         Err(Reason::UnknownUnit { name: metric.into(), unit: unit.into() })
     }
@@ -149,7 +154,7 @@ fn scale(metric: &str, unit: &str) -> Result<f64, Reason> {
 
 /// Reads Nsight Compute's CSV, long or wide.
 ///
-/// Metrics that no model knows are listed in [`Imported::ignored`]. `measured_on` stays empty:
+/// Metrics that are not defined here are listed in [`Imported::ignored`]. `measured_on` stays empty:
 /// this CSV does not name the GPU.
 ///
 /// # Errors
@@ -174,6 +179,7 @@ fn long(
     let (id, kernel) = (header.require(ID)?, header.require(KERNEL)?);
     let name = header.require(METRIC_NAME)?;
     let (unit, value) = (header.require(METRIC_UNIT)?, header.require(METRIC_VALUE)?);
+    let process = header.find(PROCESS_NAME);
     let mut launches = Launches::default();
     for row in rows {
         let row = row?;
@@ -182,6 +188,7 @@ fn long(
         if row.field(name).is_empty() {
             continue;
         }
+        launches.modelled |= process.is_some_and(|process| row.field(process) == PROCESS);
         launches
             .take(
                 (row.field(kernel), row.field(id)),
@@ -199,6 +206,7 @@ fn wide(
     rows: impl Iterator<Item = Result<Row, ImportError>>,
 ) -> Result<Imported, ImportError> {
     let (id, kernel) = (header.require(ID)?, header.require(KERNEL)?);
+    let process = header.find(PROCESS_NAME);
     // Metrics have a dot or a double underscore in their names; launch properties have none.
     let metrics: Vec<(usize, &str)> = header
         .fields()
@@ -214,6 +222,7 @@ fn wide(
             units = row.fields().map(str::to_owned).collect();
             continue;
         }
+        launches.modelled |= process.is_some_and(|process| row.field(process) == PROCESS);
         for &(index, name) in &metrics {
             let unit = units.get(index).map_or("", String::as_str);
             launches

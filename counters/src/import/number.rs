@@ -1,7 +1,7 @@
 //! Numbers as profilers print them.
 
 use super::error::Reason;
-use super::names;
+use crate::definitions::definition;
 use crate::metric::Number;
 
 /// Reads a figure such as `524288000`, `1,234,567`, `12.5` or `78.21%`.
@@ -10,7 +10,7 @@ use crate::metric::Number;
 pub(super) fn parse(name: &str, text: &str) -> Result<Number, Reason> {
     let trimmed = text.trim();
     let bare = match trimmed.strip_suffix('%') {
-        Some(_) if names::is_count(name) => {
+        Some(_) if definition(name).is_some_and(|metric| metric.unit != "percent") => {
             return Err(Reason::NotANumber { name: name.into(), text: trimmed.into() });
         }
         Some(bare) => bare,

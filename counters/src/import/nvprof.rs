@@ -1,14 +1,16 @@
 //! The CSV of `nvprof --csv --metrics …`: one row for each device, kernel and metric.
 //!
 //! nvprof prints the minimum, maximum and average over the invocations; the average times the
-//! invocations is the total, up to the rounding of the average.
+//! invocations is the total, up to the rounding of the average. Events stand in a table of their
+//! own; those that are defined here are taken where no metric says the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::{ImportError, Position, Reason};
-use super::names::by_nvprof_name;
 use super::table::Row;
 use super::{Imported, number};
+use crate::definitions::{Nvprof, definition};
+use crate::export::MODELLED_DEVICE;
 use crate::metric::{Kind, MetricValue, Metrics};
 use crate::profile::KernelProfile;
 
@@ -59,8 +61,8 @@ impl Columns {
 
 /// Reads nvprof's CSV.
 ///
-/// A kernel that ran on two devices yields two profiles. Metrics that no model knows, and all
-/// events, are listed in [`Imported::ignored`].
+/// A kernel that ran on two devices yields two profiles. Metrics and events that are not defined
+/// here are listed in [`Imported::ignored`].
 ///
 /// # Errors
 ///
@@ -88,8 +90,8 @@ pub fn nvprof_csv(text: &str) -> Result<Imported, ImportError> {
         let Some(columns) = &columns else { continue };
         row.expect_len(columns.count)?;
         let name = row.field(columns.name);
-        let known = if columns.events { None } else { by_nvprof_name(name) };
-        let Some(metric) = known else {
+        let is_known = |nvprof| !columns.events || matches!(nvprof, Nvprof::Event);
+        let Some(metric) = definition(name).filter(|metric| is_known(metric.nvprof)) else {
             ignored.insert(name.to_owned());
             continue;
         };
@@ -106,7 +108,7 @@ pub fn nvprof_csv(text: &str) -> Result<Imported, ImportError> {
         if *known_invocations != invocations {
             return Err(row.error(columns.invocations, conflict(INVOCATIONS)));
         }
-        let figure = MetricValue { value, unit: metric.unit, kind: Kind::Measured };
+        let figure = MetricValue { value, unit: metric.unit, kind: kind(&key.0) };
         if metrics.insert(name.to_owned(), figure).is_some_and(|earlier| earlier != figure) {
             return Err(row.error(columns.average, conflict(name)));
         }
@@ -124,7 +126,9 @@ pub fn nvprof_csv(text: &str) -> Result<Imported, ImportError> {
         .filter_map(|key| {
             let (invocations, metrics) = kernels.remove(&key)?;
             let (device, kernel) = key;
-            let measured_on = Some(library_name(&device)).filter(|name| !name.is_empty());
+            let measured = kind(&device) == Kind::Measured;
+            let measured_on = measured.then(|| library_name(&device));
+            let measured_on = measured_on.filter(|name| !name.is_empty());
             Some(KernelProfile { kernel, invocations, measured_on, metrics })
         })
         .collect();
@@ -138,6 +142,11 @@ fn invocations(row: &Row, index: usize) -> Result<u64, ImportError> {
         Ok(0) | Err(_) => Err(row.error(index, not_a_count())),
         Ok(count) => Ok(count),
     }
+}
+
+/// What the figures of a device are: files of [`crate::export`] say that theirs are modelled.
+fn kind(device: &str) -> Kind {
+    if device.contains(MODELLED_DEVICE) { Kind::Modelled } else { Kind::Measured }
 }
 
 /// `GeForce GTX 1060 6GB (0)` becomes `gtx-1060`: how GPU descriptions are named here.

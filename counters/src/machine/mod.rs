@@ -3,6 +3,11 @@
 //! A back end says which machine instructions stand for the PTX of a kernel and how often each of
 //! them ran; the metrics that a profiler takes at machine level are sums over its rows.
 
+pub mod architecture;
+pub mod ptxas;
+pub mod rules;
+mod summary;
+
 use std::borrow::Cow;
 
 use gpucast_ptx_frontend::isa::InstructionClass;

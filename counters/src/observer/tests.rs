@@ -6,8 +6,11 @@ use gpucast_ptx_frontend::source::Span;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::*;
-use crate::l2::{L2Geometry, Replacement};
+use crate::coalescing::SectorSize;
+use crate::device::Capability;
+use crate::hierarchy::{L2Geometry, Replacement};
 use crate::metric::{Kind, Number};
+use crate::occupancy::Limiter;
 use crate::operation::{FlopKind, Flops, Precision};
 
 const LOAD: u32 = 0;
@@ -78,7 +81,6 @@ fn count(profile: &LaunchProfile, name: &str) -> u64 {
 #[test]
 fn a_copy_moves_each_sector_once() {
     let mut counter = Counter::for_code(copy_code(), &launch(1000, 256), 0, DeviceModel::GTX_480);
-    assert_eq!(counter.wave(), 15 * 6);
     run(&mut counter, 1000, |cta, recorder| {
         for warp in 0..8 {
             let at = (cta * 8 + u64::from(warp)) * 128;
@@ -112,9 +114,16 @@ fn a_copy_moves_each_sector_once() {
     assert_eq!(profile.table.rows[STORE as usize].memory[0].dram_read_sectors, 0);
 }
 
+/// A GTX 480 whose L2 has another policy.
+fn gtx_480(replacement: Replacement) -> DeviceModel {
+    let l2 = L2Geometry { replacement, ..L2Geometry::GTX_480 };
+    DeviceModel { l2, ..DeviceModel::GTX_480 }
+}
+
 /// Every CTA reads the same `lines` lines.
 fn rereads(lines: u64) -> u64 {
-    let mut counter = Counter::for_code(copy_code(), &launch(45, 1024), 0, DeviceModel::GTX_480);
+    let device = gtx_480(Replacement::Lru);
+    let mut counter = Counter::for_code(copy_code(), &launch(45, 1024), 0, device);
     run(&mut counter, 45, |_, recorder| {
         for line in 0..lines {
             recorder.access(&words(LOAD, (line % 32) as u32, line / 32, 0x1000_0000 + line * 128));
@@ -134,8 +143,7 @@ fn ctas_of_a_wave_share_what_they_read_and_waves_share_what_fits() {
 /// The global accesses of the thesis's SGEMM (appendix; 1280 × 640 times 640 × 640, tiles of 32):
 /// DRAM reads and writes.
 fn sgemm(replacement: Replacement) -> (u64, u64) {
-    let l2 = L2Geometry { replacement, ..L2Geometry::GTX_480 };
-    let device = DeviceModel { l2, ..DeviceModel::GTX_480 };
+    let device = gtx_480(replacement);
     let mut counter = Counter::for_code(copy_code(), &launch(20 * 40, 1024), 8192, device);
     assert_eq!(counter.wave(), 15);
     let (a, b, c) = (0x1000_0000, 0x2000_0000, 0x3000_0000);
@@ -165,14 +173,12 @@ fn sgemm_writes_exactly_and_reads_as_far_off_as_documented() {
     const WRITES: u64 = 102_400;
     let (reads, writes) = sgemm(Replacement::Lru);
     assert_eq!(writes, WRITES);
-    // LRU keeps nothing of the 1.6 MB of B from one wave to the next.
     // LRU keeps nothing of the 1.6 MB of B from one wave to the next: 1.85 times too many.
-    assert_eq!(reads, 2_251_860);
-    assert!((reads as f64 / READS - 1.85).abs() < 0.01);
-    // Bimodal insertion keeps a part of it: 1.32 times too many.
-    let (reads, writes) = sgemm(Replacement::Bimodal { promote_every: 32 });
+    assert!((reads as f64 / READS - 1.85).abs() < 0.01, "{reads}");
+    // The reference GPU's policy keeps a good part.
+    let (reads, writes) = sgemm(L2Geometry::GTX_480.replacement);
     assert_eq!(writes, WRITES);
-    assert_eq!(reads, 1_605_512);
+    assert!((reads as f64 / READS - 1.0).abs() < 0.15, "{reads}");
 }
 
 /// A loop with a guarded multiply-add and a conditional branch, then an exit.
@@ -358,5 +364,132 @@ fn one_instruction_may_read_and_write_the_same_space() {
     assert_eq!(of(StateSpace::Shared, AccessKind::Load), (1, 16_384, 0, 0, 128));
     assert_eq!(of(StateSpace::Shared, AccessKind::Store), (1, 16_384, 0, 0, 128));
     assert_eq!(of(StateSpace::Shared, AccessKind::Reduction), (1, 8, 0, 0, 1));
-    assert_eq!(count(&profile, "dram_read_transactions"), 513);
+    // The L1 brings in whole lines.
+    assert_eq!(count(&profile, "dram_read_transactions"), 129 * 4);
+}
+
+/// The counts of one access by one warp on a device.
+fn counts_of(device: DeviceModel, access: &Access<'_>) -> (MemoryCounts, LaunchProfile) {
+    let mut counter = Counter::for_code(copy_code(), &launch(1, 32), 0, device);
+    run(&mut counter, 1, |_, recorder| {
+        recorder.block(0, 0, !0);
+        recorder.access(access);
+    });
+    let (profile, _) = counter.finish();
+    (profile.table.rows[access.instruction as usize].memory[0], profile)
+}
+
+fn gpu(major: u32, minor: u32) -> DeviceModel {
+    let l2 = if major == 1 { L2Geometry::NONE } else { L2Geometry::GTX_480 };
+    DeviceModel::for_capability(Capability { major, minor }, 15, l2).unwrap()
+}
+
+#[test]
+fn constants_are_read_one_address_at_a_time() {
+    let addresses: [u64; 32] = std::array::from_fn(|lane| 0x100 + lane as u64 / 8 * 4);
+    let access = Access {
+        space: StateSpace::Const,
+        pattern: Pattern::General,
+        addresses: &addresses,
+        ..words(LOAD, 0, 0, 0)
+    };
+    let passes = |device, access: &Access<'_>| {
+        let (counts, _) = counts_of(device, access);
+        (counts.passes, counts.conflict_free)
+    };
+    // Four addresses in a warp; two in each half-warp, whose requests are made one by one on 1.x
+    // (CUDA C Programming Guide 4.2, section 5.3.2.4).
+    assert_eq!(passes(gpu(2, 0), &access), (4, 1));
+    assert_eq!(passes(gpu(1, 3), &access), (4, 2));
+    let uniform = Access { pattern: Pattern::Uniform, ..access };
+    assert_eq!(passes(gpu(2, 0), &uniform), (1, 1));
+    assert_eq!(passes(gpu(1, 3), &uniform), (2, 2));
+    let consecutive = Access { pattern: Pattern::Consecutive, ..access };
+    assert_eq!(passes(gpu(2, 0), &consecutive), (32, 1));
+    assert_eq!(passes(gpu(1, 3), &consecutive), (32, 2));
+}
+
+#[test]
+fn updates_of_one_address_are_counted_in_steps() {
+    // Lanes 0, 3, 6, … add to one word, the others to words of their own.
+    let addresses: [u64; 32] = std::array::from_fn(|lane| match lane % 3 {
+        0 => 0x1000_0000,
+        _ => 0x1000_0000 + lane as u64 * 4,
+    });
+    for kind in [AccessKind::Atomic, AccessKind::Reduction] {
+        let access = Access {
+            kind,
+            pattern: Pattern::General,
+            addresses: &addresses,
+            ..words(LOAD, 0, 0, 0)
+        };
+        let (counts, profile) = counts_of(gpu(8, 0), &access);
+        assert_eq!((counts.update_steps, counts.transactions, counts.sectors), (11, 22, 4));
+        assert_eq!(count(&profile, "atomic_transactions"), 4);
+    }
+    let (loads, _) = counts_of(gpu(8, 0), &words(LOAD, 0, 0, 0x1000_0000));
+    assert_eq!(loads.update_steps, 0);
+}
+
+#[test]
+fn conflicts_stand_beside_the_passes_without_them() {
+    let addresses: [u64; 32] = std::array::from_fn(|lane| lane as u64 * 16);
+    let access = Access {
+        space: StateSpace::Shared,
+        pattern: Pattern::General,
+        addresses: &addresses,
+        ..words(LOAD, 0, 0, 0)
+    };
+    let (counts, _) = counts_of(gpu(8, 0), &access);
+    assert_eq!((counts.passes, counts.conflict_free), (4, 1));
+    let wide = Access { bytes_per_lane: 8, ..access };
+    let (counts, _) = counts_of(gpu(8, 0), &wide);
+    assert_eq!((counts.passes, counts.conflict_free), (4, 2));
+}
+
+#[test]
+fn without_an_l2_every_transaction_is_one_of_dram() {
+    let (counts, profile) = counts_of(gpu(1, 3), &words(LOAD, 0, 0, 0x1000_0004));
+    // Misaligned by a word: the first half-warp needs both halves of its segment; the second
+    // one needs the upper half, and 32 bytes of the next segment.
+    assert_eq!((counts.transactions, counts.sectors), (3, 4 + 2 + 1));
+    assert_eq!(count(&profile, "dram_read_transactions"), 7);
+    let mut counter = Counter::for_code(copy_code(), &launch(1, 32), 0, gpu(1, 3));
+    run(&mut counter, 1, |_, recorder| {
+        for time in 0..3 {
+            recorder.access(&words(STORE, 0, time, 0x2000_0000));
+        }
+    });
+    let (profile, _) = counter.finish();
+    assert_eq!(count(&profile, "dram_write_transactions"), 3 * 4);
+    assert_eq!(count(&profile, "dram_read_transactions"), 0);
+}
+
+#[test]
+fn sectors_of_16_bytes_move_half_as_much_for_scattered_words() {
+    let mut device = gpu(7, 0);
+    let addresses: [u64; 32] = std::array::from_fn(|lane| 0x1000_0000 + lane as u64 * 256);
+    let access =
+        Access { pattern: Pattern::General, addresses: &addresses, ..words(LOAD, 0, 0, 0) };
+    let bytes = |device| count(&counts_of(device, &access).1, "dram_read_bytes");
+    assert_eq!(bytes(device), 32 * 32);
+    device.coalescing.sector = SectorSize::new(16).unwrap();
+    assert_eq!(bytes(device), 32 * 16);
+    // A line that is smaller than those of requests, and one that is larger.
+    device.l2.line_bytes = 64;
+    assert_eq!(bytes(device), 32 * 16);
+    device.coalescing.sector = SectorSize::new(64).unwrap();
+    device.l2.line_bytes = 256;
+    assert_eq!(bytes(device), 32 * 64);
+}
+
+#[test]
+fn registers_keep_ctas_away() {
+    let new = || Counter::for_code(copy_code(), &launch(1, 256), 0, DeviceModel::GTX_480);
+    let resident = |counter: &Counter| counter.device.wave(counter.cta);
+    assert_eq!(resident(&new()), 15 * 6);
+    // 63 registers: 16 warps in an SM.
+    let counter = new().with_registers(63);
+    assert_eq!(resident(&counter), 15 * 2);
+    assert_eq!(counter.occupancy().limiters().collect::<Vec<_>>(), [Limiter::Registers]);
 }

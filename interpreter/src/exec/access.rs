@@ -490,6 +490,59 @@ unsafe fn gather(
     }
 }
 
+/// Give the lanes of `mask` zeros for what an access would have brought into their registers.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program.
+pub(crate) unsafe fn load_zeros(frame: &Frame, op: &MemoryOp, mask: u32) {
+    let rows = match (&op.atomic, op.kind) {
+        (Some(atomic), _) => &atomic.destinations,
+        (None, AccessKind::Load | AccessKind::LoadReadOnly) => &op.rows,
+        (None, _) => return,
+    };
+    for row in rows.iter().take(usize::from(op.elements)).copied().flatten() {
+        // SAFETY: rows are as wide as the operation says.
+        unsafe {
+            match (op.element_bytes, op.wide_registers) {
+                (16, _) => frame.set_row::<u128>(row, mask, [0; 32]),
+                (_, true) => frame.set_row::<u64>(row, mask, [0; 32]),
+                (_, false) => frame.set_row::<u32>(row, mask, [0; 32]),
+            }
+        }
+    }
+}
+
+/// A digest of what each lane stores: equal for equal bytes, and very likely not for others.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` is a store of its program.
+pub(crate) unsafe fn digests(frame: &Frame, op: &MemoryOp) -> [u32; 32] {
+    // Steps of FNV-1a on words, with the upper half folded in at the end.
+    let mut digests = [0xcbf2_9ce4_8422_2325_u64; 32];
+    let mix = |digest: &mut u64, word: u64| {
+        *digest = (*digest ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        *digest ^= *digest >> 32;
+    };
+    for row in op.rows.iter().take(usize::from(op.elements)).copied().flatten() {
+        for (lane, digest) in digests.iter_mut().enumerate() {
+            // SAFETY: rows are as wide as the operation says.
+            unsafe {
+                if op.element_bytes == 16 {
+                    let value = frame.rows.add(row as usize).cast::<u128>().add(lane).read();
+                    mix(digest, value as u64);
+                    mix(digest, (value >> 64) as u64);
+                } else {
+                    let value = get(frame.rows.add(row as usize), op.wide_registers, lane);
+                    mix(digest, value & (u64::MAX >> (64 - 8 * u32::from(op.element_bytes))));
+                }
+            }
+        }
+    }
+    digests.map(|digest| (digest ^ digest >> 32) as u32)
+}
+
 /// Lane by lane, element by element.
 ///
 /// # Safety

@@ -13,7 +13,7 @@ use super::access::{self, AccessFault, AccessReport, Memories, for_lanes};
 use super::lanes::Frame;
 use super::warp::{Context, Split, Warp, WarpFault, lanes_with};
 use crate::fault::FaultKind;
-use crate::observer::{Access, Recorder};
+use crate::observer::{Access, BadAccess, CopyDone, Recorder};
 use crate::program::asynchronous::{AsyncCopy, CopyExtent, wait};
 use crate::program::memory_op::{MemoryOp, Space};
 use crate::program::op::Op;
@@ -29,7 +29,9 @@ pub(crate) struct CopyQueue {
 
 /// One `cp.async` of a warp.
 #[derive(Debug)]
-struct PendingCopy {
+pub(crate) struct PendingCopy {
+    /// The `cp.async`.
+    instruction: u32,
     /// Lanes whose part is still to be done.
     lanes: u32,
     /// Bytes for each lane.
@@ -42,6 +44,20 @@ struct PendingCopy {
     data: Box<[[u8; 16]; 32]>,
 }
 
+impl PendingCopy {
+    /// The event that the part of `mask` is done; `waited` for, or because the lanes exit.
+    pub(super) fn done(&self, warp: u32, mask: u32, waited: bool) -> CopyDone<'_> {
+        CopyDone {
+            instruction: self.instruction,
+            warp,
+            mask,
+            bytes: self.bytes as u32,
+            offsets: &self.offsets,
+            waited,
+        }
+    }
+}
+
 impl CopyQueue {
     pub(crate) const fn new() -> Self {
         Self { copies: VecDeque::new(), committed: [0; 32] }
@@ -52,20 +68,26 @@ impl CopyQueue {
         self.committed = [0; 32];
     }
 
-    /// Do the lanes' copies for whose group `ready` holds, given the lane and the group.
+    /// Do the lanes' copies for whose group `ready` holds, given the lane and the group; `done` is
+    /// told of each copy and its lanes.
     fn complete(
         &mut self,
         memories: &Memories<'_>,
         lanes: u32,
         ready: impl Fn(usize, u32) -> bool,
+        done: &mut impl FnMut(&PendingCopy, u32),
     ) {
         for copy in &mut self.copies {
+            let before = copy.lanes;
             for_lanes(copy.lanes & lanes, |lane| {
                 if ready(lane, copy.groups[lane]) {
                     memories.write_shared(copy.offsets[lane], &copy.data[lane][..copy.bytes]);
                     copy.lanes &= !(1 << lane);
                 }
             });
+            if before != copy.lanes {
+                done(copy, before & !copy.lanes);
+            }
         }
         while self.copies.front().is_some_and(|copy| copy.lanes == 0) {
             self.copies.pop_front();
@@ -73,14 +95,25 @@ impl CopyQueue {
     }
 
     /// Do every copy of `lanes`: they wait for all, or exit.
-    pub(crate) fn complete_all(&mut self, memories: &Memories<'_>, lanes: u32) {
+    pub(crate) fn complete_all(
+        &mut self,
+        memories: &Memories<'_>,
+        lanes: u32,
+        done: &mut impl FnMut(&PendingCopy, u32),
+    ) {
         if !self.copies.is_empty() {
-            self.complete(memories, lanes, |_, _| true);
+            self.complete(memories, lanes, |_, _| true, done);
         }
     }
 
     /// Commit the groups of `lanes`, or wait for some.
-    pub(crate) fn group(&mut self, memories: &Memories<'_>, op: &Op, lanes: u32) {
+    pub(crate) fn group(
+        &mut self,
+        memories: &Memories<'_>,
+        op: &Op,
+        lanes: u32,
+        done: &mut impl FnMut(&PendingCopy, u32),
+    ) {
         match op.n {
             wait::COMMIT => for_lanes(lanes, |lane| {
                 self.committed[lane] = self.committed[lane].wrapping_add(1);
@@ -88,12 +121,10 @@ impl CopyQueue {
             wait::GROUPS => {
                 // The latest `a` groups may be left, and what is in no group yet.
                 let committed = self.committed;
-                self.complete(memories, lanes, |lane, group| {
-                    let age = committed[lane].wrapping_sub(group);
-                    age > op.a
-                });
+                let ready = |lane: usize, group| committed[lane].wrapping_sub(group) > op.a;
+                self.complete(memories, lanes, ready, done);
             }
-            _ => self.complete_all(memories, lanes),
+            _ => self.complete_all(memories, lanes, done),
         }
     }
 }
@@ -146,6 +177,21 @@ impl Warp {
         let (from, to) = unsafe {
             (access::addresses(frame, &copy.source), access::addresses(frame, &copy.destination))
         };
+        let mut mask = mask;
+        if context.skip_bad_accesses {
+            let asked = mask;
+            for lane in (0..32).filter(|lane| asked >> lane & 1 != 0) {
+                let tried = try_lane(memories, lane, &from, extents[lane as usize], &to, bytes);
+                if let Err(AccessFault { kind, .. }) = tried {
+                    let (instruction, warp) = (copy.source.instruction, self.index);
+                    recorder.bad_access(&BadAccess { instruction, warp, lane, kind: &kind });
+                    mask &= !(1 << lane);
+                }
+            }
+            if mask == 0 {
+                return Ok(());
+            }
+        }
         aligned(&from, lanes_with(mask, |lane| extents[lane] > 0), bytes).map_err(fault)?;
         aligned(&to, mask, bytes).map_err(fault)?;
 
@@ -174,10 +220,31 @@ impl Warp {
         let time = self.clock(context.program, split, copy.source.instruction);
         self.tell(recorder, &copy.destination, time, Space::Shared, mask, bytes, report);
         let groups = self.copies.committed;
-        let copy = PendingCopy { lanes: mask, bytes: bytes as usize, groups, offsets, data };
+        let instruction = copy.source.instruction;
+        let bytes = bytes as usize;
+        let copy = PendingCopy { instruction, lanes: mask, bytes, groups, offsets, data };
         self.copies.copies.push_back(copy);
         Ok(())
     }
+}
+
+/// Whether one lane's copy could be done.
+fn try_lane(
+    memories: &Memories<'_>,
+    lane: u32,
+    from: &[u64; 32],
+    extent: u32,
+    to: &[u64; 32],
+    bytes: u32,
+) -> Result<(), AccessFault> {
+    let mask = 1 << lane;
+    if extent > 0 {
+        aligned(from, mask, bytes)?;
+        memories.hosts(Space::Global, mask, from, extent, false)?;
+    }
+    aligned(to, mask, bytes)?;
+    memories.own_shared(mask, to, bytes)?;
+    Ok(())
 }
 
 /// How many bytes each lane reads.

@@ -3,10 +3,11 @@
 #![allow(unsafe_code, reason = "guards are read from a frame of the right size")]
 
 use super::access::AccessReport;
+use super::async_copy::PendingCopy;
 use super::lanes::Frame;
 use super::warp::{Context, Split, Wait, Warp, WarpFault};
-use crate::observer::Recorder;
-use crate::program::op::{Code, Op};
+use crate::observer::{ClusterStep, ClusterUse, Recorder};
+use crate::program::op::{Code, Op, cluster_barrier};
 
 /// What an instruction did to its split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,12 @@ impl Warp {
             Code::AsyncCopy => {
                 self.copy_async(context, recorder, frame, op, split, mask, report)?;
             }
-            Code::AsyncWait => self.copies.group(&context.memories, op, mask),
+            Code::AsyncWait => {
+                let mut done = |copy: &PendingCopy, lanes| {
+                    recorder.copy_done(&copy.done(self.index, lanes, true));
+                };
+                self.copies.group(&context.memories, op, mask, &mut done);
+            }
             Code::Bulk => self.bulk(context, recorder, frame, op, split, mask, report)?,
             Code::Mbarrier => {
                 return self.mbarrier(context, recorder, frame, op, split, mask, report);
@@ -45,6 +51,14 @@ impl Warp {
             _ => {
                 let waiting = self.cluster.barrier(op, mask);
                 let waiting = waiting.map_err(|fault| fault.at(split.pc))?;
+                let (step, lanes) = match op.n & cluster_barrier::WAIT {
+                    0 => (ClusterStep::Arrive, mask),
+                    _ => (ClusterStep::Passed, mask & !waiting),
+                };
+                if lanes != 0 {
+                    let warp = self.index;
+                    recorder.cluster_barrier(&ClusterUse { warp, mask: lanes, step });
+                }
                 if waiting != 0 {
                     let wait = Wait::ClusterBarrier;
                     self.splits.push(split.part(waiting, wait));

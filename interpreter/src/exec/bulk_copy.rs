@@ -13,7 +13,7 @@ use super::lanes::Frame;
 use super::mbarrier;
 use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
-use crate::observer::{Pattern, Recorder};
+use crate::observer::{MbarrierStep, MbarrierUse, Pattern, Recorder};
 use crate::program::asynchronous::BulkOp;
 use crate::program::memory_op::{Atomic, Space, window};
 use crate::program::op::Op;
@@ -52,17 +52,18 @@ impl Warp {
             if range.bytes == 0 {
                 continue;
             }
-            let mut tell = |op, space, address| {
+            let mut tell = |recorder: &mut R, op, space, address| {
                 report.addresses = [address; 32];
                 report.pattern = Pattern::General;
                 self.tell(recorder, op, time, space, 1 << lane, range.bytes, report);
             };
             if let Some(source) = &bulk.source {
-                tell(source, source.space, range.source);
+                tell(recorder, source, source.space, range.source);
             }
             let Some(ranks) = ranks else {
-                perform(bulk, memories, &range).map_err(fault)?;
-                tell(&bulk.destination, space(bulk), range.destination);
+                let completes = perform(bulk, memories, &range).map_err(fault)?;
+                self.tell_bytes(recorder, bulk, &range, completes);
+                tell(recorder, &bulk.destination, space(bulk), range.destination);
                 continue;
             };
             // The same place in each CTA of the mask, and its own mbarrier.
@@ -74,11 +75,35 @@ impl Warp {
                     mbarrier: within(range.mbarrier),
                     ..range
                 };
-                perform(bulk, memories, &range).map_err(fault)?;
-                tell(&bulk.destination, space(bulk), range.destination);
+                let completes = perform(bulk, memories, &range).map_err(fault)?;
+                self.tell_bytes(recorder, bulk, &range, completes);
+                tell(recorder, &bulk.destination, space(bulk), range.destination);
             }
         }
         Ok(())
+    }
+
+    /// Tell the recorder of the bytes that an mbarrier was told of, before it is told of the access
+    /// itself.
+    fn tell_bytes<R: Recorder>(
+        &self,
+        recorder: &mut R,
+        bulk: &BulkOp,
+        range: &Range,
+        completes: bool,
+    ) {
+        if bulk.mbarrier.is_none() {
+            return;
+        }
+        let mask = 1 << range.lane;
+        recorder.mbarrier(&MbarrierUse {
+            instruction: bulk.destination.instruction,
+            warp: self.index,
+            mask,
+            step: MbarrierStep::CompleteBytes,
+            completes: if completes { mask } else { 0 },
+            addresses: &[range.mbarrier; 32],
+        });
     }
 }
 
@@ -142,8 +167,8 @@ fn checked(bulk: &BulkOp, memories: &Memories<'_>, mut range: Range) -> Result<R
     Ok(range)
 }
 
-/// Copy or reduce a range and tell the mbarrier.
-fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<(), AccessFault> {
+/// Copy or reduce a range and tell the mbarrier; answers whether that completes its phase.
+fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool, AccessFault> {
     let &Range { lane, bytes, source, destination, .. } = range;
     let host = |space, address, write| {
         let hosts = memories.hosts(space, 1 << lane, &[address; 32], bytes, write)?;
@@ -177,7 +202,7 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<(), 
         }
     }
     if bulk.mbarrier.is_none() {
-        return Ok(());
+        return Ok(false);
     }
     let same_cta = range.mbarrier / window::CTA_BYTES == destination / window::CTA_BYTES
         || memories.is_own_shared(to) && {

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
 use super::lanes::Frame;
+use super::runtime::HeapEvents;
 use super::warp::{Context, Split, Warp, WarpFault, lanes_with};
 use crate::fault::FaultKind;
 use crate::program::Program;
@@ -34,7 +35,7 @@ pub(super) enum Next {
 }
 
 impl Warp {
-    /// Execute `op`, a call or what goes with one.
+    /// Execute `op`, a call or what goes with one; `heap` is told of `malloc` and `free`.
     // Kept out of the loop over splits, which runs faster the smaller it is.
     #[inline(never)]
     pub(super) fn call_operation(
@@ -43,6 +44,7 @@ impl Warp {
         frame: &Frame,
         op: &Op,
         split: &mut Split,
+        heap: HeapEvents<'_>,
     ) -> Result<Next, WarpFault> {
         let program = context.program;
         // SAFETY: the invariants of the frame hold.
@@ -80,7 +82,7 @@ impl Warp {
             }
             Code::Runtime => {
                 let call = &program.runtime_calls[op.a as usize];
-                let called = context.runtime(frame, call, mask, &mut self.printed);
+                let called = context.runtime(frame, call, mask, &mut self.printed, heap);
                 called.map_err(|(lane, kind)| WarpFault {
                     pc: split.pc,
                     lane: Some(lane),

@@ -9,7 +9,7 @@ use super::mbarrier::Polled;
 use super::shared::ClusterShared;
 use super::warp::{Wait, WarpFault};
 use crate::fault::{Fault, FaultKind};
-use crate::observer::Recorder;
+use crate::observer::{ClusterStep, ClusterUse, Recorder};
 use crate::program::op::{Code, cluster_barrier};
 
 /// Rounds after which threads that do nothing but ask for the phases of mbarriers are taken to be
@@ -43,10 +43,16 @@ impl Cluster {
         Self { ctas: ctas.collect(), has_barrier }
     }
 
-    /// Begin the cluster whose first CTA is `first` in the order of CTAs.
-    pub(crate) fn start(&mut self, launch: &LaunchContext<'_>, first: u64) {
-        for (cta, index) in self.ctas.iter_mut().zip(first..) {
-            cta.start(launch, index);
+    /// Begin the cluster whose first CTA is `first` in the order of CTAs. There is one recorder for
+    /// each CTA.
+    pub(crate) fn start<R: Recorder>(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorders: &mut [R],
+        first: u64,
+    ) {
+        for ((cta, recorder), index) in self.ctas.iter_mut().zip(recorders).zip(first..) {
+            cta.start(launch, recorder, index);
         }
     }
 
@@ -93,7 +99,7 @@ impl Cluster {
             if !all.live {
                 return Ok(ClusterTurn::Done);
             }
-            all.progress |= self.has_barrier && self.release_cluster_barrier(launch)?;
+            all.progress |= self.has_barrier && self.release_cluster_barrier(launch, recorders)?;
             if all.progress {
                 idle = 0;
             } else if all.polled == Polled::NoneWaits || idle == IDLE_ROUNDS {
@@ -111,7 +117,11 @@ impl Cluster {
 
     /// Begin the next phase of the cluster's barrier if every thread that has not exited has
     /// arrived; answers whether it did.
-    fn release_cluster_barrier(&mut self, launch: &LaunchContext<'_>) -> Result<bool, Box<Fault>> {
+    fn release_cluster_barrier<R: Recorder>(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorders: &mut [R],
+    ) -> Result<bool, Box<Fault>> {
         let warps = || self.ctas.iter().flat_map(|cta| &cta.warps);
         let arrived = warps().any(|warp| warp.cluster.arrived != 0);
         if !arrived || warps().any(|warp| warp.live & !warp.cluster.arrived != 0) {
@@ -121,10 +131,17 @@ impl Cluster {
         for cta in &self.ctas {
             cta.check_aligned(launch, waits, cluster_barrier::ALIGNED)?;
         }
-        for warp in self.ctas.iter_mut().flat_map(|cta| &mut cta.warps) {
-            warp.cluster.arrived = 0;
-            for split in warp.splits.iter_mut().filter(|split| waits(split.wait)) {
-                split.pass_barrier();
+        if let Some(first) = recorders.first_mut() {
+            first.cluster_barrier(&ClusterUse { warp: 0, mask: 0, step: ClusterStep::Complete });
+        }
+        for (cta, recorder) in self.ctas.iter_mut().zip(recorders) {
+            for warp in &mut cta.warps {
+                warp.cluster.arrived = 0;
+                for split in warp.splits.iter_mut().filter(|split| waits(split.wait)) {
+                    split.pass_barrier();
+                    let (warp, mask) = (warp.index, split.mask);
+                    recorder.cluster_barrier(&ClusterUse { warp, mask, step: ClusterStep::Passed });
+                }
             }
         }
         Ok(true)

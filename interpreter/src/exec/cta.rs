@@ -14,7 +14,7 @@ use super::shared::ClusterShared;
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
-use crate::observer::{Recorder, Release};
+use crate::observer::{CtaStart, Recorder, Release};
 use crate::program::Program;
 use crate::program::op::barrier;
 use crate::program::registers::{CtaCoordinates, LaunchShape};
@@ -47,6 +47,8 @@ pub(crate) struct LaunchContext<'a> {
     /// Local memory of one thread, its stack included; a multiple of 16.
     pub(crate) local_bytes: u64,
     pub(crate) budget: u64,
+    /// Whether bad accesses are left out instead of ending the launch.
+    pub(crate) skip_bad_accesses: bool,
 }
 
 /// Read-only bytes aligned to 64.
@@ -141,9 +143,20 @@ impl Cta {
     }
 
     /// Begin CTA `index` of the grid.
-    pub(crate) fn start(&mut self, launch: &LaunchContext<'_>, index: u64) {
+    pub(crate) fn start<R: Recorder>(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorder: &mut R,
+        index: u64,
+    ) {
         let program = launch.program;
         self.coordinates = launch.shape.coordinates(index);
+        recorder.start(&CtaStart {
+            cta: index,
+            ctaid: self.coordinates.ctaid,
+            rank: self.coordinates.cluster_rank,
+            ctas_per_cluster: launch.shape.ctas_per_cluster(),
+        });
         self.shared.fill(Line([0; 64]));
         self.clear_local(launch);
         self.guarded_lanes.fill(0);
@@ -270,7 +283,7 @@ impl Cta {
         let warp = &mut self.warps[at];
         let before = warp.issued;
         let could_run = warp.splits.iter().any(|split| split.wait == Wait::Nothing);
-        let polled = match warp.poll_mbarriers(context, give_up) {
+        let polled = match warp.poll_mbarriers(context, recorder, give_up) {
             Ok(polled) => polled,
             Err(fault) => return (Err(fault), false),
         };
@@ -312,6 +325,7 @@ impl Cta {
                 parameter_bytes: launch.parameters.bytes,
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),
+            skip_bad_accesses: launch.skip_bad_accesses,
         }
     }
 

@@ -9,12 +9,12 @@
 #![allow(unsafe_code, reason = "objects are read and written at checked addresses")]
 
 use super::access::{AccessFault, AccessReport, Memories, addresses};
-use super::async_copy::aligned;
+use super::async_copy::{PendingCopy, aligned};
 use super::asynchronous::Outcome;
 use super::lanes::Frame;
 use super::warp::{Context, Split, Wait, Warp, WarpFault};
 use crate::fault::FaultKind;
-use crate::observer::{Pattern, Recorder};
+use crate::observer::{MbarrierStep, MbarrierUse, Pattern, Recorder};
 use crate::program::asynchronous::{Arrival, MbarrierAction, MbarrierOp, PhaseWait};
 use crate::program::memory_op::Space;
 use crate::program::op::Op;
@@ -53,31 +53,64 @@ impl Warp {
         let memories = &context.memories;
         if let MbarrierAction::ArriveWithCopies { .. } = mbarrier.action {
             // The arrival follows the copies, and nothing says how soon either may be done.
-            self.copies.complete_all(memories, mask);
+            let warp = self.index;
+            let mut done = |copy: &PendingCopy, lanes| {
+                recorder.copy_done(&copy.done(warp, lanes, true));
+            };
+            self.copies.complete_all(memories, mask, &mut done);
         }
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let done = unsafe { perform_lanes(frame, mbarrier, memories, op.dst, mask, report) };
         let done = done.map_err(|fault| fault.at(split.pc))?;
         let time = self.clock(context.program, split, mbarrier.object.instruction);
         self.tell(recorder, &mbarrier.object, time, Space::Shared, mask, 8, report);
-        let MbarrierAction::Wait(wait) = mbarrier.action else { return Ok(Outcome::GoOn) };
-        if done == mask {
-            // SAFETY: the destination of a wait is a predicate.
-            unsafe { frame.set_predicate(op.dst, mask, u32::MAX) };
-            return Ok(Outcome::GoOn);
-        }
+        self.tell_mbarrier(recorder, mbarrier, mask, done, &report.addresses);
+        let wait = match mbarrier.action {
+            MbarrierAction::Wait(wait) if done != mask => wait,
+            MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. } => {
+                // SAFETY: the destination is a predicate.
+                unsafe { frame.set_predicate(op.dst, mask, done) };
+                return Ok(Outcome::GoOn);
+            }
+            _ => return Ok(Outcome::GoOn),
+        };
         let patience = if wait.suspends { TRY_PATIENCE } else { 1 };
         split.wait = Wait::Mbarrier { lanes: mask, patience };
         self.splits.push(split.clone());
         Ok(Outcome::Waits)
     }
 
+    /// Tell the recorder what the lanes of `mask` did to mbarrier objects; `done` is the answer of
+    /// [`perform_lanes`].
+    fn tell_mbarrier<R: Recorder>(
+        &self,
+        recorder: &mut R,
+        op: &MbarrierOp,
+        mask: u32,
+        done: u32,
+        addresses: &[u64; 32],
+    ) {
+        use MbarrierAction as A;
+        let (step, mask, completes) = match op.action {
+            A::Init { .. } | A::Invalidate => (MbarrierStep::Define, mask, 0),
+            A::Arrive(_) | A::ArriveWithCopies { .. } => (MbarrierStep::Arrive, mask, done),
+            A::ExpectTx { .. } => (MbarrierStep::Expect, mask, done),
+            A::CompleteTx { .. } => (MbarrierStep::CompleteBytes, mask, done),
+            A::CheckLayout { .. } => return,
+            A::Wait(_) if done == 0 => return,
+            A::Wait(_) => (MbarrierStep::Passed, done, 0),
+        };
+        let (instruction, warp) = (op.object.instruction, self.index);
+        recorder.mbarrier(&MbarrierUse { instruction, warp, mask, step, completes, addresses });
+    }
+
     /// Let splits go on whose phases are complete or that have waited long enough; all of them
     /// if `give_up`.
     #[cold]
-    pub(crate) fn poll_mbarriers(
+    pub(crate) fn poll_mbarriers<R: Recorder>(
         &mut self,
         context: &Context<'_>,
+        recorder: &mut R,
         give_up: bool,
     ) -> Result<Polled, WarpFault> {
         let mut polled = Polled::NoneWaits;
@@ -97,6 +130,7 @@ impl Warp {
                 // SAFETY: the destination of a wait is a predicate.
                 unsafe { frame.set_predicate(dst, lanes, done) };
                 self.splits[at].pass_barrier();
+                self.tell_mbarrier(recorder, mbarrier, lanes, done, &report.addresses);
                 polled = polled.max(if done == 0 { Polled::GaveUp } else { Polled::Complete });
             } else {
                 self.splits[at].wait = Wait::Mbarrier { lanes, patience: patience - 1 };
@@ -141,8 +175,8 @@ fn locate(
     let address = memories
         .shared_address(op.object.space, address)
         .ok_or_else(|| fault(FaultKind::NotShared { what, address }))?;
-    let write = !matches!(op.action, MbarrierAction::Wait(_));
-    let host = locate_shared(memories, lane, address, write)?;
+    let reads = matches!(op.action, MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. });
+    let host = locate_shared(memories, lane, address, !reads)?;
     let remote = matches!(
         op.action,
         MbarrierAction::Arrive(_)
@@ -166,28 +200,32 @@ fn locate_shared(
     Ok(memories.shared_host(lane, address, 8, write)?.cast())
 }
 
-/// Count bytes that have arrived: what a bulk copy does to the object at a shared address.
+/// Count bytes that have arrived: what a bulk copy does to the object at a shared address. Answers
+/// whether that completes its phase.
 pub(super) fn complete_tx(
     memories: &Memories<'_>,
     lane: u32,
     address: u64,
     bytes: u32,
-) -> Result<(), AccessFault> {
+) -> Result<bool, AccessFault> {
     let host = locate_shared(memories, lane, address, true)?;
     // SAFETY: the address has just been checked.
     let word = unsafe { host.read() };
     let completed = Mbarrier::decode(word).and_then(|mut object| {
+        let phase = object.odd_phase;
         object.complete_tx(bytes)?;
-        Ok(object.encode())
+        Ok((object.encode(), object.odd_phase != phase))
     });
     let fault = |problem| AccessFault { lane, kind: FaultKind::Mbarrier { address, problem } };
+    let (word, completes) = completed.map_err(fault)?;
     // SAFETY: as above.
-    unsafe { host.write(completed.map_err(fault)?) };
-    Ok(())
+    unsafe { host.write(word) };
+    Ok(completes)
 }
 
 /// Do the operation for the lanes of `mask`, one after the other, and report their addresses.
-/// Answers the lanes whose phase is complete, where a phase is waited for.
+/// Answers the lanes whose phase is complete, where a phase is waited for, or whose object has the
+/// layout that is asked for, and otherwise the lanes that complete a phase.
 ///
 /// # Safety
 ///
@@ -215,7 +253,8 @@ unsafe fn perform_lanes(
     Ok(done)
 }
 
-/// Do one lane's operation; answers whether a phase that is waited for is complete.
+/// Do one lane's operation; answers whether a phase that is waited for is complete, whether the
+/// object has the layout that is asked for, or whether the operation completes a phase.
 ///
 /// # Safety
 ///
@@ -240,10 +279,13 @@ unsafe fn perform(
         let word = host.read();
         let count = |row: u32| frame.row::<u32>(row)[at];
         let decoded = match op.action {
-            A::Init { count: row } => Mbarrier::init(count(row)),
+            A::Init { count: row, layout_v1 } => {
+                Mbarrier::init(count(row)).map(|object| Mbarrier { layout_v1, ..object })
+            }
             _ => Mbarrier::decode(word),
         };
         let mut object = decoded.map_err(fault)?;
+        let before = object.odd_phase;
         match op.action {
             A::Init { .. } => {}
             A::Invalidate => {
@@ -262,12 +304,13 @@ unsafe fn perform(
                 }
                 object.arrive(1).map_err(fault)?;
             }
+            A::CheckLayout { v1 } => return Ok(object.layout_v1 == v1),
             A::Wait(wait) => {
                 return phase(frame, &wait, at).map(|p| object.has_completed(p)).map_err(fault);
             }
         }
         host.write(object.encode());
-        Ok(false)
+        Ok(object.odd_phase != before)
     }
 }
 

@@ -132,10 +132,19 @@ fn run_at<O: Observer>(
             }
         };
         let (outcome, ()) = rayon::join(execute, collect);
-        let (issued, lanes) = outcome?;
+        let (issued, lanes) = match outcome {
+            Ok(issued) => issued,
+            Err(Failed { error, reached }) => {
+                let mut recorders: Vec<_> = next[..reached.min(count)].iter_mut().collect();
+                observer.collect_failed(first, &mut recorders);
+                return Err(error);
+            }
+        };
         summary.warp_instructions += issued;
         summary.issued_lanes += lanes;
         if summary.warp_instructions > options.instruction_budget {
+            let mut recorders: Vec<_> = next[..count].iter_mut().collect();
+            observer.collect_failed(first, &mut recorders);
             return Err(engine.over_budget());
         }
         std::mem::swap(&mut current, &mut next);
@@ -175,6 +184,14 @@ struct Engine<'a> {
     host: &'a dyn Host,
 }
 
+/// A batch that came to a fault.
+struct Failed {
+    error: RunError,
+    /// How many of the batch's recorders hold what does not depend on the number of threads: up
+    /// to the cluster that failed, or all where clusters take turns.
+    reached: usize,
+}
+
 type Issued = (u64, u64);
 type CtaOutcome = Result<Issued, Box<Fault>>;
 
@@ -205,7 +222,7 @@ impl Engine<'_> {
         first: u64,
         recorders: &mut [R],
         limit: u64,
-    ) -> Result<Issued, RunError> {
+    ) -> Result<Issued, Failed> {
         // The first cluster that failed; what comes after it does not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
         let outcomes: Vec<(Vec<u8>, CtaOutcome)> = recorders
@@ -217,7 +234,7 @@ impl Engine<'_> {
                     return (Vec::new(), Ok((0, 0)));
                 }
                 let mut cluster = self.take();
-                cluster.start(self.context, first + (index * self.cluster) as u64);
+                cluster.start(self.context, recorders, first + (index * self.cluster) as u64);
                 let fault = match cluster.run(self.context, recorders, limit, false) {
                     Ok(ClusterTurn::Done) => None,
                     Ok(ClusterTurn::Expired) => Some(cluster.budget_fault(self.context)),
@@ -234,9 +251,12 @@ impl Engine<'_> {
             })
             .collect();
         let mut total = (0, 0);
-        for (printed, outcome) in outcomes {
+        for (index, (printed, outcome)) in outcomes.into_iter().enumerate() {
             self.print(&printed);
-            let (issued, lanes) = outcome.map_err(RunError::Fault)?;
+            let (issued, lanes) = outcome.map_err(|fault| Failed {
+                error: RunError::Fault(fault),
+                reached: (index + 1) * self.cluster,
+            })?;
             total = (total.0 + issued, total.1 + lanes);
         }
         Ok(total)
@@ -249,13 +269,25 @@ impl Engine<'_> {
         first: u64,
         recorders: &mut [R],
         limit: u64,
+    ) -> Result<Issued, Failed> {
+        let reached = recorders.len();
+        self.take_turns(first, recorders, limit).map_err(|error| Failed { error, reached })
+    }
+
+    /// [`Self::run_ordered`], with the error alone.
+    fn take_turns<R: crate::Recorder>(
+        &self,
+        first: u64,
+        recorders: &mut [R],
+        limit: u64,
     ) -> Result<Issued, RunError> {
         let mut total = (0, 0);
         let mut waiting: Vec<(usize, Cluster)> = Vec::new();
         let mut turn = ORDERED_TURN.min(limit);
         for index in (0..recorders.len()).step_by(self.cluster) {
             let mut cluster = self.take();
-            cluster.start(self.context, first + index as u64);
+            let own = &mut recorders[index..index + self.cluster];
+            cluster.start(self.context, own, first + index as u64);
             let others = !waiting.is_empty() || index + self.cluster < recorders.len();
             let turns = vec![(index, cluster)];
             let may_help = others && turn < limit;

@@ -16,22 +16,28 @@ pub(super) const MAX_PRINTED_BYTES: usize = 16 << 20;
 /// The longest text that is read from device memory.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
+/// Is told of each `malloc` and `free` that succeeds: the lane, the block, and its bytes unless it
+/// is freed.
+pub(super) type HeapEvents<'a> = &'a mut dyn FnMut(u32, u64, Option<u64>);
+
 /// A lane and what went wrong there.
 type LaneFault = (u32, FaultKind);
 
 impl Context<'_> {
     /// Call a runtime function for each lane of `mask`, in order of the lanes; what they print is
-    /// added to `printed`.
+    /// added to `printed`, and `heap` is told of what they allocate and free.
     pub(super) fn runtime(
         &self,
         frame: &Frame,
         call: &RuntimeCall,
         mask: u32,
         printed: &mut Vec<u8>,
+        heap: HeapEvents<'_>,
     ) -> Result<(), LaneFault> {
         for lane in (0..32u32).filter(|lane| mask >> lane & 1 != 0) {
-            let result =
-                self.runtime_of_lane(frame, call, lane, printed).map_err(|kind| (lane, kind))?;
+            let result = self
+                .runtime_of_lane(frame, call, lane, printed, heap)
+                .map_err(|kind| (lane, kind))?;
             let Some(row) = call.result else { continue };
             let wide = call.function.values().0 == Some(Value::Address);
             // SAFETY: the result's row has the width of the function's result.
@@ -52,6 +58,7 @@ impl Context<'_> {
         call: &RuntimeCall,
         lane: u32,
         printed: &mut Vec<u8>,
+        heap: HeapEvents<'_>,
     ) -> Result<u64, FaultKind> {
         let argument = |index: usize| {
             let row = call.arguments[index];
@@ -70,11 +77,21 @@ impl Context<'_> {
         };
         match call.function {
             RuntimeFunction::Vprintf => self.print(lane, argument(0), argument(1), printed),
-            RuntimeFunction::Malloc => Ok(self.memories.device.heap_allocate(argument(0))),
+            RuntimeFunction::Malloc => {
+                let address = self.memories.device.heap_allocate(argument(0));
+                if address != 0 {
+                    heap(lane, address, Some(argument(0)));
+                }
+                Ok(address)
+            }
             RuntimeFunction::Free => {
                 let address = argument(0);
                 let freed = self.memories.device.heap_free(address);
-                freed.map(|()| 0).map_err(|BadFree| FaultKind::BadFree { address })
+                freed.map_err(|BadFree| FaultKind::BadFree { address })?;
+                if address != 0 {
+                    heap(lane, address, None);
+                }
+                Ok(0)
             }
             RuntimeFunction::AssertFail => Err(FaultKind::Assertion {
                 message: text(argument(0))?,

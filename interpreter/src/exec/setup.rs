@@ -130,6 +130,7 @@ pub(super) fn context<'a>(
         shared_bytes,
         local_bytes: local_bytes.next_multiple_of(16),
         budget: options.instruction_budget,
+        skip_bad_accesses: options.skip_bad_accesses,
     })
 }
 

@@ -8,7 +8,7 @@
 #![allow(unsafe_code, reason = "the lane loop is entered with a frame of the right size")]
 
 use super::access::{AccessFault, AccessReport, Memories, generic_part, reported_space};
-use super::async_copy::CopyQueue;
+use super::async_copy::{CopyQueue, PendingCopy};
 use super::asynchronous::Outcome;
 use super::call::{Next, SavedActivation};
 use super::cluster_barrier::ClusterLanes;
@@ -16,7 +16,10 @@ use super::lane::Row;
 use super::lanes::{FULL_MASK, Frame};
 use super::level::Level;
 use crate::fault::FaultKind;
-use crate::observer::{Access, Arrival, Pattern, Recorder};
+use crate::observer::{
+    Access, AccessKind, Arrival, BadAccess, Exit, HeapUse, Pattern, Recorder, WarpArrival,
+    WarpRelease,
+};
 use crate::program::Program;
 use crate::program::memory_op::MemoryOp;
 use crate::program::op::{ALIGNED, Code, MEMBERS, NO_BLOCK, Op, barrier};
@@ -117,6 +120,8 @@ pub(crate) struct Context<'a> {
     pub(crate) memories: Memories<'a>,
     /// One count for each guarded instruction of the program, the CTA's own.
     pub(crate) guarded_lanes: *mut u64,
+    /// Whether bad accesses are left out instead of ending the launch.
+    pub(crate) skip_bad_accesses: bool,
 }
 
 impl Warp {
@@ -173,7 +178,7 @@ impl Warp {
             if self.issued >= limit {
                 return Ok(Turn::Expired);
             }
-            let Some(next) = self.next_split() else { return Ok(Turn::Blocked) };
+            let Some(next) = self.next_split(recorder) else { return Ok(Turn::Blocked) };
             let split = self.splits.swap_remove(next);
             self.run_split(context, recorder, split, limit)?;
         }
@@ -191,19 +196,23 @@ impl Warp {
     }
 
     /// Merge what can be merged and choose the split to run.
-    fn next_split(&mut self) -> Option<usize> {
+    fn next_split<R: Recorder>(&mut self, recorder: &mut R) -> Option<usize> {
         if self.splits.len() == 1 {
             let split = &mut self.splits[0];
             split.ran = 0;
-            if let Wait::Lanes { members, .. } = split.wait
+            if let Wait::Lanes { members, exchange } = split.wait
                 && members & self.live & !split.mask == 0
             {
                 split.wait = Wait::Nothing;
+                if !exchange {
+                    let (warp, lanes) = (self.index, split.mask);
+                    recorder.warp_release(&WarpRelease { warp, lanes });
+                }
             }
             return (split.wait == Wait::Nothing).then_some(0);
         }
         self.merge_splits();
-        self.wake_complete();
+        self.wake_complete(recorder);
         let runnable = self.splits.iter().enumerate().filter(|(_, s)| s.wait == Wait::Nothing);
         let priority =
             |s: &Split| (s.ran / SPLIT_QUANTUM, usize::MAX - s.stack.len(), s.block, s.pc);
@@ -211,7 +220,7 @@ impl Warp {
     }
 
     /// Let lanes go on for which all others have come.
-    fn wake_complete(&mut self) {
+    fn wake_complete<R: Recorder>(&mut self, recorder: &mut R) {
         for at in 0..self.splits.len() {
             let wait = self.splits[at].wait;
             let Wait::Lanes { members, exchange } = wait else { continue };
@@ -221,6 +230,9 @@ impl Warp {
             let here = here.filter(|(index, split)| together(*index, split));
             let here = here.fold(0, |lanes, (_, split)| lanes | split.mask);
             if members & self.live & !here == 0 {
+                if !exchange {
+                    recorder.warp_release(&WarpRelease { warp: self.index, lanes: here });
+                }
                 for (index, split) in self.splits.iter_mut().enumerate() {
                     if together(index, split) {
                         split.wait = Wait::Nothing;
@@ -324,11 +336,26 @@ impl Warp {
                         let kind = FaultKind::PartialWarp { lanes: mask };
                         return Err(WarpFault { pc: split.pc, lane: None, kind });
                     }
-                    split.pc += 1;
                     let exchange = op.n & MEMBERS != 0;
-                    if mask != FULL_MASK
-                        && self.wait_for_members(&mut split, mask, &members, exchange)
-                    {
+                    if mask != 0 {
+                        recorder.warp_arrive(&WarpArrival {
+                            instruction: program.op_instruction[split.pc as usize],
+                            warp: self.index,
+                            mask,
+                            members: &members,
+                        });
+                    }
+                    split.pc += 1;
+                    let mut together = mask;
+                    let mut gives_way = false;
+                    if mask != FULL_MASK {
+                        (together, gives_way) =
+                            self.wait_for_members(&mut split, mask, &members, exchange);
+                    }
+                    if !exchange {
+                        release_groups(recorder, self.index, together, &members);
+                    }
+                    if gives_way {
                         return Ok(());
                     }
                     continue;
@@ -427,14 +454,22 @@ impl Warp {
                 | Code::RestoreRegisters
                 | Code::EnterFrame
                 | Code::Allocate
-                | Code::Runtime => match self.call_operation(context, &frame, op, &mut split)? {
-                    Next::Operation => {
-                        split.pc += 1;
-                        continue;
+                | Code::Runtime => {
+                    let (instruction, warp) =
+                        (program.op_instruction[split.pc as usize], self.index);
+                    let mut heap = |lane, address, bytes| {
+                        let heap = context.memories.device.heap_range();
+                        recorder.heap(&HeapUse { instruction, warp, lane, address, bytes, heap });
+                    };
+                    match self.call_operation(context, &frame, op, &mut split, &mut heap)? {
+                        Next::Operation => {
+                            split.pc += 1;
+                            continue;
+                        }
+                        Next::Block => {}
+                        Next::Other => return Ok(()),
                     }
-                    Next::Block => {}
-                    Next::Other => return Ok(()),
-                },
+                }
                 Code::Return | Code::Exit => {
                     // SAFETY: the invariants of the frame hold.
                     let mask = unsafe { frame.guard(op, split.mask) };
@@ -449,14 +484,21 @@ impl Warp {
                         return Ok(());
                     }
                     split.mask = mask;
+                    let exit = split.pc;
                     match split.stack.pop() {
                         Some((block, pc)) if op.code == Code::Return => {
                             (split.block, split.pc) = (block, pc);
                             self.splits.push(split);
                         }
                         _ => {
-                            self.copies.complete_all(&context.memories, mask);
+                            let warp = self.index;
+                            let mut done = |copy: &PendingCopy, lanes| {
+                                recorder.copy_done(&copy.done(warp, lanes, false));
+                            };
+                            self.copies.complete_all(&context.memories, mask, &mut done);
                             self.live &= !mask;
+                            let instruction = program.op_instruction[exit as usize];
+                            recorder.exit(&Exit { instruction, warp, mask });
                         }
                     }
                     return Ok(());
@@ -502,9 +544,13 @@ impl Warp {
     ) -> Result<(), AccessFault> {
         let program = context.program;
         let time = self.clock(program, split, memory_op.instruction);
-        let mut tell = |space, mask, report: &AccessReport| {
+        let tell = |recorder: &mut R, space, mask, report: &AccessReport| {
             if !memory_op.counted {
                 return;
+            }
+            if R::WANTS_VALUES && memory_op.kind == AccessKind::Store {
+                // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+                recorder.storing(&unsafe { super::access::digests(frame, memory_op) });
             }
             recorder.access(&Access {
                 instruction: memory_op.instruction,
@@ -520,30 +566,71 @@ impl Warp {
         };
         // SAFETY: the frame's invariants hold, and `mask` is not empty here or below.
         unsafe {
-            match (context.level.access)(frame, memory_op, &context.memories, mask, report)? {
-                Some(space) => tell(space, mask, report),
-                None => {
-                    // Lanes of one generic access go to several spaces.
-                    let generic = super::access::addresses(frame, memory_op);
-                    let mut rest = mask;
-                    while rest != 0 {
-                        let (space, lanes, addresses) = generic_part(&generic, rest);
-                        report.addresses = addresses;
-                        (context.level.access_space)(
-                            frame,
-                            memory_op,
-                            space,
-                            &context.memories,
-                            lanes,
-                            report,
-                        )?;
-                        tell(space, lanes, report);
-                        rest &= !lanes;
+            let mut mask = mask;
+            let space = loop {
+                match (context.level.access)(frame, memory_op, &context.memories, mask, report) {
+                    Ok(space) => break space,
+                    // Nothing has been done for any lane yet.
+                    Err(bad) => {
+                        mask &= self.leave_out(context, recorder, frame, memory_op, bad)?;
+                        if mask == 0 {
+                            return Ok(());
+                        }
                     }
+                }
+            };
+            if let Some(space) = space {
+                tell(recorder, space, mask, report);
+                return Ok(());
+            }
+            // Lanes of one generic access go to several spaces.
+            let generic = super::access::addresses(frame, memory_op);
+            let mut rest = mask;
+            while rest != 0 {
+                let (space, mut lanes, addresses) = generic_part(&generic, rest);
+                rest &= !lanes;
+                report.addresses = addresses;
+                let memories = &context.memories;
+                while lanes != 0
+                    && let Err(bad) = (context.level.access_space)(
+                        frame, memory_op, space, memories, lanes, report,
+                    )
+                {
+                    lanes &= self.leave_out(context, recorder, frame, memory_op, bad)?;
+                }
+                if lanes != 0 {
+                    tell(recorder, space, lanes, report);
                 }
             }
         }
         Ok(())
+    }
+
+    /// What becomes of a lane's bad access: the fault, or, where bad accesses are left out, the
+    /// mask of all other lanes.
+    ///
+    /// # Safety
+    ///
+    /// The invariants of [`Frame`]; `op` belongs to its program.
+    #[cold]
+    #[inline(never)]
+    unsafe fn leave_out<R: Recorder>(
+        &self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &MemoryOp,
+        bad: AccessFault,
+    ) -> Result<u32, AccessFault> {
+        if !context.skip_bad_accesses {
+            return Err(bad);
+        }
+        let (warp, lane) = (self.index, bad.lane);
+        let instruction = op.instruction;
+        recorder.bad_access(&BadAccess { instruction, warp, lane, kind: &bad.kind });
+        // SAFETY: passed on.
+        unsafe { super::access::load_zeros(frame, op, 1 << lane) };
+        Ok(!(1 << lane))
     }
 
     /// `brx.idx`: one split for each index that occurs.
@@ -587,18 +674,20 @@ impl Warp {
         self.issued.saturating_sub(u64::from(block.instruction_count)) + at
     }
 
-    /// Make the lanes of `mask` wait whose fellow members have not all come with them, and say
-    /// whether `split` must give way for that; if not, it goes on with all its lanes.
+    /// Make the lanes of `mask` wait whose fellow members have not all come with them; answers the
+    /// lanes of `mask` that need not wait, and whether `split` must give way: if not, it goes on
+    /// with all its lanes.
     fn wait_for_members(
         &mut self,
         split: &mut Split,
         mask: u32,
         members: &[u32; 32],
         exchange: bool,
-    ) -> bool {
+    ) -> (u32, bool) {
         let mut waiting = lanes_with(mask, |lane| members[lane] & self.live & !mask != 0);
+        let together = mask & !waiting;
         if waiting == 0 {
-            return false;
+            return (together, false);
         }
         split.mask &= !waiting;
         while waiting != 0 {
@@ -611,7 +700,7 @@ impl Warp {
         if split.mask != 0 {
             self.splits.push(split.clone());
         }
-        true
+        (together, true)
     }
 
     /// `bar.arrive`: count the lanes of `mask` at barrier `id` without making them wait.
@@ -632,6 +721,18 @@ impl Warp {
     pub(crate) fn waiting_at(&self, id: u32) -> u32 {
         let at_barrier = |split: &&Split| split.wait == Wait::Barrier { id };
         self.splits.iter().filter(at_barrier).fold(0, |lanes, split| lanes | split.mask)
+    }
+}
+
+/// Tell the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same members.
+#[inline]
+fn release_groups<R: Recorder>(recorder: &mut R, warp: u32, lanes: u32, members: &[u32; 32]) {
+    let mut rest = lanes;
+    while rest != 0 {
+        let first = members[rest.trailing_zeros() as usize & 31];
+        let group = lanes_with(rest, |lane| members[lane] == first);
+        recorder.warp_release(&WarpRelease { warp, lanes: group });
+        rest &= !group;
     }
 }
 

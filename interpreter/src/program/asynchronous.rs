@@ -45,6 +45,7 @@ pub(crate) struct MbarrierOp {
 pub(crate) enum MbarrierAction {
     Init {
         count: u32,
+        layout_v1: bool,
     },
     Invalidate,
     ExpectTx {
@@ -62,6 +63,10 @@ pub(crate) enum MbarrierAction {
     },
     /// The operation's destination is the predicate.
     Wait(PhaseWait),
+    /// `mbarrier.check_layout`: the operation's destination is the predicate.
+    CheckLayout {
+        v1: bool,
+    },
 }
 
 /// `mbarrier.arrive` and `mbarrier.arrive_drop`.

@@ -178,7 +178,7 @@ impl AtomicOperation {
             (Modifier::Inc, T::U32) => Self::Increment,
             (Modifier::Dec, T::U32) => Self::Decrement,
             (Modifier::Add, T::U32 | T::S32 | T::U64 | T::S64) => Self::Add,
-            (Modifier::Add, T::F32) => Self::AddF32 { flush: true },
+            (Modifier::Add, T::F32) => Self::AddF32 { flush: !instruction.has(Modifier::Noftz) },
             (Modifier::Add, T::F64) => Self::AddF64,
             (Modifier::Add, T::F16) => Self::AddF16,
             (Modifier::Add, T::F16x2) => Self::AddF16x2,

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use gpucast_ptx_frontend::module::{
     FunctionId, FunctionKind, Instruction, PerformanceDirectives, Variable, VariableId,
 };
+use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
 use asynchronous::{AsyncCopy, BulkOp, MbarrierOp};
@@ -28,6 +29,7 @@ use memory_op::MemoryOp;
 use op::{GuardPredicate, Op};
 use registers::{RegisterFile, SavedRegisters};
 use runtime::RuntimeCall;
+use smallvec::SmallVec;
 
 /// A kernel ready to execute, with what an observer needs to know of its code.
 #[derive(Debug)]
@@ -63,6 +65,8 @@ pub struct Program {
     pub(crate) registers: RegisterFile,
     pub(crate) parameter_bytes: u64,
     pub(crate) shared_static_bytes: u64,
+    /// Where each variable in shared memory begins.
+    pub(crate) shared_offsets: HashMap<VariableId, u64>,
     /// Local memory of one thread without its stack.
     pub(crate) local_bytes: u64,
     /// Contents of constant memory.
@@ -72,6 +76,21 @@ pub struct Program {
     /// Module-scope global variables.
     pub(crate) globals: Vec<(VariableId, Variable)>,
     pub(crate) ordered_because: Option<String>,
+    pub(crate) target_sm: u32,
+    pub(crate) variables: Vec<PlacedVariable>,
+}
+
+/// A variable with a fixed place in shared or local memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedVariable {
+    /// The name as written.
+    pub name: String,
+    /// [`StateSpace::Shared`] or [`StateSpace::Local`].
+    pub space: StateSpace,
+    /// Address of its first byte in that space.
+    pub offset: u64,
+    /// Size in bytes; 0 for an array whose size the launch decides.
+    pub bytes: u64,
 }
 
 /// Where a call of a function goes.
@@ -118,6 +137,12 @@ pub struct Block {
     pub first_instruction: u32,
     /// How many instructions it has.
     pub instruction_count: u32,
+    /// The blocks of the same function that control can go to, as indices into
+    /// [`Program::blocks`]: the branch target first, then the next block.
+    pub successors: SmallVec<[u32; 2]>,
+    /// Where the lanes that its branch separates come together again; `None` if it separates none
+    /// or they meet at the end of the function only.
+    pub reconvergence: Option<u32>,
     pub(crate) first_op: u32,
 }
 
@@ -180,6 +205,25 @@ impl Program {
         module.functions.iter().filter(defined).map(|f| f.name.as_str())
     }
 
+    /// The module's target: compute capability times ten.
+    #[must_use]
+    pub fn target_sm(&self) -> u32 {
+        self.target_sm
+    }
+
+    /// The variables that have fixed places in shared and local memory, by space and place. Those
+    /// of recursive functions have none.
+    #[must_use]
+    pub fn variables(&self) -> &[PlacedVariable] {
+        &self.variables
+    }
+
+    /// Why CTAs run one after the other, if the code shows that their order can be observed.
+    #[must_use]
+    pub fn ordered_because(&self) -> Option<&str> {
+        self.ordered_because.as_deref()
+    }
+
     /// Width of addresses, 32 or 64: what [`crate::DeviceMemory::with_address_bits`] needs.
     #[must_use]
     pub fn address_bits(&self) -> u8 {
@@ -214,6 +258,19 @@ impl Program {
     #[must_use]
     pub fn static_shared_bytes(&self) -> u64 {
         self.shared_static_bytes
+    }
+
+    /// The strings of the kernel's `.pragma` directives, those of statements among them.
+    #[must_use]
+    pub fn pragmas(&self) -> &[String] {
+        &self.directives.pragmas
+    }
+
+    /// Where a variable of the CTA's shared memory begins, in bytes; `None` if it is no such
+    /// variable.
+    #[must_use]
+    pub fn shared_offset(&self, variable: VariableId) -> Option<u64> {
+        self.shared_offsets.get(&variable).copied()
     }
 
     /// Every static instruction; blocks are contiguous runs of them.

@@ -29,7 +29,7 @@ pub(crate) struct CtaCoordinates {
     pub(crate) ctaid: [u32; 3],
     clusterid: [u32; 3],
     cluster_ctaid: [u32; 3],
-    cluster_rank: u32,
+    pub(crate) cluster_rank: u32,
 }
 
 /// The place of `index` in a box of these extents; x varies fastest.
@@ -295,6 +295,8 @@ fn special_value(
         | S::ReservedSmemOffsetBegin
         | S::ReservedSmemOffsetEnd
         | S::ReservedSmemOffsetCap => 0,
+        // Kernels that could read these are refused.
+        S::Perctamemoryoffset | S::Perctamemorysize => 0,
         S::Clock | S::ClockHi | S::Clock64 => 0,
         S::Globaltimer | S::GlobaltimerLo | S::GlobaltimerHi => 0,
     };

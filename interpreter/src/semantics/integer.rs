@@ -360,3 +360,19 @@ pub fn min3<T: Integer>(a: T, b: T, c: T) -> T {
 pub fn max3<T: Integer>(a: T, b: T, c: T) -> T {
     max(max(a, b), c)
 }
+
+/// The product of polynomials over the integers modulo 2, bit `i` being the coefficient of `xⁱ`:
+/// multiplication whose partial products are combined without carries. `clmad` adds one half of
+/// it, which here is exclusive or as well.
+#[must_use]
+pub const fn carryless_product(a: u64, b: u64) -> u128 {
+    let (mut product, mut left, mut shifted) = (0, a, b as u128);
+    while left != 0 {
+        if left & 1 != 0 {
+            product ^= shifted;
+        }
+        left >>= 1;
+        shifted <<= 1;
+    }
+    product
+}

@@ -19,9 +19,11 @@ const TX_MASK: u64 = (1 << (COUNT_BITS + 1)) - 1;
 const PHASE_SHIFT: u32 = 3 * COUNT_BITS + 1;
 const TAG_SHIFT: u32 = 62;
 const TAG_VALID: u64 = 0b10;
+/// An object of `.layout::v1`.
+const TAG_VALID_V1: u64 = 0b01;
 
 /// What [`Mbarrier::INVALIDATED`] leaves behind.
-const INVALIDATED: u64 = 0b01 << TAG_SHIFT;
+const INVALIDATED: u64 = 0b11 << TAG_SHIFT;
 
 /// An mbarrier object, decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct Mbarrier {
     /// Bytes that the current phase still waits for; negative if copies completed before they
     /// were announced.
     pub tx_count: i32,
+    /// Whether the object has `.layout::v1`, which can also report failed copies.
+    pub layout_v1: bool,
 }
 
 /// A use of an mbarrier object that the manual leaves undefined.
@@ -100,7 +104,8 @@ impl Mbarrier {
         if count == 0 || count > MAX_COUNT {
             return Err(MbarrierError::BadCount { count, least: 1 });
         }
-        Ok(Self { odd_phase: false, expected: count, pending: count, tx_count: 0 })
+        let layout_v1 = false;
+        Ok(Self { odd_phase: false, expected: count, pending: count, tx_count: 0, layout_v1 })
     }
 
     /// The object that `word` encodes.
@@ -113,7 +118,8 @@ impl Mbarrier {
             return Err(MbarrierError::Invalidated);
         }
         let tx = (word >> TX_SHIFT & TX_MASK) as i64;
-        if word >> TAG_SHIFT != TAG_VALID || tx == 0 {
+        let layout_v1 = word >> TAG_SHIFT == TAG_VALID_V1;
+        if word >> TAG_SHIFT != TAG_VALID && !layout_v1 || tx == 0 {
             return Err(MbarrierError::NotInitialised);
         }
         Ok(Self {
@@ -121,6 +127,7 @@ impl Mbarrier {
             expected: word as u32 & MAX_COUNT,
             pending: (word >> PENDING_SHIFT) as u32 & MAX_COUNT,
             tx_count: (tx - TX_BIAS) as i32,
+            layout_v1,
         })
     }
 
@@ -128,7 +135,8 @@ impl Mbarrier {
     #[must_use]
     pub const fn encode(self) -> u64 {
         let tx = (self.tx_count as i64 + TX_BIAS) as u64;
-        TAG_VALID << TAG_SHIFT
+        let tag = if self.layout_v1 { TAG_VALID_V1 } else { TAG_VALID };
+        tag << TAG_SHIFT
             | (self.odd_phase as u64) << PHASE_SHIFT
             | tx << TX_SHIFT
             | (self.pending as u64) << PENDING_SHIFT

@@ -113,7 +113,9 @@ fn registers(count: usize) -> String {
 #[test]
 fn every_ldmatrix_of_the_table_distributes_rows() {
     let mut random = Random::new(1);
-    for (_, form) in forms_of(Opcode::Ldmatrix) {
+    // How rows of `.s4` lie in memory is not known.
+    let known = |form: &&Form| !form.text.contains(".s4");
+    for form in forms_of(Opcode::Ldmatrix).map(|(_, form)| form).filter(known) {
         for modifiers in combinations(form) {
             let (Shape { rows, registers: per_matrix, .. }, number) = shape(&modifiers);
             let used = rows * number;

@@ -85,6 +85,10 @@ fn run(
     seed: u64,
     executed: &mut BTreeSet<String>,
 ) -> Option<String> {
+    // `.shared::cta` is younger than the need for `.aligned`.
+    if space.0 == ".shared::cta" && !case.has(Modifier::Aligned) {
+        return None;
+    }
     let mut random = Random::new(seed);
     let small = random.below(2) == 0;
     let extents = [(case.m, case.k), (case.k, case.n), (case.m, case.n), (case.m, case.n)];
@@ -186,7 +190,7 @@ fn run(
          {first}{base}\n{before}{product}{transfer_d}bar.sync 0;\n{last}ret;\n}}\n"
     );
     let float_satfinite = case.mnemonic().contains("satfinite") && case.c != T::S32;
-    if !(modifier == ".shared::cta" && (float_satfinite || aligned.is_empty())) {
+    if !(modifier == ".shared::cta" && float_satfinite) {
         keep(&format!("{} {seed}", case.mnemonic()), &text);
     }
     let memory = launch(&text, &memory, offset);
@@ -237,6 +241,9 @@ fn every_wmma_of_the_table_multiplies_matrices_in_memory() {
             for modifiers in combinations(form) {
                 let text: String = modifiers.iter().map(|m| format!(".{m}")).collect();
                 let mnemonic = format!("{opcode}{text}");
+                if text.contains(".shared::cta") && !text.contains(".aligned") {
+                    continue;
+                }
                 assert!(executed.contains(&mnemonic), "{mnemonic} is never executed");
             }
         }

@@ -386,3 +386,32 @@ proptest! {
         check_fields(a, b, pos, len);
     }
 }
+
+/// Coefficients of polynomials eight bits apart: a product of such numbers adds up at most 64
+/// partial products in a place, so that places do not reach each other.
+fn spread(x: u64) -> BigInt {
+    (0..64).filter(|bit| x >> bit & 1 != 0).map(|bit| BigInt::from(1) << (8 * bit)).sum()
+}
+
+/// The product modulo 2 of every coefficient.
+fn polynomial_product(a: u64, b: u64) -> u128 {
+    let product = spread(a) * spread(b);
+    (0..127).filter(|place| product.bit(8 * place)).map(|place| 1 << place).sum()
+}
+
+#[test]
+fn carryless_products_of_edges() {
+    let edges = [0, 1, 2, 3, 0x1b, 1 << 63, u64::MAX, 0x5555_5555_5555_5555, 0x8000_0000_0000_0001];
+    for a in edges {
+        for b in edges {
+            assert_eq!(int::carryless_product(a, b), polynomial_product(a, b), "{a:#x} {b:#x}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn carryless_products(a: u64, b: u64) {
+        prop_assert_eq!(int::carryless_product(a, b), polynomial_product(a, b));
+    }
+}

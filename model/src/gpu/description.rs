@@ -6,7 +6,8 @@ use super::error::FieldError;
 use super::parse::RawField;
 use super::quantity::{
     Banks, Bits, Blocks, Bytes, ComputeCapability, Cores, Gflops, GigabytesPerSecond, Giops, Gops,
-    Megahertz, Registers, Sms, Text, Threads, Warps,
+    LanePairing, Megahertz, Partitions, Registers, SharedServing, Sms, Text, Threads,
+    TransactionMeaning, Warps,
 };
 use super::source::Sourced;
 
@@ -94,8 +95,16 @@ gpu! {
     memory_bus_width: Bits,
     /// Size of a cache line.
     cache_line: Bytes,
-    /// Size of the piece of a line that is fetched alone.
+    /// Size of the piece of a line that is fetched alone, which is the smallest transaction.
     sector: Bytes,
+    /// How the lanes of a warp are put together: `aligned-half-warps`, `half-warp-segments`, `lines`.
+    coalescing: LanePairing,
+    /// What the profiler calls a transaction of global loads: `lines`, `sectors`, `quads`.
+    load_transactions: TransactionMeaning,
+    /// What the profiler calls a transaction of global stores.
+    store_transactions: TransactionMeaning,
+    /// Threads of which a request to constant memory is made.
+    constant_request: Threads,
 
     /// Threads of a warp (AMD: of a wavefront).
     warp_size: Threads,
@@ -113,8 +122,18 @@ gpu! {
     max_shared_memory_per_block: Bytes,
     /// Shared memory is given out in multiples of this.
     shared_allocation_unit: Bytes,
+    /// Shared memory that the system takes of each block.
+    shared_reserved_per_block: Bytes,
     /// Banks of shared memory.
     shared_banks: Banks,
+    /// Bytes that a bank delivers in one pass.
+    shared_bank_width: Bytes,
+    /// Consecutive bytes of one bank before the next bank begins.
+    shared_bank_interleave: Bytes,
+    /// Threads whose accesses to shared memory go together where a bank's width is enough for each.
+    shared_request: Threads,
+    /// How they share the banks: `in-phases`, `word-by-word`.
+    shared_serving: SharedServing,
     /// Registers of a multiprocessor.
     registers_per_sm: Registers,
     /// Registers that one block may have.
@@ -123,7 +142,12 @@ gpu! {
     max_registers_per_thread: Registers,
     /// Registers are given to a warp in multiples of this.
     register_allocation_unit_per_warp: Registers,
-    /// Warps of a block are given room in multiples of this.
+    /// Registers are given to a block in multiples of this (compute capability 1.x).
+    register_allocation_unit_per_block: Registers,
+    /// Parts of a multiprocessor that share its registers and warps equally.
+    sub_partitions: Partitions,
+    /// Warps of a block are given room in multiples of this, as NVIDIA's spreadsheet says; counts
+    /// use it on compute capability 1.x only, and `sub_partitions` later.
     warp_allocation_granularity: Warps,
 }
 

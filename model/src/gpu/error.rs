@@ -1,5 +1,6 @@
 //! Why a GPU file could not be read, and where.
 
+use gpucast_counters::Capability;
 use gpucast_counters::import::Position;
 use thiserror::Error;
 
@@ -137,6 +138,33 @@ pub enum FieldError {
         other: &'static str,
         /// The rule that they break.
         why: &'static str,
+    },
+}
+
+/// Why counts cannot be taken as on a GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CountingError {
+    /// A field that the counters cannot do without.
+    #[error("counts need its `{field}`")]
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
+    /// A value of a field with which nothing can be counted.
+    #[error("the value {value} of `{field}` is impossible: {why}")]
+    Impossible {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: u64,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A compute capability that does not exist, or is newer than this program.
+    #[error("nothing is known of compute capability {capability}")]
+    UnknownCapability {
+        /// The capability.
+        capability: Capability,
     },
 }
 

@@ -6,7 +6,7 @@ use super::description::Gpu;
 use super::error::{FieldError, GpuError, UnknownGpu, nearest};
 
 /// The built-in GPU files.
-const BUILTIN: [&str; 7] = [
+const BUILTIN: [&str; 9] = [
     include_str!("../../gpus/gtx-480.toml"),
     include_str!("../../gpus/gtx-660.toml"),
     include_str!("../../gpus/gtx-960.toml"),
@@ -14,6 +14,8 @@ const BUILTIN: [&str; 7] = [
     include_str!("../../gpus/tesla-m2050.toml"),
     include_str!("../../gpus/tesla-k20c.toml"),
     include_str!("../../gpus/r9-nano.toml"),
+    include_str!("../../gpus/gtx-285.toml"),
+    include_str!("../../gpus/tesla-v100-sxm2.toml"),
 ];
 
 /// GPUs by name.

@@ -6,10 +6,20 @@
 //! sp_throughput = { value = 1940.80, unit = "GFLOPS", source = { benchmark = "own run" } }
 //! ```
 //!
+//! What shapes counts (coalescing, banks, limits of an SM) may be left out: the compute capability says
+//! it, and [`Gpu::device_model`] puts both together. An architect asks for 17 banks and sectors of 16
+//! bytes with
+//!
+//! ```toml
+//! shared_banks = { value = 17, unit = "bank", source = { assumed = "a prime number" } }
+//! sector = { value = 16, unit = "B", source = { assumed = "half of today's" } }
+//! ```
+//!
 //! A source is one of `datasheet`, `benchmark`, `derived` (with the name of the rule) or
 //! `assumed`, and says where to look.
 
 mod description;
+mod device;
 mod error;
 mod library;
 mod parse;
@@ -17,6 +27,6 @@ pub mod quantity;
 mod source;
 
 pub use description::Gpu;
-pub use error::{FieldError, GpuError, UnknownGpu};
+pub use error::{CountingError, FieldError, GpuError, UnknownGpu};
 pub use library::GpuLibrary;
 pub use source::{Source, Sourced};

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::description::Gpu;
-use super::error::{FieldError, GpuError, nearest};
+use super::error::{CountingError, FieldError, GpuError, nearest};
 use super::quantity::{Quantity, Raw};
 use super::source::{Source, Sourced};
 
@@ -17,7 +17,8 @@ impl Gpu {
     /// # Errors
     ///
     /// On text that is not TOML, on fields that do not exist, lack a part, have a unit that does
-    /// not measure them or a value that no GPU can have, and on fields that contradict each other.
+    /// not measure them or a value that no GPU can have, on fields that contradict each other, and on parameters
+    /// with which nothing can be counted.
     pub fn from_toml(text: &str) -> Result<Self, GpuError> {
         let root = DeTable::parse(text).map_err(|error| GpuError {
             position: error.span().map_or(Position::START, |span| Position::of(text, span.start)),
@@ -51,7 +52,18 @@ impl Gpu {
                 Err(located(text, span_of(root, field), problem))
             }
             Some(problem) => Err(GpuError { position: Position::START, problem }),
-            None => Ok(gpu),
+            None => match gpu.device_model() {
+                Err(CountingError::Impossible { field, value, why }) => {
+                    let (field_name, value) = (field.to_owned(), value.to_string());
+                    let problem = FieldError::Impossible { field: field_name, value, why };
+                    Err(located(text, span_of(root, field), problem))
+                }
+                // Without them a GPU can be predicted for, though not be counted on.
+                Ok(_)
+                | Err(CountingError::Missing { .. } | CountingError::UnknownCapability { .. }) => {
+                    Ok(gpu)
+                }
+            },
         }
     }
 }

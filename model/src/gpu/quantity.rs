@@ -1,5 +1,7 @@
 //! Typed quantities: a bandwidth cannot be taken for a throughput, nor GHz for MHz.
 
+use gpucast_counters::banks::Serving;
+use gpucast_counters::coalescing::{Protocol, TransactionRule};
 use serde::{Serialize, Serializer};
 
 /// A value as a GPU file holds it, before it has a type.
@@ -96,6 +98,54 @@ count!(/** Warps, AMD's wavefronts. */ Warps: "warp" = 1.0);
 count!(/** Blocks of threads. */ Blocks: "block" = 1.0);
 count!(/** Registers of 32 bits. */ Registers: "register" = 1.0);
 count!(/** Banks of shared memory. */ Banks: "bank" = 1.0);
+count!(/** Parts of a multiprocessor. */ Partitions: "partition" = 1.0);
+
+/// One of several ways, by its name.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident($choices:ident): $($text:literal = $choice:ident),+; $wrong:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name(pub $choices);
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(match self.0 {
+                    $($choices::$choice => $text,)+
+                })
+            }
+        }
+
+        impl Quantity for $name {
+            const UNITS: &'static [(&'static str, f64)] = &[];
+
+            fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+                match raw {
+                    $(Raw::Text($text) => Ok(Self($choices::$choice)),)+
+                    _ => Err($wrong),
+                }
+            }
+        }
+    };
+}
+
+choice!(
+    /** How the lanes of a warp are put together. */
+    LanePairing(Protocol):
+        "aligned-half-warps" = AlignedHalfWarps,
+        "half-warp-segments" = HalfWarpSegments,
+        "lines" = Lines;
+    "it is one of `aligned-half-warps`, `half-warp-segments` and `lines`"
+);
+choice!(
+    /** What a profiler calls a transaction. */
+    TransactionMeaning(TransactionRule): "lines" = Lines, "sectors" = Sectors, "quads" = Quads;
+    "it is one of `lines`, `sectors` and `quads`"
+);
+choice!(
+    /** How lanes share the banks of shared memory. */
+    SharedServing(Serving): "in-phases" = InPhases, "word-by-word" = WordByWord;
+    "it is `in-phases` or `word-by-word`"
+);
 
 /// A name: of a vendor, of an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -65,6 +65,27 @@ const ORDERED: &[O] = &[
     O::MultimemLdReduce,
     O::MultimemSt,
     O::MultimemRed,
+    O::CpReduceAsyncBulk,
+    O::MultimemCpReduceAsyncBulk,
+];
+/// Instructions on tensor maps, parts of which their operands can replace.
+const ON_TENSOR_MAPS: &[O] = &[
+    O::CpAsyncBulkTensor,
+    O::CpReduceAsyncBulkTensor,
+    O::CpAsyncBulkPrefetchTensor,
+    O::ApplypriorityAsyncBulkTensor,
+    O::FabricTryGetTensor,
+    O::FabricTryPutTensor,
+    O::FabricTryRedTensor,
+];
+const OTHER_THAN_TILES: &[M] = &[
+    M::TileGather4,
+    M::TileScatter4,
+    M::Im2col,
+    M::Im2colW,
+    M::Im2colW128,
+    M::Im2colNoOffs,
+    M::Im2colNoOffsW,
 ];
 
 const RULES: &[Rule] = &[
@@ -80,12 +101,39 @@ const RULES: &[Rule] = &[
         demand: Without(&[M::Min, M::Max]),
     },
     Rule {
-        opcodes: &[O::CpAsyncBulkTensor, O::CpReduceAsyncBulkTensor, O::CpAsyncBulkPrefetchTensor],
+        opcodes: ON_TENSOR_MAPS,
         of: &[M::D1, M::D2],
-        demand: Without(&[M::Im2col, M::Im2colW, M::Im2colW128, M::Im2colNoOffs]),
+        demand: Without(&[M::Im2col, M::Im2colW, M::Im2colW128, M::Im2colNoOffs, M::Im2colNoOffsW]),
+    },
+    // Sizes and strides are replaced together with the address, in tiles, and strides where there
+    // are any.
+    Rule {
+        opcodes: ON_TENSOR_MAPS,
+        of: &[M::OverrideGlobalDim, M::OverrideGlobalDimStride],
+        demand: With(&[M::OverrideGlobalAddress]),
     },
     Rule {
-        opcodes: &[O::CpAsyncBulkTensor, O::CpAsyncBulkPrefetchTensor],
+        opcodes: ON_TENSOR_MAPS,
+        of: &[M::OverrideGlobalDim, M::OverrideGlobalDimStride],
+        demand: Without(OTHER_THAN_TILES),
+    },
+    Rule {
+        opcodes: ON_TENSOR_MAPS,
+        of: &[M::OverrideGlobalDim, M::OverrideGlobalDimStride],
+        demand: Without(&[M::MulticastCluster, M::MulticastCluster16b]),
+    },
+    Rule {
+        opcodes: ON_TENSOR_MAPS,
+        of: &[M::OverrideGlobalDim],
+        demand: Without(&[M::D2, M::D3, M::D4, M::D5]),
+    },
+    Rule { opcodes: ON_TENSOR_MAPS, of: &[M::OverrideGlobalDimStride], demand: Without(&[M::D1]) },
+    Rule {
+        opcodes: &[
+            O::CpAsyncBulkTensor,
+            O::CpAsyncBulkPrefetchTensor,
+            O::ApplypriorityAsyncBulkTensor,
+        ],
         of: &[M::TileGather4, M::TileScatter4],
         demand: Without(&[M::D1, M::D3, M::D4, M::D5]),
     },

@@ -41,7 +41,8 @@ pub struct Form {
     pub min_target: Target,
     /// What a profiler counts it as.
     pub class: InstructionClass,
-    /// The section of the PTX ISA manual (version 9.0) that describes it.
+    /// The section of the PTX ISA manual that describes it: of version 9.0, or of the version
+    /// that stands behind it; empty where no manual does.
     pub section: &'static str,
     /// The row as written.
     pub text: &'static str,
@@ -83,6 +84,11 @@ pub enum OperandKind {
     Address,
     /// `[object, {coordinates}, …]`.
     Indexed,
+    /// `[endpoint, offset]` of memory across the fabric, or `[endpoint, offset, counter]`.
+    Handle {
+        /// Whether the offset of a counter follows.
+        counted: bool,
+    },
     /// A branch target.
     Label,
     /// A `.branchtargets` label.

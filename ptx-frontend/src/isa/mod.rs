@@ -25,6 +25,7 @@ mod opcode;
 mod rows;
 pub mod sample;
 mod since;
+mod sparse;
 mod special;
 
 #[cfg(test)]
@@ -40,4 +41,5 @@ pub use matching::{ModifierMismatch, match_modifiers};
 pub use modifier::Modifier;
 pub use opcode::Opcode;
 pub use since::{Since, modifier_since};
+pub use sparse::{SparseVectors, sparse_vectors};
 pub use special::{Component, SpecialRegister};

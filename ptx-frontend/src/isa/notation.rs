@@ -16,6 +16,7 @@
 //! | `a:t@`, `a:t&` | anything that `mov` moves; a register or an address |
 //! | `#n:u32` | a literal |
 //! | `[a]`, `[a, c]` | an address; an object with coordinates; `[taddr]` is one in tensor memory |
+//! | `[le, offset]`, `[le, offset, counter]` | memory across the fabric |
 //! | `{, b:u32}` | optional operand |
 //! | `(d)`, `label`, `targets`, `callee`, `calltargets` | as in `call` and `bra` |
 //! | `; 7.0 sm_80` | since ISA 7.0 and on sm_80; 1.0 and sm_10 if left out; `sm_90a` marks an architecture-specific form |
@@ -60,8 +61,21 @@ const SETS: &[(&str, &str)] = &[
     ("layout", "row col"),
     ("f8", "e4m3 e5m2"),
     ("f6f4", "e3m2 e2m3 e2m1"),
+    ("f8x4", "e4m3x4 e5m2x4 e3m2x4 e2m3x4 e2m1x4 e2m1p4x4 ue8m0x4"),
     ("f8f6f4", "e4m3 e5m2 e3m2 e2m3 e2m1"),
     ("mbar", "mbarrier::complete_tx::bytes"),
+    (
+        "report",
+        "mbarrier::report::disabled mbarrier::report::validity::per_16bytes::80000000 \
+         mbarrier::report::validity::per_16bytes::8000 mbarrier::report::validity::per_16bytes::80 \
+         mbarrier::report::validity::per_16bytes::8 mbarrier::report::validity::per_element::ff",
+    ),
+    ("multicast16", "multicast::cluster multicast::cluster::16b"),
+    ("override", "override::global_address"),
+    ("attributes", "override::global_dim override::global_dim_stride"),
+    ("load_mode", "tile tile::gather4 im2col im2col::w im2col::w::128"),
+    ("layout_of", "layout::v0 layout::v1"),
+    ("spfactor", "sp::1:2 sp::1:4 sp::1:8 sp::1:16 sp::2:4 sp::2:8 sp::2:16 sp::4:8 sp::4:16"),
     ("group", "cta_group::1 cta_group::2"),
     ("dim", "1d 2d 3d 4d 5d"),
     ("xnum", "x1 x2 x4 x8 x16 x32 x64 x128"),
@@ -71,6 +85,10 @@ const SETS: &[(&str, &str)] = &[
         "collector::a::fill collector::a::use collector::a::lastuse collector::a::discard",
     ),
     ("collector_b", "@collector"),
+    (
+        "collector_one_b",
+        "collector::b::fill collector::b::use collector::b::lastuse collector::b::discard",
+    ),
     ("geom", "1d 2d 3d a1d a2d"),
     ("texgeom", "1d 2d 3d a1d a2d cube acube 2dms a2dms"),
     ("clamp", "trap clamp zero"),
@@ -241,9 +259,13 @@ impl Cursor {
         if self.eat("[") {
             let (inside, rest) = self.rest.split_once(']').ok_or("unclosed `[`")?;
             self.rest = rest;
-            shape.name = inside.split(',').next().unwrap_or_default().trim();
-            shape.kind =
-                if inside.contains(',') { OperandKind::Indexed } else { OperandKind::Address };
+            let names: Vec<&str> = inside.split(',').map(str::trim).collect();
+            shape.name = names.first().copied().unwrap_or_default();
+            shape.kind = match names.len() {
+                1 => OperandKind::Address,
+                count if shape.name == "le" => OperandKind::Handle { counted: count == 3 },
+                _ => OperandKind::Indexed,
+            };
             return Ok(shape);
         }
         if self.eat("(") {

@@ -28,6 +28,7 @@ opcodes! {
     Rem "rem" Abs "abs" Neg "neg" Min "min" Max "max" Popc "popc" Clz "clz" Bfind "bfind"
     Fns "fns" Brev "brev" Bfe "bfe" Bfi "bfi" Szext "szext" Bmsk "bmsk" Dp4a "dp4a"
     Dp2a "dp2a" Addc "addc" Subc "subc" Madc "madc"
+    Clmad "clmad"
     // Floating point (9.7.3 to 9.7.5).
     Testp "testp" Copysign "copysign" Fma "fma" Rcp "rcp" Sqrt "sqrt" Rsqrt "rsqrt" Sin "sin"
     Cos "cos" Lg2 "lg2" Ex2 "ex2" Tanh "tanh"
@@ -41,7 +42,9 @@ opcodes! {
     MultimemRed "multimem.red" MultimemStAsync "multimem.st.async"
     MultimemRedAsync "multimem.red.async" MultimemCpAsyncBulk "multimem.cp.async.bulk"
     MultimemCpReduceAsyncBulk "multimem.cp.reduce.async.bulk"
-    Prefetch "prefetch" Prefetchu "prefetchu" Applypriority "applypriority" Discard "discard"
+    Prefetch "prefetch" Prefetchu "prefetchu" Applypriority "applypriority"
+    ApplypriorityAsyncBulk "applypriority.async.bulk"
+    ApplypriorityAsyncBulkTensor "applypriority.async.bulk.tensor" Discard "discard"
     Createpolicy "createpolicy" Isspacep "isspacep" Cvta "cvta" Cvt "cvt" CvtPack "cvt.pack"
     Mapa "mapa" Getctarank "getctarank"
     // Asynchronous copies (9.7.9.25 to 9.7.9.28).
@@ -54,6 +57,14 @@ opcodes! {
     CpAsyncBulkCommitGroup "cp.async.bulk.commit_group"
     CpAsyncBulkWaitGroup "cp.async.bulk.wait_group"
     TensormapReplace "tensormap.replace" TensormapCpFenceproxy "tensormap.cp_fenceproxy"
+    Spcompress "spcompress" Spdecompress "spdecompress"
+    // Copies over the fabric between GPUs (ISA 9.4, 9.7.11).
+    FabricTryGet "fabric.try_get.async" FabricTryPut "fabric.try_put.async"
+    FabricTryRed "fabric.try_red.async" FabricTryPullred "fabric.try_pullred.async"
+    FabricTryAtom "fabric.try_atom.async" FabricTryGetTensor "fabric.try_get.async.tensor"
+    FabricTryPutTensor "fabric.try_put.async.tensor"
+    FabricTryRedTensor "fabric.try_red.async.tensor" FabricSubmit "fabric.submit"
+    FabricSubmitCommitGroup "fabric.submit.commit_group" FabricWait "fabric.wait"
     // Textures and surfaces (9.7.10, 9.7.11).
     Tex "tex" Tld4 "tld4" Txq "txq" Istypep "istypep" Suld "suld" Sust "sust" Sured "sured"
     Suq "suq"
@@ -67,7 +78,7 @@ opcodes! {
     MbarrierExpectTx "mbarrier.expect_tx" MbarrierCompleteTx "mbarrier.complete_tx"
     MbarrierArrive "mbarrier.arrive" MbarrierArriveDrop "mbarrier.arrive_drop"
     MbarrierTestWait "mbarrier.test_wait" MbarrierTryWait "mbarrier.try_wait"
-    MbarrierPendingCount "mbarrier.pending_count"
+    MbarrierPendingCount "mbarrier.pending_count" MbarrierCheckLayout "mbarrier.check_layout"
     ClusterlaunchcontrolTryCancel "clusterlaunchcontrol.try_cancel"
     ClusterlaunchcontrolQueryCancel "clusterlaunchcontrol.query_cancel"
     // Warp-level matrices (9.7.14).
@@ -81,7 +92,8 @@ opcodes! {
     // Fifth-generation tensor cores (9.7.16).
     Tcgen05Alloc "tcgen05.alloc" Tcgen05Dealloc "tcgen05.dealloc"
     Tcgen05RelinquishAllocPermit "tcgen05.relinquish_alloc_permit" Tcgen05Ld "tcgen05.ld"
-    Tcgen05LdRed "tcgen05.ld.red" Tcgen05St "tcgen05.st" Tcgen05WaitLd "tcgen05.wait::ld"
+    Tcgen05LdRed "tcgen05.ld.red" Tcgen05LdSpcompress "tcgen05.ld.spcompress"
+    Tcgen05LdRedSpcompress "tcgen05.ld.red.spcompress" Tcgen05St "tcgen05.st" Tcgen05WaitLd "tcgen05.wait::ld"
     Tcgen05WaitSt "tcgen05.wait::st"
     Tcgen05Cp "tcgen05.cp" Tcgen05Shift "tcgen05.shift" Tcgen05Mma "tcgen05.mma"
     Tcgen05MmaSp "tcgen05.mma.sp" Tcgen05MmaWs "tcgen05.mma.ws" Tcgen05MmaWsSp "tcgen05.mma.ws.sp"
@@ -96,6 +108,7 @@ opcodes! {
     Vabsdiff4 "vabsdiff4" Vmin4 "vmin4" Vmax4 "vmax4" Vset4 "vset4"
     // Miscellaneous (9.7.19).
     Brkpt "brkpt" Nanosleep "nanosleep" Pmevent "pmevent" Trap "trap" Setmaxnreg "setmaxnreg"
+    TraceMark "trace.mark"
 }
 
 impl Opcode {

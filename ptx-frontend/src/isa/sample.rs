@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::{
     Access, Count, Form, Modifier, Opcode, OperandKind, OperandShape, PairResult, ShapeType,
+    sparse_vectors,
 };
 use crate::types::ScalarType;
 
@@ -23,7 +24,10 @@ pub fn instruction(form: &Form, modifiers: &[Modifier], full: bool) -> String {
         let wanted = match shape.name {
             "cache" => modifiers.contains(&Modifier::L2CacheHint),
             "offsets" => full && modifiers.iter().any(|one| one.text().starts_with("im2col")),
-            "ctamask" => modifiers.contains(&Modifier::MulticastCluster),
+            "ctamask" => {
+                modifiers.contains(&Modifier::MulticastCluster)
+                    || modifiers.contains(&Modifier::MulticastCluster16b)
+            }
             _ => full && shape.name != "hint",
         };
         if shape.optional && !wanted {
@@ -52,7 +56,7 @@ fn register(ty: ScalarType) -> &'static str {
     }
 }
 
-fn coordinates(modifiers: &[Modifier]) -> &'static str {
+fn coordinates(form: &Form, modifiers: &[Modifier]) -> &'static str {
     let is = |modifier| modifiers.contains(&modifier);
     let float = modifiers.iter().filter_map(|one| one.as_type()).nth(1) == Some(ScalarType::F32);
     match () {
@@ -65,10 +69,37 @@ fn coordinates(modifiers: &[Modifier]) -> &'static str {
         () if is(Modifier::A1d) && float => "{%r1, %f1}",
         () if is(Modifier::D1) => "{%r1}",
         () if is(Modifier::D2) || is(Modifier::A1d) => "{%r1, %r1}",
-        () if is(Modifier::MbarrierCompleteTxBytes) && is(Modifier::D3) => "{%r1, %r1, %r1}",
+        () if is(Modifier::D3) && form.opcode.text().ends_with("tensor") => "{%r1, %r1, %r1}",
         () if is(Modifier::D5) => "{%r1, %r1, %r1, %r1, %r1}",
         () => "{%r1, %r1, %r1, %r1}",
     }
+}
+
+/// What replaces parts of a tensor map: an endpoint, the base address, sizes and strides.
+fn overrides(form: &Form, modifiers: &[Modifier]) -> String {
+    let is = |modifier| modifiers.contains(&modifier);
+    let mut text = String::new();
+    if !is(Modifier::OverrideGlobalAddress) {
+        return text;
+    }
+    if form.opcode.text().starts_with("fabric") {
+        text.push_str("%r1, ");
+    }
+    text.push_str("%rd2, ");
+    if is(Modifier::CountedBytes) {
+        text.push_str("%rd3, ");
+    }
+    let dimensions = [Modifier::D1, Modifier::D2, Modifier::D3, Modifier::D4, Modifier::D5];
+    let rank = 1 + dimensions.iter().position(|&one| is(one)).unwrap_or_default();
+    let several = |name: &str, count: usize| format!("{{{}}}, ", vec![name; count].join(", "));
+    if is(Modifier::OverrideGlobalDim) || is(Modifier::OverrideGlobalDimStride) {
+        text.push_str(&several("%h1", rank));
+    }
+    if is(Modifier::OverrideGlobalDimStride) {
+        text.push_str(&several("%r1", rank - 1));
+        text.push_str("%h1, ");
+    }
+    text
 }
 
 fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String {
@@ -90,7 +121,15 @@ fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String 
     match shape.kind {
         OperandKind::Address if shape.name == "taddr" => return "[%r1]".to_owned(),
         OperandKind::Address => return "[%rd1]".to_owned(),
-        OperandKind::Indexed => return format!("[%rd1, {}]", coordinates(modifiers)),
+        OperandKind::Indexed => {
+            return format!(
+                "[%rd1, {}{}]",
+                overrides(form, modifiers),
+                coordinates(form, modifiers)
+            );
+        }
+        OperandKind::Handle { counted: false } => return "[%r1, %rd1]".to_owned(),
+        OperandKind::Handle { counted: true } => return "[%r1, %rd1, %rd2]".to_owned(),
         OperandKind::Label => return "L".to_owned(),
         OperandKind::BranchTargets => return "T".to_owned(),
         OperandKind::Callee => return "f".to_owned(),
@@ -105,6 +144,7 @@ fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String 
                 ("n", Opcode::Setmaxnreg) => 64,
                 ("ia" | "ib", _) => 1,
                 ("split", _) => 2,
+                ("membermask", _) => return "0xFFFFFFFF".to_owned(),
                 _ => 0,
             };
             return value.to_string();
@@ -112,10 +152,20 @@ fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String 
         OperandKind::Value | OperandKind::Any | OperandKind::AddressValue => {}
     }
     let arrives = matches!(form.opcode, Opcode::MbarrierArrive | Opcode::MbarrierArriveDrop);
-    if arrives && shape.access == Access::Write && is(Modifier::SharedCluster) {
+    let elsewhere = is(Modifier::SharedCluster) || is(Modifier::MulticastCluster32b);
+    if arrives && shape.access == Access::Write && elsewhere {
         return "_".to_owned();
     }
-    let vector = |count: usize| format!("{{{}}}", vec![one; count].join(", "));
+    // The assembler minds if long results overlap or one register gets two.
+    let apart = shape.count == Count::Any && one == "%r1";
+    let first = if shape.name == "q" { 150 } else { 10 };
+    let vector = |count: usize| {
+        let names = (0..count).map(|index| match apart {
+            true => format!("%r{}", first + index),
+            false => one.to_owned(),
+        });
+        format!("{{{}}}", names.collect::<Vec<_>>().join(", "))
+    };
     let count = match shape.count {
         Count::One => None,
         Count::Vector => [(Modifier::V2, 2), (Modifier::V4, 4), (Modifier::V8, 8)]
@@ -151,6 +201,9 @@ fn open_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> usiz
         let half = modifiers.iter().find_map(|one| one.as_type()) == Some(ScalarType::F16);
         return if half { n / 4 } else { n / 2 };
     }
+    if let Some(count) = sparse_count(form, shape, modifiers) {
+        return count;
+    }
     let repeat = texts.iter().find_map(|text| text.strip_prefix('x')?.parse::<usize>().ok());
     if let Some(repeat) = repeat {
         return match () {
@@ -162,12 +215,30 @@ fn open_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> usiz
     match (shape.name, form.opcode) {
         ("lanes", _) if texts.contains(&"cta_group::2") => 8,
         ("lanes", _) => 4,
+        ("offsets", _) if !texts.contains(&"im2col") => 2,
+        ("offsets", _) if texts.contains(&"3d") => 1,
+        ("offsets", _) if texts.contains(&"5d") => 3,
+        ("offsets", _) => 2,
         _ => match () {
             () if texts.contains(&"1d") || texts.contains(&"a1d") => 1,
             () if texts.contains(&"3d") => 4,
             () => 2,
         },
     }
+}
+
+/// How many registers a vector of an instruction on structured sparsity has.
+fn sparse_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> Option<usize> {
+    let vectors = sparse_vectors(form.opcode, modifiers)?.ok()?;
+    Some(match (form.opcode, shape.name) {
+        (Opcode::Spdecompress, "d") | (Opcode::Spcompress, "data") => vectors.dense,
+        (
+            Opcode::Spcompress | Opcode::Tcgen05LdSpcompress | Opcode::Tcgen05LdRedSpcompress,
+            "q",
+        )
+        | (Opcode::Spdecompress, "data") => vectors.stored,
+        _ => vectors.metadata,
+    })
 }
 
 /// The line of the first instruction of [`module`].
@@ -182,7 +253,7 @@ pub fn module(target: &str, instructions: &[String]) -> String {
          .func (.reg .b32 r) f(.reg .b32 a) {{ ret; }}\n\
          .func g {{ ret; }}\n\
          .entry k() {{\n\
-         .reg .pred %p<9>;\n.reg .b8 %b<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n\
+         .reg .pred %p<9>;\n.reg .b8 %b<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<300>;\n\
          .reg .b64 %rd<9>;\n.reg .f32 %f<9>;\n.reg .f64 %fd<9>;\n.reg .b128 %q<9>;\n\
          T: .branchtargets L;\nC: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n\n\n\n"
     );

@@ -26,6 +26,11 @@ impl Since {
         Self { isa, target: Target { sm, specific: false } }
     }
 
+    /// An ISA version, and a target with a suffix: the architecture or family alone has it.
+    const fn specific(isa: (u8, u8), sm: u32) -> Self {
+        Self { isa, target: Target { sm, specific: true } }
+    }
+
     /// What code needs that needs both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -69,7 +74,32 @@ impl Form {
 /// What single modifiers need, whatever the row says.
 #[must_use]
 pub fn modifier_since(opcode: Opcode, modifier: Modifier) -> Option<Since> {
+    let rubin = Some(Since::specific((9, 4), 107));
     let (isa, sm) = match modifier {
+        Modifier::PositiveZero
+        | Modifier::MulticastCluster32b
+        | Modifier::SyncRestrictSharedReadMmaA
+        | Modifier::ReportDisabled
+        | Modifier::ReportPer16Bytes80000000
+        | Modifier::ReportPer16Bytes8000
+        | Modifier::ReportPer16Bytes80
+        | Modifier::ReportPer16Bytes8
+        | Modifier::ReportPerElementFf
+        | Modifier::OverrideGlobalAddress
+        | Modifier::OverrideGlobalDim
+        | Modifier::OverrideGlobalDimStride
+        | Modifier::Im2colNoOffsW
+        | Modifier::KindTi16
+        | Modifier::CollectorBFill
+        | Modifier::CollectorBUse
+        | Modifier::CollectorBLastuse
+        | Modifier::CollectorBDiscard
+        | Modifier::DecompressLutB => return rubin,
+        Modifier::MulticastCluster16b => ((9, 4), 90),
+        Modifier::Exclusive => ((9, 4), 100),
+        Modifier::LayoutV0 | Modifier::LayoutV1 => ((9, 3), 90),
+        // Copies and reductions in bulk were weak and relaxed before they could say it.
+        Modifier::Weak | Modifier::Relaxed if in_bulk(opcode) => ((9, 3), 90),
         // ptxas takes it in `cp.async` from the beginning.
         Modifier::SharedCta if opcode == Opcode::CpAsync => return None,
         Modifier::SharedCluster | Modifier::Cluster => ((7, 8), 90),
@@ -79,6 +109,16 @@ pub fn modifier_since(opcode: Opcode, modifier: Modifier) -> Option<Since> {
         _ => return None,
     };
     Some(Since::new(isa, sm))
+}
+
+const fn in_bulk(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::CpAsyncBulk
+            | Opcode::CpReduceAsyncBulk
+            | Opcode::MultimemCpAsyncBulk
+            | Opcode::MultimemCpReduceAsyncBulk
+    )
 }
 
 /// Whether a load or store moves 32 bytes at once.
@@ -127,6 +167,7 @@ impl SpecialRegister {
             | S::ClusterNctarank => ((7, 8), 90),
             S::CurrentGraphExec => ((8, 0), 50),
             S::AggrSmemSize => ((8, 1), 90),
+            S::Perctamemoryoffset | S::Perctamemorysize => ((9, 4), 80),
         };
         Since::new(isa, sm)
     }

@@ -116,6 +116,8 @@ special_registers! {
         AggrSmemSize "%aggr_smem_size" 32
         DynamicSmemSize "%dynamic_smem_size" 32
         CurrentGraphExec "%current_graph_exec" 64
+        Perctamemoryoffset "%perctamemoryoffset" 64
+        Perctamemorysize "%perctamemorysize" 32
         WarpSz "WARP_SZ" 32
     }
 }

@@ -70,6 +70,8 @@ impl<'a> Parser<'a, '_> {
         };
         if text == ".pragma" {
             directive.strings = self.strings()?;
+        } else if text == ".language" {
+            directive.strings = self.languages()?;
         } else if matches!(
             self.peek().kind,
             TokenKind::Number | TokenKind::Punctuation(b'(' | b'-') | TokenKind::Word
@@ -84,6 +86,20 @@ impl<'a> Parser<'a, '_> {
             directive.semicolon = self.eat(b';');
         }
         Ok(directive)
+    }
+
+    /// Languages by their names or numbers.
+    fn languages(&mut self) -> Parsed<Vec<&'a str>> {
+        let mut languages = Vec::new();
+        loop {
+            languages.push(match self.peek().kind {
+                TokenKind::Number => self.number("a language")?.text,
+                _ => self.quoted("a language")?,
+            });
+            if !self.eat(b',') {
+                return Ok(languages);
+            }
+        }
     }
 
     pub(super) fn strings(&mut self) -> Parsed<Vec<&'a str>> {
@@ -179,6 +195,10 @@ impl<'a> Parser<'a, '_> {
             ".loc" => {
                 self.advance();
                 Ok(StatementKind::Loc(self.loc()?))
+            }
+            ".loc_intermediate" => {
+                self.advance();
+                Ok(StatementKind::LocIntermediate(self.loc_position()?))
             }
             ".pragma" => {
                 self.advance();

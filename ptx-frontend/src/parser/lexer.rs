@@ -28,6 +28,8 @@ pub(crate) enum TokenKind {
     Operator2,
     /// `@@DWARF …` to the end of the line.
     DebugLine,
+    /// `.source_begin … .source_end`: a text of another language.
+    Embedded,
     /// Bytes that begin nothing.
     Unknown,
     /// The end of the text.
@@ -144,12 +146,17 @@ fn dotted(input: &[u8]) -> Lexeme<'_> {
     loop {
         let word = input[length..].iter().take_while(|&&byte| is_word(byte)).count();
         length += word;
-        let colons = input[length..].starts_with(b"::")
-            && input.get(length + 2).is_some_and(|&byte| is_word(byte));
-        if word == 0 || !colons {
+        let follows = |at: usize| input.get(at).copied().filter(|&byte| is_word(byte));
+        let colons = match (&input[length..], follows(length + 1), follows(length + 2)) {
+            ([b':', b':', ..], _, Some(_)) => 2,
+            // The ratio in `.sp::2:4`.
+            ([b':', ..], Some(b'0'..=b'9'), _) if input[1..length].starts_with(b"sp::") => 1,
+            _ => 0,
+        };
+        if word == 0 || colons == 0 {
             break;
         }
-        length += 2;
+        length += colons;
     }
     let digits = input[1..length].iter().all(u8::is_ascii_digit);
     if digits && length > 1 {
@@ -157,6 +164,10 @@ fn dotted(input: &[u8]) -> Lexeme<'_> {
     }
     if length == 1 {
         return Ok((&input[1..], TokenKind::Unknown));
+    }
+    if &input[..length] == b".source_begin" {
+        let (rest, _) = take_until(".source_end").and(tag(".source_end")).parse(input)?;
+        return Ok((rest, TokenKind::Embedded));
     }
     Ok((&input[length..], TokenKind::Dotted))
 }

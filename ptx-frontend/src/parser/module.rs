@@ -14,6 +14,7 @@ const DIRECTIVES: &[&str] = &[
     ".address_size",
     ".file",
     ".section",
+    ".nv_intermediate_source_section",
     ".pragma",
     ".alias",
     ".extern",
@@ -87,6 +88,7 @@ impl<'a> Parser<'a, '_> {
                                 | ".weak"
                                 | ".global"
                                 | ".section"
+                                | ".nv_intermediate_source_section"
                                 | ".file"
                         ) =>
                 {
@@ -159,6 +161,10 @@ impl<'a> Parser<'a, '_> {
                 self.advance();
                 self.section()
             }
+            ".nv_intermediate_source_section" => {
+                self.advance();
+                self.intermediate_sources()
+            }
             ".pragma" => {
                 self.advance();
                 let strings = self.strings()?;
@@ -208,6 +214,7 @@ impl<'a> Parser<'a, '_> {
         if !matches!(self.peek().kind, TokenKind::Dotted | TokenKind::Word) {
             return Err(self.unexpected("the name of the section"));
         }
+        let name = Some(name);
         self.advance();
         self.expect(b'{', "after the name of the section")?;
         let mut tokens = Vec::new();
@@ -216,7 +223,30 @@ impl<'a> Parser<'a, '_> {
                 return Err(self.unexpected("`}` at the end of the section"));
             }
             if self.eat(b'}') {
-                return Ok(Item::Section(Section { name, tokens }));
+                return Ok(Item::Section(Section { directive: ".section", name, tokens }));
+            }
+            tokens.push(self.verbatim("`}` at the end of the section")?);
+        }
+    }
+
+    /// Blocks in braces, each with the text of another language that this one was made from.
+    fn intermediate_sources(&mut self) -> Parsed<Item<'a>> {
+        self.expect(b'{', "before the blocks of the section")?;
+        let mut tokens = Vec::new();
+        let mut depth = 0_u32;
+        loop {
+            if self.at_end() {
+                return Err(self.unexpected("`}` at the end of the section"));
+            }
+            if self.is(b'}') {
+                if depth == 0 {
+                    self.advance();
+                    let directive = ".nv_intermediate_source_section";
+                    return Ok(Item::Section(Section { directive, name: None, tokens }));
+                }
+                depth -= 1;
+            } else if self.is(b'{') {
+                depth += 1;
             }
             tokens.push(self.verbatim("`}` at the end of the section")?);
         }

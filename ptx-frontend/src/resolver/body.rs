@@ -63,7 +63,9 @@ impl<'a> Resolver<'a> {
                     Ok(())
                 }
                 // Prototypes were read together with the labels that name them.
-                StatementKind::Prototype(_) | StatementKind::DebugLine(_) => Ok(()),
+                StatementKind::Prototype(_)
+                | StatementKind::DebugLine(_)
+                | StatementKind::LocIntermediate(_) => Ok(()),
             };
             if let Err(diagnostic) = result {
                 self.report(diagnostic);

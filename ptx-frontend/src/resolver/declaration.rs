@@ -3,7 +3,9 @@
 use super::scope::{Family, Symbol};
 use super::{Resolver, constant, problem};
 use crate::ast::{self, Expression, FunctionDirective, Qualifier};
-use crate::module::{FunctionId, PointerAttribute, Register, RegisterId, Variable, VariableId};
+use crate::module::{
+    FunctionId, FunctionKind, PointerAttribute, Register, RegisterId, Variable, VariableId,
+};
 use crate::source::{Diagnostic, Span};
 use crate::types::StateSpace;
 
@@ -255,6 +257,17 @@ impl<'a> Resolver<'a> {
             ".blocksareclusters" => known.blocksareclusters = none()?,
             // Hints about the stack frame and calling convention; nothing depends on them.
             ".abi_preserve" | ".abi_preserve_control" | ".unique" => {}
+            ".minperctamemory" => {
+                if function.kind != FunctionKind::Entry {
+                    return Err(problem("`.minperctamemory` is for kernels", span));
+                }
+                known.minperctamemory = one()?;
+            }
+            ".language" => {
+                if let Some(unknown) = directive.strings.iter().find(|one| !is_language(one)) {
+                    return Err(problem(format!("{unknown} is no language known to PTX"), span));
+                }
+            }
             ".pragma" => {
                 let strings = directive.strings.iter();
                 known.pragmas.extend(strings.map(|text| text.trim_matches('"').to_owned()));
@@ -269,7 +282,10 @@ impl<'a> Resolver<'a> {
                     ".reqnctapercluster",
                     ".maxclusterrank",
                     ".explicitcluster",
+                    ".blocksareclusters",
+                    ".minperctamemory",
                     ".noreturn",
+                    ".language",
                     ".pragma",
                 ];
                 let near = crate::parser::nearest(unknown, KNOWN.iter().copied());
@@ -282,4 +298,23 @@ impl<'a> Resolver<'a> {
         }
         Ok(())
     }
+}
+
+/// What `.language` may name (manual of ISA 9.4, section 11.8.2), or its number from 0 to 10.
+fn is_language(text: &str) -> bool {
+    const NAMES: [&str; 9] = [
+        "\"unknown\"",
+        "\"ptx\"",
+        "\"nvvm\"",
+        "\"cuda c++\"",
+        "\"cuda c++ tile\"",
+        "\"tile ir\"",
+        "\"python-cutile\"",
+        "\"fortran\"",
+        "\"optix\"",
+    ];
+    let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"));
+    let number = digits.map_or_else(|| text.parse(), |digits| u64::from_str_radix(digits, 16));
+    number.is_ok_and(|number| number <= 10)
+        || NAMES.iter().any(|name| name.eq_ignore_ascii_case(text))
 }

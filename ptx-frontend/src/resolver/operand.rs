@@ -106,12 +106,33 @@ impl<'a> Resolver<'a> {
                 Operand::Register(register)
             }
             None => match SpecialRegister::from_text(name) {
-                Some(special) => Operand::Special(special),
+                Some(special) => {
+                    self.check_per_cta_memory(special, function, Name { text: name, span })?;
+                    Operand::Special(special)
+                }
                 None => {
                     let what = if name.starts_with('%') { "register" } else { "name" };
                     return Err(self.undefined(what, Name { text: name, span }));
                 }
             },
+        })
+    }
+
+    /// Only kernels that ask for memory of each CTA learn where it is.
+    fn check_per_cta_memory(
+        &self,
+        special: SpecialRegister,
+        function: FunctionId,
+        name: Name<'a>,
+    ) -> Result<(), Diagnostic> {
+        use SpecialRegister::{Perctamemoryoffset, Perctamemorysize};
+        let asked = self.module.functions[function.index()].directives.minperctamemory.is_some();
+        if asked || !matches!(special, Perctamemoryoffset | Perctamemorysize) {
+            return Ok(());
+        }
+        Err(Diagnostic {
+            hint: Some("write `.minperctamemory` and a size before the kernel's `{`".to_owned()),
+            ..problem(format!("this function has no memory for `{}`", name.text), name.span)
         })
     }
 

@@ -2,7 +2,7 @@
 //! the work of other clusters, and cache policies.
 
 use gpucast_ptx_frontend::ScalarType as T;
-use gpucast_ptx_frontend::isa::Modifier as M;
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{Instruction, Operand};
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -18,6 +18,14 @@ use crate::observer::AccessKind;
 pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let mut spaces = instruction.modifiers.iter().filter_map(|modifier| modifier.as_space());
     let (to, from) = (spaces.next(), spaces.next());
+    // Where data of a certain pattern is reported as not valid, later waits would have to say so.
+    let reports = |modifier: &M| modifier.text().starts_with("mbarrier::report::validity");
+    if instruction.modifiers.iter().any(reports) {
+        return Err("reports about the data of bulk copies are not made yet".to_owned());
+    }
+    if instruction.has(M::IgnoreOob) {
+        return Err("bulk copies with .ignore_oob are not executed yet".to_owned());
+    }
     let reduction = reduction(instruction)?;
     let kind = if reduction.is_some() { AccessKind::Reduction } else { AccessKind::Store };
     let ty = reduction.map_or(T::B128, |(_, ty)| ty);
@@ -37,10 +45,14 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     } else {
         None
     };
-    let multicast = if instruction.has(M::MulticastCluster) {
-        Some(builder.value(operand(instruction, 4)?, T::U16)?)
-    } else {
-        None
+    let multicast = instruction.modifiers.iter().find_map(|modifier| match modifier {
+        M::MulticastCluster | M::MulticastCluster16b => Some(T::U16),
+        M::MulticastCluster32b => Some(T::U32),
+        _ => None,
+    });
+    let multicast = match multicast {
+        Some(ty) => Some(builder.value(operand(instruction, 4)?, ty)?),
+        None => None,
     };
     let byte_mask = match instruction.operands.last() {
         Some(mask) if instruction.has(M::CpMask) => Some(builder.value(mask, T::U16)?),
@@ -63,14 +75,12 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
 
 /// The reduction of `cp.reduce.async.bulk` and its type.
 fn reduction(instruction: &Instruction) -> Lowered<Option<(AtomicOperation, T)>> {
-    let Some(ty) = instruction.types().last() else { return Ok(None) };
+    if instruction.opcode == Opcode::CpAsyncBulk {
+        return Ok(None);
+    }
+    let ty = instruction.types().last().ok_or("the type is missing")?;
     let operation = AtomicOperation::of(instruction, ty)
         .ok_or_else(|| format!("this reduction of {} is not executed yet", ty.text()))?;
-    // On global memory, the only place for it, subnormal numbers are flushed.
-    let operation = match operation {
-        AtomicOperation::AddF32 { .. } => AtomicOperation::AddF32 { flush: true },
-        other => other,
-    };
     Ok(Some((operation, ty)))
 }
 

@@ -205,8 +205,10 @@ pub(super) fn setp(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
 /// `set`: all ones or 1.0 where the comparison holds.
 pub(super) fn set(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let mut types = instruction.types();
-    let (Some(result), Some(ty)) = (types.next(), types.next()) else {
-        return Err("set needs two types".to_owned());
+    let (result, ty) = match (types.next(), types.next()) {
+        (Some(result), Some(ty)) => (result, ty),
+        (Some(packed), None) => return set_packed(builder, instruction, packed),
+        _ => return Err("set needs types".to_owned()),
     };
     let packed = matches!(ty, T::F16x2 | T::Bf16x2);
     let ones = match result {
@@ -240,6 +242,51 @@ pub(super) fn set(builder: &mut Builder<'_>, instruction: &Instruction) -> Lower
             half
         });
         builder.emit(Code::Pack16, 0, row, [halves[0], halves[1], 0]);
+        Ok(())
+    })
+}
+
+/// `set` of packed integers: each element of the result is all ones where the comparison holds.
+fn set_packed(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
+    let (bits, extract, compared) = match ty {
+        T::U8x4 => (8, Code::BfeU32, T::U32),
+        T::S8x4 => (8, Code::BfeS32, T::S32),
+        T::U16x2 => (16, Code::BfeU32, T::U32),
+        T::S16x2 => (16, Code::BfeS32, T::S32),
+        other => return Err(format!("set has no {} operands of its own", other.text())),
+    };
+    let Some(&operator) = instruction.modifiers.first() else {
+        return Err("the comparison operator is missing".to_owned());
+    };
+    let comparison = comparison(operator, compared)?;
+    let pair = [
+        builder.value(operand(instruction, 1)?, T::B32)?,
+        builder.value(operand(instruction, 2)?, T::B32)?,
+    ];
+    let length = builder.bits(bits, Width::W32);
+    let zeros = builder.bits(0, Width::W32);
+    let mut result = zeros;
+    for first in (0..32).step_by(bits as usize) {
+        let position = builder.bits(first, Width::W32);
+        let [mut a, mut b] = pair.map(|source| {
+            let element = builder.temporary(Width::W32);
+            builder.emit_unguarded(extract, element, [source, position, length]);
+            element
+        });
+        if comparison.swap {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let holds = builder.temporary_predicate();
+        let invert = if comparison.invert { compare::INVERT } else { 0 };
+        builder.emit(comparison.code, invert, holds, [a, b, 0]);
+        let ones = builder.bits(((1 << bits) - 1) << first, Width::W32);
+        let [mask, merged] = [builder.temporary(Width::W32), builder.temporary(Width::W32)];
+        builder.emit(Code::Select32, 0, mask, [ones, zeros, holds]);
+        builder.emit(Code::Or32, 0, merged, [result, mask, 0]);
+        result = merged;
+    }
+    builder.define(operand(instruction, 0)?, T::B32, |builder, row| {
+        builder.emit(Code::Mov32, 0, row, [result, 0, 0]);
         Ok(())
     })
 }

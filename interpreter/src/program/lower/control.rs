@@ -44,7 +44,8 @@ impl BlockTargets {
         self.functions.get(&function).map_or(0, |targets| targets.first_instruction)
     }
 
-    fn block(&self, function: FunctionId, block: BlockId) -> Option<u32> {
+    /// The program's number of a function's block.
+    pub(super) fn block(&self, function: FunctionId, block: BlockId) -> Option<u32> {
         self.functions.get(&function)?.blocks.get(&block).copied()
     }
 

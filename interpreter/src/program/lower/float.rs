@@ -134,8 +134,25 @@ pub(super) fn packed_singles(builder: &mut Builder<'_>, instruction: &Instructio
         Opcode::Neg => (pick(Code::NegF32, Code::NegFtzF32, Code::NegF32), 1),
         _ => return Err(unsupported(instruction)),
     };
+    let mixed = instruction.types().nth(1);
     let mut halves = [[0; 3]; 2];
     for index in 0..operands {
+        if let (0, Some(ty)) = (index, mixed) {
+            // The first operand is a pair of halves, which are exact in single precision.
+            let pair = builder.value(operand(instruction, 1)?, T::B32)?;
+            let widen = match ty {
+                T::F16x2 => Code::CvtF16ToF32,
+                T::Bf16x2 => Code::CvtBf16ToF32,
+                _ => return Err(unsupported(instruction)),
+            };
+            for (half, part) in halves.iter_mut().zip([Code::Low16, Code::High16]) {
+                let narrow = builder.temporary(Width::W32);
+                builder.emit_unguarded(part, narrow, [pair, 0, 0]);
+                half[0] = builder.temporary(Width::W32);
+                builder.emit_unguarded(widen, half[0], [narrow, 0, 0]);
+            }
+            continue;
+        }
         let pair = builder.value(operand(instruction, index + 1)?, T::B64)?;
         for (half, word) in halves.iter_mut().zip([Code::Low32, Code::High32]) {
             half[index] = builder.temporary(Width::W32);

@@ -27,6 +27,9 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction, ty: T)
     let nan = instruction.has(M::Nan);
     let ftz = instruction.has(M::Ftz);
     let is_f16 = matches!(ty, T::F16 | T::F16x2);
+    if instruction.types().any(|other| other != ty) {
+        return Err("halves from operands of other types are not computed yet".to_owned());
+    }
     if instruction.has(M::XorSign) {
         let code = match instruction.opcode {
             Opcode::Min => {

@@ -7,6 +7,7 @@ use gpucast_ptx_frontend::module::{
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
+use super::super::PlacedVariable;
 use super::super::memory_op::{Space, window};
 use super::super::registers::ConstantValue;
 use super::call_graph::CallGraph;
@@ -238,6 +239,35 @@ impl Layout {
         };
         let bytes = masked(address, mask.unwrap_or(u64::MAX)).to_le_bytes();
         InitializerValue::Bytes(bytes[..usize::from(width).min(8)].into())
+    }
+
+    /// Where each variable in shared memory begins.
+    pub(crate) fn shared_offsets(&self) -> HashMap<VariableId, u64> {
+        let shared = self.places.iter().filter(|(_, place)| place.space == Space::Shared);
+        shared.map(|(&variable, place)| (variable, place.offset)).collect()
+    }
+
+    /// The variables with fixed places in shared and local memory, by space and place; formal
+    /// parameters of functions are none.
+    pub(crate) fn fixed_variables(&self, module: &Module) -> Vec<PlacedVariable> {
+        let fixed = self.places.iter().filter_map(|(id, place)| {
+            let variable = &module.variables[id.index()];
+            let space = match (place.space, variable.space) {
+                (Space::Shared, _) => StateSpace::Shared,
+                (Space::Local, StateSpace::Local) => StateSpace::Local,
+                _ => return None,
+            };
+            let (name, bytes) = (variable.name.clone(), variable.size_bytes);
+            let placed = PlacedVariable { name, space, offset: place.offset, bytes };
+            (!place.framed).then_some(placed)
+        });
+        let mut fixed: Vec<_> = fixed.collect();
+        let is_local = |variable: &PlacedVariable| variable.space == StateSpace::Local;
+        fixed.sort_by(|a, b| {
+            let key = |v| (is_local(v), v.offset, v.bytes);
+            key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+        });
+        fixed
     }
 
     /// A variable's place, unless it is a global.

@@ -2,7 +2,7 @@
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
-use gpucast_ptx_frontend::module::Instruction;
+use gpucast_ptx_frontend::module::{Instruction, Operand};
 
 use super::super::asynchronous::{Arrival, MbarrierAction, MbarrierOp, PhaseWait};
 use super::super::op::Code;
@@ -14,10 +14,19 @@ use crate::semantics::mbarrier::{MAX_COUNT, PENDING_SHIFT};
 /// Any instruction that accesses an mbarrier object.
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     use MbarrierAction as A;
+    if instruction.has(M::MulticastCluster32b) {
+        return Err("mbarriers of several CTAs are not reached at once yet".to_owned());
+    }
     match instruction.opcode {
         Opcode::MbarrierInit => {
             let count = builder.value(operand(instruction, 1)?, T::U32)?;
-            emit(builder, instruction, 0, AccessKind::Store, A::Init { count }, 0)
+            let action = A::Init { count, layout_v1: instruction.has(M::LayoutV1) };
+            emit(builder, instruction, 0, AccessKind::Store, action, 0)
+        }
+        Opcode::MbarrierCheckLayout => {
+            let predicate = builder.predicate_destination(operand(instruction, 0)?)?;
+            let action = A::CheckLayout { v1: instruction.has(M::LayoutV1) };
+            emit(builder, instruction, 1, AccessKind::Load, action, predicate)
         }
         Opcode::MbarrierInval => emit(builder, instruction, 0, AccessKind::Store, A::Invalidate, 0),
         Opcode::MbarrierExpectTx => {
@@ -58,12 +67,31 @@ fn arrive(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
 fn wait(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let parity = instruction.has(M::Parity);
     let ty = if parity { T::U32 } else { T::B64 };
-    let phase = builder.value(operand(instruction, 2)?, ty)?;
+    let is_address = |operand: &Operand| matches!(operand, Operand::Address(_));
+    let address = instruction.operands.iter().position(is_address).ok_or("no address is given")?;
+    let phase = builder.value(operand(instruction, address + 1)?, ty)?;
     // A time limit is a hint in nanoseconds, of which there are none here.
     let suspends = instruction.opcode == Opcode::MbarrierTryWait;
-    let predicate = builder.predicate_destination(operand(instruction, 0)?)?;
+    let complete = match operand(instruction, 0)? {
+        Operand::Pair(pair) => {
+            // No copy fails here, so that none is reported and the conditional phases are the
+            // primary ones.
+            let report = builder.predicate_destination(&pair[1])?;
+            builder.emit(Code::PredicateConstant, 0, report, [0; 3]);
+            &pair[0]
+        }
+        complete => complete,
+    };
+    if address == 2 {
+        let zero = builder.bits(0, Width::W32);
+        builder.define(operand(instruction, 1)?, T::B8, |builder, row| {
+            builder.emit(Code::Mov32, 0, row, [zero, 0, 0]);
+            Ok(())
+        })?;
+    }
+    let predicate = builder.predicate_destination(complete)?;
     let action = MbarrierAction::Wait(PhaseWait { phase, parity, suspends });
-    emit(builder, instruction, 1, AccessKind::Load, action, predicate)
+    emit(builder, instruction, address, AccessKind::Load, action, predicate)
 }
 
 /// An operation on the object at operand `address`.

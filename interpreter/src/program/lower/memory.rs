@@ -187,7 +187,9 @@ pub(super) fn load(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     if target.space == Space::Param && target.base.is_none() {
         return load_parameter(builder, &destinations, ty, target.offset);
     }
-    let read_only = instruction.has(M::Nc) || instruction.opcode == Opcode::Ldu;
+    let read_only = instruction.has(M::Nc)
+        || instruction.has(M::ProxyReadonly)
+        || instruction.opcode == Opcode::Ldu;
     let kind = if read_only { AccessKind::LoadReadOnly } else { AccessKind::Load };
     let mut op = memory_op(builder, &target, kind, ty);
     op.elements = destinations.len() as u8;

@@ -31,7 +31,7 @@ mod video;
 use std::collections::HashMap;
 
 use gpucast_ptx_frontend::Module;
-use gpucast_ptx_frontend::cfg::{CfgError, ControlFlowGraph};
+use gpucast_ptx_frontend::cfg::{BlockId, CfgError, ControlFlowGraph};
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::{FunctionId, FunctionKind, Instruction};
 use gpucast_ptx_frontend::source::LineIndex;
@@ -55,6 +55,10 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     let span = module.functions[kernel_id.index()].span;
     if module.functions[kernel_id.index()].directives.blocksareclusters {
         let reason = "grids that count clusters (.blocksareclusters) are not launched yet";
+        return Err(fail(reason.to_owned(), span));
+    }
+    if module.functions[kernel_id.index()].directives.minperctamemory.is_some() {
+        let reason = "memory of each CTA in global memory (.minperctamemory) is not given out yet";
         return Err(fail(reason.to_owned(), span));
     }
     let calls = CallGraph::new(module, kernel_id);
@@ -119,6 +123,8 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     let saved = builder.saved.iter().map(|&function| builder.activation(function)).collect();
     let ordered_because = ordering::reason(&instructions, &builder);
     Ok(Program {
+        target_sm: module.target_sm,
+        variables: layout.fixed_variables(module),
         kernel: kernel.to_owned(),
         address_bits: module.address_bits,
         parameters: parameters.collect(),
@@ -143,6 +149,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         instructions,
         parameter_bytes: layout.parameter_bytes,
         shared_static_bytes: layout.shared_static_bytes,
+        shared_offsets: layout.shared_offsets(),
         local_bytes: layout.local_bytes,
         constant: layout.constant,
         constant_addresses: layout.constant_addresses,
@@ -217,10 +224,14 @@ impl<'m> Lowering<'m> {
         let result = call::prologue(&mut self.builder);
         self.collect(module, function, result);
         for block in order {
-            let range = graph.blocks()[block.index()].instructions.clone();
+            let basic = &graph.blocks()[block.index()];
+            let range = basic.instructions.clone();
+            let number = |&block: &BlockId| self.targets.block(function, block);
             self.blocks.push(Block {
                 first_instruction: first + range.start,
                 instruction_count: range.end - range.start,
+                successors: basic.successors.iter().filter_map(number).collect(),
+                reconvergence: graph.reconvergence(block).as_ref().and_then(number),
                 first_op: self.builder.ops.len() as u32,
             });
             for index in range {
@@ -249,7 +260,7 @@ impl<'m> Lowering<'m> {
         module: &Module,
         index: u32,
         graph: &ControlFlowGraph,
-        block: gpucast_ptx_frontend::cfg::BlockId,
+        block: BlockId,
     ) {
         let entry = &self.instructions[index as usize];
         let instruction_clone = entry.instruction.clone();
@@ -295,6 +306,7 @@ fn instruction(
         | O::Mad
         | O::Mul24
         | O::Mad24
+        | O::Clmad
         | O::Sad
         | O::Div
         | O::Rem
@@ -372,9 +384,11 @@ fn instruction(
         | O::Prefetch
         | O::Prefetchu
         | O::Applypriority
+        | O::ApplypriorityAsyncBulk
         | O::Discard
         | O::Nanosleep
         | O::Pmevent
+        | O::TraceMark
         | O::Brkpt
         | O::Griddepcontrol
         | O::Setmaxnreg => Ok(()),
@@ -401,6 +415,7 @@ fn instruction(
         O::CpAsyncBulkTensor
         | O::CpReduceAsyncBulkTensor
         | O::CpAsyncBulkPrefetchTensor
+        | O::ApplypriorityAsyncBulkTensor
         | O::TensormapReplace
         | O::TensormapCpFenceproxy => not_yet(instruction),
         O::Tex | O::Tld4 | O::Txq | O::Istypep | O::Suld | O::Sust | O::Sured | O::Suq => {
@@ -414,6 +429,7 @@ fn instruction(
         | O::MbarrierArriveDrop
         | O::MbarrierTestWait
         | O::MbarrierTryWait
+        | O::MbarrierCheckLayout
         | O::CpAsyncMbarrierArrive => mbarrier::lower(builder, instruction),
         O::MbarrierPendingCount => mbarrier::pending_count(builder, instruction),
         O::ClusterlaunchcontrolTryCancel => bulk_copy::try_cancel(builder, instruction),
@@ -434,6 +450,8 @@ fn instruction(
         | O::Tcgen05RelinquishAllocPermit
         | O::Tcgen05Ld
         | O::Tcgen05LdRed
+        | O::Tcgen05LdSpcompress
+        | O::Tcgen05LdRedSpcompress
         | O::Tcgen05St
         | O::Tcgen05Cp
         | O::Tcgen05Shift
@@ -446,6 +464,18 @@ fn instruction(
         | O::Tcgen05FenceBeforeThreadSync
         | O::Tcgen05FenceAfterThreadSync
         | O::Tcgen05Commit => not_yet(instruction),
+        O::Spcompress | O::Spdecompress => not_yet(instruction),
+        O::FabricTryGet
+        | O::FabricTryPut
+        | O::FabricTryRed
+        | O::FabricTryPullred
+        | O::FabricTryAtom
+        | O::FabricTryGetTensor
+        | O::FabricTryPutTensor
+        | O::FabricTryRedTensor
+        | O::FabricSubmit
+        | O::FabricSubmitCommitGroup
+        | O::FabricWait => not_yet(instruction),
         O::Stacksave | O::Stackrestore | O::Alloca => call::stack(builder, instruction),
         O::Vadd | O::Vsub | O::Vabsdiff | O::Vmin | O::Vmax | O::Vshl | O::Vshr | O::Vset => {
             video::scalar(builder, instruction)

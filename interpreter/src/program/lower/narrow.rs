@@ -46,6 +46,14 @@ pub(super) fn lower(
 ) -> Option<Lowered<()>> {
     let n = flags(instruction);
     let stochastic = instruction.has(M::Rs);
+    let narrow = |ty| format(ty).is_some() || ty == T::S2f6x2;
+    let toward_zero = instruction.has(M::Rz) && narrow(to);
+    if toward_zero || instruction.has(M::PositiveZero) || instruction.has(M::ScaledN1Ue8m0) {
+        return Some(Err(
+            "cvt with .pzo, .scaled::n1 or .rz to fewer than 16 bits is not executed yet"
+                .to_owned(),
+        ));
+    }
     Some(match (to, from) {
         (T::F16x2 | T::Bf16x2, T::F32) if stochastic => {
             let code = match to {

@@ -13,6 +13,10 @@ pub(super) const GROUPS: &[Group] = &[
         "set.<icmp>.<bool>.[u32 s32 f32].[u16 u32 u64]                    d:t, a:u, b:u, c:pred",
         "set.[eq ne lt le gt ge].<bool>.[u32 s32 f32].[s16 s32 s64]                    d:t, a:u, b:u, c:pred",
     ]),
+    group(Integer, "9.7.7.1 of 9.4", &[
+        "set.<icmp>.[u8x4 u16x2]                                  d:t, a:t, b:t             ; 9.4 sm_107f",
+        "set.[eq ne lt le gt ge].[s8x4 s16x2]                     d:t, a:t, b:t             ; 9.4 sm_107f",
+    ]),
     group(Fp32, "9.7.6.1", &[
         "set.<fcmp>{.ftz}.[u32 s32 f32].f32                       d:t, a:u, b:u",
         "set.<fcmp>.<bool>{.ftz}.[u32 s32 f32].f32                d:t, a:u, b:u, c:pred",

@@ -1,6 +1,6 @@
 //! Single, double and mixed precision (manual, sections 9.7.3 and 9.7.5).
 
-use super::InstructionClass::{Fp32, Fp64};
+use super::InstructionClass::{Fp16, Fp32, Fp64};
 use super::{Group, group};
 
 #[rustfmt::skip]
@@ -132,5 +132,27 @@ pub(super) const GROUPS: &[Group] = &[
         "add{.<rnd>}{.sat}.f32.[f16 bf16]   d:t, a:u, c:t        ; 8.6 sm_100",
         "sub{.<rnd>}{.sat}.f32.[f16 bf16]   d:t, a:u, c:t        ; 8.6 sm_100",
         "fma.<rnd>{.sat}.f32.[f16 bf16]     d:t, a:u, b:u, c:t   ; 8.6 sm_100",
+    ]),
+    group(Fp32, "9.7.5 of 9.4", &[
+        "add{.<rnd>}.f32x2.[f16x2 bf16x2].f32x2  d:t, a:u, c:v   ; 9.4 sm_107f",
+        "add.rz.ftz.f16x2.f32x2.f32x2       d:t, a:u, c:v        ; 9.4 sm_107f",
+        "add.rz.bf16x2.f32x2.f32x2          d:t, a:u, c:v        ; 9.4 sm_107f",
+        "sub{.<rnd>}.f32x2.[f16x2 bf16x2].f32x2  d:t, a:u, c:v   ; 9.4 sm_107f",
+        "sub.rz.ftz.f16x2.f32x2.f32x2       d:t, a:u, c:v        ; 9.4 sm_107f",
+        "sub.rz.bf16x2.f32x2.f32x2          d:t, a:u, c:v        ; 9.4 sm_107f",
+        "mul.rz.ftz.f16x2.f32x2.f32x2       d:t, a:u, c:v        ; 9.4 sm_107f",
+        "mul.rz.bf16x2.f32x2.f32x2          d:t, a:u, c:v        ; 9.4 sm_107f",
+        "fma.<rnd>.f32x2.[f16x2 bf16x2].f32x2.f32x2  d:t, a:u, b:v, c:v  ; 9.4 sm_107f",
+    ]),
+    group(Fp16, "9.7.5 of 9.4", &[
+        "mul.f16x2.f16x2.bf16x2             d:t, a:u, c:v        ; 9.4 sm_107f",
+        "mul.bf16x2.bf16x2.f16x2            d:t, a:u, c:v        ; 9.4 sm_107f",
+    ]),
+    // Four numbers of 8, 6 or 4 bits at once.
+    group(Fp16, "9.7.6 of 9.4", &[
+        "add{.rn}{.satfinite}.[e4m3x4 e5m2x4].<f8x4>         d:t, a:u, c:t       ; 9.4 sm_100a",
+        "sub{.rn}{.satfinite}.[e4m3x4 e5m2x4].<f8x4>         d:t, a:u, c:t       ; 9.4 sm_100a",
+        "mul{.rn}{.satfinite}.[e4m3x4 e5m2x4].<f8x4>.<f8x4>  d:t, a:u, c:v       ; 9.4 sm_100a",
+        "fma{.rn}{.satfinite}.[e4m3x4 e5m2x4].<f8x4>.<f8x4>  d:t, a:u, b:v, c:t  ; 9.4 sm_100a",
     ]),
 ];

@@ -26,6 +26,9 @@ pub(super) const GROUPS: &[Group] = &[
         "mad.wide.[u16 u32 s16 s32]     d:w, a:t, b:t, c:w",
         "mad.hi.sat.s32                 d:t, a:t, b:t, c:t",
     ]),
+    group(Integer, "9.7.1.5 of 9.4", &[
+        "clmad.[lo hi].u64              d:t, a:t, b:t, c:t       ; 9.3 sm_80",
+    ]),
     group(Integer, "9.7.1.5", &[
         "mul24.[hi lo].[u32 s32]        d:t, a:t, b:t",
     ]),

@@ -112,6 +112,9 @@ pub(super) const GROUPS: &[Group] = &[
         "ldmatrix.sync.aligned.m8n16.[x1 x2 x4]{.<shared>}.b8x16.[b6x16_p32 b4x16_p64]  d:b32*num, [p]   ; 8.6 sm_100a",
         "ldmatrix.sync.aligned.m16n16.[x1 x2].trans{.<shared>}.b8x16.[b6x16_p32 b4x16_p64]  d:b32*num, [p]   ; 8.6 sm_100a",
     ]),
+    group(LoadStore, "9.7.16.5.15 of 9.4", &[
+        "ldmatrix.sync.aligned.m8n16.[x1 x2 x4]{.<shared>}.s8.s4        d:b32*num, [p]   ; 9.4 sm_90a",
+    ]),
     group(LoadStore, "9.7.14.5.16", &[
         "stmatrix.sync.aligned.m8n8.[x1 x2 x4]{.trans}{.<shared>}.b16   [p], a:b32*num   ; 7.8 sm_90",
         "stmatrix.sync.aligned.m16n8.[x1 x2 x4].trans{.<shared>}.b8     [p], a:b32*num   ; 8.6 sm_100a",

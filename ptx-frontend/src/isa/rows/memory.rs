@@ -12,6 +12,8 @@ pub(super) const GROUPS: &[Group] = &[
         "ld.volatile{.<ldspace>}{.<l2size>}{.<vec>}.<mem>     d:t+*vec, [a]",
         "ld.[relaxed acquire].<scope>{.<ldspace>}{.<l1>}{.<l2>}{.<hint>}{.<l2size>}{.<vec>}.<mem>{.unified}  d:t+*vec, [a]{, cache:b64}  ; 6.0 sm_70",
         "ld.mmio.relaxed.sys{.global}.<mem>                   d:t+, [a]           ; 8.2 sm_70",
+        "ld.mmio.acquire.sys{.global}.<mem>                   d:t+, [a]           ; 9.3 sm_75",
+        "ld{.global}{.<vec>}.[b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64].proxy::readonly  d:t+*vec, [a]  ; 9.4 sm_90",
     ]),
     group(LoadStore, "9.7.9.9", &[
         "ld.global{.[ca cg cs]}.nc{.<hint>}{.<l2size>}{.<vec>}.<mem>{.unified}   d:t+*vec, [a]{, cache:b64}  ; 3.1 sm_32",
@@ -63,17 +65,23 @@ pub(super) const GROUPS: &[Group] = &[
     group(LoadStore, "9.7.9.15", &[
         "prefetch{.[global local]}.[L1 L2]                    [a]                 ; 2.0 sm_20",
         "prefetch.global.[L2::evict_last L2::evict_normal]    [a]                 ; 7.4 sm_80",
+        "prefetch{.global}.L1::32B.valid_addr                 [a]                 ; 9.4 sm_90",
         "prefetch{.[const param]}.tensormap      [a]                 ; 8.0 sm_90",
         "prefetchu.L1                                         [a]                 ; 2.0 sm_20",
     ]),
     group(LoadStore, "9.7.9.16", &[
         "applypriority{.global}.L2::evict_normal              [a], #size:u32      ; 7.4 sm_80",
     ]),
+    group(LoadStore, "9.7.10.18 of 9.4", &[
+        "applypriority.async.bulk{.global}.bulk_group.L2::evict_normal  [a], size:u32  ; 9.4 sm_107f",
+        "applypriority.async.bulk.tensor.<dim>{.global}.bulk_group{.<load_mode>}.L2::evict_normal{.<override>}{.<attributes>}  [map, coordinates]{, offsets:u16*?}  ; 9.4 sm_107f",
+    ]),
     group(LoadStore, "9.7.9.17", &[
         "discard{.global}.L2                                  [a], #size:u32      ; 7.4 sm_80",
     ]),
     group(Misc, "9.7.9.18", &[
         "createpolicy.range{.global}.[L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged]{.[L2::evict_first L2::evict_unchanged]}.b64  d:b64, [a], primary:b32, total:b32  ; 7.4 sm_80",
+        "createpolicy.range.fabric.[L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged]{.[L2::evict_first L2::evict_unchanged]}.b64  d:b64, [le, offset], primary:b32, total:b32  ; 9.4 sm_100",
         "createpolicy.fractional.[L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged]{.[L2::evict_first L2::evict_unchanged]}.b64  d:b64{, fraction:f32}  ; 7.4 sm_80",
         "createpolicy.cvt.L2.b64                              d:b64, property:b64  ; 7.4 sm_80",
     ]),

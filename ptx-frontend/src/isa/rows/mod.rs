@@ -5,6 +5,7 @@ mod atomic;
 mod compare;
 mod control;
 mod convert;
+mod fabric;
 mod float;
 mod half;
 mod integer;
@@ -53,6 +54,7 @@ pub(super) fn groups() -> impl Iterator<Item = &'static Group> {
         sync::GROUPS,
         warp::GROUPS,
         async_copy::GROUPS,
+        fabric::GROUPS,
         matrix::GROUPS,
         warpgroup::GROUPS,
         tensor_memory::GROUPS,

@@ -36,4 +36,8 @@ pub(super) const GROUPS: &[Group] = &[
         "getctarank.shared::cluster.[u32 u64]  d:u32, a:t&           ; 7.8 sm_90",
         "getctarank.[u32 u64]              d:u32, a:t                ; 7.8 sm_90",
     ]),
+    group(Misc, "9.7.10.30 of 9.4", &[
+        "spcompress.[b8 b16].[b2 b4].sp::2:4.[x1 x2 x4 x8 x16 x32 x64]      d:b32*?, q:b32*?, data:b32*?, desc:b32  ; 9.4 sm_107a",
+        "spdecompress.[b8 b16].[b2 b4].<spfactor>.[x1 x2 x4 x8 x16 x32 x64]  d:b32*?, metadata:b32*?, data:b32*?    ; 9.4 sm_107a",
+    ]),
 ];

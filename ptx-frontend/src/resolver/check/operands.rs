@@ -6,7 +6,7 @@ use super::ranges::in_range;
 use super::{Misfit, misfit};
 use crate::isa::{
     Access, Count, Form, InstructionClass, Modifier, Opcode, OperandKind, OperandShape, PairResult,
-    ShapeType, SpecialRegister,
+    ShapeType, SpecialRegister, sparse_vectors,
 };
 use crate::module::{Immediate, Operand, Register, RegisterId};
 use crate::resolver::Resolver;
@@ -66,7 +66,9 @@ impl Context<'_, '_> {
             OperandKind::CallTargets => true,
             // A cache policy comes with `.L2::cache_hint` and not without; likewise the mask.
             _ if shape.name == "cache" => self.has(Modifier::L2CacheHint),
-            _ if shape.name == "ctamask" => self.has(Modifier::MulticastCluster),
+            _ if shape.name == "ctamask" => {
+                self.has(Modifier::MulticastCluster) || self.has(Modifier::MulticastCluster16b)
+            }
             // Offsets into the image are for the modes that walk over one.
             _ if shape.name == "offsets" => {
                 let modes = [Modifier::Im2col, Modifier::Im2colW, Modifier::Im2colW128];
@@ -87,6 +89,10 @@ impl Context<'_, '_> {
             OperandKind::Indexed => match operand {
                 Operand::Indexed(_) => Ok(()),
                 _ => Err(misfit(format!("`{name}` is an object with coordinates in brackets"))),
+            },
+            OperandKind::Handle { counted } => match operand {
+                Operand::Indexed(parts) => self.handle(parts, counted),
+                _ => Err(misfit("an endpoint and an offset in brackets are needed here")),
             },
             OperandKind::Label => match operand {
                 Operand::Label(_) => Ok(()),
@@ -124,6 +130,28 @@ impl Context<'_, '_> {
         }
     }
 
+    /// `[endpoint, offset]` in registers of 32 and 64 bits, and the offset of a counter.
+    fn handle(&self, parts: &[Operand], counted: bool) -> Result<(), Misfit> {
+        let wanted = if counted { 3 } else { 2 };
+        if parts.len() != wanted {
+            return Err(misfit(format!("{wanted} registers belong in the brackets here")));
+        }
+        for (index, part) in parts.iter().enumerate() {
+            let bits = if index == 0 { 32 } else { 64 };
+            let fits = match part {
+                Operand::Register(id) => {
+                    self.is_pointer(*id) && self.register(*id).ty.bits() == bits
+                }
+                _ => false,
+            };
+            if !fits {
+                let what = ["the endpoint", "the offset", "the offset of the counter"][index];
+                return Err(misfit(format!("{what} is an integer register of {bits} bits")));
+            }
+        }
+        Ok(())
+    }
+
     fn value(&self, form: &Form, shape: &OperandShape, operand: &Operand) -> Result<(), Misfit> {
         let name = shape.name;
         let (operand, second) = match (operand, shape.pair) {
@@ -144,7 +172,9 @@ impl Context<'_, '_> {
             Some(_) => return Err(misfit("the second result is a predicate")),
         }
         let arrives = matches!(form.opcode, Opcode::MbarrierArrive | Opcode::MbarrierArriveDrop);
-        if arrives && shape.access == Access::Write && self.has(Modifier::SharedCluster) {
+        let elsewhere =
+            self.has(Modifier::SharedCluster) || self.has(Modifier::MulticastCluster32b);
+        if arrives && shape.access == Access::Write && elsewhere {
             return match operand {
                 Operand::Sink => Ok(()),
                 _ => Err(misfit("another CTA's barrier returns no state; write `_` instead")),
@@ -165,7 +195,9 @@ impl Context<'_, '_> {
             Count::Matrices => Some(self.matrix_modifier()),
             Count::Exactly(count) => Some(usize::from(count)),
             Count::Any => match operand {
-                Operand::Vector(elements) => Some(elements.len()),
+                Operand::Vector(elements) => {
+                    Some(self.sparse_length(form, shape)?.unwrap_or(elements.len()))
+                }
                 _ => return Err(misfit(format!("`{name}` is a list of registers in braces"))),
             },
         };
@@ -185,6 +217,17 @@ impl Context<'_, '_> {
             Some(count) => self.vector(form, shape, operand, count),
             None => self.scalar(form, shape, operand),
         }
+    }
+
+    /// How long a vector of an instruction on structured sparsity is; `None` for the others.
+    fn sparse_length(&self, form: &Form, shape: &OperandShape) -> Result<Option<usize>, Misfit> {
+        let Some(vectors) = sparse_vectors(form.opcode, self.modifiers) else { return Ok(None) };
+        let vectors = vectors.map_err(misfit)?;
+        Ok(Some(match (form.opcode, shape.name) {
+            (Opcode::Spdecompress, "d") | (Opcode::Spcompress, "data") => vectors.dense,
+            (Opcode::Spdecompress, "data") | (_, "q") => vectors.stored,
+            _ => vectors.metadata,
+        }))
     }
 
     fn vector_modifier(&self) -> Option<usize> {

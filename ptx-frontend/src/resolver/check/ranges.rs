@@ -40,6 +40,8 @@ const ROWS: &[Row] = &[
     (&[O::MbarrierTestWait, O::MbarrierTryWait], None, "phase", OneOf(&[0, 1])),
     (&[O::Fence], None, "size", OneOf(&[128])),
     (&[O::TensormapCpFenceproxy], None, "size", OneOf(&[128])),
+    (&[O::TraceMark], None, "a", UpTo(4095)),
+    (&[O::FabricTryPullred], None, "membermask", OneOf(&[0xFFFF_FFFF, -1])),
     (&[O::StBulk], None, "size", Multiple(8)),
     (&[O::StBulk], None, "init", OneOf(&[0])),
 ];

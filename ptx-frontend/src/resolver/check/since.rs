@@ -36,7 +36,10 @@ impl<'a> Resolver<'a> {
         for &modifier in &instruction.modifiers {
             let Some(since) = modifier_since(instruction.opcode, modifier) else { continue };
             let ((major, minor), target) = (since.isa, since.target);
-            if module.isa_version < since.isa || module.target_sm < target.sm {
+            if module.isa_version < since.isa
+                || module.target_sm < target.sm
+                || target.specific && !suffixed
+            {
                 return Err(problem(
                     format!("`.{modifier}` needs PTX ISA version {major}.{minor} and {target}"),
                     span,
@@ -84,7 +87,8 @@ impl<'a> Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// `shfl` and `vote` without `.sync` end with sm_70 (manual, sections 9.7.9.5, 9.7.13.8).
+    /// `shfl` and `vote` without `.sync` end with sm_70 (manual, sections 9.7.9.5, 9.7.13.8),
+    /// `wmma` without `.aligned` with ISA 6.3 (release notes of that version).
     fn check_removed(&self, instruction: &Instruction<'_>, span: Span) -> Result<(), Diagnostic> {
         let old = matches!(instruction.opcode, Opcode::Shfl | Opcode::Vote)
             && !instruction.modifiers.contains(&Modifier::Sync);
@@ -92,6 +96,21 @@ impl Resolver<'_> {
             return Err(Diagnostic {
                 hint: Some("write `.sync` and a mask of the lanes that take part".to_owned()),
                 ..problem(format!("`{}` needs `.sync` from sm_70 on", spelled(instruction)), span)
+            });
+        }
+        let wmma =
+            matches!(instruction.opcode, Opcode::WmmaLoad | Opcode::WmmaStore | Opcode::WmmaMma);
+        let aligned = instruction.modifiers.contains(&Modifier::Aligned);
+        if wmma && !aligned && self.module.isa_version >= (6, 3) {
+            return Err(Diagnostic {
+                hint: Some("write `.aligned` behind `.sync`".to_owned()),
+                ..problem(
+                    format!(
+                        "`{}` needs `.aligned` from PTX ISA version 6.3 on",
+                        spelled(instruction)
+                    ),
+                    span,
+                )
             });
         }
         Ok(())

@@ -65,6 +65,9 @@ fn destinations(builder: &mut Builder<'_>, operand: &Operand, width: Width) -> L
 
 /// `ldmatrix` and `stmatrix`.
 pub(super) fn rows(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    if instruction.has(M::S4) {
+        return Err("ldmatrix of .s4 is not executed yet".to_owned());
+    }
     let store = instruction.opcode == Opcode::Stmatrix;
     let matrices = [(M::X2, 2), (M::X4, 4)];
     let matrices = matrices.into_iter().find(|&(x, _)| instruction.has(x)).map_or(1, |(_, n)| n);

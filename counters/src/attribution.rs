@@ -1,0 +1,286 @@
+//! Counts of parts of a program: of the instructions of a line, say, and their share of the whole.
+
+use std::collections::BTreeMap;
+
+use gpucast_ptx_frontend::types::StateSpace;
+use serde::Serialize;
+
+use crate::machine::MachineProfile;
+use crate::table::{BaseTable, Row};
+
+/// What some instructions did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PartCounts {
+    /// Static PTX instructions.
+    pub instructions: u64,
+    /// Times that a warp issued one.
+    pub warp_executions: u64,
+    /// Times that a lane issued one, guard true or not.
+    pub issued_lanes: u64,
+    /// Times that a thread executed one: its guard was true.
+    pub thread_executions: u64,
+    /// Times that a warp issued a machine instruction that stands for one, where they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_warp_executions: Option<u64>,
+    /// Conditional branches issued by a warp.
+    pub branches: u64,
+    /// Of those, the ones whose lanes went different ways.
+    pub divergent_branches: u64,
+    /// Executions by a warp of memory instructions with at least one lane that takes part.
+    pub requests: u64,
+    /// Bytes that the lanes asked for.
+    pub requested_bytes: u64,
+    /// Sectors of global and local memory.
+    pub sectors: u64,
+    /// Transactions of global and local memory.
+    pub transactions: u64,
+    /// Requests to shared memory.
+    pub shared_requests: u64,
+    /// Passes over the banks of shared memory.
+    pub shared_passes: u64,
+    /// Passes that the same requests would take without conflicts of banks.
+    pub shared_conflict_free: u64,
+    /// Passes over the constant cache.
+    pub constant_passes: u64,
+    /// DRAM read transactions that the requests caused.
+    pub dram_read_sectors: u64,
+}
+
+impl PartCounts {
+    /// Passes of shared accesses over those that they would take without conflicts; `None` if there
+    /// were no accesses.
+    #[must_use]
+    pub fn conflict_degree(&self) -> Option<f64> {
+        let free = self.shared_conflict_free;
+        (free != 0).then(|| self.shared_passes as f64 / free as f64)
+    }
+
+    /// Threads that executed an instruction, guard true, of a mean execution by a warp; `None` if
+    /// there was none.
+    #[must_use]
+    pub fn mean_threads(&self) -> Option<f64> {
+        let warps = self.warp_executions;
+        (warps != 0).then(|| self.thread_executions as f64 / warps as f64)
+    }
+
+    /// Warp instructions: the machine's where they are known, otherwise PTX.
+    fn issues(&self) -> u64 {
+        self.machine_warp_executions.unwrap_or(self.warp_executions)
+    }
+
+    fn add(&mut self, row: &Row) {
+        self.instructions += 1;
+        self.warp_executions += row.warp_executions;
+        self.issued_lanes += row.issued_lanes;
+        self.thread_executions += row.thread_executions;
+        if let Some(branch) = row.branch {
+            self.branches += row.warp_executions;
+            self.divergent_branches += branch.divergent;
+        }
+        for counts in &row.memory {
+            self.requests += counts.requests;
+            self.requested_bytes += counts.requested_bytes;
+            self.sectors += counts.sectors;
+            self.transactions += counts.transactions;
+            self.dram_read_sectors += counts.dram_read_sectors;
+            match counts.space {
+                StateSpace::Shared => {
+                    self.shared_requests += counts.requests;
+                    self.shared_passes += counts.passes;
+                    self.shared_conflict_free += counts.conflict_free;
+                }
+                StateSpace::Const => self.constant_passes += counts.passes,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A part's share of what can be the bottleneck of a kernel, as fractions of the launch; `None` where
+/// the launch has none of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Shares {
+    /// Instructions issued by warps.
+    pub instructions: Option<f64>,
+    /// Passes over the banks of shared memory.
+    pub shared: Option<f64>,
+    /// Sectors of global and local memory, which go to the caches.
+    pub sectors: Option<f64>,
+    /// DRAM read transactions.
+    pub dram_reads: Option<f64>,
+}
+
+/// The counts of the parts of a launch.
+#[derive(Clone, Debug)]
+pub struct Attribution {
+    /// Machine instructions issued for each PTX instruction.
+    machine: Option<BTreeMap<u32, u64>>,
+    /// The whole launch.
+    pub whole: PartCounts,
+    /// Machine instructions that stand for no PTX instruction, issued by warps.
+    pub machine_unattributed: Option<u64>,
+}
+
+impl Attribution {
+    /// Prepares to attribute the counts of `table`.
+    #[must_use]
+    pub fn new(table: &BaseTable, machine: Option<&MachineProfile>) -> Self {
+        let mut unattributed = 0;
+        let by_instruction = machine.map(|machine| {
+            let mut executions = BTreeMap::<u32, u64>::new();
+            for row in &machine.rows {
+                match row.instruction {
+                    Some(at) => *executions.entry(at).or_default() += row.warp_executions,
+                    None => unattributed += row.warp_executions,
+                }
+            }
+            executions
+        });
+        let mut attribution = Self {
+            machine: by_instruction,
+            whole: PartCounts::default(),
+            machine_unattributed: machine.map(|_| unattributed),
+        };
+        attribution.whole = attribution.part(&table.rows);
+        if let Some(executions) = &mut attribution.whole.machine_warp_executions {
+            *executions += unattributed;
+        }
+        attribution
+    }
+
+    /// The counts of some rows.
+    pub fn part<'a>(&self, rows: impl IntoIterator<Item = &'a Row>) -> PartCounts {
+        let machine_warp_executions = self.machine.as_ref().map(|_| 0);
+        let mut counts = PartCounts { machine_warp_executions, ..PartCounts::default() };
+        for row in rows {
+            counts.add(row);
+            if let (Some(all), Some(machine)) = (&mut counts.machine_warp_executions, &self.machine)
+            {
+                *all += machine.get(&row.instruction).copied().unwrap_or_default();
+            }
+        }
+        counts
+    }
+
+    /// What part of the launch some counts are.
+    #[must_use]
+    pub fn shares(&self, part: &PartCounts) -> Shares {
+        let share = |of: fn(&PartCounts) -> u64| {
+            let whole = of(&self.whole);
+            (whole != 0).then(|| of(part) as f64 / whole as f64)
+        };
+        Shares {
+            instructions: share(PartCounts::issues),
+            shared: share(|counts| counts.shared_passes),
+            sectors: share(|counts| counts.sectors),
+            dram_reads: share(|counts| counts.dram_read_sectors),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+    use gpucast_ptx_frontend::source::Span;
+
+    use super::*;
+    use crate::machine::{BackEnd, MachineRow};
+    use crate::recorder::{BranchCounts, MemoryCounts};
+    use crate::table::Description;
+
+    fn row(instruction: u32, warps: u64, memory: Vec<MemoryCounts>) -> Row {
+        Row {
+            instruction,
+            description: Description {
+                opcode: Opcode::Ld,
+                class: InstructionClass::LoadStore,
+                flops: None,
+                line: instruction,
+                span: Span::default(),
+                location: None,
+            },
+            warp_executions: warps,
+            issued_lanes: 32 * warps,
+            thread_executions: 24 * warps,
+            branch: None,
+            memory,
+        }
+    }
+
+    fn table() -> BaseTable {
+        let shared = MemoryCounts {
+            space: StateSpace::Shared,
+            requests: 10,
+            passes: 40,
+            conflict_free: 10,
+            ..MemoryCounts::default()
+        };
+        let global = MemoryCounts {
+            requests: 30,
+            sectors: 120,
+            transactions: 30,
+            dram_read_sectors: 60,
+            ..MemoryCounts::default()
+        };
+        let more = MemoryCounts { sectors: 40, ..global };
+        let branch = BranchCounts { taken_lanes: 5, divergent: 2 };
+        BaseTable {
+            rows: vec![
+                row(0, 10, vec![shared]),
+                row(1, 30, vec![global]),
+                Row { branch: Some(branch), ..row(2, 20, vec![more]) },
+            ],
+        }
+    }
+
+    #[test]
+    fn shares_of_all_parts_make_the_whole() {
+        let table = table();
+        let attribution = Attribution::new(&table, None);
+        let first = attribution.part(&table.rows[..1]);
+        assert_eq!((first.conflict_degree(), first.mean_threads()), (Some(4.0), Some(24.0)));
+        assert_eq!(attribution.shares(&first).instructions, Some(10.0 / 60.0));
+        assert_eq!(attribution.shares(&first).shared, Some(1.0));
+        let rest = attribution.part(&table.rows[1..]);
+        assert_eq!((rest.branches, rest.divergent_branches), (20, 2));
+        assert_eq!(rest.conflict_degree(), None);
+        assert_eq!(attribution.shares(&rest).dram_reads, Some(1.0));
+        let second = attribution.part(&table.rows[1..2]);
+        assert_eq!(attribution.shares(&second).sectors, Some(0.75));
+        let none = Attribution::new(&BaseTable::default(), None);
+        assert_eq!(none.shares(&PartCounts::default()), Shares::default());
+    }
+
+    #[test]
+    fn machine_instructions_stand_with_their_ptx() {
+        let table = table();
+        let machine_row = |instruction, warp_executions| MachineRow {
+            mnemonic: "LDG".into(),
+            class: InstructionClass::LoadStore,
+            flops: None,
+            access: None,
+            instruction,
+            warp_executions,
+            issued_lanes: 0,
+            thread_executions: 0,
+        };
+        let machine = MachineProfile {
+            back_end: BackEnd::Rules,
+            target: "sm_50".to_owned(),
+            registers_per_thread: None,
+            rows: vec![
+                machine_row(Some(0), 10),
+                machine_row(Some(0), 20),
+                machine_row(Some(2), 50),
+                machine_row(None, 20),
+            ],
+            notes: Vec::new(),
+        };
+        let attribution = Attribution::new(&table, Some(&machine));
+        let first = attribution.part(&table.rows[..1]);
+        assert_eq!(first.machine_warp_executions, Some(30));
+        assert_eq!(attribution.shares(&first).instructions, Some(0.3));
+        assert_eq!(attribution.machine_unattributed, Some(20));
+        assert_eq!(attribution.whole.machine_warp_executions, Some(100));
+    }
+}

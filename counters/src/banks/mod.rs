@@ -1,0 +1,234 @@
+//! How many passes a shared-memory access needs because of its banks.
+//!
+//! Shared memory is interleaved over banks, and a bank delivers one row of its memory in a pass.
+//! Lanes that touch the same row of a bank share it; lanes that touch different rows of one bank
+//! wait for each other. What the generations differ in is written in the CUDA C Programming Guide
+//! (4.2, appendix F; 11.7, appendix K) and makes up a [`BankGeometry`]:
+//!
+//! | capability | banks | a bank delivers | neighbouring banks hold | lanes together | section |
+//! |---|---|---|---|---|---|
+//! | 1.x | 16 | 4 bytes | neighbouring 4-byte words | a half-warp | 4.2, F.3.3 |
+//! | 2.x | 32 | 4 bytes | neighbouring 4-byte words | a warp | 4.2, F.4.3 |
+//! | 3.x, 4-byte mode | 32 | 8 bytes: words *i* and *i* + 32 | neighbouring 4-byte words | a warp | 4.2, F.5.3.2 |
+//! | 3.x, 8-byte mode | 32 | 8 bytes | neighbouring 8-byte words | a warp | 4.2, F.5.3.1 |
+//! | 5.0 on | 32 | 4 bytes | neighbouring 4-byte words | a warp | 11.7, K.4 |
+//!
+//! The profiler counts passes: `shared_load_transactions` and `shared_store_transactions`.
+//!
+//! Atomics and reductions on one word are serialised (guide 4.2, section 4.1: each
+//! read-modify-write occurs, one after the other), so their lanes share nothing; what locks cost
+//! before capability 5.0 is not modelled.
+//!
+//! Simplifications: capability 2.x usually takes one pass less for 128-bit accesses without
+//! conflicts, and newer ones merge phases whose lanes share addresses; neither is modelled.
+
+mod passes;
+
+use gpucast_interpreter::{Access, AccessKind, Pattern};
+
+use crate::patterns::lane_addresses;
+
+/// How the lanes that go together share the banks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Serving {
+    /// Capability 2.0 on: every row of a bank that several lanes load is handed to all of them, and
+    /// fewer lanes go together where they access more than a bank delivers: half-warps for 64-bit
+    /// and quarter-warps for 128-bit accesses.
+    InPhases,
+    /// Capability 1.x: wide accesses are done word by word (guide 4.2, F.3.3.4), and in each pass
+    /// *one* word is handed to all lanes that load it, while of the other words each bank
+    /// serves one lane (F.3.3.2). Which word and which lane is not specified; here it is the word
+    /// that most lanes wait for, and otherwise the lowest lane.
+    WordByWord,
+}
+
+/// The banks of an SM's shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BankGeometry {
+    banks: u32,
+    /// Bytes that a bank delivers in a pass; a power of two.
+    bank_bytes: u32,
+    /// Consecutive bytes in one bank before the next bank begins; a power of two.
+    interleave_bytes: u32,
+    /// Lanes that are served together where none needs more than a bank delivers; a power of two.
+    lanes: u32,
+    serving: Serving,
+}
+
+/// What the banks make of one access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BankPasses {
+    /// Passes over the banks.
+    pub passes: u32,
+    /// Passes if no two lanes that are served together conflicted.
+    pub conflict_free: u32,
+}
+
+impl BankPasses {
+    const ONE: Self = Self { passes: 1, conflict_free: 1 };
+}
+
+impl BankGeometry {
+    /// 16 banks of 4 bytes for half-warps: compute capability 1.x.
+    pub const CAPABILITY_1: Self = Self {
+        banks: 16,
+        bank_bytes: 4,
+        interleave_bytes: 4,
+        lanes: 16,
+        serving: Serving::WordByWord,
+    };
+
+    /// 32 banks of 4 bytes: compute capability 2.x, and 5.0 on.
+    pub const CAPABILITY_2: Self = Self {
+        banks: 32,
+        bank_bytes: 4,
+        interleave_bytes: 4,
+        lanes: 32,
+        serving: Serving::InPhases,
+    };
+
+    /// 32 banks that deliver 8 bytes, in the 4-byte mode, which is the default of compute
+    /// capability 3.x.
+    pub const CAPABILITY_3: Self = Self { bank_bytes: 8, ..Self::CAPABILITY_2 };
+
+    /// The same in the 8-byte mode (`cudaSharedMemBankSizeEightByte`).
+    pub const CAPABILITY_3_WIDE: Self = Self { interleave_bytes: 8, ..Self::CAPABILITY_3 };
+
+    /// The most banks that are modelled.
+    pub const MOST_BANKS: u32 = 128;
+
+    /// `banks` banks, any number from 1 to [`BankGeometry::MOST_BANKS`]; `None` if it is none of
+    /// them.
+    #[must_use]
+    pub fn with_banks(self, banks: u32) -> Option<Self> {
+        (1..=Self::MOST_BANKS).contains(&banks).then_some(Self { banks, ..self })
+    }
+
+    /// Banks that deliver `bank_bytes`, of which `interleave_bytes` are consecutive: 4 or 8 each,
+    /// and the second not more than the first; `None` otherwise.
+    #[must_use]
+    pub fn with_widths(self, bank_bytes: u32, interleave_bytes: u32) -> Option<Self> {
+        let valid = matches!((bank_bytes, interleave_bytes), (4, 4) | (8, 4 | 8));
+        valid.then_some(Self { bank_bytes, interleave_bytes, ..self })
+    }
+
+    /// `lanes` lanes that are served together: 8, 16 or 32; `None` otherwise.
+    #[must_use]
+    pub fn with_lanes(self, lanes: u32) -> Option<Self> {
+        matches!(lanes, 8 | 16 | 32).then_some(Self { lanes, ..self })
+    }
+
+    /// Another way of serving lanes.
+    #[must_use]
+    pub fn with_serving(self, serving: Serving) -> Self {
+        Self { serving, ..self }
+    }
+
+    /// How many banks there are.
+    #[must_use]
+    pub fn banks(self) -> u32 {
+        self.banks
+    }
+
+    /// Bytes that a bank delivers in one pass.
+    #[must_use]
+    pub fn bank_bytes(self) -> u32 {
+        self.bank_bytes
+    }
+
+    /// Consecutive bytes in one bank before the next bank begins.
+    #[must_use]
+    pub fn interleave_bytes(self) -> u32 {
+        self.interleave_bytes
+    }
+
+    /// Lanes that are served together where none needs more than a bank delivers.
+    #[must_use]
+    pub fn lanes(self) -> u32 {
+        self.lanes
+    }
+
+    /// How lanes share the banks.
+    #[must_use]
+    pub fn serving(self) -> Serving {
+        self.serving
+    }
+}
+
+/// Counts the passes of accesses over banks.
+#[derive(Clone, Copy, Debug)]
+pub struct Banks {
+    geometry: BankGeometry,
+    /// Whether they are those of [`BankGeometry::CAPABILITY_2`], as on most GPUs, which need no
+    /// divisions.
+    usual: bool,
+}
+
+impl Banks {
+    /// Banks of a geometry.
+    #[must_use]
+    pub fn new(geometry: BankGeometry) -> Self {
+        Self { geometry, usual: geometry == BankGeometry::CAPABILITY_2 }
+    }
+
+    /// Passes of a warp access.
+    #[must_use]
+    #[inline]
+    pub fn passes(&self, access: &Access<'_>) -> BankPasses {
+        if self.usual && access.pattern != Pattern::General && !updates(access.kind) {
+            return usual_without_conflicts(access.bytes_per_lane);
+        }
+        self.general(access)
+    }
+
+    #[inline(never)]
+    fn general(&self, access: &Access<'_>) -> BankPasses {
+        let (mask, bytes) = (access.mask, access.bytes_per_lane);
+        if updates(access.kind) {
+            return self.geometry.updates(access);
+        }
+        if self.usual && bytes <= 4 && one_word_per_bank(mask, access.addresses) {
+            return BankPasses::ONE;
+        }
+        let loads = access.kind != AccessKind::Store;
+        self.geometry.gather(mask, lane_addresses(access, &mut [0; 32]), bytes, loads)
+    }
+}
+
+fn updates(kind: AccessKind) -> bool {
+    matches!(kind, AccessKind::Atomic | AccessKind::Reduction)
+}
+
+/// A full warp on the usual banks whose lanes touch the same address or consecutive ones: no phase
+/// has a conflict.
+#[inline]
+fn usual_without_conflicts(bytes_per_lane: u32) -> BankPasses {
+    if bytes_per_lane <= 4 {
+        return BankPasses::ONE;
+    }
+    let passes = bytes_per_lane / 4;
+    BankPasses { passes, conflict_free: passes }
+}
+
+/// Whether no two lanes of `mask`, each within one word, want different words of one of 32 banks:
+/// the common case, which needs no list of words.
+#[inline]
+fn one_word_per_bank(mask: u32, addresses: &[u64; 32]) -> bool {
+    let first = addresses[mask.trailing_zeros() as usize & 31] >> 2;
+    let mut word_of = [first; 32];
+    let mut wanted = 0_u32;
+    let mut conflict = 0;
+    for (lane, address) in addresses.iter().enumerate() {
+        // Lanes that take no part want what the first one wants.
+        let word = if mask >> lane & 1 != 0 { address >> 2 } else { first };
+        let bank = (word & 31) as usize;
+        let known = wanted >> bank & 1 != 0;
+        conflict |= if known { word_of[bank] ^ word } else { 0 };
+        word_of[bank] = word;
+        wanted |= 1 << bank;
+    }
+    mask != 0 && conflict == 0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! The metrics: one table, a file a topic.
+//!
+//! Computing a profile, reading profilers' files, writing files that look like theirs, and the page
+//! `docs/metrics.md` all go by it. Names are nvprof's; beside them stands what Nsight Compute calls
+//! the same (NVIDIA, Nsight Compute CLI, "nvprof Transition Guide, Metric Comparison"). Where nvprof
+//! has no name, ours begins with `ptx_` if it counts PTX, and otherwise follows nvprof's manner.
+//! Percentages are in percent, as nvprof prints them.
+//!
+//! Metrics of instructions count machine instructions where a back end of [`crate::machine`] has
+//! been asked. Without one they count PTX instructions in their place, which is an estimate.
+
+mod arithmetic;
+mod caches;
+mod control;
+mod global_memory;
+mod hardware;
+mod instructions;
+mod launch;
+mod on_chip_memory;
+mod page;
+mod row;
+mod spaces;
+
+use crate::machine::BackEnd;
+use crate::metric::{Kind, Level, MetricValue, Metrics, Number};
+use crate::totals::Totals;
+
+pub use page::page;
+
+/// A sum of Nsight Compute metrics, each with the factor that it counts with.
+pub type Formula = &'static [(&'static str, f64)];
+
+/// What a figure rests on, which decides how far it can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Basis {
+    /// Execution alone: PTX instructions and their accesses.
+    Execution,
+    /// Arithmetic of the program, whichever instructions do it: those of the PTX, exactly, unless
+    /// machine code says that the assembler rearranged it.
+    Arithmetic,
+    /// Instructions: the machine's where they are known, otherwise PTX in their place.
+    Instructions,
+    /// PTX branches in the place of the machine's, some of which are predicated away.
+    Branches,
+    /// The coalescing and bank models.
+    AccessModel,
+    /// The replay of every request through the caches.
+    CacheReplay,
+    /// The limits of an SM: threads, warps, CTAs, shared memory, registers.
+    Residency,
+    /// CTAs that all take the same time, dealt out evenly.
+    EvenRounds,
+    /// Time or events that only hardware has; read from profilers' files, never computed.
+    Hardware,
+}
+
+impl Basis {
+    /// The kind of the figures of a launch.
+    #[must_use]
+    pub fn kind(self, totals: &Totals<'_>) -> Kind {
+        let machine = totals.machine.map(|machine| match machine.back_end {
+            BackEnd::Ptxas { .. } => Kind::Modelled,
+            BackEnd::Rules => Kind::Estimated,
+        });
+        match self {
+            Self::Execution => Kind::Exact,
+            Self::Arithmetic => machine.unwrap_or(Kind::Exact),
+            Self::Instructions => machine.unwrap_or(Kind::Estimated),
+            Self::AccessModel | Self::Residency => Kind::Modelled,
+            Self::CacheReplay if totals.extrapolated => Kind::Estimated,
+            Self::CacheReplay => Kind::Modelled,
+            Self::Branches | Self::EvenRounds => Kind::Estimated,
+            Self::Hardware => Kind::Measured,
+        }
+    }
+
+    /// Which instructions the figures of a launch count whose machine code is known, or is not.
+    #[must_use]
+    pub fn level(self, machine_is_known: bool) -> Level {
+        match self {
+            Self::Arithmetic | Self::Instructions if machine_is_known => Level::Machine,
+            Self::Hardware => Level::Machine,
+            _ => Level::Ptx,
+        }
+    }
+}
+
+/// What nvprof makes of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Nvprof {
+    /// A metric, with the words that stand beside it in nvprof's tables.
+    Metric(&'static str),
+    /// An event.
+    Event,
+    /// Nothing: the name is ours.
+    Unknown,
+}
+
+/// How a metric is computed; `None` where it is not defined, such as a ratio of nothing.
+pub type Compute = fn(&Totals<'_>) -> Option<Number>;
+
+/// One metric.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    /// nvprof's name, or ours.
+    pub name: &'static str,
+    /// What nvprof makes of the name.
+    pub nvprof: Nvprof,
+    /// Nsight Compute's metrics that mean the same, each of these formulas on its own.
+    pub nsight: &'static [Formula],
+    /// Nsight Compute's metrics that take its place in files that lack those of
+    /// [`Definition::nsight`], although they count something else here or there.
+    pub nsight_stands_in: &'static [Formula],
+    /// The unit, singular.
+    pub unit: &'static str,
+    /// What it rests on.
+    pub basis: Basis,
+    /// What the vendor means by it, and how it is computed here where that is not the same.
+    pub meaning: &'static str,
+    /// The value; `None` if only hardware has it.
+    pub compute: Option<Compute>,
+}
+
+impl Definition {
+    /// The same metric, which files of Nsight Compute may give by these formulas, too.
+    const fn read_as(mut self, formulas: &'static [Formula]) -> Self {
+        self.nsight_stands_in = formulas;
+        self
+    }
+
+    /// Nsight Compute's names for this metric alone, each with what one of the named is worth here.
+    pub fn nsight_names(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        self.nsight.iter().filter_map(|formula| match formula {
+            [term] => Some(*term),
+            _ => None,
+        })
+    }
+
+    /// The formulas over Nsight Compute's metrics in the order in which a reader tries them.
+    pub fn read_from(&self) -> impl Iterator<Item = Formula> {
+        self.nsight.iter().chain(self.nsight_stands_in).copied()
+    }
+}
+
+/// Metrics that belong together.
+#[derive(Clone, Copy, Debug)]
+pub struct Topic {
+    /// A title.
+    pub title: &'static str,
+    /// What all of them have in common.
+    pub introduction: &'static str,
+    /// The metrics.
+    pub definitions: &'static [Definition],
+}
+
+/// Every metric, by topic.
+pub const TOPICS: &[Topic] = &[
+    instructions::TOPIC,
+    spaces::TOPIC,
+    arithmetic::TOPIC,
+    control::TOPIC,
+    global_memory::TOPIC,
+    on_chip_memory::TOPIC,
+    caches::TOPIC,
+    launch::TOPIC,
+    hardware::TOPIC,
+];
+
+/// Every metric.
+pub fn definitions() -> impl Iterator<Item = &'static Definition> {
+    TOPICS.iter().flat_map(|topic| topic.definitions)
+}
+
+/// The metric that goes by nvprof's name, or by ours.
+#[must_use]
+pub fn definition(name: &str) -> Option<&'static Definition> {
+    definitions().find(|definition| definition.name == name)
+}
+
+/// The metric that means what Nsight Compute calls `name`, and what one of the named is worth.
+#[must_use]
+pub fn nsight_definition(name: &str) -> Option<(&'static Definition, f64)> {
+    definitions().find_map(|definition| {
+        let (_, worth) = definition.nsight_names().find(|&(own, _)| own == name)?;
+        Some((definition, worth))
+    })
+}
+
+/// Whether any metric is read from this metric of Nsight Compute's.
+#[must_use]
+pub fn is_nsight_name(name: &str) -> bool {
+    let mut terms = definitions().flat_map(Definition::read_from).flatten();
+    terms.any(|&(known, _)| known == name)
+}
+
+/// Every metric that `totals` define.
+#[must_use]
+pub fn metrics(totals: &Totals<'_>) -> Metrics {
+    definitions().filter_map(|definition| figure(definition, totals)).collect()
+}
+
+/// Those metrics of `totals` that would count machine instructions if they were known.
+#[must_use]
+pub fn instruction_metrics(totals: &Totals<'_>) -> Metrics {
+    definitions()
+        .filter(|definition| definition.basis.level(true) != definition.basis.level(false))
+        .filter_map(|definition| figure(definition, totals))
+        .collect()
+}
+
+fn figure(definition: &Definition, totals: &Totals<'_>) -> Option<(String, MetricValue)> {
+    let value = (definition.compute?)(totals)?;
+    let kind = definition.basis.kind(totals);
+    Some((definition.name.to_owned(), MetricValue { value, unit: definition.unit, kind }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+use std::collections::BTreeSet;
+
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::source::Span;
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::*;
+use crate::hierarchy::L2Traffic;
+use crate::machine::{MachineAccess, MachineProfile, MachineRow};
+use crate::recorder::MemoryCounts;
+use crate::table::{BaseTable, Description, Row};
+use crate::totals::{Direction, LaunchFacts};
+
+fn totals<'a>(table: &'a BaseTable, machine: Option<&'a MachineProfile>) -> Totals<'a> {
+    let launch = LaunchFacts { ctas: 2, threads_per_cta: 64, ..LaunchFacts::default() };
+    Totals { table, machine, launch, l2: L2Traffic::default(), extrapolated: false }
+}
+
+#[test]
+fn no_name_is_defined_twice() {
+    let names: Vec<&str> = definitions().map(|definition| definition.name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+    // Two metrics that mean the same as a third would be the same.
+    let nsight: Vec<&str> = definitions()
+        .flat_map(|definition| definition.nsight_names().map(|(name, _)| name))
+        .collect();
+    assert_eq!(nsight.iter().collect::<BTreeSet<_>>().len(), nsight.len());
+    assert!(definitions().all(|definition| !definition.meaning.is_empty()));
+    let (dram, worth) = nsight_definition("dram__sectors_read.sum").unwrap();
+    assert_eq!((dram.name, worth), ("dram_read_transactions", 1.0));
+    assert!(definition("no_such_metric").is_none() && !is_nsight_name("no_such_metric"));
+}
+
+/// Nsight Compute's names have the form `unit__counter.rollup`, save those of launches and of
+/// occupancy limits; a typing error would show here.
+#[test]
+fn names_have_their_vendors_form() {
+    for definition in definitions() {
+        let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        assert!(definition.name.chars().all(word), "{}", definition.name);
+        for &(name, _) in definition.read_from().flatten() {
+            let (unit, counter) = name.split_once("__").unwrap_or_else(|| panic!("{name}"));
+            assert!(["sm", "smsp", "l1tex", "lts", "dram", "launch"].contains(&unit), "{name}");
+            let rollups = [".sum", ".ratio", ".pct", ".avg", ".sum.per_cycle_active"];
+            let rollup = counter.find('.').map_or("", |at| &counter[at..]);
+            let plain = unit == "launch" || name == "sm__maximum_warps_per_active_cycle_pct";
+            assert!(rollups.contains(&rollup) || rollup.starts_with(".avg.p") || plain, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_nine_metrics_of_the_thesis_are_there_even_if_nothing_ran() {
+    let table = BaseTable::default();
+    let metrics = metrics(&totals(&table, None));
+    for name in [
+        "flop_count_sp_fma",
+        "flop_count_dp_fma",
+        "inst_compute_ld_st",
+        "inst_executed",
+        "inst_fp_32",
+        "inst_fp_64",
+        "inst_integer",
+        "dram_read_transactions",
+        "dram_write_transactions",
+    ] {
+        assert_eq!(metrics[name].value, Number::Count(0), "{name} (thesis, table 4.1)");
+        assert!(definition(name).unwrap().nsight_names().next().is_some(), "{name}");
+    }
+    // A ratio of nothing is no number, and time is not known.
+    assert!(!metrics.contains_key("branch_efficiency") && !metrics.contains_key("ipc"));
+}
+
+#[test]
+fn extrapolated_traffic_is_an_estimate() {
+    let table = BaseTable::default();
+    for (extrapolated, kind) in [(false, Kind::Modelled), (true, Kind::Estimated)] {
+        let metrics = metrics(&Totals { extrapolated, ..totals(&table, None) });
+        assert_eq!(metrics["dram_read_transactions"].kind, kind);
+        assert_eq!(metrics["gld_transactions"].kind, Kind::Modelled);
+        assert_eq!(metrics["flop_count_sp_fma"].kind, Kind::Exact);
+    }
+}
+
+/// A generic load whose lanes went to global memory three times and to shared memory once.
+fn table() -> BaseTable {
+    let requests = |space, requests| MemoryCounts { space, requests, ..MemoryCounts::default() };
+    let description = Description {
+        opcode: Opcode::Ld,
+        class: InstructionClass::LoadStore,
+        flops: None,
+        line: 1,
+        span: Span::default(),
+        location: None,
+    };
+    BaseTable {
+        rows: vec![Row {
+            instruction: 7,
+            description,
+            warp_executions: 4,
+            issued_lanes: 128,
+            thread_executions: 100,
+            branch: None,
+            memory: vec![requests(StateSpace::Global, 3), requests(StateSpace::Shared, 1)],
+        }],
+    }
+}
+
+fn machine_row(mnemonic: &'static str, class: InstructionClass, warps: u64) -> MachineRow {
+    MachineRow {
+        mnemonic: mnemonic.into(),
+        class,
+        flops: None,
+        access: None,
+        instruction: Some(7),
+        warp_executions: warps,
+        issued_lanes: 32 * warps,
+        thread_executions: 25 * warps,
+    }
+}
+
+fn access(space: Option<StateSpace>, direction: Direction) -> Option<MachineAccess> {
+    Some(MachineAccess { space, direction, bytes: 4 })
+}
+
+fn machine(back_end: BackEnd) -> MachineProfile {
+    use InstructionClass::{Integer, LoadStore};
+    let global = || Some(StateSpace::Global);
+    MachineProfile {
+        back_end,
+        target: "sm_50".to_owned(),
+        registers_per_thread: Some(18),
+        rows: vec![
+            machine_row("IADD", Integer, 8),
+            MachineRow { access: access(None, Direction::Load), ..machine_row("LD", LoadStore, 4) },
+            MachineRow {
+                access: access(global(), Direction::Update),
+                ..machine_row("RED", LoadStore, 2)
+            },
+            MachineRow {
+                access: access(global(), Direction::Update),
+                ..machine_row("ATOM", LoadStore, 1)
+            },
+        ],
+        notes: Vec::new(),
+    }
+}
+
+#[test]
+fn machine_instructions_take_the_place_of_ptx_where_they_are_known() {
+    let table = table();
+    let ptx = metrics(&totals(&table, None));
+    let machine = machine(BackEnd::Ptxas { version: "13.5".to_owned() });
+    let with_machine = metrics(&totals(&table, Some(&machine)));
+    for (name, on_ptx, on_machine) in [
+        ("inst_executed", 4, 15),
+        ("thread_inst_executed", 128, 15 * 32),
+        ("not_predicated_off_thread_inst_executed", 100, 15 * 25),
+        ("inst_integer", 0, 8 * 25),
+        ("inst_compute_ld_st", 100, 7 * 25),
+        ("ldst_executed", 4, 7),
+        // The generic load went to global memory most often.
+        ("inst_executed_global_loads", 3, 4),
+        ("inst_executed_shared_loads", 1, 0),
+        ("inst_executed_global_reductions", 0, 2),
+        ("inst_executed_global_atomics", 0, 1),
+        // PTX stays PTX, and so do its accesses.
+        ("ptx_inst_executed", 4, 4),
+        ("ptx_thread_inst_executed", 100, 100),
+        ("ptx_inst_issued_lanes", 128, 128),
+        ("global_load_requests", 3, 3),
+        ("warps_launched", 4, 4),
+    ] {
+        assert_eq!(ptx[name].value, Number::Count(on_ptx), "{name} on PTX");
+        assert_eq!(with_machine[name].value, Number::Count(on_machine), "{name} of the machine");
+    }
+    let real = |metrics: &Metrics, name: &str| metrics[name].value.as_f64();
+    assert_eq!(real(&ptx, "inst_per_warp"), 1.0);
+    assert_eq!(real(&with_machine, "inst_per_warp"), 15.0 / 4.0);
+    assert_eq!(real(&with_machine, "warp_nonpred_execution_efficiency"), 78.125);
+    assert_eq!(with_machine["registers_per_thread"].value, Number::Count(18));
+    assert!(!ptx.contains_key("registers_per_thread"));
+}
+
+#[test]
+fn the_back_end_decides_the_kind() {
+    let table = table();
+    let kinds = |machine: Option<&MachineProfile>| {
+        let metrics = metrics(&totals(&table, machine));
+        ["inst_executed", "flop_count_sp_fma", "ptx_inst_executed"].map(|name| metrics[name].kind)
+    };
+    let ptxas = machine(BackEnd::Ptxas { version: "13.5".to_owned() });
+    use Kind::{Estimated, Exact, Modelled};
+    assert_eq!(kinds(None), [Estimated, Exact, Exact]);
+    assert_eq!(kinds(Some(&ptxas)), [Modelled, Modelled, Exact]);
+    assert_eq!(kinds(Some(&machine(BackEnd::Rules))), [Estimated, Estimated, Exact]);
+}

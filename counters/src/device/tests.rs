@@ -1,0 +1,75 @@
+use super::*;
+use crate::coalescing::SectorSize;
+
+fn with_l2(l2: L2Geometry) -> DeviceModel {
+    DeviceModel { l2, ..DeviceModel::GTX_480 }
+}
+
+#[test]
+fn every_known_capability_has_a_possible_gpu_with_sources() {
+    for capability in Capability::KNOWN {
+        let l2 = if capability.major == 1 { L2Geometry::NONE } else { L2Geometry::GTX_480 };
+        let device = DeviceModel::for_capability(capability, 10, l2).unwrap();
+        assert_eq!(device.validate(), Ok(()), "{capability}");
+        assert!(capability.sources().is_some(), "{capability}");
+        assert_eq!(device.has_l2(), capability.major > 1);
+    }
+    for (major, minor) in [(0, 0), (1, 4), (4, 0), (8, 1), (13, 0)] {
+        let capability = Capability { major, minor };
+        assert_eq!(
+            DeviceModel::for_capability(capability, 10, L2Geometry::GTX_480),
+            Err(DeviceError::UnknownCapability { capability })
+        );
+        assert_eq!(capability.sources(), None);
+    }
+}
+
+#[test]
+fn the_gtx_480_is_a_gpu_of_its_capability() {
+    let capability = Capability { major: 2, minor: 0 };
+    let device = DeviceModel::for_capability(capability, 15, L2Geometry::GTX_480);
+    assert_eq!(device, Ok(DeviceModel::GTX_480));
+}
+
+#[test]
+fn an_impossible_parameter_is_named() {
+    let gpu = DeviceModel::GTX_480;
+    let limits = |change: fn(&mut SmLimits)| {
+        let mut limits = gpu.limits;
+        change(&mut limits);
+        DeviceModel { limits, ..gpu }
+    };
+    let sector_of_16 = Coalescing { sector: SectorSize::new(16).unwrap(), ..gpu.coalescing };
+    let l2 = L2Geometry { line_bytes: 256, ..L2Geometry::GTX_480 };
+    for (device, field) in [
+        (DeviceModel { sm_count: 0, ..gpu }, "sm_count"),
+        (DeviceModel { sm_count: 1 << 20, ..gpu }, "sm_count"),
+        (limits(|limits| limits.max_warps = 0), "max_warps"),
+        (limits(|limits| limits.max_ctas = 0), "max_ctas"),
+        (limits(|limits| limits.registers = 0), "registers"),
+        (
+            limits(|limits| limits.register_allocation = RegisterAllocation::PerWarp(0)),
+            "register_allocation",
+        ),
+        (limits(|limits| limits.sub_partitions = 0), "sub_partitions"),
+        (limits(|limits| limits.shared_bytes = u64::MAX), "shared_bytes"),
+        (
+            limits(|limits| limits.shared_reserved_bytes_per_cta = u64::MAX),
+            "shared_reserved_bytes_per_cta",
+        ),
+        (DeviceModel { constant_lanes: 8, ..gpu }, "constant_lanes"),
+        (with_l2(L2Geometry { line_bytes: 48, ..gpu.l2 }), "l2.line_bytes"),
+        (with_l2(L2Geometry { line_bytes: 16, ..gpu.l2 }), "l2.line_bytes"),
+        // Sixteen sectors in a line.
+        (DeviceModel { coalescing: sector_of_16, l2, ..gpu }, "l2.line_bytes"),
+        (with_l2(L2Geometry { ways: 0, ..gpu.l2 }), "l2.size_bytes"),
+        (with_l2(L2Geometry { size_bytes: 64, ..gpu.l2 }), "l2.size_bytes"),
+        (with_l2(L2Geometry { size_bytes: 1 << 60, ..gpu.l2 }), "l2.size_bytes"),
+    ] {
+        match device.validate() {
+            Err(DeviceError::Impossible { field: named, .. }) => assert_eq!(named, field),
+            other => panic!("{field}: {other:?}"),
+        }
+    }
+    assert_eq!(DeviceModel { coalescing: sector_of_16, ..gpu }.validate(), Ok(()));
+}

@@ -1,0 +1,223 @@
+//! The first-level caches of an SM: which requests they keep from the L2.
+//!
+//! What a first-level cache holds changed with every generation:
+//!
+//! | generation | global loads | read-only loads | local memory | stores |
+//! |---|---|---|---|---|
+//! | Fermi (2.x) | L1, whole lines of 128 bytes | texture cache | L1, written back | evict the line |
+//! | Kepler (3.x) | no | texture cache | L1, written back | evict the line |
+//! | Maxwell (5.x) | no | unified L1 | unified L1 | evict the line |
+//! | Pascal (6.x) | unified L1, sectors of 32 bytes | unified L1 | unified L1 | evict the line |
+//! | Volta on (7.0) | L1, sectors of 32 bytes | L1 | L1 | written through |
+//!
+//! Sources: CUDA C Programming Guide 4.2, F.4.2 (Fermi); CUDA C++ Programming Guide 11.7, K.3 to
+//! K.7 (Kepler to Volta); Nsight Compute's Kernel Profiling Guide, "Memory Tables" (sectors). The
+//! guides do not tell what a store does to a line that is there; eviction before Volta is what
+//! GPGPU-Sim assumes.
+
+use super::placement::Placement;
+use super::replacement::Replacement;
+use super::sectored::{LineShape, SectoredCache, count};
+
+/// Size and habits of a first-level cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L1Geometry {
+    /// Data capacity of one SM's cache.
+    pub size_bytes: u64,
+    /// Bytes of one line: 32, 64, 128 or 256.
+    pub line_bytes: u64,
+    /// Lines of one set.
+    pub ways: u32,
+    /// Bytes that a miss brings in: a sector, or the whole line where the cache has no sectors.
+    pub fill_bytes: u64,
+    /// Which line of a set gives way.
+    pub replacement: Replacement,
+    /// Which loads are kept.
+    pub keeps: L1Loads,
+    /// What a store to global memory does.
+    pub stores: L1Stores,
+}
+
+/// The loads that a first-level cache keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L1Loads {
+    /// Of global memory.
+    pub global: bool,
+    /// Of data that the kernel promises not to write, and textures.
+    pub read_only: bool,
+    /// Of local memory, whose stores are then written back when their line is evicted.
+    pub local: bool,
+}
+
+/// What a store to global memory does to its line; it reaches the L2 in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L1Stores {
+    /// The line is dropped.
+    Evict,
+    /// What is there is updated.
+    Update,
+    /// The line is allocated, and the sectors that are written as a whole are there afterwards.
+    Allocate,
+}
+
+impl L1Geometry {
+    /// Fermi's, with the 48 KB of shared memory that is the default: 16 KB, lines of 128 bytes
+    /// without sectors. Sizes: CUDA C Programming Guide 4.2, F.4.1. 4 ways: GPGPU-Sim's GTX 480.
+    pub const FERMI: Self = Self {
+        size_bytes: 16 << 10,
+        line_bytes: 128,
+        ways: 4,
+        fill_bytes: 128,
+        replacement: Replacement::Lru,
+        keeps: L1Loads { global: true, read_only: false, local: true },
+        stores: L1Stores::Evict,
+    };
+
+    /// Fermi's texture cache: 12 KB (Wong et al., "Demystifying GPU Microarchitecture", ISPASS
+    /// 2010, find sizes of this order on the generation before), sectors of 32 bytes, 24 ways
+    /// (GPGPU-Sim's GTX 480).
+    pub const FERMI_TEXTURE: Self = Self {
+        size_bytes: 12 << 10,
+        line_bytes: 128,
+        ways: 24,
+        fill_bytes: 32,
+        replacement: Replacement::Lru,
+        keeps: L1Loads { global: false, read_only: true, local: false },
+        stores: L1Stores::Update,
+    };
+}
+
+/// What a first-level cache asks of the L2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum L1Miss {
+    /// Sectors to read.
+    Fill,
+    /// Sectors of local memory to write.
+    WriteBack,
+}
+
+/// The first-level cache of one SM with its contents.
+#[derive(Clone, Debug)]
+pub(crate) struct L1 {
+    geometry: L1Geometry,
+    shape: LineShape,
+    placement: Placement,
+    cache: SectoredCache,
+}
+
+impl L1 {
+    /// An empty cache, for requests in sectors of `sector_bytes`.
+    pub(crate) fn new(geometry: L1Geometry, sector_bytes: u64) -> Self {
+        let shape = LineShape::new(sector_bytes, geometry.line_bytes, geometry.fill_bytes);
+        let ways = geometry.ways.max(1) as usize;
+        let sets = (geometry.size_bytes / shape.line_bytes() / ways as u64).max(1) as usize;
+        Self {
+            geometry,
+            shape,
+            placement: Placement::new(1, sets),
+            // A request that meets its line on the way is a hit: nothing is asked for twice.
+            cache: SectoredCache::new(sets, ways, geometry.replacement, 0),
+        }
+    }
+
+    pub(crate) fn keeps(&self) -> L1Loads {
+        self.geometry.keeps
+    }
+
+    /// A load; `ask` gets lines and sectors that the L2 must serve. Returns the sectors that were
+    /// there.
+    pub(crate) fn load(
+        &mut self,
+        line: u64,
+        sectors: u8,
+        mut ask: impl FnMut(L1Miss, u64, u8),
+    ) -> u64 {
+        let Self { shape, placement, cache, .. } = self;
+        let shape = *shape;
+        let mut hit_sectors = 0;
+        shape.cut(line, sectors, 0, |tag, sectors, _| {
+            let (_, set) = placement.of(tag);
+            let (state, evicted) = cache.touch(set, tag, sectors);
+            let absent = sectors & !state.valid;
+            hit_sectors += count(sectors & state.valid);
+            if absent != 0 {
+                let filled = shape.filled(absent) & !state.valid;
+                state.valid |= filled;
+                shape.uncut(tag, filled, |line, sectors| ask(L1Miss::Fill, line, sectors));
+            }
+            if let Some(evicted) = evicted {
+                let mut ask = |line, sectors| ask(L1Miss::WriteBack, line, sectors);
+                shape.uncut(evicted.tag, evicted.dirty, &mut ask);
+            }
+        });
+        hit_sectors
+    }
+
+    /// A store to global memory, which goes on to the L2.
+    pub(crate) fn store(
+        &mut self,
+        line: u64,
+        sectors: u8,
+        full: u8,
+        mut write_back: impl FnMut(u64, u8),
+    ) {
+        let Self { geometry, shape, placement, cache } = self;
+        let shape = *shape;
+        shape.cut(line, sectors, full, |tag, sectors, full| {
+            let (_, set) = placement.of(tag);
+            match geometry.stores {
+                L1Stores::Evict => {
+                    cache.evict(set, tag);
+                }
+                L1Stores::Update => {
+                    if let Some(state) = cache.touch_if_there(set, tag, sectors) {
+                        state.valid |= full;
+                    }
+                }
+                L1Stores::Allocate => {
+                    let (state, evicted) = cache.touch(set, tag, sectors);
+                    state.valid |= full;
+                    if let Some(evicted) = evicted {
+                        shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
+                    }
+                }
+            }
+        });
+    }
+
+    /// A store to local memory, which stays here until its line gives way.
+    pub(crate) fn store_local(
+        &mut self,
+        line: u64,
+        sectors: u8,
+        full: u8,
+        mut write_back: impl FnMut(u64, u8),
+    ) {
+        let Self { shape, placement, cache, .. } = self;
+        let shape = *shape;
+        shape.cut(line, sectors, full, |tag, sectors, full| {
+            let (_, set) = placement.of(tag);
+            let (state, evicted) = cache.touch(set, tag, sectors);
+            state.valid |= full;
+            state.dirty |= sectors;
+            if let Some(evicted) = evicted {
+                shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
+            }
+        });
+    }
+
+    /// An atomic or a reduction, which is done at the L2: the line is dropped.
+    pub(crate) fn update(&mut self, line: u64, sectors: u8) {
+        let Self { shape, placement, cache, .. } = self;
+        shape.cut(line, sectors, 0, |tag, _, _| {
+            let (_, set) = placement.of(tag);
+            cache.evict(set, tag);
+        });
+    }
+
+    /// Writes back what is dirty.
+    pub(crate) fn clean(&mut self, mut write_back: impl FnMut(u64, u8)) {
+        let shape = self.shape;
+        self.cache.clean(|evicted| shape.uncut(evicted.tag, evicted.dirty, &mut write_back));
+    }
+}

@@ -1,0 +1,379 @@
+//! The sectored write-back second-level cache, cut into slices, and what it asks of DRAM.
+//!
+//! A line (a tag) holds several sectors, each with its own valid and dirty bit; only sectors move.
+//! A read of a sector that is not there is one DRAM read transaction. A write allocates its line;
+//! a sector that is written as a whole needs no fill. When a line is evicted, and at the end of a
+//! kernel, each dirty sector is one DRAM write transaction. Atomics and reductions are done at the
+//! cache: they read the sector and leave it dirty.
+//!
+//! Each slice is a cache of its own with a clock of its own, so that slices can be replayed side by
+//! side. [`placement`](super) says which slice and set a line belongs to.
+
+use std::ops::AddAssign;
+
+use rayon::prelude::*;
+
+use super::placement::Placement;
+use super::replacement::Replacement;
+use super::sectored::{LineShape, SectoredCache, count};
+use super::traffic::RowTraffic;
+use crate::coalescing::SECTOR_BYTES;
+use crate::sparse::SparseRows;
+
+/// What a write to part of a sector does when the sector is not in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PartialWrites {
+    /// The sector is read from DRAM first (boards with ECC).
+    Fill,
+    /// Byte masks remember what was written; DRAM is read only if the sector is read later.
+    ///
+    /// Boards without ECC do this: nvprof shows 262 157 sectors read on a GTX 680 for Rodinia's
+    /// hotspot on a 1024² grid, whose inputs are 262 144 sectors and whose stores come in runs
+    /// of 48 bytes. Approximation: a sector that was pieced together by several partial writes
+    /// still counts one fill when it is read.
+    Masked,
+}
+
+/// Size and habits of a second-level cache.
+///
+/// Sizes are rounded to what can be: powers of two, sectors of 16 to 128 bytes, lines of a sector to
+/// 256 bytes, fills of a sector to a line, and whole sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L2Geometry {
+    /// Data capacity of all slices.
+    pub size_bytes: u64,
+    /// Bytes of one line: 32, 64, 128 or 256.
+    pub line_bytes: u64,
+    /// Bytes of one sector, the smallest piece that moves: 32 on every GPU so far. Requests must
+    /// be coalesced into sectors of the same size.
+    pub sector_bytes: u64,
+    /// Bytes that a miss reads from DRAM: a sector, or several ("sector promotion").
+    pub fill_bytes: u64,
+    /// Parts of the cache that work side by side, each with its share of the addresses.
+    pub slices: u32,
+    /// Lines of one set.
+    pub ways: u32,
+    /// Which line of a set gives way.
+    pub replacement: Replacement,
+    /// What writing a part of a sector costs.
+    pub partial_writes: PartialWrites,
+    /// Clocks from a miss until the line is there; a slice serves one sector a clock. Requests for
+    /// the line in the meantime are merged with the miss and do not count as re-use of the line.
+    pub fill_clocks: u32,
+}
+
+impl L2Geometry {
+    /// The GTX 480's: 768 KB with lines of 128 bytes and 4 sectors, dueling re-reference prediction.
+    ///
+    /// NVIDIA publishes the size and the six partitions (Fermi white paper). Two slices a
+    /// partition are GPGPU-Sim's. 16 ways are assumed. The policy is not published; this one is
+    /// the best over all measured kernels (`docs/dram-study.md`). The fill time is the
+    /// difference of the latencies of DRAM and L2 (685 and 310 shader clocks on a Fermi:
+    /// Andersch et al., "On Latency in GPU Throughput Microarchitectures", ISPASS 2015) in clocks of the L2, half
+    /// as many. The board has no ECC.
+    pub const GTX_480: Self = Self {
+        size_bytes: 768 << 10,
+        line_bytes: 128,
+        sector_bytes: SECTOR_BYTES,
+        fill_bytes: SECTOR_BYTES,
+        slices: 12,
+        ways: 16,
+        replacement: Replacement::DuelingReReference { near_every: 32 },
+        partial_writes: PartialWrites::Masked,
+        fill_clocks: 188,
+    };
+
+    /// No cache at all: capability 1.x. Every sector goes to DRAM and comes from there.
+    pub const NONE: Self = Self { size_bytes: 0, slices: 1, ..Self::GTX_480 };
+
+    fn shape(&self) -> LineShape {
+        LineShape::new(self.sector_bytes, self.line_bytes, self.fill_bytes)
+    }
+
+    /// Sets of one slice.
+    fn sets(&self) -> usize {
+        let lines = self.size_bytes / self.shape().line_bytes();
+        let ways = u64::from(self.ways.max(1)) * u64::from(self.slices.max(1));
+        (lines / ways).max(1) as usize
+    }
+}
+
+/// What a request does to the sectors that it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L2Operation {
+    /// Loads.
+    Read,
+    /// Stores.
+    Write,
+    /// Atomics and reductions.
+    Update,
+}
+
+/// Sectors that a cache served, and what it asked of DRAM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct L2Traffic {
+    /// Sectors that loads asked for, after the first-level caches.
+    pub read_sectors: u64,
+    /// Sectors that stores wrote, in whole or in part.
+    pub write_sectors: u64,
+    /// Sectors that atomics and reductions touched.
+    pub update_sectors: u64,
+    /// Of `read_sectors`, those that were there.
+    pub read_hit_sectors: u64,
+    /// Of `write_sectors`, those that were there, read or written before.
+    pub write_hit_sectors: u64,
+    /// Of `update_sectors`, those that were there.
+    pub update_hit_sectors: u64,
+    /// DRAM read transactions.
+    pub dram_read_sectors: u64,
+    /// DRAM write transactions.
+    pub dram_write_sectors: u64,
+}
+
+impl AddAssign for L2Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.read_sectors += other.read_sectors;
+        self.write_sectors += other.write_sectors;
+        self.update_sectors += other.update_sectors;
+        self.read_hit_sectors += other.read_hit_sectors;
+        self.write_hit_sectors += other.write_hit_sectors;
+        self.update_hit_sectors += other.update_hit_sectors;
+        self.dram_read_sectors += other.dram_read_sectors;
+        self.dram_write_sectors += other.dram_write_sectors;
+    }
+}
+
+/// A request for sectors of one line of the cache, on its way to its slice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SliceRequest {
+    tag: u64,
+    set: u32,
+    row: u32,
+    sectors: u16,
+    full: u16,
+    operation: L2Operation,
+}
+
+/// The cache with its contents.
+#[derive(Clone, Debug)]
+pub struct L2 {
+    geometry: L2Geometry,
+    router: Router,
+    slices: Vec<Slice>,
+}
+
+impl L2 {
+    /// An empty cache.
+    #[must_use]
+    pub fn new(geometry: L2Geometry) -> Self {
+        let sets = geometry.sets();
+        let slices = geometry.slices.max(1) as usize;
+        let shape = geometry.shape();
+        let slice = Slice {
+            cache: SectoredCache::new(
+                sets,
+                geometry.ways as usize,
+                geometry.replacement,
+                geometry.fill_clocks,
+            ),
+            shape,
+            is_there: geometry.size_bytes > 0,
+            partial_writes: geometry.partial_writes,
+            traffic: L2Traffic::default(),
+            rows: SparseRows::new(0),
+        };
+        Self {
+            geometry,
+            router: Router { shape, placement: Placement::new(slices, sets) },
+            slices: vec![slice; slices],
+        }
+    }
+
+    /// Its size and habits.
+    #[must_use]
+    pub fn geometry(&self) -> &L2Geometry {
+        &self.geometry
+    }
+
+    /// What happened since the cache was made or [`L2::take_traffic`] was called.
+    #[must_use]
+    pub fn traffic(&self) -> L2Traffic {
+        let mut traffic = L2Traffic::default();
+        self.slices.iter().for_each(|slice| traffic += slice.traffic);
+        traffic
+    }
+
+    /// Like [`L2::traffic`], and starts to count anew; the contents stay.
+    pub fn take_traffic(&mut self) -> L2Traffic {
+        let traffic = self.traffic();
+        for slice in &mut self.slices {
+            slice.traffic = L2Traffic::default();
+            slice.rows.clear();
+        }
+        traffic
+    }
+
+    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`](crate::coalescing::LINE_BYTES),
+    /// whatever the cache's own line is); `full` marks those of which every byte is touched.
+    /// Returns the sectors that had to be read from DRAM.
+    pub fn access(&mut self, line: u64, sectors: u8, full: u8, operation: L2Operation) -> u32 {
+        let Self { router, slices, .. } = self;
+        let mut fills = 0;
+        router.route(line, sectors, full, operation, 0, |slice, request| {
+            fills += slices[slice].access(&request).dram_read_sectors;
+        });
+        fills as u32
+    }
+
+    /// What finds the slice of a request.
+    pub(crate) fn router(&self) -> Router {
+        self.router
+    }
+
+    /// An empty queue for each slice.
+    pub(crate) fn queues(&self) -> Vec<Vec<SliceRequest>> {
+        vec![Vec::new(); self.slices.len()]
+    }
+
+    /// Serves the queues, each in its order, and empties them.
+    pub(crate) fn replay(&mut self, queues: &mut [Vec<SliceRequest>]) {
+        self.slices.par_iter_mut().zip(queues).for_each(|(slice, queue)| {
+            for request in queue.iter() {
+                let traffic = slice.access(request);
+                *slice.rows.row(request.row) += traffic;
+            }
+            queue.clear();
+        });
+    }
+
+    /// The traffic of [`L2::replay`] by row, since the last [`L2::take_traffic`].
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, &RowTraffic)> {
+        self.slices.iter().flat_map(|slice| slice.rows.iter())
+    }
+
+    /// Writes back whatever is dirty; the contents stay, clean.
+    pub fn flush(&mut self) {
+        for slice in &mut self.slices {
+            let traffic = &mut slice.traffic;
+            slice.cache.clean(|evicted| {
+                traffic.dram_write_sectors += count(evicted.dirty);
+            });
+        }
+    }
+}
+
+/// Finds the slices of requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Router {
+    shape: LineShape,
+    placement: Placement,
+}
+
+impl Router {
+    /// Cuts a request for sectors of a 128-byte line into those of the cache's lines.
+    #[inline]
+    pub(crate) fn route(
+        &self,
+        line: u64,
+        sectors: u8,
+        full: u8,
+        operation: L2Operation,
+        row: u32,
+        mut send: impl FnMut(usize, SliceRequest),
+    ) {
+        self.shape.cut(line, sectors, full, |tag, sectors, full| {
+            let (slice, set) = self.placement.of(tag);
+            send(slice, SliceRequest { tag, set: set as u32, row, sectors, full, operation });
+        });
+    }
+}
+
+/// One slice.
+#[derive(Clone, Debug)]
+struct Slice {
+    cache: SectoredCache,
+    shape: LineShape,
+    /// Whether the GPU has an L2; otherwise requests go on to DRAM.
+    is_there: bool,
+    partial_writes: PartialWrites,
+    traffic: L2Traffic,
+    rows: SparseRows<RowTraffic>,
+}
+
+impl Slice {
+    #[inline]
+    fn access(&mut self, request: &SliceRequest) -> RowTraffic {
+        let SliceRequest { tag, set, sectors, full, operation, .. } = *request;
+        if !self.is_there {
+            return self.pass_on(sectors, operation);
+        }
+        let (state, evicted) = self.cache.touch(set as usize, tag, sectors);
+        let traffic = &mut self.traffic;
+        if let Some(evicted) = evicted {
+            traffic.dram_write_sectors += count(evicted.dirty);
+        }
+        let absent = sectors & !state.valid;
+        let requested = count(sectors);
+        let (hits, read) = match operation {
+            L2Operation::Read | L2Operation::Update => {
+                let filled = self.shape.filled(absent) & !state.valid;
+                state.valid |= sectors | filled;
+                (requested - count(absent), filled)
+            }
+            L2Operation::Write => {
+                let hits = sectors & (state.valid | state.dirty);
+                let read = match self.partial_writes {
+                    PartialWrites::Fill => {
+                        state.valid |= sectors;
+                        absent & !full
+                    }
+                    PartialWrites::Masked => {
+                        state.valid |= full;
+                        0
+                    }
+                };
+                (count(hits), read)
+            }
+        };
+        match operation {
+            L2Operation::Read => {
+                traffic.read_sectors += requested;
+                traffic.read_hit_sectors += hits;
+            }
+            L2Operation::Write => {
+                state.dirty |= sectors;
+                traffic.write_sectors += requested;
+                traffic.write_hit_sectors += hits;
+            }
+            L2Operation::Update => {
+                state.dirty |= sectors;
+                traffic.update_sectors += requested;
+                traffic.update_hit_sectors += hits;
+            }
+        }
+        let dram_read_sectors = count(read);
+        traffic.dram_read_sectors += dram_read_sectors;
+        RowTraffic {
+            l1_hit_sectors: 0,
+            l2_sectors: requested,
+            l2_hit_sectors: hits,
+            dram_read_sectors,
+        }
+    }
+
+    /// A request to DRAM itself, which writes any part of a sector as it is.
+    #[cold]
+    fn pass_on(&mut self, sectors: u16, operation: L2Operation) -> RowTraffic {
+        let count = u64::from(sectors.count_ones());
+        let traffic = &mut self.traffic;
+        let dram_read_sectors = if operation == L2Operation::Write { 0 } else { count };
+        traffic.dram_read_sectors += dram_read_sectors;
+        if operation != L2Operation::Read {
+            traffic.dram_write_sectors += count;
+        }
+        RowTraffic { dram_read_sectors, ..RowTraffic::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! Merges the streams of resident CTAs in the order of their clocks, through the first-level
+//! caches, into one queue for each slice of the L2.
+//!
+//! SMs work side by side, and each issues its warps one after the other. So of requests at the
+//! same time those come first whose warp has the lower place in its SM, and among these those of
+//! the lower SM: what several SMs read at once reaches the L2 close together.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use super::HierarchyGeometry;
+use super::l1::{L1, L1Miss};
+use super::l2::{L2Operation, Router, SliceRequest};
+use super::schedule::Dealer;
+use super::stream::{CtaStream, Demand, ROW_LIMIT, Request, local_line};
+use crate::sparse::SparseRows;
+
+/// The first-level caches of one SM.
+#[derive(Clone, Debug)]
+struct SmCaches {
+    l1: Option<L1>,
+    read_only: Option<L1>,
+}
+
+/// A CTA between its first and its last request.
+#[derive(Debug)]
+struct Resident {
+    stream: CtaStream,
+    next: usize,
+    start: u64,
+    sm: u32,
+    /// The place of its first warp in the SM.
+    first_warp: u32,
+}
+
+impl Resident {
+    fn head(&self, place: usize) -> Option<Reverse<Head>> {
+        let request = self.stream.requests.get(self.next)?;
+        let time = self.start + u64::from(request.time());
+        Some(Reverse(Head::new(time, self.first_warp + request.warp(), self.sm, place)))
+    }
+}
+
+/// The next request of a resident CTA, in the order of requests: by time, then by the warp's place
+/// in its SM, then by SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    time: u64,
+    /// 20 bits of warp, 20 bits of SM, and 24 bits of where the CTA stands among the residents.
+    warp_sm_place: u64,
+}
+
+impl Head {
+    fn new(time: u64, warp: u32, sm: u32, place: usize) -> Self {
+        let warp_sm_place = u64::from(warp) << 44 | u64::from(sm) << 24 | place as u64;
+        Self { time, warp_sm_place }
+    }
+
+    fn warp(self) -> u32 {
+        (self.warp_sm_place >> 44) as u32
+    }
+
+    fn sm(self) -> u32 {
+        (self.warp_sm_place >> 24) as u32 & 0xF_FFFF
+    }
+
+    fn place(self) -> usize {
+        self.warp_sm_place as usize & 0xFF_FFFF
+    }
+}
+
+/// The merger with the CTAs that it holds.
+#[derive(Debug)]
+pub(crate) struct Merger {
+    dealer: Dealer,
+    sms: Vec<SmCaches>,
+    warps_per_cta: u32,
+    /// Warps that an SM holds.
+    warps_per_sm: u32,
+    residents: Vec<Resident>,
+    /// Places in `residents` whose CTA has ended; their streams are empty and can be used again.
+    vacant: Vec<usize>,
+    heads: BinaryHeap<Reverse<Head>>,
+    router: Router,
+    /// Sectors that first-level caches held, by row.
+    hits: SparseRows<u64>,
+}
+
+impl Merger {
+    pub(crate) fn new(geometry: &HierarchyGeometry, router: Router) -> Self {
+        let sector_bytes = geometry.l2.sector_bytes;
+        let sm_count = geometry.sm_count.max(1);
+        let sm = SmCaches {
+            l1: geometry.l1.map(|l1| L1::new(l1, sector_bytes)),
+            read_only: geometry.read_only.map(|cache| L1::new(cache, sector_bytes)),
+        };
+        Self {
+            dealer: Dealer::new(geometry.schedule, geometry.resident_ctas),
+            sms: vec![sm; sm_count as usize],
+            warps_per_cta: geometry.warps_per_cta,
+            warps_per_sm: geometry.warps_per_cta * geometry.resident_ctas.div_ceil(sm_count),
+            residents: Vec::new(),
+            vacant: Vec::new(),
+            heads: BinaryHeap::new(),
+            router,
+            hits: SparseRows::new(0),
+        }
+    }
+
+    /// Sends to the slices of another L2.
+    pub(crate) fn set_router(&mut self, router: Router) {
+        self.router = router;
+    }
+
+    /// Takes over the next CTA of the grid; an empty stream for another one comes back.
+    pub(crate) fn push(&mut self, mut stream: CtaStream) -> CtaStream {
+        let (slot, start) = self.dealer.deal(stream.length());
+        if stream.requests.is_empty() {
+            stream.clear();
+            return stream;
+        }
+        // CTAs are dealt to one SM after the other.
+        let sm_count = self.sms.len() as u32;
+        let (round, sm) = (slot / sm_count, slot % sm_count);
+        let resident =
+            Resident { stream, next: 0, start, sm, first_warp: round * self.warps_per_cta };
+        let (place, empty) = match self.vacant.pop() {
+            Some(place) => {
+                let before = std::mem::replace(&mut self.residents[place], resident);
+                (place, before.stream)
+            }
+            None => {
+                let empty = CtaStream::new(resident.stream.limit());
+                self.residents.push(resident);
+                (self.residents.len() - 1, empty)
+            }
+        };
+        self.heads.extend(self.residents[place].head(place));
+        empty
+    }
+
+    /// Sends requests to their slices until the queues hold about `budget` of them. Requests that
+    /// a later CTA could still precede wait, unless the grid `is_complete`.
+    pub(crate) fn fill(
+        &mut self,
+        queues: &mut [Vec<SliceRequest>],
+        budget: usize,
+        is_complete: bool,
+    ) -> usize {
+        let horizon = if is_complete { u64::MAX } else { self.dealer.horizon() };
+        let mut sent = 0;
+        let Self { sms, warps_per_sm, residents, vacant, heads, router, hits, .. } = self;
+        let mut sink = Sink { queues, router, hits, sent: &mut sent };
+        while *sink.sent < budget {
+            let Some(mut head) = heads.peek_mut() else { break };
+            let Reverse(next) = *head;
+            if next.time >= horizon {
+                break;
+            }
+            let (warp, sm, place) = (next.warp(), next.sm(), next.place());
+            let resident = &mut residents[place];
+            let requests = &resident.stream.requests[resident.next..];
+            // A warp's place on the GPU: of its local memory, too.
+            let region = u64::from(sm * *warps_per_sm + warp);
+            let (now, of_cta) = (requests[0].time(), requests[0].warp());
+            let lines = requests
+                .iter()
+                .take_while(|request| request.time() == now && request.warp() == of_cta)
+                .inspect(|request| sms[sm as usize].serve(request, region, &mut sink))
+                .count();
+            resident.next += lines;
+            match resident.head(place) {
+                Some(next) => *head = next,
+                None => {
+                    PeekMut::pop(head);
+                    resident.stream.clear();
+                    vacant.push(place);
+                }
+            }
+        }
+        sent
+    }
+
+    /// Writes back what the first-level caches hold of local memory.
+    pub(crate) fn clean(&mut self, queues: &mut [Vec<SliceRequest>]) {
+        let mut sent = 0;
+        let Self { sms, router, hits, .. } = self;
+        let mut sink = Sink { queues, router, hits, sent: &mut sent };
+        for cache in sms.iter_mut().flat_map(|sm| &mut sm.l1) {
+            cache.clean(|line, sectors| sink.write_back(line, sectors));
+        }
+    }
+
+    /// CTAs that are held.
+    #[cfg(test)]
+    pub(crate) fn residents(&self) -> usize {
+        self.residents.len() - self.vacant.len()
+    }
+
+    /// Sectors that first-level caches held, by row.
+    pub(crate) fn hits(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.hits.iter().map(|(row, hits)| (row, *hits))
+    }
+}
+
+/// Where requests go that the first-level caches do not keep.
+struct Sink<'a> {
+    queues: &'a mut [Vec<SliceRequest>],
+    router: &'a Router,
+    hits: &'a mut SparseRows<u64>,
+    sent: &'a mut usize,
+}
+
+impl Sink<'_> {
+    #[inline]
+    fn send(&mut self, line: u64, sectors: u8, full: u8, operation: L2Operation, row: u32) {
+        let queues = &mut *self.queues;
+        self.router.route(line, sectors, full, operation, row, |slice, request| {
+            queues[slice].push(request);
+        });
+        *self.sent += 1;
+    }
+
+    /// Sectors of local memory that leave an L1; nobody knows any more who wrote them.
+    fn write_back(&mut self, line: u64, sectors: u8) {
+        self.send(line, sectors, sectors, L2Operation::Write, ROW_LIMIT);
+    }
+}
+
+impl SmCaches {
+    /// Serves one request of the warp whose local memory is the `region`-th.
+    #[inline]
+    fn serve(&mut self, request: &Request, region: u64, sink: &mut Sink<'_>) {
+        let (sectors, full, row) = (request.sectors(), request.full(), request.row());
+        let demand = request.demand();
+        let line = if demand.is_local() {
+            // A resident warp has its region; the CTAs that follow in its slot take it over.
+            local_line(region, request.line())
+        } else {
+            request.line()
+        };
+        let operation = match demand {
+            Demand::Load | Demand::LoadReadOnly | Demand::LocalLoad => {
+                if let Some(cache) = self.keeper(demand) {
+                    return load(cache, line, sectors, row, sink);
+                }
+                L2Operation::Read
+            }
+            Demand::LocalStore => {
+                if let Some(cache) = self.keeper(demand) {
+                    let write_back = |line, sectors| sink.write_back(line, sectors);
+                    return cache.store_local(line, sectors, full, write_back);
+                }
+                L2Operation::Write
+            }
+            Demand::Store => {
+                for cache in self.l1.iter_mut().chain(&mut self.read_only) {
+                    cache
+                        .store(line, sectors, full, |line, sectors| sink.write_back(line, sectors));
+                }
+                L2Operation::Write
+            }
+            Demand::Update => {
+                for cache in self.l1.iter_mut().chain(&mut self.read_only) {
+                    cache.update(line, sectors);
+                }
+                L2Operation::Update
+            }
+        };
+        sink.send(line, sectors, full, operation, row);
+    }
+
+    /// The cache that keeps what is demanded, if any does.
+    #[inline]
+    fn keeper(&mut self, demand: Demand) -> Option<&mut L1> {
+        if demand == Demand::LoadReadOnly && self.read_only.is_some() {
+            return self.read_only.as_mut().filter(|cache| cache.keeps().read_only);
+        }
+        self.l1.as_mut().filter(|cache| match demand {
+            Demand::Load => cache.keeps().global,
+            Demand::LoadReadOnly => cache.keeps().read_only,
+            Demand::LocalLoad | Demand::LocalStore => cache.keeps().local,
+            Demand::Store | Demand::Update => false,
+        })
+    }
+}
+
+fn load(cache: &mut L1, line: u64, sectors: u8, row: u32, sink: &mut Sink<'_>) {
+    let hits = cache.load(line, sectors, |miss, line, sectors| match miss {
+        L1Miss::Fill => sink.send(line, sectors, sectors, L2Operation::Read, row),
+        L1Miss::WriteBack => sink.write_back(line, sectors),
+    });
+    if hits > 0 {
+        *sink.hits.row(row) += hits;
+    }
+}

@@ -1,0 +1,134 @@
+//! The memory hierarchy behind the coalescer: first-level caches, the L2, DRAM.
+//!
+//! ```text
+//! CTA streams ── dealer ── merge ──┬─ SM: L1, read-only cache ─┬── queue ── L2 slice ── DRAM
+//! in order of     slot,    by the  ├─ SM …                     ├── queue ── L2 slice ── DRAM
+//! the grid        start    clock   └─ SM …                     └── queue …
+//! ```
+//!
+//! CTAs arrive one by one, in order of the grid. The [`schedule`] gives each a slot of an SM and a
+//! start; their requests are merged by the clocks of their warps, then by warp, then by SM, go through the caches of their SM ([`l1`]), and what those do not keep is queued for the slice of the
+//! [`l2`] that its address belongs to. Slices are replayed side by side while the next requests are
+//! merged. Which requests meet in which order depends on the streams and the geometry alone, so
+//! the result does not depend on the number of threads.
+//!
+//! Only the streams of CTAs that are resident, or that arrived before their turn, are held, whatever
+//! the size of the grid.
+
+mod l1;
+mod l2;
+mod merge;
+mod placement;
+mod replacement;
+mod schedule;
+mod sectored;
+mod stream;
+mod tags;
+mod traffic;
+
+pub use l1::{L1Geometry, L1Loads, L1Stores};
+pub use l2::{L2, L2Geometry, L2Operation, L2Traffic, PartialWrites};
+pub use replacement::Replacement;
+pub use schedule::Schedule;
+pub use stream::{CtaStream, Demand};
+pub(crate) use stream::{LOCAL_LINES_PER_WARP, ROW_LIMIT, Request};
+pub use traffic::RowTraffic;
+
+use l2::SliceRequest;
+use merge::Merger;
+use rayon::prelude::*;
+
+use crate::sparse::SparseRows;
+
+/// Requests that are merged ahead of the L2: enough to keep the slices busy, few enough to stay in
+/// the CPU's caches.
+const REQUESTS_AHEAD: usize = 1 << 15;
+
+/// Everything that decides what the hierarchy does with the requests of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HierarchyGeometry {
+    /// Streaming multiprocessors.
+    pub sm_count: u32,
+    /// CTAs of the launch that the GPU holds at the same time.
+    pub resident_ctas: u32,
+    /// Warps of one CTA.
+    pub warps_per_cta: u32,
+    /// How CTAs follow each other.
+    pub schedule: Schedule,
+    /// The first-level cache of an SM, if it has one.
+    pub l1: Option<L1Geometry>,
+    /// The cache for read-only loads and textures, where it is not the first-level cache.
+    pub read_only: Option<L1Geometry>,
+    /// The second-level cache.
+    pub l2: L2Geometry,
+}
+
+/// The caches of a GPU during one launch.
+#[derive(Debug)]
+pub struct Hierarchy {
+    merger: Merger,
+    l2: L2,
+    /// What is merged and what is replayed, in turns.
+    queues: [Vec<Vec<SliceRequest>>; 2],
+}
+
+impl Hierarchy {
+    /// Empty caches.
+    #[must_use]
+    pub fn new(geometry: &HierarchyGeometry) -> Self {
+        let l2 = L2::new(geometry.l2);
+        let queues = [l2.queues(), l2.queues()];
+        Self { merger: Merger::new(geometry, l2.router()), l2, queues }
+    }
+
+    /// Goes on with an L2 that an earlier launch filled.
+    pub(crate) fn with_l2(mut self, mut l2: L2) -> Self {
+        l2.take_traffic();
+        self.queues = [l2.queues(), l2.queues()];
+        self.merger.set_router(l2.router());
+        self.l2 = l2;
+        self
+    }
+
+    /// Takes over the next CTAs of the grid and replays what can be; the streams are empty
+    /// afterwards.
+    pub fn collect(&mut self, streams: &mut [&mut CtaStream]) {
+        streams.par_iter_mut().for_each(|stream| stream.sort());
+        for stream in streams {
+            let empty = CtaStream::new(stream.limit());
+            **stream = self.merger.push(std::mem::replace(stream, empty));
+        }
+        self.replay(false);
+    }
+
+    /// Replays the rest and writes back what is dirty: the traffic by row of the base table, and
+    /// the L2 with its counts and contents.
+    #[must_use]
+    pub fn finish(mut self) -> (Vec<(u32, RowTraffic)>, L2) {
+        self.replay(true);
+        self.merger.clean(&mut self.queues[0]);
+        self.l2.replay(&mut self.queues[0]);
+        self.l2.flush();
+        let mut rows = SparseRows::<RowTraffic>::new(0);
+        for (row, traffic) in self.l2.rows() {
+            *rows.row(row) += *traffic;
+        }
+        for (row, hits) in self.merger.hits() {
+            rows.row(row).l1_hit_sectors += hits;
+        }
+        (rows.iter().map(|(row, traffic)| (row, *traffic)).collect(), self.l2)
+    }
+
+    fn replay(&mut self, is_complete: bool) {
+        let Self { merger, l2, queues: [ready, next] } = self;
+        let mut sent = merger.fill(ready, REQUESTS_AHEAD, is_complete);
+        while sent > 0 {
+            ((), sent) =
+                rayon::join(|| l2.replay(ready), || merger.fill(next, REQUESTS_AHEAD, is_complete));
+            std::mem::swap(ready, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

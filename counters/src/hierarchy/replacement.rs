@@ -1,0 +1,133 @@
+//! Replacement policies: which line of a full set gives way, and how long a new one may stay.
+
+/// Which line of a set gives way to a new one.
+///
+/// Vendors publish no policy. Mei & Chu ("Dissecting GPU Memory Hierarchy through
+/// Microbenchmarking", IEEE TPDS 2017) find that the L2 of Fermi, Kepler and Maxwell is *not*
+/// least recently used; an NVIDIA patent of Fermi's time (US 8,868,838, filed 2008) evicts by a
+/// class of re-use potential kept with each line. What each policy does to the DRAM traffic of
+/// measured kernels is in `docs/dram-study.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Replacement {
+    /// The one that was not used for longest.
+    Lru,
+    /// Any, with equal chance: xorshift64* from `seed`, so that the same requests always evict
+    /// the same lines.
+    Random {
+        /// Where the sequence starts.
+        seed: u64,
+    },
+    /// Any but the one that was used last.
+    NotMostRecent {
+        /// As for [`Replacement::Random`].
+        seed: u64,
+    },
+    /// One reference bit a line, which hits and fills set: the first line whose bit is clear.
+    /// When all are set, those of the other lines are cleared ("bit pseudo-LRU").
+    NotRecentlyUsed,
+    /// As [`Replacement::Lru`], but a new line starts out as the next victim, except each
+    /// `promote_every`-th one of a set, which starts out as the most recently used: bimodal
+    /// insertion (BIP), Qureshi et al., "Adaptive Insertion Policies for High Performance
+    /// Caching", ISCA 2007. It keeps part of a working set that cycles through more than the
+    /// cache.
+    Bimodal {
+        /// 1 is LRU; 32 is the paper's choice.
+        promote_every: u32,
+    },
+    /// LRU or bimodal insertion, whichever misses less in a few sets that are set aside for each
+    /// (DIP, the same paper).
+    DuelingInsertion {
+        /// As for [`Replacement::Bimodal`].
+        promote_every: u32,
+    },
+    /// Static re-reference interval prediction with hit priority and two bits (SRRIP-HP): Jaleel
+    /// et al., "High Performance Cache Replacement Using Re-Reference Interval Prediction", ISCA
+    /// 2010. New lines are expected back after long, those that were hit soon; the first line
+    /// that is expected last gives way.
+    ReReference,
+    /// As [`Replacement::ReReference`], but new lines are expected last, except each
+    /// `near_every`-th one of a set (BRRIP, the same paper).
+    BimodalReReference {
+        /// 32 is the paper's choice.
+        near_every: u32,
+    },
+    /// Static or bimodal re-reference prediction, whichever misses less in a few sets that are
+    /// set aside for each (DRRIP, the same paper).
+    DuelingReReference {
+        /// As for [`Replacement::BimodalReReference`].
+        near_every: u32,
+    },
+}
+
+impl Replacement {
+    /// What the victim of a full set is told by.
+    pub(crate) fn rank(self) -> Rank {
+        match self {
+            Self::Lru | Self::Bimodal { .. } | Self::DuelingInsertion { .. } => Rank::LastUse,
+            Self::ReReference
+            | Self::BimodalReReference { .. }
+            | Self::DuelingReReference { .. } => Rank::Prediction,
+            Self::Random { .. } => Rank::Nothing,
+            Self::NotMostRecent { .. } => Rank::AnyButLast,
+            Self::NotRecentlyUsed => Rank::Referenced,
+        }
+    }
+
+    /// Where a random sequence starts; anything but 0.
+    pub(crate) fn seed(self) -> u64 {
+        match self {
+            Self::Random { seed } | Self::NotMostRecent { seed } => seed.max(1),
+            Self::Lru
+            | Self::NotRecentlyUsed
+            | Self::Bimodal { .. }
+            | Self::DuelingInsertion { .. }
+            | Self::ReReference
+            | Self::BimodalReReference { .. }
+            | Self::DuelingReReference { .. } => 1,
+        }
+    }
+
+    /// How new lines are inserted.
+    pub(crate) fn insertion(self) -> Insertion {
+        match self {
+            Self::Bimodal { promote_every } => Insertion::Rarely(promote_every.max(1)),
+            Self::BimodalReReference { near_every } => Insertion::Rarely(near_every.max(1)),
+            Self::DuelingInsertion { promote_every: every }
+            | Self::DuelingReReference { near_every: every } => Insertion::Dueling(every.max(1)),
+            Self::Lru
+            | Self::Random { .. }
+            | Self::NotMostRecent { .. }
+            | Self::NotRecentlyUsed
+            | Self::ReReference => Insertion::Always,
+        }
+    }
+}
+
+/// What is remembered of each line to find the victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// The time of its last use.
+    LastUse,
+    /// The same, but only the last one is safe.
+    AnyButLast,
+    /// Its predicted re-reference interval, 0 to [`DISTANT`].
+    Prediction,
+    /// Whether it was used since the bits were cleared.
+    Referenced,
+    /// Nothing at all.
+    Nothing,
+}
+
+/// Whether a new line is inserted with the good prospects of the policy's plain form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Insertion {
+    /// Each.
+    Always,
+    /// One out of so many misses of a set.
+    Rarely(u32),
+    /// As one or the other, whichever proves better.
+    Dueling(u32),
+}
+
+/// The longest re-reference interval that two bits predict.
+pub(crate) const DISTANT: u64 = 3;

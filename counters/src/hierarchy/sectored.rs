@@ -1,0 +1,232 @@
+//! A sectored cache: tags for lines, a valid and a dirty bit for each sector.
+
+use super::replacement::Replacement;
+use super::tags::{EMPTY, Tags};
+use crate::coalescing::LINE_BYTES;
+
+/// A set-associative array of lines, as an L1 or a slice of an L2 has it.
+#[derive(Clone, Debug)]
+pub(crate) struct SectoredCache {
+    tags: Tags,
+    states: Vec<LineState>,
+    /// Sectors asked for so far; the cache serves one in a clock.
+    clock: u64,
+    /// Clocks from a miss until its data is there.
+    fill_clocks: u64,
+}
+
+/// How many sectors a mask holds. Baseline x86-64 counts bits in a dozen instructions, and most
+/// masks here are empty or one whole line.
+#[inline]
+pub(crate) fn count(sectors: u16) -> u64 {
+    match sectors {
+        0 => 0,
+        0xF => 4,
+        sectors => u64::from(sectors.count_ones()),
+    }
+}
+
+/// The sectors of one line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LineState {
+    /// Sectors whose every byte is known.
+    pub(crate) valid: u16,
+    /// Sectors that the next level has not seen.
+    pub(crate) dirty: u16,
+    /// When the line was allocated.
+    allocated: u64,
+}
+
+/// A line that gave way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evicted {
+    pub(crate) tag: u64,
+    pub(crate) dirty: u16,
+}
+
+impl SectoredCache {
+    /// An empty cache.
+    pub(crate) fn new(
+        sets: usize,
+        ways: usize,
+        replacement: Replacement,
+        fill_clocks: u32,
+    ) -> Self {
+        Self {
+            tags: Tags::new(sets, ways, replacement),
+            states: vec![LineState::default(); sets * ways.max(1)],
+            clock: 0,
+            fill_clocks: u64::from(fill_clocks),
+        }
+    }
+
+    /// A request for `sectors` of the line `tag`: makes sure that the line is there, and returns
+    /// its state for the caller to change, and the line that gave way.
+    #[inline]
+    pub(crate) fn touch(
+        &mut self,
+        set: usize,
+        tag: u64,
+        sectors: u16,
+    ) -> (&mut LineState, Option<Evicted>) {
+        self.clock += count(sectors);
+        match self.look_up(set, tag) {
+            Some(line) => (&mut self.states[line], None),
+            None => {
+                let (line, tag) = self.tags.admit(set, tag);
+                let state = &mut self.states[line];
+                let evicted = (tag != EMPTY).then_some(Evicted { tag, dirty: state.dirty });
+                *state = LineState { valid: 0, dirty: 0, allocated: self.clock };
+                (state, evicted)
+            }
+        }
+    }
+
+    /// As [`SectoredCache::touch`] where a line that is not there stays away.
+    #[inline]
+    pub(crate) fn touch_if_there(
+        &mut self,
+        set: usize,
+        tag: u64,
+        sectors: u16,
+    ) -> Option<&mut LineState> {
+        self.clock += count(sectors);
+        let line = self.look_up(set, tag)?;
+        Some(&mut self.states[line])
+    }
+
+    #[inline]
+    fn look_up(&mut self, set: usize, tag: u64) -> Option<usize> {
+        let line = self.tags.find(set, tag)?;
+        // Requests that arrive while the line is on its way are merged with the miss: they wait
+        // for the same data and say nothing about whether it will be used again.
+        if self.clock - self.states[line].allocated >= self.fill_clocks {
+            self.tags.reuse(line);
+        }
+        Some(line)
+    }
+
+    /// Drops a line; returns what it held.
+    pub(crate) fn evict(&mut self, set: usize, tag: u64) -> Option<Evicted> {
+        let line = self.tags.find(set, tag)?;
+        self.tags.remove(line);
+        let dirty = std::mem::take(&mut self.states[line]).dirty;
+        Some(Evicted { tag, dirty })
+    }
+
+    /// Cleans every dirty line; `on_line` learns of each.
+    pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted)) {
+        for (line, state) in self.states.iter_mut().enumerate() {
+            let dirty = std::mem::take(&mut state.dirty);
+            if dirty != 0 {
+                on_line(Evicted { tag: self.tags.tag(line), dirty });
+            }
+        }
+    }
+}
+
+/// The size of sectors and of a cache's lines, which need not be those of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineShape {
+    /// Sectors of a request's line of [`LINE_BYTES`]: 8, 4, 2 or 1.
+    per_request: u32,
+    /// Sectors of the cache's line: 1 to 16.
+    per_line: u32,
+    /// Sectors that a miss brings in together: 1, or more up to a line.
+    per_fill: u32,
+}
+
+impl LineShape {
+    /// Sizes are rounded to what can be: powers of two, sectors of 16 to 128 bytes, lines of a
+    /// sector to 256 bytes, fills of a sector to a line.
+    pub(crate) fn new(sector_bytes: u64, line_bytes: u64, fill_bytes: u64) -> Self {
+        let sector = sector_bytes.next_power_of_two().clamp(16, LINE_BYTES);
+        let line = line_bytes.next_power_of_two().clamp(sector, 256);
+        let fill = fill_bytes.next_power_of_two().clamp(sector, line);
+        Self {
+            per_request: (LINE_BYTES / sector) as u32,
+            per_line: (line / sector) as u32,
+            per_fill: (fill / sector) as u32,
+        }
+    }
+
+    /// Bytes of a line.
+    pub(crate) fn line_bytes(self) -> u64 {
+        LINE_BYTES / u64::from(self.per_request) * u64::from(self.per_line)
+    }
+
+    /// Cuts a request's line into the cache's; `on_part` gets the tag and the masks.
+    #[inline]
+    pub(crate) fn cut(
+        self,
+        line: u64,
+        sectors: u8,
+        full: u8,
+        mut on_part: impl FnMut(u64, u16, u16),
+    ) {
+        if self.per_line == self.per_request {
+            on_part(line, u16::from(sectors), u16::from(full));
+            return;
+        }
+        let first = line * u64::from(self.per_request);
+        let mut rest = u32::from(sectors);
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            let sector = first + u64::from(bit);
+            // The bits of the request from `bit` on that lie in the same line of the cache.
+            let offset = (sector % u64::from(self.per_line)) as u32;
+            let width = (self.per_line - offset).min(8 - bit);
+            let part = ((1_u32 << width) - 1) << bit;
+            let here = |mask: u32| ((mask & part) >> bit << offset) as u16;
+            on_part(sector / u64::from(self.per_line), here(rest), here(u32::from(full)));
+            rest &= !part;
+        }
+    }
+
+    /// Puts a mask of the cache's line together as requests: line by line of [`LINE_BYTES`].
+    #[inline]
+    pub(crate) fn uncut(self, tag: u64, sectors: u16, mut on_line: impl FnMut(u64, u8)) {
+        if self.per_line == self.per_request {
+            if sectors != 0 {
+                on_line(tag, sectors as u8);
+            }
+            return;
+        }
+        let first = tag * u64::from(self.per_line);
+        let mut rest = u32::from(sectors);
+        while rest != 0 {
+            let sector = first + u64::from(rest.trailing_zeros());
+            let line = sector / u64::from(self.per_request);
+            let mut mask = 0;
+            for bit in 0..self.per_request {
+                let Some(own) = (line * u64::from(self.per_request) + u64::from(bit))
+                    .checked_sub(first)
+                    .filter(|&own| own < 16)
+                else {
+                    continue;
+                };
+                if rest >> own & 1 == 1 {
+                    mask |= 1 << bit;
+                    rest &= !(1 << own);
+                }
+            }
+            on_line(line, mask);
+        }
+    }
+
+    /// The sectors that are brought in where those of `absent` are missing.
+    #[inline]
+    pub(crate) fn filled(self, absent: u16) -> u16 {
+        if self.per_fill == 1 {
+            return absent;
+        }
+        let group = ((1_u32 << self.per_fill) - 1) as u16;
+        let mut filled = 0;
+        for first in (0..self.per_line).step_by(self.per_fill as usize) {
+            if absent >> first & group != 0 {
+                filled |= group << first;
+            }
+        }
+        filled
+    }
+}

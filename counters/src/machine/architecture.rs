@@ -1,0 +1,78 @@
+//! Targets of machine code.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A target of machine code: a compute capability, written `sm_50`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Architecture {
+    /// The compute capability times ten: 50 for 5.0, 120 for 12.0.
+    sm: u32,
+}
+
+/// A target that is not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text} is no target of machine code; one is written like sm_50 or sm_90a")]
+pub struct ArchitectureError {
+    text: String,
+}
+
+impl Architecture {
+    /// The oldest target that PTX is translated for: Fermi.
+    pub const OLDEST: Self = Self { sm: 20 };
+
+    /// The target of a compute capability, such as 5.0; `None` before 2.0, whose machines have
+    /// an instruction set of their own.
+    #[must_use]
+    pub fn of_capability(major: u32, minor: u32) -> Option<Self> {
+        let target = Self { sm: major.checked_mul(10)?.checked_add(minor)? };
+        (minor < 10 && target >= Self::OLDEST).then_some(target)
+    }
+
+    /// The compute capability times ten.
+    #[must_use]
+    pub const fn sm(self) -> u32 {
+        self.sm
+    }
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}", self.sm)
+    }
+}
+
+impl FromStr for Architecture {
+    type Err = ArchitectureError;
+
+    /// Reads `sm_50`, and `sm_90a` or `sm_100f`, whose extensions are the same machine.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || ArchitectureError { text: text.to_owned() };
+        let digits = text.strip_prefix("sm_").ok_or_else(error)?;
+        let digits = digits.strip_suffix(['a', 'f']).unwrap_or(digits);
+        let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let sm: u32 = if all_digits { digits.parse().map_err(|_| error())? } else { 0 };
+        Self::of_capability(sm / 10, sm % 10).ok_or_else(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_and_printed() {
+        for text in ["sm_20", "sm_52", "sm_100", "sm_121"] {
+            assert_eq!(text.parse::<Architecture>().unwrap().to_string(), text);
+        }
+        assert_eq!("sm_90a".parse::<Architecture>().unwrap().sm(), 90);
+        assert_eq!("sm_100f".parse::<Architecture>().unwrap().sm(), 100);
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused() {
+        for text in ["", "sm_", "sm_x", "50", "compute_50", "sm_13", "sm_+5", "sm_99999999999"] {
+            assert!(text.parse::<Architecture>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Counts for each machine instruction: those of the PTX instruction that it stands for.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::isa::{InstructionClass, Modifier};
+use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::super::{BackEnd, MachineAccess, MachineProfile, MachineRow};
+use super::code::Code;
+use super::flow::{self, Observation, Solution};
+use super::image::Image;
+use super::isa::{Flow, Guard, Meaning, meaning};
+use super::line_table::LineTable;
+use super::{MachineError, Prepared};
+use crate::operation::{Flops, Precision};
+use crate::table::{BaseTable, Row};
+
+/// Counts the machine instructions of `program`'s kernel in the cubin `image`, which was assembled
+/// from `prepared` by an assembler of that `version`; `table` holds the counts of the execution.
+///
+/// # Errors
+///
+/// [`MachineError`] if the cubin is damaged or of another kernel, or has instructions that are
+/// not in the opcode tables.
+pub fn attribute(
+    image: &[u8],
+    version: &str,
+    prepared: &Prepared,
+    program: &Program,
+    table: &BaseTable,
+) -> Result<MachineProfile, MachineError> {
+    let image = Image::parse(image, program.kernel())?;
+    let lines = LineTable::parse(&image.line_table, prepared.file)?;
+    let code = Code::read(&image)?;
+    let listing = Listing::new(&image, &lines, &code, prepared, program, table)?;
+    let observations = listing.observations();
+    let solution =
+        flow::solve(&code, &observations, listing.entry(), &|block| listing.is_cold(block));
+    Ok(MachineProfile {
+        back_end: BackEnd::Ptxas { version: version.to_owned() },
+        target: image.target.to_string(),
+        registers_per_thread: Some(image.registers),
+        rows: listing.rows(&solution),
+        notes: listing.notes(&solution),
+    })
+}
+
+/// The code beside what is known of the PTX behind it.
+struct Listing<'a> {
+    code: &'a Code,
+    program: &'a Program,
+    /// The counts of each PTX instruction of the program.
+    counts: HashMap<u32, &'a Row>,
+    /// For each machine instruction, the PTX instruction that it stands for.
+    ptx: Vec<Option<u32>>,
+    meanings: Vec<Meaning>,
+    /// PTX instructions whose machine code branches although they do not: divisions and the like,
+    /// which have a path of their own for rare operands.
+    branching: Vec<u32>,
+}
+
+impl<'a> Listing<'a> {
+    fn new(
+        image: &Image<'_>,
+        lines: &LineTable,
+        code: &'a Code,
+        prepared: &Prepared,
+        program: &'a Program,
+        table: &'a BaseTable,
+    ) -> Result<Self, MachineError> {
+        let by_place: HashMap<u32, u32> = program
+            .instructions()
+            .iter()
+            .enumerate()
+            .map(|(index, one)| (one.instruction.span.start, index as u32))
+            .collect();
+        let mut listing = Self {
+            code,
+            program,
+            counts: table.rows.iter().map(|row| (row.instruction, row)).collect(),
+            ptx: Vec::with_capacity(code.instructions.len()),
+            meanings: Vec::with_capacity(code.instructions.len()),
+            branching: Vec::new(),
+        };
+        for instruction in &code.instructions {
+            let section = &image.sections[instruction.section];
+            let function = section.function_at(instruction.offset);
+            let line = lines.line(section.index, function, instruction.offset);
+            let span = line.and_then(|line| prepared.instruction(line));
+            listing.ptx.push(span.and_then(|span| by_place.get(&span.start).copied()));
+            // Every mnemonic of the tables has a meaning; a test looks at all of them.
+            let other = Meaning { class: InstructionClass::Misc, flops: None, access: None };
+            listing.meanings.push(meaning(instruction.decoded.mnemonic).unwrap_or(other));
+        }
+        if listing.ptx.iter().all(Option::is_none) {
+            return Err(MachineError::NoLines { kernel: program.kernel().to_owned() });
+        }
+        listing.branching = listing.find_branching();
+        Ok(listing)
+    }
+
+    /// Executions of the kernel's first instruction, by threads and by warps.
+    fn entry(&self) -> (u64, u64) {
+        let first = self.program.blocks().first().map_or(0, |block| block.first_instruction);
+        self.counts.get(&first).map_or((0, 0), |row| (row.issued_lanes, row.warp_executions))
+    }
+
+    fn find_branching(&self) -> Vec<u32> {
+        let branches = |index: &usize| {
+            matches!(self.code.instructions[*index].decoded.flow, Flow::Branch(_) | Flow::Call(_))
+        };
+        let mut found: Vec<u32> = (0..self.ptx.len())
+            .filter(branches)
+            .filter_map(|index| self.ptx[index])
+            .filter(|&ptx| {
+                let resolved = &self.program.instructions()[ptx as usize].instruction;
+                resolved.form.form().class != InstructionClass::Control
+            })
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Whether a block belongs to the path for rare operands of an instruction: it calls a
+    /// subroutine that the PTX does not call.
+    fn is_cold(&self, block: usize) -> bool {
+        self.code.blocks[block].calls.is_some()
+            && self.code.blocks[block].instructions.clone().next_back().is_some_and(|last| {
+                self.ptx[last].is_none_or(|ptx| self.branching.binary_search(&ptx).is_ok())
+            })
+    }
+
+    /// What each PTX instruction says about the blocks that hold its machine code.
+    ///
+    /// The machine instructions of one PTX instruction differ in their bits, and copies of it
+    /// repeat the same bits. So each kind of bits gives an equation of its own; how many belong
+    /// to one copy follows from the greatest number that divides all of them.
+    fn observations(&self) -> Vec<Observation> {
+        // Of each PTX instruction, by kind of bits: machine instructions of each block.
+        type Kinds = BTreeMap<u64, BTreeMap<usize, u32>>;
+        let mut by_ptx: BTreeMap<u32, Kinds> = BTreeMap::new();
+        let mut weights: BTreeMap<(u32, u64), f64> = BTreeMap::new();
+        for (block, contents) in self.code.blocks.iter().enumerate() {
+            for index in contents.instructions.clone() {
+                let Some(ptx) = self.ptx[index] else { continue };
+                let decoded = &self.code.instructions[index].decoded;
+                let kinds = by_ptx.entry(ptx).or_default();
+                *kinds.entry(decoded.shape).or_default().entry(block).or_default() += 1;
+                weights.insert((ptx, decoded.shape), self.weight(index, ptx));
+            }
+        }
+        /// Copies by block, executions by threads and by warps.
+        type Statement = (Vec<(usize, u32)>, u64, u64);
+        let mut merged: BTreeMap<Statement, f64> = BTreeMap::new();
+        for (ptx, kinds) in &by_ptx {
+            let Some(row) = self.counts.get(ptx) else { continue };
+            if self.branching.binary_search(ptx).is_ok() {
+                continue;
+            }
+            let all = kinds.values().flat_map(BTreeMap::values).copied().reduce(gcd).unwrap_or(1);
+            for (shape, blocks) in kinds {
+                let common = blocks.values().copied().reduce(gcd).unwrap_or(1);
+                let of_one_copy = (common / all).max(1);
+                let copies = blocks.iter().map(|(&block, &count)| (block, count / of_one_copy));
+                let weight = weights.get(&(*ptx, *shape)).copied().unwrap_or(1.0);
+                let key = (copies.collect(), row.issued_lanes, row.warp_executions);
+                *merged.entry(key).or_insert(0.0) += weight;
+            }
+        }
+        merged
+            .into_iter()
+            .map(|((copies, lanes, warps), weight)| Observation {
+                copies: copies
+                    .into_iter()
+                    .map(|(block, count)| (block, f64::from(count)))
+                    .collect(),
+                lanes,
+                warps,
+                weight,
+            })
+            .collect()
+    }
+
+    /// How sure it is that a machine instruction stands where its PTX instruction stood.
+    fn weight(&self, index: usize, ptx: u32) -> f64 {
+        let decoded = &self.code.instructions[index].decoded;
+        let meaning = &self.meanings[index];
+        let guarded_in_ptx = self.program.instructions()[ptx as usize].instruction.guard.is_some();
+        let is_control = meaning.class == InstructionClass::Control;
+        // A guard that the PTX does not have: a branch was turned into predication, and the
+        // instruction stands in a block that ran more often.
+        if decoded.guard != Guard::Always && !guarded_in_ptx && !is_control {
+            return 0.05;
+        }
+        let has_effect = meaning
+            .access
+            .is_some_and(|(_, direction)| direction != crate::totals::Direction::Load);
+        match meaning.class {
+            // Neither moved nor executed in vain.
+            _ if has_effect || decoded.mnemonic == "BAR" => 8.0,
+            InstructionClass::LoadStore | InstructionClass::Tensor => 4.0,
+            InstructionClass::Fp16 | InstructionClass::Fp32 | InstructionClass::Fp64 => 2.0,
+            InstructionClass::InterThread | InstructionClass::Texture => 4.0,
+            InstructionClass::Integer | InstructionClass::BitConvert => 1.0,
+            // Loops that are unrolled are also controlled in other ways, and moves come and go.
+            InstructionClass::Control => 0.1,
+            InstructionClass::Misc => 0.05,
+        }
+    }
+
+    fn rows(&self, solution: &Solution) -> Vec<MachineRow> {
+        let mut rows = Vec::new();
+        for (block, contents) in self.code.blocks.iter().enumerate() {
+            if solution.lanes[block] == 0 {
+                continue;
+            }
+            for index in contents.instructions.clone() {
+                let decoded = &self.code.instructions[index].decoded;
+                let meaning = &self.meanings[index];
+                rows.push(MachineRow {
+                    mnemonic: decoded.mnemonic.into(),
+                    class: meaning.class,
+                    flops: meaning.flops.map(|flops| match decoded.is_half_of_double {
+                        true => Flops { precision: Precision::Double, ..flops },
+                        false => flops,
+                    }),
+                    access: self.access(index),
+                    instruction: self.ptx[index],
+                    warp_executions: solution.warps[block],
+                    issued_lanes: solution.lanes[block],
+                    thread_executions: self.threads(index, block, solution),
+                });
+            }
+        }
+        rows
+    }
+
+    /// Threads that executed an instruction with its guard true.
+    fn threads(&self, index: usize, block: usize, solution: &Solution) -> u64 {
+        let decoded = &self.code.instructions[index].decoded;
+        let lanes = solution.lanes[block];
+        match decoded.guard {
+            Guard::Always => lanes,
+            Guard::Never => 0,
+            Guard::Sometimes if decoded.conditional && is_jump(decoded.flow) => {
+                solution.taken[block].min(lanes)
+            }
+            // The guard is that of the PTX instruction, or stands for a branch around it; copies
+            // share its executions as they share those of the block.
+            Guard::Sometimes => {
+                let Some(row) = self.ptx[index].and_then(|ptx| self.counts.get(&ptx)) else {
+                    return lanes;
+                };
+                let guarded = self.ptx[index].is_some_and(|ptx| {
+                    self.program.instructions()[ptx as usize].instruction.guard.is_some()
+                });
+                if guarded && row.issued_lanes > lanes {
+                    let share = row.thread_executions as f64 / row.issued_lanes as f64;
+                    (share * lanes as f64).round() as u64
+                } else {
+                    row.thread_executions.min(lanes)
+                }
+            }
+        }
+    }
+
+    /// The access of an instruction; what its bits do not say comes from the PTX.
+    fn access(&self, index: usize) -> Option<MachineAccess> {
+        let (space, direction) = self.meanings[index].access?;
+        let decoded = &self.code.instructions[index].decoded;
+        let ptx = self.ptx[index].map(|ptx| &self.program.instructions()[ptx as usize].instruction);
+        let of_ptx = || {
+            let instruction = ptx?;
+            let vector = vector_length(instruction);
+            let bits = instruction.types().next()?.bits();
+            Some(bits / 8 * vector)
+        };
+        let bytes = decoded.bytes.or_else(of_ptx).unwrap_or(4);
+        // Until Pascal `LD` may stand for a space that the PTX names.
+        let named = || ptx?.modifiers.iter().find_map(|modifier| modifier.as_space());
+        let space = space.or_else(named).filter(|&space| space != StateSpace::Param);
+        Some(MachineAccess { space, direction, bytes })
+    }
+
+    fn notes(&self, solution: &Solution) -> Vec<String> {
+        let mut notes = Vec::new();
+        let executed = |blocks: &[usize]| {
+            let blocks = blocks.iter().filter(|&&block| solution.lanes[block] > 0);
+            blocks.map(|&block| self.code.blocks[block].instructions.len()).sum::<usize>()
+        };
+        if !solution.assumed.is_empty() {
+            notes.push(format!(
+                "the PTX leaves open how often {} blocks of machine code ran ({} of the counted \
+                 instructions): unrolled loops are given all whole rounds, rare paths of divisions \
+                 and roots none, and other branches go each way equally often",
+                solution.assumed.len(),
+                executed(&solution.assumed)
+            ));
+        }
+        let estimated = executed(&solution.estimated_warps);
+        if estimated > 0 {
+            notes.push(format!(
+                "the warps of {estimated} machine instructions are estimated from their threads, \
+                 as if every warp were full"
+            ));
+        }
+        for mnemonic in &self.code.unresolved {
+            notes.push(format!("it is not known where {mnemonic} goes"));
+        }
+        notes
+    }
+}
+
+/// Whether an instruction leads away from the next one.
+fn is_jump(flow: Flow) -> bool {
+    !matches!(flow, Flow::Next | Flow::Push(..) | Flow::Call(_))
+}
+
+/// Elements of a vector access.
+fn vector_length(instruction: &PtxInstruction) -> u32 {
+    let lengths = [(Modifier::V2, 2), (Modifier::V4, 4), (Modifier::V8, 8)];
+    lengths.into_iter().find(|&(modifier, _)| instruction.has(modifier)).map_or(1, |(_, n)| n)
+}
+
+/// The greatest common divisor.
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

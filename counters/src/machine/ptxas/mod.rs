@@ -1,0 +1,76 @@
+//! The back end `ptxas`: NVIDIA's assembler translates the kernel, and its machine code is read.
+//!
+//! ```text
+//! PTX ── prepare ──► PTX, a `.loc` for each instruction ── ptxas (run by the caller) ──► cubin
+//!                                                                                        │
+//!        MachineProfile ◄── attribute ◄── flow ◄── code ◄── isa, line_table ◄── image ◄──┘
+//! ```
+//!
+//! Each machine instruction knows by its injected line which PTX instruction it stands for, and
+//! the base table knows how often that one ran. Where the assembler unrolled, duplicated, merged or
+//! moved code, lines alone do not say how often each copy ran; [`flow`] finds it out from the
+//! conservation of threads over the machine's own control-flow graph.
+//!
+//! This module reads bytes and runs nothing; who finds and starts the assembler is the caller.
+
+mod attribute;
+mod code;
+mod flow;
+mod image;
+mod isa;
+mod line_table;
+mod prepare;
+#[cfg(test)]
+mod tests;
+
+pub use attribute::attribute;
+pub use prepare::{Prepared, prepare};
+
+/// Why machine code could not be counted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MachineError {
+    /// The file is no cubin, or a damaged one.
+    #[error("the machine code cannot be read: {reason}")]
+    Image {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The cubin does not hold the kernel.
+    #[error("the machine code has no kernel named {name}")]
+    NoKernel {
+        /// The kernel.
+        name: String,
+    },
+    /// Its table of source lines is damaged.
+    #[error("the line table of the machine code cannot be read: {reason}")]
+    LineTable {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It was not assembled from the prepared text.
+    #[error("the machine code of {kernel} does not say which PTX it comes from")]
+    NoLines {
+        /// The kernel.
+        kernel: String,
+    },
+    /// No table of opcodes for this architecture.
+    #[error("the machine code is for {target}, whose encoding is not known")]
+    UnknownTarget {
+        /// The architecture.
+        target: String,
+    },
+    /// An instruction that the tables do not have.
+    #[error(
+        "the instruction at {offset:#x} of {function} ({bits:#x}) is not in the table for {target}"
+    )]
+    UnknownOpcode {
+        /// The architecture.
+        target: String,
+        /// The function that it is in.
+        function: String,
+        /// Its byte offset.
+        offset: u64,
+        /// Its bits.
+        bits: u128,
+    },
+}

@@ -1,0 +1,172 @@
+//! The opcode tables and the reading of cubins against `nvdisasm`, whose listings are committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gpucast_ptx_frontend::container::Cubin;
+
+use super::code::Code;
+use super::image::Image;
+use super::isa::{Decoder, Flow, Guard, meaning, mnemonics};
+
+fn inputs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machine/inputs")
+}
+
+/// What a line of a listing, `section offset guard mnemonic target`, says of an instruction.
+struct Listed<'a> {
+    guard: &'a str,
+    mnemonic: &'a str,
+    target: Option<u64>,
+}
+
+fn listed(text: &str) -> BTreeMap<(&str, u64), Listed<'_>> {
+    let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+    text.lines()
+        .map(|line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [section, offset, guard, mnemonic, target] = words[..] else {
+                panic!("not a line of a listing: {line}")
+            };
+            let offset = hexadecimal(offset).unwrap();
+            ((section, offset), Listed { guard, mnemonic, target: hexadecimal(target) })
+        })
+        .collect()
+}
+
+/// Everything in which a cubin's decoded code differs from its listing.
+fn differences(cubin: &Path) -> Vec<String> {
+    let data = fs::read(cubin).unwrap();
+    let listing = fs::read_to_string(cubin.with_extension("listing")).unwrap();
+    let mut listing = listed(&listing);
+    let facts = Cubin::parse(&data).unwrap();
+    // A module may have functions only.
+    let Some(kernel) = facts.kernels.first() else { return Vec::new() };
+    let image = Image::parse(&data, &kernel.name).unwrap();
+    let decoder = Decoder::of(image.target).unwrap();
+    let mut found = Vec::new();
+    for section in &image.sections {
+        for word in decoder.words(section.code) {
+            let place = format!("{}+{:#x}", section.name, word.offset);
+            let Some(one) = listing.remove(&(section.name, word.offset)) else {
+                found.push(format!("{place} is not listed"));
+                continue;
+            };
+            let Some(decoded) = decoder.decode(word) else {
+                found.push(format!("{place} {} is unknown", one.mnemonic));
+                continue;
+            };
+            if decoded.mnemonic != one.mnemonic {
+                found.push(format!("{place} is {}, not {}", one.mnemonic, decoded.mnemonic));
+            }
+            let guard = match one.guard {
+                "-" => Guard::Always,
+                "@!PT" | "@!UPT" => Guard::Never,
+                _ => Guard::Sometimes,
+            };
+            if decoded.guard != guard {
+                found.push(format!("{place} has the guard {}, not {:?}", one.guard, decoded.guard));
+            }
+            let target = match decoded.flow {
+                Flow::Branch(target) | Flow::Call(target) => target,
+                Flow::Push(_, target) => Some(target),
+                _ => None,
+            };
+            // Subroutines have names instead of places in listings. The address of an instruction
+            // is no jump, and neither is the end of what a warp does collectively.
+            let is_jump = !matches!(decoded.mnemonic, "LEPC" | "WARPSYNC");
+            if let Some(expected) = one.target.filter(|_| is_jump)
+                && target.map(|target| decoder.first_at(target)) != Some(decoder.first_at(expected))
+            {
+                found.push(format!("{place} goes to {expected:#x}, not {target:x?}"));
+            }
+        }
+    }
+    for ((section, offset), one) in listing {
+        found.push(format!("{section}+{offset:#x} {} was not decoded", one.mnemonic));
+    }
+    found
+}
+
+#[test]
+fn instructions_are_those_that_the_vendors_disassembler_lists() {
+    let mut checked = 0;
+    for entry in fs::read_dir(inputs()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "listing") {
+            let found = differences(&path.with_extension("cubin"));
+            assert!(found.is_empty(), "{}:\n{}", path.display(), found.join("\n"));
+            checked += 1;
+        }
+    }
+    assert!(checked >= 14, "only {checked} listings are there");
+}
+
+/// A folder of other cubins and listings, where somebody has one; `regenerate.py` says how
+/// listings are made.
+#[test]
+fn instructions_of_a_folder_of_listings_are_known() {
+    let Some(folder) = std::env::var_os("GPUCAST_LISTINGS") else {
+        eprintln!("skipped: GPUCAST_LISTINGS names no folder");
+        return;
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "listing") {
+            let here = differences(&path.with_extension("cubin"));
+            found.extend(here.into_iter().map(|one| format!("{}: {one}", path.display())));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn every_mnemonic_has_a_meaning_and_every_meaning_a_mnemonic() {
+    let all: BTreeSet<&str> = mnemonics().collect();
+    let missing: Vec<_> = all.iter().filter(|mnemonic| meaning(mnemonic).is_none()).collect();
+    assert!(missing.is_empty(), "{missing:?} have no meaning");
+    let unused: Vec<_> =
+        super::isa::meant().into_iter().filter(|mnemonic| !all.contains(mnemonic)).collect();
+    assert!(unused.is_empty(), "{unused:?} are in no table of opcodes");
+}
+
+#[test]
+fn kepler_code_has_the_instructions_that_its_ptx_asks_for() {
+    // No published disassembler knows sm_35. The PTX of these kernels says how many of these
+    // instructions there are: they are translated one to one.
+    let counts = |file: &str| {
+        let data = fs::read(inputs().join(file)).unwrap();
+        let name = Cubin::parse(&data).unwrap().kernels[0].name.clone();
+        let image = Image::parse(&data, &name).unwrap();
+        let code = Code::read(&image).unwrap();
+        move |mnemonic: &str| {
+            code.instructions.iter().filter(|one| one.decoded.mnemonic == mnemonic).count()
+        }
+    };
+    // 32 multiply-adds and 2 loads of a tile in the loop's body, two barriers, one result.
+    let sgemm = counts("sgemm.sm_35.cubin");
+    assert_eq!([sgemm("FFMA"), sgemm("LD"), sgemm("BAR"), sgemm("ST")], [32, 2, 2, 1]);
+    // Two stores to shared memory; 32 loads of one operand, 8 of four elements of the other.
+    assert_eq!([sgemm("STS"), sgemm("LDS")], [2, 40]);
+    // One multiply-add, six additions and multiplications in doubles for each point.
+    let sor = counts("sor-red-black.sm_35.cubin");
+    assert!(sor("DFMA") >= 1 && sor("EXIT") >= 1);
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let data = fs::read(inputs().join("sgemm.sm_50.cubin")).unwrap();
+    assert!(Image::parse(&[], "sgemm").is_err());
+    assert!(Image::parse(&data, "no_such_kernel").is_err());
+    // Whatever byte is damaged or wherever the file ends, reading returns.
+    for end in (0..data.len()).step_by(97) {
+        let _ = Image::parse(&data[..end], "sgemm").map(|image| Code::read(&image).is_ok());
+    }
+    for at in (0..data.len()).step_by(31) {
+        let mut damaged = data.clone();
+        damaged[at] ^= 0xff;
+        let _ = Image::parse(&damaged, "sgemm").map(|image| Code::read(&image).is_ok());
+    }
+}

@@ -1,0 +1,284 @@
+//! Control: branches that become guards, and the instructions that control itself takes.
+
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+
+use super::family::{Convergence, Family};
+use super::flow::uniform_registers;
+use super::graph::{Graph, GuardedBy, Op, State};
+use super::select::{Selected, select};
+
+/// Turns short branches into guarded instructions, as long as there are some.
+///
+/// What a branch skips is guarded instead if it is one block that nothing else leads to, holds no
+/// barrier, call or loop, and comes to no more machine instructions than the family's limit.
+pub(super) fn guard_short_branches(graph: &mut Graph<'_>, family: &Family) {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in (0..graph.blocks.len()).rev() {
+            let Some(skipped) = skipped_block(graph, block as u32, family) else { continue };
+            let target = graph.blocks[skipped as usize].successors.clone();
+            if let Some(branch) = terminator(graph, block as u32) {
+                graph.op_mut(branch).state = State::Folded;
+            }
+            graph.blocks[skipped as usize].merged_into = Some(block as u32);
+            for &after in &target {
+                graph.blocks[after as usize].predecessors.retain(|from| *from != skipped);
+            }
+            graph.blocks[block].successors = target;
+            changed = true;
+        }
+    }
+}
+
+/// The last operation of a block, if it is a branch.
+pub(super) fn terminator(graph: &Graph<'_>, block: u32) -> Option<u32> {
+    let block = &graph.blocks[block as usize];
+    let last = block.end.checked_sub(1).filter(|last| *last >= block.first)?;
+    let op = graph.op(last);
+    let ends = matches!(op.opcode, Opcode::Bra | Opcode::BrxIdx | Opcode::Ret | Opcode::Exit);
+    (ends && op.is_live()).then_some(last)
+}
+
+/// The block that a branch at the end of `block` skips, if it can be guarded instead.
+fn skipped_block(graph: &Graph<'_>, block: u32, family: &Family) -> Option<u32> {
+    let branch = terminator(graph, block)?;
+    let op = graph.op(branch);
+    if op.opcode != Opcode::Bra || op.guard.is_none() || op.has_uniform_suffix() {
+        return None;
+    }
+    let this = &graph.blocks[block as usize];
+    let [target, next] = this.successors.as_slice() else { return None };
+    if only_exits(graph, *target) {
+        // A guarded exit does.
+        return None;
+    }
+    let skipped = &graph.blocks[*next as usize];
+    let lone = skipped.predecessors.as_slice() == [block]
+        && skipped.successors.as_slice() == [*target]
+        && *target != block
+        && *next != block
+        && terminator(graph, *next).is_none()
+        && this.merged_into.is_none();
+    if !lone {
+        return None;
+    }
+    let members = members(graph, *next);
+    let simple = members.iter().all(|&index| can_be_guarded(graph.op(index)));
+    let cost: u32 = members
+        .iter()
+        .filter(|index| graph.op(**index).is_live())
+        .flat_map(|&index| select(graph, family, index))
+        .map(|selected| selected.count)
+        .sum();
+    (simple && cost <= family.guarded_limit).then_some(*next)
+}
+
+/// The operations of a block and of those that have become part of it.
+fn members(graph: &Graph<'_>, block: u32) -> Vec<u32> {
+    let parts = (0..graph.blocks.len() as u32).filter(|&part| home(graph, part) == block);
+    parts
+        .flat_map(|part| {
+            let part = &graph.blocks[part as usize];
+            part.first..part.end
+        })
+        .collect()
+}
+
+/// The block whose executions are those of `block`, which may have become part of it.
+pub(super) fn home(graph: &Graph<'_>, block: u32) -> u32 {
+    let mut at = block;
+    while let Some(into) = graph.blocks[at as usize].merged_into {
+        at = into;
+    }
+    at
+}
+
+fn can_be_guarded(op: &Op<'_>) -> bool {
+    use Opcode as O;
+    op.guard.is_none()
+        && !matches!(
+            op.opcode,
+            O::Bar
+                | O::Barrier
+                | O::BarWarp
+                | O::Call
+                | O::Ret
+                | O::Exit
+                | O::Trap
+                | O::Shfl
+                | O::Vote
+                | O::Match
+                | O::Activemask
+                | O::Redux
+                | O::Elect
+                | O::Mma
+                | O::WmmaMma
+        )
+        || op.state == State::Folded
+}
+
+impl Op<'_> {
+    fn has_uniform_suffix(&self) -> bool {
+        self.has(gpucast_ptx_frontend::isa::Modifier::Uni)
+    }
+}
+
+/// An instruction of control, the operation that it is attributed to, and how often warps issue it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ControlInstruction {
+    pub(super) selected: Selected,
+    pub(super) operation: u32,
+    /// Executions by warps and by lanes; those of the operation if `None`.
+    pub(super) executions: Option<(u64, u64)>,
+}
+
+/// What control takes: branches, exits, and what brings separated lanes together.
+pub(super) fn control(graph: &Graph<'_>, family: &Family) -> Vec<ControlInstruction> {
+    let uniform = uniform_registers(graph);
+    let mut instructions = Vec::new();
+    // The operation that first separates the lanes which meet at each block.
+    let mut separated: Vec<Option<u32>> = vec![None; graph.blocks.len()];
+    for block in 0..graph.blocks.len() as u32 {
+        for index in graph.blocks[block as usize].first..graph.blocks[block as usize].end {
+            let op = graph.op(index);
+            if !op.is_live() {
+                continue;
+            }
+            let mut push = |mnemonic, count, executions| {
+                instructions.push(ControlInstruction {
+                    selected: Selected::new(mnemonic, InstructionClass::Control, count),
+                    operation: index,
+                    executions,
+                });
+            };
+            match op.opcode {
+                Opcode::Call => push("CALL", 1, None),
+                Opcode::Ret | Opcode::Exit => push("EXIT", 1, exit_executions(graph, index)),
+                Opcode::BrxIdx => push("BRX", 3, None),
+                // What only this branch leads to is placed behind it.
+                Opcode::Bra if op.guard.is_none() && is_only_way(graph, block) => {}
+                Opcode::Bra => {
+                    let target = graph.blocks[block as usize].successors.first().copied();
+                    let leaves = target.is_some_and(|target| only_exits(graph, target));
+                    push(if leaves { "EXIT" } else { "BRA" }, 1, None);
+                    if leaves || !separates(op.guard, &uniform) {
+                        continue;
+                    }
+                    let meeting = graph.blocks[block as usize].reconvergence;
+                    if let Some(meeting) = meeting.filter(|&at| !only_exits(graph, at)) {
+                        separated[meeting as usize].get_or_insert(index);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    for (block, this) in graph.blocks.iter().enumerate() {
+        let Some(branch) = terminator(graph, block as u32) else { continue };
+        if graph.op(branch).shared_by > 1 {
+            let outside = this.predecessors.iter().filter(|from| **from as usize != block);
+            let entries = outside.map(|&from| &graph.blocks[home(graph, from) as usize]);
+            let executions = entries
+                .fold((0, 0), |(warps, lanes), from| (warps + from.warps, lanes + from.lanes));
+            let mut push = |mnemonic, class, count| {
+                instructions.push(ControlInstruction {
+                    selected: Selected::new(mnemonic, class, count),
+                    operation: branch,
+                    executions: Some((executions.0.min(this.warps), executions.1.min(this.lanes))),
+                });
+            };
+            // Whether four, two and one iterations are left.
+            push("BRA", InstructionClass::Control, 3);
+            push("ISETP", InstructionClass::Integer, 3);
+            push("IADD", InstructionClass::Integer, 2);
+            push("PLOP3", InstructionClass::Misc, 2);
+        }
+    }
+    for (meeting, branch) in separated.iter().enumerate() {
+        if let Some(branch) = *branch {
+            converge(graph, family, meeting as u32, branch, &mut instructions);
+        }
+    }
+    instructions
+}
+
+/// Whether nothing else leads to the only successor of a block.
+fn is_only_way(graph: &Graph<'_>, block: u32) -> bool {
+    match graph.blocks[block as usize].successors.as_slice() {
+        [next] => graph.blocks[*next as usize].predecessors.as_slice() == [block],
+        _ => false,
+    }
+}
+
+fn separates(guard: Option<GuardedBy>, uniform: &[bool]) -> bool {
+    guard.is_some_and(|guard| !uniform[guard.predicate.index()])
+}
+
+/// Whether a block does nothing but end the kernel.
+fn only_exits(graph: &Graph<'_>, block: u32) -> bool {
+    let this = &graph.blocks[block as usize];
+    (this.first..this.end).all(|index| {
+        let op = graph.op(index);
+        !op.is_live() || matches!(op.opcode, Opcode::Ret | Opcode::Exit)
+    }) && this.successors.is_empty()
+        && this.end > this.first
+}
+
+/// Branches to a block that only ends the kernel end it themselves, so that its own exit is left
+/// to those that run into it.
+fn exit_executions(graph: &Graph<'_>, exit: u32) -> Option<(u64, u64)> {
+    let block = graph.op(exit).block;
+    if !only_exits(graph, block) || graph.op(exit).guard.is_some() {
+        return None;
+    }
+    let this = &graph.blocks[block as usize];
+    let branched = |&&from: &&u32| {
+        terminator(graph, from).is_some_and(|branch| {
+            graph.op(branch).opcode == Opcode::Bra
+                && graph.blocks[from as usize].successors.first() == Some(&block)
+        })
+    };
+    if !this.predecessors.iter().any(|from| branched(&from)) {
+        return None;
+    }
+    let rest = this.predecessors.iter().filter(|from| !branched(from));
+    let sum = rest.map(|&from| &graph.blocks[home(graph, from) as usize]);
+    let (warps, lanes) =
+        sum.fold((0, 0), |(warps, lanes), block| (warps + block.warps, lanes + block.lanes));
+    Some((warps.min(this.warps), lanes.min(this.lanes)))
+}
+
+/// The instructions that bring the lanes which `branch` separates together at `meeting`.
+fn converge(
+    graph: &Graph<'_>,
+    family: &Family,
+    meeting: u32,
+    branch: u32,
+    instructions: &mut Vec<ControlInstruction>,
+) {
+    let block = &graph.blocks[meeting as usize];
+    let executions = Some((block.warps, block.lanes));
+    let mut push = |mnemonic, operation| {
+        instructions.push(ControlInstruction {
+            selected: Selected::new(mnemonic, InstructionClass::Control, 1),
+            operation,
+            executions,
+        });
+    };
+    match family.convergence {
+        Convergence::Suffix => push("SSY", branch),
+        // Branches to the meeting place are `SYNC`s themselves; whoever runs into it needs one.
+        Convergence::Sync => {
+            push("SSY", branch);
+            push("SYNC", branch);
+        }
+        Convergence::Barrier => {
+            if family.saves_barrier {
+                push("BMOV", branch);
+            }
+            push("BSSY", branch);
+            push("BSYNC", branch);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What distinguishes the generations of machine code, as columns of one table.
+//!
+//! Each column is what some rule asks. The sources are machine code that NVIDIA's assembler
+//! makes: `ptxas` 12.9 for sm_50, sm_70, sm_80 and sm_90, read with `nvdisasm`. Blackwell has
+//! Hopper's columns. Those of Fermi and Kepler follow from the lists of machine instructions in the vendor's
+//! documentation of its binary utilities and from the throughput table of the programming guide,
+//! which says what takes several instructions; no assembler for them was looked at.
+
+use super::super::architecture::Architecture;
+
+/// How 32-bit integers are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Multiplier {
+    /// One `IMAD` or `IMUL`; 64-bit products take two.
+    Imad,
+    /// 16-bit `XMAD`s: three for 32 × 32 bits, two if one factor is a constant of 16 bits.
+    Xmad,
+    /// One `IMAD`; `IMAD.WIDE` adds a 64-bit product to a 64-bit number.
+    ImadWide,
+}
+
+/// How lanes that a branch separated come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Convergence {
+    /// `SSY` pushes the place; the last instruction of each path carries `.S`.
+    Suffix,
+    /// `SSY` pushes the place; a `SYNC` of its own ends each path.
+    Sync,
+    /// `BSSY` names a barrier register; `BSYNC` stands where the paths meet.
+    Barrier,
+}
+
+/// How operands from the constant bank and wide literals reach an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Constants {
+    /// One operand may be from the bank or a literal; others are moved to registers first.
+    Direct,
+    /// They are loaded into uniform registers, once for all that they dominate.
+    Uniform,
+}
+
+/// One generation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Family {
+    /// The first compute capability times ten.
+    pub(super) since: u32,
+    /// The name of the architecture.
+    pub(super) name: &'static str,
+    pub(super) multiplier: Multiplier,
+    pub(super) convergence: Convergence,
+    pub(super) constants: Constants,
+    /// `LOP3` computes any function of three inputs; before, `LOP` takes two.
+    pub(super) lop3: bool,
+    /// `LOP3` also compares its result with zero.
+    pub(super) lop3_sets_predicate: bool,
+    /// `IADD3` adds three numbers.
+    pub(super) iadd3: bool,
+    /// Instructions that begin every kernel besides the move of the stack pointer.
+    pub(super) preamble: u32,
+    /// A descriptor of global memory is loaded into uniform registers once.
+    pub(super) descriptor: bool,
+    /// The window of shared memory is computed from the CTA's rank in its cluster.
+    pub(super) shared_window: bool,
+    /// `BAR.SYNC` is followed by a fence of the CTA.
+    pub(super) barrier_fence: bool,
+    /// A scoreboard barrier (`DEPBAR`) waits for the first of several loads.
+    pub(super) load_barrier: bool,
+    /// A barrier register is cleared (`BMOV`) before `BSSY` sets it.
+    pub(super) saves_barrier: bool,
+    /// Instructions of a 32-bit minimum or maximum: without `IMNMX`, a comparison and a selection.
+    pub(super) integer_minimum: u32,
+    /// Atomic sums of integers at one address are reduced within the warp first.
+    pub(super) aggregates_atomics: bool,
+    /// The most machine instructions of a branch that become guarded instructions instead.
+    pub(super) guarded_limit: u32,
+}
+
+const FERMI: Family = Family {
+    since: 20,
+    name: "Fermi",
+    multiplier: Multiplier::Imad,
+    convergence: Convergence::Suffix,
+    constants: Constants::Direct,
+    lop3: false,
+    lop3_sets_predicate: false,
+    iadd3: false,
+    preamble: 0,
+    descriptor: false,
+    shared_window: false,
+    barrier_fence: false,
+    load_barrier: false,
+    saves_barrier: false,
+    integer_minimum: 1,
+    aggregates_atomics: false,
+    guarded_limit: 7,
+};
+const KEPLER: Family = Family { since: 30, name: "Kepler", ..FERMI };
+const MAXWELL: Family = Family {
+    since: 50,
+    name: "Maxwell",
+    multiplier: Multiplier::Xmad,
+    convergence: Convergence::Sync,
+    lop3: true,
+    iadd3: true,
+    barrier_fence: true,
+    load_barrier: true,
+    guarded_limit: 8,
+    ..FERMI
+};
+const PASCAL: Family = Family { since: 60, name: "Pascal", ..MAXWELL };
+const VOLTA: Family = Family {
+    since: 70,
+    name: "Volta",
+    preamble: 1,
+    saves_barrier: true,
+    integer_minimum: 2,
+    ..TURING
+};
+const TURING: Family = Family {
+    since: 75,
+    name: "Turing",
+    multiplier: Multiplier::ImadWide,
+    convergence: Convergence::Barrier,
+    lop3: true,
+    lop3_sets_predicate: true,
+    iadd3: true,
+    ..FERMI
+};
+const AMPERE: Family =
+    Family { since: 80, name: "Ampere", descriptor: true, aggregates_atomics: true, ..TURING };
+const ADA: Family = Family { since: 89, name: "Ada", ..AMPERE };
+const HOPPER: Family = Family {
+    since: 90,
+    name: "Hopper",
+    constants: Constants::Uniform,
+    shared_window: true,
+    ..AMPERE
+};
+const BLACKWELL: Family = Family { since: 100, name: "Blackwell", ..HOPPER };
+
+/// The generations, oldest first.
+pub(super) const FAMILIES: &[Family] =
+    &[FERMI, KEPLER, MAXWELL, PASCAL, VOLTA, TURING, AMPERE, ADA, HOPPER, BLACKWELL];
+
+impl Family {
+    /// The generation that `target` belongs to.
+    pub(super) fn of(target: Architecture) -> &'static Self {
+        FAMILIES.iter().rev().find(|family| family.since <= target.sm()).unwrap_or(&FERMI)
+    }
+}

@@ -1,0 +1,65 @@
+//! The back end `rules`: machine instructions from passes and tables of our own.
+//!
+//! ```text
+//! PTX ─► graph ─► passes ─► guarded branches ─► selection ─► rows
+//!        def-use  copies, constants,           tables by     × executions
+//!                 narrowing, sharing,          family        of each block
+//!                 addresses, merging,
+//!                 contraction, logic
+//! ```
+//!
+//! Nothing is assembled: no registers are assigned and nothing is scheduled. What comes out is how many
+//! machine instructions of which kind a compiler makes of each PTX instruction, times how often that
+//! one ran. The rules say what compilers do in general and what machine code of each generation
+//! can express; where they come from stands with each. How far they are from `ptxas` is measured
+//! in `docs/machine-rules.md`.
+
+mod branches;
+mod family;
+mod flow;
+mod graph;
+mod passes;
+mod rows;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use gpucast_interpreter::Program;
+
+use super::architecture::Architecture;
+use super::{BackEnd, MachineProfile};
+use crate::table::BaseTable;
+use family::Family;
+use flow::Dominators;
+use graph::Graph;
+
+/// The machine instructions of a launch of `program` on `target`, whose counts are in `table`.
+///
+/// Registers per thread are not known: nothing assigns them.
+#[must_use]
+pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> MachineProfile {
+    let family = Family::of(target);
+    let mut graph = Graph::new(program, table);
+    let may_unroll = !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"));
+    let merged = passes::run(&mut graph, family, may_unroll);
+    branches::guard_short_branches(&mut graph, family);
+    let dominators = Dominators::new(&graph);
+    let rows = rows::rows(&graph, family, &dominators, &merged, table);
+    let mut notes = vec![format!(
+        "machine instructions follow from rules for {}, not from an assembler",
+        family.name
+    )];
+    if family.since < 50 {
+        notes.push(
+            "the rules for Fermi and Kepler come from documentation; no assembler was compared"
+                .to_owned(),
+        );
+    }
+    MachineProfile {
+        back_end: BackEnd::Rules,
+        target: target.to_string(),
+        registers_per_thread: None,
+        rows,
+        notes,
+    }
+}

@@ -1,0 +1,43 @@
+//! What a compiler does to the PTX before it chooses machine instructions, one pass a file.
+
+mod addresses;
+mod constants;
+mod contract;
+mod copies;
+mod dead;
+mod logic;
+mod merge;
+mod narrow;
+mod share;
+mod unroll;
+
+pub(super) use merge::MergedAccess;
+
+use super::family::Family;
+use super::flow::Dominators;
+use super::graph::Graph;
+
+/// Runs all passes; returns the accesses that became part of wider ones.
+///
+/// `may_unroll` is whether the kernel leaves it to the compiler to unroll loops.
+pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> Vec<MergedAccess> {
+    let dominators = Dominators::new(graph);
+    copies::propagate(graph);
+    constants::fold(graph);
+    copies::propagate(graph);
+    dead::remove(graph);
+    narrow::narrow(graph);
+    copies::propagate(graph);
+    constants::fold(graph);
+    share::share(graph, &dominators);
+    addresses::fold(graph, family);
+    dead::remove(graph);
+    let merged = merge::merge(graph);
+    contract::contract(graph, family);
+    logic::fold(graph, family);
+    dead::remove(graph);
+    if may_unroll {
+        unroll::unroll(graph, family);
+    }
+    merged
+}

@@ -1,0 +1,275 @@
+//! Operations that the machine has no instruction for, and what stands for them instead.
+//!
+//! The counts are those of the instructions that run when the fast path is taken: quotients and roots
+//! of ordinary numbers leave the call of the slow path out. They were read from the machine code of
+//! a kernel with nothing but the operation: `ptxas` 12.9 for sm_50 (the column of Maxwell and
+//! Pascal) and sm_80 (of Volta and later). Fermi and Kepler have Maxwell's special functions and,
+//! like Volta, a full multiplier; no assembler was looked at.
+
+use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
+use gpucast_ptx_frontend::types::{ScalarType, TypeKind};
+use smallvec::SmallVec;
+
+use super::super::family::{Family, Multiplier};
+use super::super::graph::{Arg, Graph, Op, Part};
+use super::{Selected, Selection};
+use crate::operation::{FlopKind, Flops, Precision};
+
+/// How many instructions of each kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Steps {
+    integer: u32,
+    fp32: u32,
+    fp64: u32,
+    /// Multiply-adds among the arithmetic of the operation's own format.
+    multiply_adds: u32,
+    /// Products among it.
+    products: u32,
+    /// Sums among it.
+    sums: u32,
+    /// `MUFU`.
+    special: u32,
+    convert: u32,
+    control: u32,
+    misc: u32,
+}
+
+/// What sets one row of the table apart from others of the same mnemonic and type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Always,
+    /// This modifier is there.
+    With(Modifier),
+    /// The second argument is a literal.
+    Literal,
+}
+
+/// A row: the operation, and its steps on Maxwell and on Volta and later.
+struct Expansion {
+    opcode: Opcode,
+    ty: &'static [ScalarType],
+    when: When,
+    maxwell: Steps,
+    volta: Steps,
+}
+
+const NONE: Steps = Steps {
+    integer: 0,
+    fp32: 0,
+    fp64: 0,
+    multiply_adds: 0,
+    products: 0,
+    sums: 0,
+    special: 0,
+    convert: 0,
+    control: 0,
+    misc: 0,
+};
+
+macro_rules! steps {
+    ($($field:ident $count:literal),*) => { Steps { $($field: $count,)* ..NONE } };
+}
+
+macro_rules! expansions {
+    ($($opcode:ident $ty:ident $when:expr => { $($m:tt)* } { $($v:tt)* })*) => {
+        &[$(Expansion {
+            opcode: Opcode::$opcode,
+            ty: $ty,
+            when: $when,
+            maxwell: steps!($($m)*),
+            volta: steps!($($v)*),
+        }),*]
+    };
+}
+
+const F32: &[ScalarType] = &[ScalarType::F32];
+const F64: &[ScalarType] = &[ScalarType::F64];
+const S16: &[ScalarType] = &[ScalarType::S16, ScalarType::U16];
+const S32: &[ScalarType] = &[ScalarType::S32];
+const U32: &[ScalarType] = &[ScalarType::U32];
+const S64: &[ScalarType] = &[ScalarType::S64];
+const U64: &[ScalarType] = &[ScalarType::U64];
+const B32: &[ScalarType] = &[ScalarType::B32, ScalarType::U32, ScalarType::S32];
+const B64: &[ScalarType] = &[ScalarType::B64, ScalarType::U64, ScalarType::S64];
+const FTZ: When = When::With(Modifier::Ftz);
+const APPROX: When = When::With(Modifier::Approx);
+const FULL: When = When::With(Modifier::Full);
+const ALWAYS: When = When::Always;
+const LITERAL: When = When::Literal;
+
+/// The first row that fits counts. `MUFU`s of a quotient are no special functions that anybody
+/// asked for, but profilers count them so.
+#[rustfmt::skip]
+const TABLE: &[Expansion] = expansions! {
+    // Quotients by a literal are not turned into products by `ptxas`; compilers do so before.
+    Div S32 LITERAL => { integer 25, convert 3, special 1, misc 1 } { integer 13, convert 2, special 1, misc 2 }
+    Div U32 LITERAL => { integer 22, convert 2, special 1, misc 1 } { integer 10, convert 2, special 1, misc 1 }
+    Rem S32 LITERAL => { integer 25, convert 3, special 1, misc 1 } { integer 13, convert 2, special 1, misc 2 }
+    Rem U32 LITERAL => { integer 21, convert 2, special 1, misc 1 } { integer 9, convert 2, special 1, misc 1 }
+    Div S32 ALWAYS => { integer 28, convert 5, special 1 } { integer 17, convert 2, special 1, misc 4 }
+    Div U32 ALWAYS => { integer 26, convert 2, special 1, misc 1 } { integer 12, convert 2, special 1, misc 3 }
+    Rem S32 ALWAYS => { integer 26, convert 5, special 1 } { integer 17, convert 2, special 1, misc 2 }
+    Rem U32 ALWAYS => { integer 25, convert 2, special 1, misc 1 } { integer 11, convert 2, special 1, misc 3 }
+    // A subroutine; what it does depends on the size of the numbers.
+    Div S64 ALWAYS => { integer 180, convert 2, special 1, control 2 } { integer 76, convert 2, special 1, control 2, misc 7 }
+    Div U64 ALWAYS => { integer 167, convert 2, special 1, control 2 } { integer 60, convert 2, special 1, control 2, misc 7 }
+    Rem S64 ALWAYS => { integer 176, convert 2, special 1, control 2 } { integer 72, convert 2, special 1, control 2, misc 7 }
+    Rem U64 ALWAYS => { integer 163, convert 2, special 1, control 2 } { integer 56, convert 2, special 1, control 2, misc 7 }
+    Div S16 ALWAYS => { integer 5, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 3, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
+    Rem S16 ALWAYS => { integer 7, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 5, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
+
+    Div F32 When::With(Modifier::Rn) => { fp32 1, multiply_adds 5, special 1, control 1 } { fp32 1, multiply_adds 5, special 1, control 1 }
+    Div F32 FULL => { fp32 2, products 5, special 1 } { fp32 2, products 5, special 1 }
+    Div F32 APPROX => { fp32 1, products 3, special 1 } { fp32 1, products 3, special 1 }
+    Div F64 ALWAYS => { fp32 3, multiply_adds 7, products 1, special 1, control 1, integer 1, misc 2 } { fp32 3, multiply_adds 7, products 1, special 1, control 1, misc 1 }
+    Rcp F32 FTZ => { special 1 } { special 1 }
+    Rcp F32 APPROX => { fp32 2, products 2, integer 2, special 1, misc 1 } { fp32 4, products 2, special 1, misc 1 }
+    Rcp F32 ALWAYS => { sums 1, multiply_adds 2, integer 3, special 1, control 1 } { sums 1, multiply_adds 2, integer 3, special 1, control 1 }
+    Rcp F64 ALWAYS => { fp32 1, multiply_adds 5, integer 1, special 1, control 1 } { fp32 1, multiply_adds 5, integer 1, special 1, control 1 }
+    // `rsqrt` and `rcp` of it before Pascal.
+    Sqrt F32 FTZ => { special 2 } { special 1 }
+    Sqrt F32 APPROX => { fp32 1, products 2, special 2 } { fp32 1, products 2, special 1 }
+    Sqrt F32 ALWAYS => { multiply_adds 2, products 2, integer 2, special 1, control 1 } { multiply_adds 2, products 2, integer 2, special 1, control 1 }
+    Sqrt F64 ALWAYS => { multiply_adds 5, products 3, integer 3, special 1, control 1, misc 3 } { multiply_adds 5, products 3, integer 3, special 1, control 1, misc 3 }
+    Rsqrt F32 FTZ => { special 1 } { special 1 }
+    Rsqrt F32 ALWAYS => { fp32 1, products 2, special 1 } { fp32 1, products 2, special 1 }
+    Rsqrt F64 ALWAYS => { multiply_adds 3, products 2, integer 2, special 1, control 1, misc 3 } { multiply_adds 3, products 2, integer 2, special 1, control 1, misc 3 }
+    // `RRO` reduces the range before Volta, a product afterwards.
+    Sin F32 ALWAYS => { fp32 1, special 1 } { products 1, special 1 }
+    Cos F32 ALWAYS => { fp32 1, special 1 } { products 1, special 1 }
+    Ex2 F32 FTZ => { fp32 1, special 1 } { special 1 }
+    Ex2 F32 ALWAYS => { fp32 2, products 2, special 1 } { fp32 1, products 2, special 1 }
+    Lg2 F32 FTZ => { special 1 } { special 1 }
+    Lg2 F32 ALWAYS => { fp32 1, sums 1, products 1, special 1 } { fp32 1, sums 1, products 1, special 1 }
+
+    Popc B64 ALWAYS => { integer 3 } { integer 3 }
+    Clz B32 ALWAYS => { integer 2 } { integer 2 }
+    Clz B64 ALWAYS => { integer 4 } { integer 5, misc 1 }
+    // One instruction on Maxwell, a shift and a mask or permutation since Volta.
+    Bfe B32 LITERAL => { integer 1 } { integer 2 }
+    Bfe B32 ALWAYS => { integer 2 } { integer 5 }
+    Bfi B32 ALWAYS => { integer 1 } { integer 2 }
+    Mul24 B32 ALWAYS => { integer 5 } { integer 3 }
+    Min F64 ALWAYS => { fp64 1 } { fp32 1, fp64 1, integer 2, misc 3 }
+    Max F64 ALWAYS => { fp64 1 } { fp32 1, fp64 1, integer 2, misc 3 }
+    Abs S64 ALWAYS => { integer 6 } { integer 5 }
+    Min S64 ALWAYS => { integer 2 } { integer 4 }
+    Max S64 ALWAYS => { integer 2 } { integer 4 }
+    Min U64 ALWAYS => { integer 2 } { integer 4 }
+    Max U64 ALWAYS => { integer 2 } { integer 4 }
+};
+
+/// The instructions of an operation that the table expands, `None` if it is none of those.
+pub(super) fn expand(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Option<Selection> {
+    if op.part != Part::Low {
+        return None;
+    }
+    if divides_again(graph, op) {
+        return Some(selection(op, &steps!(products 3)));
+    }
+    let literal = matches!(op.args.get(1), Some(Arg::Constant(_)));
+    let fits = |row: &&Expansion| {
+        row.opcode == op.opcode
+            && row.ty.contains(&op.ty)
+            && match row.when {
+                When::Always => true,
+                When::With(modifier) => op.has(modifier),
+                When::Literal => literal,
+            }
+    };
+    let row = TABLE.iter().find(fits)?;
+    let older = match family.multiplier {
+        Multiplier::Xmad => true,
+        Multiplier::ImadWide => false,
+        // A full multiplier, but Maxwell's range reduction and roots.
+        Multiplier::Imad => op.ty.kind() == TypeKind::Float,
+    };
+    Some(selection(op, if older { &row.maxwell } else { &row.volta }))
+}
+
+/// Whether the scaled reciprocal of an approximate quotient's divisor is there already, from an
+/// earlier quotient of the same block.
+fn divides_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
+    let Some(Arg::Register(divisor)) = op.args.get(1) else { return false };
+    let approximate = |op: &Op<'_>| {
+        op.opcode == Opcode::Div
+            && op.ty == ScalarType::F32
+            && op.guard.is_none()
+            && (op.has(Modifier::Full) || op.has(Modifier::Approx))
+            && op.args.get(1) == Some(&Arg::Register(*divisor))
+    };
+    approximate(op)
+        && graph.value(*divisor).is_some()
+        && graph.uses(*divisor).iter().any(|&user| {
+            let other = graph.op(user);
+            other.block == op.block
+                && other.is_live()
+                && other.source.span.start < op.source.span.start
+                && approximate(other)
+        })
+}
+
+fn selection(op: &Op<'_>, steps: &Steps) -> Selection {
+    use InstructionClass as C;
+    let double = op.ty == ScalarType::F64;
+    let (precision, class) =
+        if double { (Precision::Double, C::Fp64) } else { (Precision::Single, C::Fp32) };
+    let arithmetic = |kind, names: [&'static str; 2], count| Selected {
+        flops: Some(Flops { precision, kind, per_thread: 1 }),
+        ..Selected::new(names[usize::from(double)], class, count)
+    };
+    let special = Flops { precision: Precision::Single, kind: FlopKind::Special, per_thread: 1 };
+    let all = [
+        Selected::integer("IADD3", steps.integer),
+        Selected::new("FSETP", C::Fp32, steps.fp32),
+        Selected::new("DSETP", C::Fp64, steps.fp64),
+        arithmetic(FlopKind::Fma, ["FFMA", "DFMA"], steps.multiply_adds),
+        arithmetic(FlopKind::Mul, ["FMUL", "DMUL"], steps.products),
+        arithmetic(FlopKind::Add, ["FADD", "DADD"], steps.sums),
+        Selected { flops: Some(special), ..Selected::new("MUFU", C::Fp32, steps.special) },
+        Selected::new("F2I", C::BitConvert, steps.convert),
+        Selected::new("BRA", C::Control, steps.control),
+        Selected::misc("MOV", steps.misc),
+    ];
+    let present: SmallVec<[Selected; 2]> =
+        all.into_iter().filter(|selected| selected.count > 0).collect();
+    present
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Totals as `ptxas` 12.9 makes them for sm_50 and sm_80.
+    #[test]
+    fn expansions_are_as_long_as_the_assembler_makes_them() {
+        let total = |opcode, ty, when: When| {
+            let row = TABLE
+                .iter()
+                .find(|row| row.opcode == opcode && row.ty.contains(&ty) && row.when == when)
+                .unwrap();
+            let sum = |steps: &Steps| {
+                steps.integer
+                    + steps.fp32
+                    + steps.fp64
+                    + steps.multiply_adds
+                    + steps.products
+                    + steps.sums
+                    + steps.special
+                    + steps.convert
+                    + steps.control
+                    + steps.misc
+            };
+            (sum(&row.maxwell), sum(&row.volta))
+        };
+        assert_eq!(total(Opcode::Div, ScalarType::S32, ALWAYS), (34, 24));
+        assert_eq!(total(Opcode::Div, ScalarType::U32, ALWAYS), (30, 18));
+        assert_eq!(total(Opcode::Rem, ScalarType::U32, LITERAL), (25, 13));
+        assert_eq!(total(Opcode::Div, ScalarType::F32, When::With(Modifier::Rn)), (8, 8));
+        assert_eq!(total(Opcode::Div, ScalarType::F64, ALWAYS), (16, 14));
+        assert_eq!(total(Opcode::Rcp, ScalarType::F32, APPROX), (8, 8));
+        assert_eq!(total(Opcode::Sqrt, ScalarType::F64, ALWAYS), (16, 16));
+        assert_eq!(total(Opcode::Div, ScalarType::S64, ALWAYS), (185, 88));
+        assert_eq!(total(Opcode::Ex2, ScalarType::F32, ALWAYS), (5, 4));
+    }
+}

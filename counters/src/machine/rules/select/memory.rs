@@ -1,0 +1,168 @@
+//! Loads, stores and atomics.
+
+use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
+use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
+use smallvec::smallvec;
+
+use super::super::super::MachineAccess;
+use super::super::family::{Convergence, Family};
+use super::super::graph::{Arg, Graph, Op};
+use super::{Selected, Selection, mnemonic};
+use crate::totals::Direction;
+
+pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
+    use Opcode as O;
+    let space = op.memory.and_then(|memory| memory.space);
+    if space == Some(StateSpace::Param) {
+        // Arguments of device functions are passed in registers.
+        return smallvec![];
+    }
+    let element = op.source.types().last().map_or(4, ScalarType::bytes);
+    let access = |direction, bytes| Some(MachineAccess { space, direction, bytes });
+    let one = |mnemonic, access| {
+        smallvec![Selected {
+            mnemonic,
+            class: InstructionClass::LoadStore,
+            flops: None,
+            access,
+            count: 1,
+        }]
+    };
+    match op.opcode {
+        O::Ld | O::Ldu => {
+            let bytes = element * op.results.len().max(1) as u32;
+            split(one(load(space), access(Direction::Load, bytes)), bytes)
+        }
+        O::St => {
+            let bytes = element * op.args.len().max(1) as u32;
+            split(one(store(space), access(Direction::Store, bytes)), bytes)
+        }
+        O::Atom | O::Red => atomic(graph, op, family, access(Direction::Update, element)),
+        O::CpAsync => one("LDGSTS", access(Direction::Load, element)),
+        O::Ldmatrix => {
+            let bytes = 4 * op.results.len() as u32;
+            one("LDSM", access(Direction::Load, bytes))
+        }
+        O::Stmatrix => {
+            let bytes = 4 * op.args.len() as u32;
+            one("STSM", access(Direction::Store, bytes))
+        }
+        // A fragment is loaded and stored a register at a time.
+        O::WmmaLoad => fragment(space, Direction::Load, op.results.len() as u32),
+        O::WmmaStore => fragment(space, Direction::Store, op.args.len() as u32),
+        O::Prefetch | O::Prefetchu => one("CCTL", None),
+        other => {
+            let class = op.source.form.form().class;
+            smallvec![Selected::new(mnemonic(other), class, 1)]
+        }
+    }
+}
+
+fn load(space: Option<StateSpace>) -> &'static str {
+    match space {
+        Some(StateSpace::Global) => "LDG",
+        Some(StateSpace::Shared) => "LDS",
+        Some(StateSpace::Local) => "LDL",
+        Some(StateSpace::Const) => "LDC",
+        _ => "LD",
+    }
+}
+
+fn store(space: Option<StateSpace>) -> &'static str {
+    match space {
+        Some(StateSpace::Global) => "STG",
+        Some(StateSpace::Shared) => "STS",
+        Some(StateSpace::Local) => "STL",
+        _ => "ST",
+    }
+}
+
+/// The accesses of a matrix fragment, and the addresses of its rows: the lane's row and column, then
+/// a sum for each further access.
+fn fragment(space: Option<StateSpace>, direction: Direction, registers: u32) -> Selection {
+    let (mnemonic, accesses) = match (direction, space) {
+        // Four registers at a time (`LDSM`).
+        (Direction::Load, Some(StateSpace::Shared)) => ("LDSM", registers.div_ceil(4)),
+        (Direction::Load, _) => (load(space), registers),
+        _ => (store(space), registers),
+    };
+    let access = Some(MachineAccess { space, direction, bytes: 4 });
+    smallvec![
+        Selected {
+            mnemonic,
+            class: InstructionClass::LoadStore,
+            flops: None,
+            access,
+            count: accesses.max(1),
+        },
+        Selected::integer("IMAD", 2),
+    ]
+}
+
+/// The widest access of one lane.
+const WIDEST: u32 = 16;
+
+/// Wider accesses than the machine has are several.
+fn split(mut selection: Selection, bytes: u32) -> Selection {
+    for selected in &mut selection {
+        selected.count = bytes.div_ceil(WIDEST).max(1);
+        if let Some(access) = &mut selected.access {
+            access.bytes = bytes.min(WIDEST);
+        }
+    }
+    selection
+}
+
+fn atomic(
+    graph: &Graph<'_>,
+    op: &Op<'_>,
+    family: &Family,
+    access: Option<MachineAccess>,
+) -> Selection {
+    let space = op.memory.and_then(|memory| memory.space);
+    let shared = space == Some(StateSpace::Shared);
+    let floating = matches!(
+        op.source.types().last(),
+        Some(ScalarType::F32 | ScalarType::F64 | ScalarType::F16x2)
+    );
+    let unread = op.results.iter().all(|result| graph.uses(*result).is_empty());
+    let needs_result = op.has(Modifier::Cas) || op.has(Modifier::Exch);
+    let name = match (shared, unread && !needs_result) {
+        (true, _) => "ATOMS",
+        (false, true) => "RED",
+        (false, false) if space == Some(StateSpace::Global) => "ATOMG",
+        (false, false) => "ATOM",
+    };
+    let instruction = Selected {
+        mnemonic: name,
+        class: InstructionClass::LoadStore,
+        flops: None,
+        access,
+        count: 1,
+    };
+    // Fermi and Kepler lock a word of shared memory around every update (`LDSLK`, `STSUL`); later
+    // ones have integer atomics there and exchange floating-point sums until they fit.
+    let locks = family.convergence == Convergence::Suffix;
+    if shared && (locks || floating) {
+        let load = MachineAccess { space, direction: Direction::Load, bytes: 4 };
+        return smallvec![
+            Selected { mnemonic: "LDS", access: Some(load), ..instruction },
+            Selected::new("FADD", op.source.form.form().class, 1),
+            instruction,
+            Selected::integer("ISETP", 1),
+            Selected::new("BRA", InstructionClass::Control, 1),
+        ];
+    }
+    let adds = op.has(Modifier::Add) && !floating;
+    let one_address = matches!(op.memory.and_then(|memory| memory.base), Some(Arg::Bank(_)));
+    if family.aggregates_atomics && !shared && adds && unread && one_address {
+        // One lane adds what the others have.
+        return smallvec![
+            Selected::new("REDUX", InstructionClass::InterThread, 2),
+            Selected::integer("ISETP", 2),
+            Selected::misc("S2R", 2),
+            instruction,
+        ];
+    }
+    smallvec![instruction]
+}

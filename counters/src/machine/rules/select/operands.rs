@@ -1,0 +1,217 @@
+//! Operands that an instruction cannot take: they are brought into registers beforehand.
+//!
+//! Up to Ada an instruction takes one operand from the constant bank or one literal, and the
+//! others are moved into registers in the block that needs them. Since Hopper, constants are
+//! loaded into uniform registers (`ULDC`) or registers (`LDC`) once for all blocks that the load
+//! dominates, and the start of the window of shared memory is computed from the CTA's rank.
+
+use std::collections::{HashMap, HashSet};
+
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
+use smallvec::SmallVec;
+
+use super::super::family::{Constants, Family, Multiplier};
+use super::super::flow::{Dominators, outside_of_loops};
+use super::super::graph::{Arg, Graph, Op, Part};
+use super::{Selected, Selection};
+
+/// What has been brought into registers so far; ask block by block, in reverse post-order.
+#[derive(Debug)]
+pub(in super::super) struct Operands<'a> {
+    family: &'a Family,
+    dominators: &'a Dominators,
+    /// The closest block outside of all loops that leads to each block.
+    outside: Vec<u32>,
+    /// Literals and constants moved in a block.
+    moved: HashSet<(u32, Arg)>,
+    /// The blocks in which a constant was loaded.
+    loaded: HashMap<Arg, SmallVec<[u32; 2]>>,
+    /// The blocks in which the start of shared memory was computed.
+    windows: SmallVec<[u32; 2]>,
+}
+
+impl<'a> Operands<'a> {
+    pub(in super::super) fn new(
+        graph: &Graph<'_>,
+        family: &'a Family,
+        dominators: &'a Dominators,
+    ) -> Self {
+        Self {
+            family,
+            dominators,
+            outside: outside_of_loops(graph, dominators),
+            moved: HashSet::new(),
+            loaded: HashMap::new(),
+            windows: SmallVec::new(),
+        }
+    }
+
+    /// The instructions that bring the operands of an operation into registers, and the block
+    /// whose executions are theirs.
+    pub(in super::super) fn bring(&mut self, op: &Op<'_>) -> (Selection, u32) {
+        let mut selection = Selection::new();
+        let hoists = self.family.constants == Constants::Uniform;
+        let block = if hoists { self.outside[op.block as usize] } else { op.block };
+        for need in needs(op, self.family) {
+            selection.extend(self.one(block, need));
+        }
+        (selection, block)
+    }
+
+    fn one(&mut self, block: u32, need: Need) -> Option<Selected> {
+        match need.arg {
+            Arg::Shared(start) if self.family.shared_window => {
+                let known = |homes: &[u32]| {
+                    homes.iter().any(|&home| self.dominators.dominates(home, block))
+                };
+                if !known(&self.windows) {
+                    self.windows.push(block);
+                    self.loaded.entry(need.arg).or_default().push(block);
+                    return Some(Selected::misc("S2UR", 3));
+                }
+                let homes = self.loaded.entry(need.arg).or_default();
+                if homes.iter().any(|&home| self.dominators.dominates(home, block)) || start == 0 {
+                    return None;
+                }
+                homes.push(block);
+                Some(Selected::integer("UIADD3", 1))
+            }
+            Arg::Bank(_) if self.family.constants == Constants::Uniform => {
+                let homes = self.loaded.entry(need.arg).or_default();
+                if homes.iter().any(|&home| self.dominators.dominates(home, block)) {
+                    return None;
+                }
+                homes.push(block);
+                Some(Selected::misc("ULDC", 1))
+            }
+            _ if need.in_register => {
+                let is_new = self.moved.insert((block, need.arg));
+                is_new.then_some(Selected::misc("MOV", need.words))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An operand that is no register.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    arg: Arg,
+    /// Whether the instruction cannot take it as it is.
+    in_register: bool,
+    /// Moves of 32 bits that it takes.
+    words: u32,
+}
+
+fn needs(op: &Op<'_>, family: &Family) -> SmallVec<[Need; 4]> {
+    let mut needs = SmallVec::new();
+    // Moves have been counted as instructions of their own, and calls pass registers.
+    if matches!(op.opcode, Opcode::Mov | Opcode::Call | Opcode::Bra | Opcode::Ret | Opcode::Exit) {
+        if op.opcode == Opcode::Mov && family.constants == Constants::Uniform {
+            return needs;
+        }
+        let shared = op.args.iter().filter(|arg| matches!(arg, Arg::Shared(_)));
+        needs.extend(shared.map(|&arg| Need { arg, in_register: false, words: 1 }));
+        return needs;
+    }
+    let words = op.ty.bits().div_ceil(32);
+    if let Some(memory) = op.memory {
+        if let Some(base @ (Arg::Bank(_) | Arg::Shared(_))) = memory.base {
+            let wide = !matches!(
+                memory.space,
+                Some(
+                    StateSpace::Shared | StateSpace::Const | StateSpace::Local | StateSpace::Param
+                )
+            );
+            let in_register = wide && matches!(base, Arg::Bank(_));
+            needs.push(Need { arg: base, in_register, words: if wide { 2 } else { 1 } });
+        }
+        // Data is stored from registers; zero is one.
+        let data = op.args.iter().filter(|arg| is_literal(arg));
+        needs.extend(data.map(|&arg| Need { arg, in_register: true, words }));
+        return needs;
+    }
+    if op.source.form.form().class == InstructionClass::InterThread {
+        return needs;
+    }
+    let direct = direct_operands(op, family);
+    let mut taken = 0_i32;
+    for (position, arg) in op.args.iter().enumerate() {
+        if direct.ignored == Some(position) || !is_literal(arg) {
+            continue;
+        }
+        // Constants of the bank are preferred where one of two has to be moved: they may be
+        // anything, while a literal that is moved can be shared by the block.
+        let must_move = direct.register_first == Some(position);
+        let is_bank = matches!(arg, Arg::Bank(_));
+        // The start of shared memory and uniform registers are registers.
+        let in_register_already =
+            family.constants == Constants::Uniform && (is_bank || matches!(arg, Arg::Shared(_)));
+        if !must_move && !in_register_already {
+            taken += 1;
+        }
+        let words = if is_bank { words } else { 1 };
+        needs.push(Need { arg: *arg, in_register: must_move, words });
+    }
+    // Doubles whose low half is not zero are literals of the constant bank up to Ada.
+    if op.ty == ScalarType::F64 && family.constants == Constants::Uniform {
+        for need in &mut needs {
+            if matches!(need.arg, Arg::Constant(bits) if bits & 0xffff_ffff != 0) {
+                need.in_register = true;
+                need.words = 2;
+                taken -= 1;
+            }
+        }
+    }
+    if taken > 1 {
+        let mut surplus = taken - 1;
+        // Literals first.
+        for wanted in [false, true] {
+            for need in needs.iter_mut() {
+                let is_bank = matches!(need.arg, Arg::Bank(_));
+                let movable = family.constants == Constants::Direct || !is_bank;
+                if surplus > 0 && movable && !need.in_register && is_bank == wanted {
+                    need.in_register = true;
+                    surplus -= 1;
+                }
+            }
+        }
+    }
+    needs
+}
+
+/// Whether an argument is no register: neither the zero register nor the start of shared memory
+/// where that is one.
+fn is_literal(arg: &Arg) -> bool {
+    match arg {
+        Arg::Constant(value) => *value != 0,
+        Arg::Bank(_) | Arg::Shared(_) => true,
+        Arg::Register(_) | Arg::Special(_) => false,
+    }
+}
+
+/// Which arguments are not ordinary operands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Direct {
+    /// Part of the instruction itself.
+    ignored: Option<usize>,
+    /// Must be a register.
+    register_first: Option<usize>,
+}
+
+fn direct_operands(op: &Op<'_>, family: &Family) -> Direct {
+    let power = |arg: Option<&Arg>| match arg {
+        Some(Arg::Constant(value)) => value.is_power_of_two(),
+        _ => false,
+    };
+    match op.opcode {
+        Opcode::Mad if op.is_integer() && power(op.args.get(1)) => {
+            let shifts = op.part == Part::Low || family.multiplier == Multiplier::Xmad;
+            Direct { ignored: shifts.then_some(1), register_first: Some(0) }
+        }
+        Opcode::Shl | Opcode::Shr => Direct { ignored: Some(1), register_first: Some(0) },
+        Opcode::Lop3 => Direct { ignored: Some(3), register_first: None },
+        _ => Direct::default(),
+    }
+}

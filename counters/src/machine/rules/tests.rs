@@ -1,0 +1,215 @@
+//! Small kernels and the machine instructions that they must become.
+//!
+//! Expectations were read from what `ptxas` 12.9 makes of the same text for the targets named.
+
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::isa::InstructionClass;
+
+use crate::machine::MachineProfile;
+use crate::machine::architecture::Architecture;
+use crate::table::{BaseTable, Description, Row};
+
+use super::translate;
+
+/// The profile of a kernel with pointers `%rd1` (global, a parameter), `%r1` (the thread) and
+/// `%r2` (a parameter), every instruction of which a warp executes once.
+fn profile(target: &str, body: &str) -> MachineProfile {
+    let text = format!(
+        ".version 7.8\n.target sm_80\n.address_size 64\n\
+         .visible .entry kernel(.param .u64 out, .param .u32 n)\n{{\n\
+         .reg .pred %p<9>; .reg .b32 %r<30>; .reg .f32 %f<30>; .reg .b64 %rd<30>; .reg .f64 %fd<9>;\n\
+         .shared .align 16 .b8 tile[4096];\n\
+         ld.param.u64 %rd1, [out];\nld.param.u32 %r2, [n];\nmov.u32 %r1, %tid.x;\n\
+         {body}\nret;\n}}\n"
+    );
+    let module = gpucast_ptx_frontend::load(&text).unwrap();
+    let program = Program::new(&module, &text, "kernel").unwrap();
+    let row = |(index, instruction)| Row {
+        instruction: index,
+        description: Description::of(instruction),
+        warp_executions: 1,
+        issued_lanes: 32,
+        thread_executions: 32,
+        branch: None,
+        memory: Vec::new(),
+    };
+    let table = BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() };
+    translate(target.parse::<Architecture>().unwrap(), &program, &table)
+}
+
+/// How many warp instructions of a mnemonic.
+fn count(target: &str, body: &str, mnemonic: &str) -> u64 {
+    let profile = profile(target, body);
+    let rows = profile.rows.iter().filter(|row| row.mnemonic == mnemonic);
+    rows.map(|row| row.warp_executions).sum()
+}
+
+fn total(target: &str, body: &str) -> u64 {
+    profile(target, body).rows.iter().map(|row| row.warp_executions).sum()
+}
+
+const INDEX: &str = "mul.wide.s32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;";
+
+#[test]
+fn indexing_a_pointer_is_one_multiply_add_since_volta() {
+    let body = format!("{INDEX} ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd3+64], %f1;");
+    // SHR, ISCADD.CC, IADD.X.
+    assert_eq!(count("sm_50", &body, "ISCADD"), 3);
+    // MOV 4, IMAD.WIDE.
+    assert_eq!(count("sm_80", &body, "IMAD"), 1);
+    assert_eq!(count("sm_80", &body, "MOV"), 2);
+    // LDC.64 of the pointer; the literal is part of the instruction.
+    assert_eq!(count("sm_90", &body, "IMAD"), 1);
+    assert_eq!(count("sm_90", &body, "MOV"), 1);
+    // IMAD.CC, IMAD.HI.X.
+    assert_eq!(count("sm_20", &body, "IMAD"), 2);
+}
+
+#[test]
+fn consecutive_aligned_words_of_shared_memory_are_loaded_at_once() {
+    let loads = |base: &str, offsets: [i32; 4]| {
+        let load = |(i, offset)| format!("ld.shared.f32 %f{i}, [{base}+{offset}];");
+        let loads: String = (1..).zip(offsets).map(load).collect();
+        format!(
+            "shl.b32 %r3, %r1, 4; shl.b32 %r4, %r1, 2; {loads} add.f32 %f5, %f1, %f2; \
+             add.f32 %f6, %f3, %f4; add.f32 %f7, %f5, %f6; st.global.f32 [%rd1], %f7;"
+        )
+    };
+    assert_eq!(count("sm_50", &loads("%r3", [0, 4, 8, 12]), "LDS"), 1);
+    assert_eq!(count("sm_50", &loads("%r3", [4, 8, 12, 16]), "LDS"), 2, "4 to 12, and 16");
+    assert_eq!(count("sm_50", &loads("%r3", [0, 4, 24, 28]), "LDS"), 2, "of 64 bits");
+    assert_eq!(count("sm_50", &loads("%r3", [4, 8, 16, 28]), "LDS"), 4, "no two fill a window");
+    assert_eq!(count("sm_50", &loads("%r3", [0, 128, 256, 384]), "LDS"), 4);
+    assert_eq!(count("sm_50", &loads("%r4", [0, 4, 8, 12]), "LDS"), 4, "not aligned");
+    assert_eq!(count("sm_50", &loads("tile", [16, 20, 24, 28]), "LDS"), 1);
+}
+
+#[test]
+fn a_store_between_keeps_loads_apart() {
+    let body = "shl.b32 %r3, %r1, 4; ld.shared.f32 %f1, [%r3]; st.shared.f32 [%r3+64], %f1; \
+                ld.shared.f32 %f2, [%r3+4]; add.f32 %f3, %f1, %f2; st.global.f32 [%rd1], %f3;";
+    assert_eq!(count("sm_80", body, "LDS"), 2);
+}
+
+#[test]
+fn loads_of_global_memory_stay_as_they_are() {
+    let body = "ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4]; add.f32 %f3, %f1, %f2; \
+                st.global.f32 [%rd1], %f3;";
+    assert_eq!(count("sm_80", body, "LDG"), 2);
+}
+
+#[test]
+fn what_nobody_reads_is_not_there() {
+    let body = "mul.lo.s32 %r3, %r1, %r2; add.s32 %r4, %r3, 5; div.u32 %r5, %r4, %r2;";
+    assert_eq!(total("sm_50", body), total("sm_50", ""));
+}
+
+#[test]
+fn shared_addresses_have_32_bits_and_literals_move_into_offsets() {
+    let body = "mul.wide.s32 %rd2, %r1, 4; mov.u64 %rd3, tile; add.s64 %rd4, %rd3, %rd2; \
+                mov.f32 %f1, 0f3F800000; st.shared.f32 [%rd4+8], %f1;";
+    // SHL, MOV32I, STS besides MOV R1, S2R and EXIT.
+    assert_eq!(total("sm_50", body), 6);
+    // S2R, MOV and LEA for the window, LEA for the sum, MOV and STS.
+    assert_eq!(total("sm_90", body), 9);
+}
+
+#[test]
+fn products_by_literals_depend_on_the_multiplier() {
+    let by = |factor: u32| format!("mul.lo.s32 %r3, %r1, {factor}; st.global.u32 [%rd1], %r3;");
+    assert_eq!(count("sm_50", &by(8), "SHL"), 1);
+    assert_eq!(count("sm_50", &by(12_345), "XMAD"), 2);
+    assert_eq!(count("sm_70", &by(12_345), "IMAD"), 1);
+    let general = "mad.lo.s32 %r3, %r1, %r2, %r1; st.global.u32 [%rd1], %r3;";
+    assert_eq!(count("sm_50", general, "XMAD"), 3);
+    assert_eq!(count("sm_35", general, "IMAD"), 1);
+}
+
+#[test]
+fn sums_of_products_are_contracted_unless_a_rounding_is_written() {
+    let plain = "mul.f32 %f2, %f1, %f1; add.f32 %f3, %f2, %f1; st.global.f32 [%rd1], %f3;";
+    let load = "ld.global.f32 %f1, [%rd1+64];";
+    assert_eq!(count("sm_80", &format!("{load}{plain}"), "FFMA"), 1);
+    let rounded = plain.replace("mul.f32", "mul.rn.f32").replace("add.f32", "add.rn.f32");
+    assert_eq!(count("sm_80", &format!("{load}{rounded}"), "FFMA"), 0);
+    let shared = format!("{load}{plain} st.global.f32 [%rd1+4], %f2;");
+    assert_eq!(count("sm_80", &shared, "FMUL"), 1, "the product is stored, too");
+}
+
+#[test]
+fn matrix_products_are_tensor_instructions_whatever_their_elements() {
+    let product = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, \
+                   {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f1, %f2, %f3, %f4}; \
+                   st.global.f32 [%rd1], %f1;";
+    let rows = profile("sm_80", product).rows;
+    let product = rows.iter().find(|row| row.mnemonic == "HMMA").unwrap();
+    assert_eq!(product.class, InstructionClass::Tensor);
+    assert!(product.flops.is_none() && product.warp_executions > 0);
+}
+
+#[test]
+fn logic_of_three_inputs_is_one_instruction_since_maxwell() {
+    let body = "and.b32 %r3, %r1, %r2; xor.b32 %r4, %r3, 77; st.global.u32 [%rd1], %r4;";
+    assert_eq!(count("sm_35", body, "LOP"), 2);
+    assert_eq!(count("sm_50", body, "LOP3"), 1);
+}
+
+#[test]
+fn short_branches_become_guards_and_long_ones_converge() {
+    let skip = |times: usize| {
+        let body = "add.f32 %f1, %f1, %f1;".repeat(times);
+        format!(
+            "ld.global.f32 %f1, [%rd1]; setp.gt.s32 %p1, %r1, 5; @%p1 bra L; {body}\
+             st.shared.f32 [tile], %f1;\nL: st.global.f32 [%rd1], %f1;"
+        )
+    };
+    assert_eq!(count("sm_80", &skip(2), "BRA"), 0);
+    for (mnemonic, target) in
+        [("BSSY", "sm_80"), ("BSYNC", "sm_80"), ("SSY", "sm_50"), ("SYNC", "sm_50")]
+    {
+        assert_eq!(count(target, &skip(40), mnemonic), 1);
+        assert_eq!(count(target, &skip(2), mnemonic), 0);
+    }
+    assert_eq!(count("sm_20", &skip(40), "SYNC"), 0, "Fermi's is a suffix");
+}
+
+#[test]
+fn branches_that_no_lane_decides_need_no_convergence() {
+    let long = "add.f32 %f1, %f1, %f1;".repeat(40);
+    let body = format!(
+        "ld.global.f32 %f1, [%rd1]; setp.gt.s32 %p1, %r2, 5; @%p1 bra L; {long}\n\
+         L: st.global.f32 [%rd1], %f1;"
+    );
+    assert_eq!(count("sm_80", &body, "BSSY"), 0);
+    assert_eq!(count("sm_80", &body, "BRA"), 1);
+}
+
+#[test]
+fn a_guarded_exit_is_one_instruction() {
+    let body = "setp.gt.s32 %p1, %r1, 5; @%p1 bra L; st.global.u32 [%rd1], %r1;\nL:";
+    let profile = profile("sm_80", body);
+    let exits = profile.rows.iter().filter(|row| row.mnemonic == "EXIT").count();
+    assert_eq!(exits, 2);
+    assert!(profile.rows.iter().all(|row| row.mnemonic != "BSSY"));
+}
+
+#[test]
+fn comparisons_take_one_more_predicate() {
+    let body = "setp.gt.s32 %p1, %r1, 5; setp.lt.s32 %p2, %r2, 7; or.pred %p3, %p1, %p2; \
+                selp.b32 %r3, 1, 2, %p3; st.global.u32 [%rd1], %r3;";
+    assert_eq!(count("sm_80", body, "ISETP"), 2);
+    assert_eq!(count("sm_80", body, "PLOP3"), 0);
+}
+
+#[test]
+fn copies_in_a_circle_come_to_an_end() {
+    let body = "mov.u32 %r3, %r4; mov.u32 %r4, %r3; st.global.u32 [%rd1], %r3;\n\
+                mov.u32 %r5, %r5; st.global.u32 [%rd1], %r5;";
+    assert_eq!(count("sm_80", body, "STG"), 2);
+}
+
+#[test]
+fn notes_say_what_was_not_compared() {
+    assert_eq!(profile("sm_20", "").notes.len(), 2);
+    assert_eq!(profile("sm_50", "").notes.len(), 1);
+}

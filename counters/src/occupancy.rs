@@ -1,0 +1,177 @@
+//! How many CTAs an SM runs at the same time, and what keeps it from more.
+//!
+//! The rules are those of NVIDIA's occupancy calculator (`CUDA_Occupancy_Calculator.xls`, and
+//! `cuda_occupancy.h` of the CUDA toolkit, which holds the same as code).
+//!
+//! **Theoretical occupancy** is the warps of the CTAs that fit an SM, of the warps that it can
+//! hold. **Achieved occupancy** is what nvprof calls the average active warps per active cycle, of
+//! the same. Here it follows from the grid alone: every CTA takes equally long, its warps live as
+//! long as it does, and CTAs are dealt to SMs in turns, each SM beginning the next CTA as soon as
+//! one ends. An SM is active while it has a CTA. So only a grid that does not fill its waves
+//! lowers it; warps that exit early, CTAs of unequal length and the time between two CTAs,
+//! which lower it further on hardware, are left out.
+
+use crate::device::{DeviceModel, RegisterAllocation};
+
+/// What one CTA of a launch takes of an SM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CtaShape {
+    /// Threads.
+    pub threads: u64,
+    /// Shared memory, static and dynamic.
+    pub shared_bytes: u64,
+    /// Registers of a thread; PTX does not say it, so it may be unknown, and then it limits nothing.
+    pub registers_per_thread: Option<u32>,
+}
+
+/// What can keep an SM from running more CTAs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limiter {
+    /// Warps that the SM can hold, or threads of one CTA.
+    Warps,
+    /// CTAs that the SM can hold.
+    Ctas,
+    /// Registers.
+    Registers,
+    /// Shared memory.
+    SharedMemory,
+}
+
+impl Limiter {
+    /// In words.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Warps => "warps",
+            Self::Ctas => "blocks",
+            Self::Registers => "registers",
+            Self::SharedMemory => "shared memory",
+        }
+    }
+}
+
+/// How many CTAs an SM runs at the same time, and why not more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// CTAs that run at the same time; none if one is too large.
+    pub ctas_per_sm: u32,
+    /// Warps of one CTA.
+    pub warps_per_cta: u64,
+    /// Warps that an SM can hold.
+    pub max_warps_per_sm: u32,
+    /// CTAs that each resource alone would allow, `None` where the CTA takes nothing of it or it
+    /// is unknown: warps, CTAs, registers, shared memory.
+    pub limits: [(Limiter, Option<u32>); 4],
+}
+
+impl Occupancy {
+    /// Warps that an SM runs at the same time.
+    #[must_use]
+    pub fn warps_per_sm(&self) -> u64 {
+        u64::from(self.ctas_per_sm) * self.warps_per_cta
+    }
+
+    /// Theoretical occupancy: the warps that run, of those that the SM can hold.
+    #[must_use]
+    pub fn theoretical(&self) -> f64 {
+        self.warps_per_sm() as f64 / f64::from(self.max_warps_per_sm.max(1))
+    }
+
+    /// Every resource that allows no more CTAs than there are.
+    pub fn limiters(&self) -> impl Iterator<Item = Limiter> {
+        let binding = Some(self.ctas_per_sm);
+        self.limits.into_iter().filter(move |(_, ctas)| *ctas == binding).map(|(limit, _)| limit)
+    }
+
+    /// Achieved occupancy of a grid of `ctas` CTAs on `sm_count` SMs, as the module defines it:
+    /// warps × CTAs over the sum of the SMs' active times, in lengths of a CTA. 0 for no CTAs.
+    #[must_use]
+    pub fn achieved(&self, ctas: u64, sm_count: u32) -> f64 {
+        let sms = u64::from(sm_count.max(1));
+        let together = u64::from(self.ctas_per_sm.max(1));
+        // The first `ctas mod sms` SMs get one CTA more than the others.
+        let (share, more) = (ctas / sms, ctas % sms);
+        let active = more as f64 * (share + 1).div_ceil(together) as f64
+            + (sms - more) as f64 * share.div_ceil(together) as f64;
+        if active == 0.0 {
+            return 0.0;
+        }
+        let warps = ctas as f64 * self.warps_per_cta as f64;
+        warps / active / f64::from(self.max_warps_per_sm.max(1))
+    }
+}
+
+/// The occupancy of CTAs of a shape on an SM of a device.
+pub(crate) fn occupancy(device: &DeviceModel, cta: CtaShape) -> Occupancy {
+    let limits = &device.limits;
+    let warps_per_cta = cta.threads.div_ceil(32).max(1);
+    let warp_unit = u64::from(limits.warp_allocation_unit.max(1));
+    let warps = warps_per_cta.div_ceil(warp_unit).saturating_mul(warp_unit);
+    let by_warps = match cta.threads <= u64::from(limits.max_threads_per_cta) {
+        true => u64::from(limits.max_warps) / warps,
+        false => 0,
+    };
+    let by_registers =
+        cta.registers_per_thread.filter(|&registers| registers > 0).map(|registers| {
+            let by_registers = registers_limit(device, warps, registers, limits.sub_partitions);
+            // What runs on 6.0, which has two partitions, must run on 6.1 and 6.2, which have four.
+            let runs = device.capability.major != 6
+                || limits.sub_partitions != 2
+                || registers_limit(device, warps, registers, 4) > 0;
+            if runs { by_registers } else { 0 }
+        });
+    let limits = [
+        (Limiter::Warps, Some(by_warps)),
+        (Limiter::Ctas, Some(u64::from(limits.max_ctas))),
+        (Limiter::Registers, by_registers),
+        (Limiter::SharedMemory, shared_limit(device, cta.shared_bytes)),
+    ]
+    .map(|(limit, ctas)| (limit, ctas.map(|ctas| ctas.min(u64::from(u32::MAX)) as u32)));
+    let ctas_per_sm = limits.iter().filter_map(|(_, ctas)| *ctas).min().unwrap_or(0);
+    Occupancy { ctas_per_sm, warps_per_cta, max_warps_per_sm: device.limits.max_warps, limits }
+}
+
+/// CTAs of `warps` warps that the registers of an SM allow.
+fn registers_limit(device: &DeviceModel, warps: u64, registers: u32, partitions: u32) -> u64 {
+    let limits = &device.limits;
+    if registers > limits.max_registers_per_thread {
+        return 0;
+    }
+    let per_warp = u64::from(registers) * 32;
+    let (of_sm, of_cta) = (u64::from(limits.registers), u64::from(limits.max_registers_per_cta));
+    match limits.register_allocation {
+        RegisterAllocation::PerCta(unit) => {
+            let unit = u64::from(unit.max(1));
+            of_sm / (per_warp * warps).div_ceil(unit).saturating_mul(unit).max(1)
+        }
+        RegisterAllocation::PerWarp(unit) => {
+            // Fermi gives some counts of registers twice the unit (cuda_occupancy.h, CUDA 7.0).
+            let coarse = device.capability.major == 2
+                && matches!(registers, 21 | 22 | 29 | 30 | 37 | 38 | 45 | 46);
+            let unit = u64::from(unit.max(1)) * if coarse { 2 } else { 1 };
+            let per_warp = per_warp.div_ceil(unit) * unit;
+            let partitions = u64::from(partitions.max(1));
+            // The check of a launch takes it that every partition gets equally many warps.
+            let checked = warps.div_ceil(partitions) * partitions;
+            if per_warp.saturating_mul(checked) > of_cta {
+                return 0;
+            }
+            of_sm / partitions / per_warp * partitions / warps
+        }
+    }
+}
+
+/// CTAs that the shared memory of an SM allows; `None` if they take none.
+fn shared_limit(device: &DeviceModel, shared_bytes: u64) -> Option<u64> {
+    let limits = &device.limits;
+    let reserved = limits.shared_reserved_bytes_per_cta;
+    let unit = limits.shared_allocation_bytes.max(1);
+    let taken = shared_bytes.saturating_add(reserved).div_ceil(unit).saturating_mul(unit);
+    if taken > limits.max_shared_bytes_per_cta.saturating_add(reserved) {
+        return Some(0);
+    }
+    limits.shared_bytes.checked_div(taken)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What stages need to know of a program.
+
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+
+use super::CLASSES;
+use crate::operation::FlopKind;
+use crate::table::Description;
+
+/// One instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StageInstruction {
+    /// Its class, as an index into [`CLASSES`].
+    pub(super) class: usize,
+    /// Whether it multiplies and adds floating-point numbers.
+    pub(super) multiply_add: bool,
+    /// Its place among the guarded instructions.
+    pub(super) guard: Option<u32>,
+    /// One past the last instruction of its block.
+    pub(super) block_end: u32,
+    /// Whether a warp that goes on here does work before the next barrier or the end of the block,
+    /// accesses to memory aside.
+    pub(super) works: bool,
+}
+
+/// The static side of a program.
+#[derive(Debug)]
+pub(super) struct StageCode {
+    /// First instruction and number of instructions of each block.
+    pub(super) blocks: Vec<(u32, u32)>,
+    pub(super) instructions: Vec<StageInstruction>,
+}
+
+impl StageCode {
+    pub(super) fn of(program: &Program) -> Self {
+        let mut instructions: Vec<StageInstruction> = program
+            .instructions()
+            .iter()
+            .map(|instruction| {
+                let description = Description::of(instruction);
+                let class = CLASSES.iter().position(|&class| class == description.class);
+                let flops = description.flops;
+                StageInstruction {
+                    class: class.unwrap_or(CLASSES.len() - 1),
+                    multiply_add: flops.is_some_and(|flops| flops.kind == FlopKind::Fma),
+                    guard: instruction.guard_index,
+                    block_end: 0,
+                    works: is_work(description.class) && instruction.guard_index.is_none(),
+                }
+            })
+            .collect();
+        let is_barrier = |at: usize| {
+            let opcode = program.instructions()[at].instruction.opcode;
+            matches!(opcode, Opcode::Bar | Opcode::Barrier)
+        };
+        let blocks: Vec<(u32, u32)> = program
+            .blocks()
+            .iter()
+            .map(|block| (block.first_instruction, block.instruction_count))
+            .collect();
+        for &(first, count) in &blocks {
+            let mut works = false;
+            for at in (first as usize..(first + count) as usize).rev() {
+                works = !is_barrier(at) && (works || instructions[at].works);
+                instructions[at].works = works;
+                instructions[at].block_end = first + count;
+            }
+        }
+        Self { blocks, instructions }
+    }
+}
+
+/// Whether a class is what kernels are run for. Accesses to memory are, too, but report themselves;
+/// integers mostly compute addresses, and conditions of loops.
+fn is_work(class: InstructionClass) -> bool {
+    matches!(
+        class,
+        InstructionClass::Fp16
+            | InstructionClass::Fp32
+            | InstructionClass::Fp64
+            | InstructionClass::Tensor
+    )
+}

@@ -1,0 +1,251 @@
+//! Counts between barriers: the stages of Zhang & Owens, "A Quantitative Performance Analysis Model
+//! for GPU Architectures", HPCA 2011.
+//!
+//! A stage of a CTA reaches from one barrier that all its threads wait at to the next. Stages are
+//! told apart as they happen, so that each pass of a loop around a barrier has its own; the k-th
+//! stages of all CTAs are added up. What a barrier of some threads only separates is not cut.
+//!
+//! A block of instructions is reported when a warp enters it, a barrier in its middle or not: what
+//! stands behind the barrier is moved to the next stage, warp by warp. Approximation: if the barrier
+//! stands in a function, what the caller's block has behind the call stays where it was counted.
+
+mod code;
+mod recorder;
+
+use std::sync::Arc;
+
+use gpucast_interpreter::{Launch, Observer, Program};
+use gpucast_ptx_frontend::isa::InstructionClass;
+use gpucast_ptx_frontend::types::StateSpace;
+
+use crate::device::DeviceModel;
+use crate::launch_profile::LaunchProfile;
+use crate::observer::Counter;
+use crate::recorder::{CtaRecorder, MemoryCounts};
+use code::StageCode;
+
+pub use recorder::StageRecorder;
+
+/// Stages that are told apart; what lies beyond is added to the last one.
+pub const MOST_STAGES: usize = 1024;
+
+/// How often instructions of one class ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassCount {
+    /// Times that a warp issued one.
+    pub warps: u64,
+    /// Times that a thread executed one, its guard true.
+    pub threads: u64,
+}
+
+/// What a stage did to one kind of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageMemory {
+    /// Executions by a warp with at least one lane that takes part.
+    pub requests: u64,
+    /// Bytes that the lanes asked for.
+    pub requested_bytes: u64,
+    /// Sectors, as in [`MemoryCounts`].
+    pub sectors: u64,
+    /// Transactions, as in [`MemoryCounts`].
+    pub transactions: u64,
+    /// Passes over the banks.
+    pub passes: u64,
+    /// Passes that the same requests would take without conflicts of banks.
+    pub conflict_free: u64,
+}
+
+impl StageMemory {
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.requested_bytes += other.requested_bytes;
+        self.sectors += other.sectors;
+        self.transactions += other.transactions;
+        self.passes += other.passes;
+        self.conflict_free += other.conflict_free;
+    }
+
+    /// Adds what `now` counted since `before`.
+    fn add_difference(&mut self, now: &MemoryCounts, before: &MemoryCounts) {
+        self.requests += now.requests - before.requests;
+        self.requested_bytes += now.requested_bytes - before.requested_bytes;
+        self.sectors += now.sectors - before.sectors;
+        self.transactions += now.transactions - before.transactions;
+        self.passes += now.passes - before.passes;
+        self.conflict_free += now.conflict_free - before.conflict_free;
+    }
+}
+
+/// The counts of one stage, of all CTAs together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// CTAs that have it.
+    pub ctas: u64,
+    /// Warps that executed anything, summed over the CTAs.
+    pub warps: u64,
+    /// Warps that did the kernel's work, summed over the CTAs: that executed floating-point or matrix
+    /// arithmetic without a guard, or accessed shared, global or local memory, with at least one
+    /// lane. A warp that only finds out that it has nothing to do, and waits, is not among them.
+    pub active_warps: u64,
+    /// Instructions by class.
+    classes: [ClassCount; CLASSES.len()],
+    /// Times that a warp issued a floating-point multiply-add.
+    pub multiply_adds: u64,
+    /// Shared memory.
+    pub shared: StageMemory,
+    /// Global memory and textures.
+    pub global: StageMemory,
+    /// Local memory.
+    pub local: StageMemory,
+}
+
+/// Every class, in the order in which stages count them.
+pub const CLASSES: [InstructionClass; 11] = [
+    InstructionClass::Fp16,
+    InstructionClass::Fp32,
+    InstructionClass::Fp64,
+    InstructionClass::Integer,
+    InstructionClass::BitConvert,
+    InstructionClass::LoadStore,
+    InstructionClass::Control,
+    InstructionClass::InterThread,
+    InstructionClass::Texture,
+    InstructionClass::Tensor,
+    InstructionClass::Misc,
+];
+
+impl Stage {
+    /// PTX instructions of a class.
+    #[must_use]
+    pub fn class(&self, class: InstructionClass) -> ClassCount {
+        let at = CLASSES.iter().position(|&one| one == class);
+        at.and_then(|at| self.classes.get(at)).copied().unwrap_or_default()
+    }
+
+    /// PTX instructions of all classes.
+    #[must_use]
+    pub fn instructions(&self) -> ClassCount {
+        self.classes.iter().fold(ClassCount::default(), |sum, count| ClassCount {
+            warps: sum.warps + count.warps,
+            threads: sum.threads + count.threads,
+        })
+    }
+
+    /// Mean active warps of a CTA.
+    #[must_use]
+    pub fn mean_active_warps(&self) -> f64 {
+        self.active_warps as f64 / self.ctas.max(1) as f64
+    }
+
+    /// Adds the same stage of other CTAs.
+    pub fn add(&mut self, other: &Self) {
+        self.ctas += other.ctas;
+        self.add_later(other);
+    }
+
+    /// Adds a later stage of the same CTAs.
+    fn add_later(&mut self, other: &Self) {
+        self.warps += other.warps;
+        self.active_warps += other.active_warps;
+        for (total, count) in self.classes.iter_mut().zip(&other.classes) {
+            total.warps += count.warps;
+            total.threads += count.threads;
+        }
+        self.multiply_adds += other.multiply_adds;
+        self.shared.add(&other.shared);
+        self.global.add(&other.global);
+        self.local.add(&other.local);
+    }
+
+    fn memory(&mut self, space: StateSpace) -> Option<&mut StageMemory> {
+        match space {
+            StateSpace::Shared => Some(&mut self.shared),
+            StateSpace::Global | StateSpace::Tex => Some(&mut self.global),
+            StateSpace::Local => Some(&mut self.local),
+            StateSpace::Const | StateSpace::Param | StateSpace::Reg | StateSpace::Sreg => None,
+        }
+    }
+}
+
+/// The stages of a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// In order of time, at most [`MOST_STAGES`].
+    pub stages: Vec<Stage>,
+    /// Stages beyond [`MOST_STAGES`] of the CTA that has most of them; they are part of the last one
+    /// of `stages`.
+    pub merged: u64,
+}
+
+impl Stages {
+    /// Adds the stages of other CTAs.
+    pub fn add(&mut self, stages: &[Stage], merged: u64) {
+        if self.stages.len() < stages.len() {
+            self.stages.resize(stages.len(), Stage::default());
+        }
+        self.stages.iter_mut().zip(stages).for_each(|(total, stage)| total.add(stage));
+        self.merged = self.merged.max(merged);
+    }
+}
+
+/// Counts a launch as [`Counter`] does, and its stages besides.
+#[derive(Debug)]
+pub struct StageCounter {
+    counter: Counter,
+    code: Arc<StageCode>,
+    stages: Stages,
+}
+
+impl StageCounter {
+    /// A counter for `launch` of `program`; see [`Counter::new`].
+    #[must_use]
+    pub fn new(
+        program: &Program,
+        launch: &Launch,
+        static_shared_bytes: u64,
+        device: DeviceModel,
+    ) -> Self {
+        Self {
+            counter: Counter::new(program, launch, static_shared_bytes, device),
+            code: Arc::new(StageCode::of(program)),
+            stages: Stages::default(),
+        }
+    }
+
+    /// See [`Counter::with_registers`].
+    #[must_use]
+    pub fn with_registers(self, registers_per_thread: u32) -> Self {
+        Self { counter: self.counter.with_registers(registers_per_thread), ..self }
+    }
+
+    /// The profile of the launch and its stages.
+    #[must_use]
+    pub fn finish(self) -> (LaunchProfile, Stages) {
+        (self.counter.finish().0, self.stages)
+    }
+}
+
+impl Observer for StageCounter {
+    type Recorder = StageRecorder;
+
+    fn recorder(&self, program: &Program) -> StageRecorder {
+        StageRecorder::new(Arc::clone(&self.code), self.counter.recorder(program))
+    }
+
+    fn wave(&self) -> usize {
+        self.counter.wave()
+    }
+
+    fn collect(&mut self, first_cta: u64, recorders: &mut [&mut StageRecorder]) {
+        for recorder in recorders.iter_mut() {
+            let (stages, merged) = recorder.finish();
+            self.stages.add(stages, merged);
+        }
+        let mut ctas: Vec<&mut CtaRecorder> =
+            recorders.iter_mut().map(|recorder| recorder.clear_stages()).collect();
+        self.counter.collect(first_cta, &mut ctas);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! The back end `rules` against published counts and against machine code that `ptxas` made.
+//!
+//! The dynamic counts of the corpus are in `machine/*.counts`: for each kernel, ranges of PTX lines
+//! with the executions by warps and by threads, as `gpucast profile --by line` gives them (the
+//! example `machine_rules --ranges` writes the form). `machine/corpus-small.ptxas` holds what `ptxas` 12.9 makes
+//! of the same PTX: the warp executions of all its instructions and of its loads and stores, each
+//! instruction of the disassembly times the executions of the block that it stands in.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests are not inside the test functions that the lints spare"
+)]
+
+use std::fmt::Write;
+
+use gpucast_counters::machine::MachineProfile;
+use gpucast_counters::machine::architecture::Architecture;
+use gpucast_counters::machine::rules::translate;
+use gpucast_counters::operation::{FlopKind, Precision};
+use gpucast_counters::table::{BaseTable, Description, Row};
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::isa::InstructionClass;
+
+const SMALL: &str = include_str!("machine/corpus-small.counts");
+const THESIS: &str = include_str!("machine/thesis.counts");
+const PTXAS: &str = include_str!("machine/corpus-small.ptxas");
+
+/// One kernel of a file of counts.
+struct Counted {
+    name: String,
+    program: Program,
+    table: BaseTable,
+}
+
+/// The kernel `name` of a file of counts.
+fn counted(counts: &str, name: &str) -> Counted {
+    let mut lines = counts.lines();
+    let header = lines.find(|line| line.starts_with(&format!("[{name} "))).unwrap();
+    let mut words = header.trim_matches(['[', ']']).split(' ').skip(1);
+    let (family, kernel) = (words.next().unwrap(), words.next().unwrap());
+    let root = env!("CARGO_MANIFEST_DIR");
+    let path = format!("{root}/../corpus/kernels/{family}/sm_35.ptx");
+    let text = std::fs::read_to_string(path).unwrap();
+    let module = gpucast_ptx_frontend::load(&text).unwrap();
+    let program = Program::new(&module, &text, kernel).unwrap();
+    let ranges: Vec<[u64; 4]> = lines
+        .take_while(|line| !line.starts_with('['))
+        .map(|line| {
+            let numbers: Vec<u64> = line.split(' ').map(|word| word.parse().unwrap()).collect();
+            numbers.try_into().unwrap()
+        })
+        .collect();
+    let row = |(index, instruction)| {
+        let description = Description::of(instruction);
+        let line = u64::from(description.line);
+        let range = ranges.iter().find(|range| (range[0]..=range[1]).contains(&line));
+        let (warps, threads) = range.map_or((0, 0), |range| (range[2], range[3]));
+        Row {
+            instruction: index,
+            description,
+            warp_executions: warps,
+            issued_lanes: threads,
+            thread_executions: threads,
+            branch: None,
+            memory: Vec::new(),
+        }
+    };
+    let table = BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() };
+    Counted { name: name.to_owned(), program, table }
+}
+
+impl Counted {
+    fn on(&self, target: &str) -> MachineProfile {
+        translate(target.parse::<Architecture>().unwrap(), &self.program, &self.table)
+    }
+}
+
+fn warps(profile: &MachineProfile) -> u64 {
+    profile.rows.iter().map(|row| row.warp_executions).sum()
+}
+
+fn threads(profile: &MachineProfile, class: InstructionClass) -> u64 {
+    let rows = profile.rows.iter().filter(|row| row.class == class);
+    rows.map(|row| row.thread_executions).sum()
+}
+
+fn load_store_warps(profile: &MachineProfile) -> u64 {
+    let rows = profile.rows.iter().filter(|row| row.class == InstructionClass::LoadStore);
+    rows.map(|row| row.warp_executions).sum()
+}
+
+fn multiply_adds(profile: &MachineProfile, precision: Precision) -> u64 {
+    let rows = profile.rows.iter().filter(|row| {
+        row.flops.is_some_and(|flops| (flops.precision, flops.kind) == (precision, FlopKind::Fma))
+    });
+    rows.map(|row| row.thread_executions).sum()
+}
+
+/// How far `found` is from `expected`.
+fn deviation(found: u64, expected: u64) -> f64 {
+    found as f64 / expected as f64 - 1.0
+}
+
+/// Konstantinidis 2017, table 4.9.
+#[test]
+fn sgemm_on_fermi_is_near_the_published_counts() {
+    let sgemm = counted(THESIS, "sgemm");
+    for target in ["sm_20", "sm_35", "sm_50", "sm_60", "sm_70", "sm_80", "sm_90", "sm_120"] {
+        let profile = sgemm.on(target);
+        assert_eq!(threads(&profile, InstructionClass::LoadStore), 721_715_200, "{target}");
+        assert_eq!(multiply_adds(&profile, Precision::Single), 524_288_000, "{target}");
+        assert_eq!(threads(&profile, InstructionClass::Fp32), 524_288_000, "{target}");
+    }
+    let fermi = sgemm.on("sm_20");
+    assert!(deviation(warps(&fermi), 46_208_000).abs() < 0.15);
+}
+
+/// Konstantinidis 2017, table 4.4: averages of one of the four iterations that were counted.
+#[test]
+fn sor_on_fermi_is_near_the_published_counts() {
+    let fermi = counted(THESIS, "sor-red-black").on("sm_20");
+    assert_eq!(threads(&fermi, InstructionClass::LoadStore), 4 * 303_079_424);
+    assert_eq!(multiply_adds(&fermi, Precision::Double), 4 * 33_554_432);
+    assert!(deviation(warps(&fermi), 4 * 56_100_732).abs() < 0.15);
+    assert!(deviation(threads(&fermi, InstructionClass::Integer), 4 * 736_891_392).abs() < 0.30);
+}
+
+/// Every metric of the thesis that counts instructions, and how far the rules for Fermi are.
+#[test]
+fn deviations_from_the_published_counts() {
+    use InstructionClass as C;
+    let published = [
+        ("sgemm", 1, [46_208_000, 164_659_200, 721_715_200, 524_288_000, 0]),
+        ("sgemm-16", 1, [54_272_000, 0, 787_251_200, 524_288_000, 0]),
+        ("sor-red-black", 4, [56_100_732, 736_891_392, 303_079_424, 0, 218_107_904]),
+        ("lmsor", 4, [18_433_804, 184_601_469, 93_107_518, 0, 132_964_096]),
+    ];
+    let metrics =
+        ["inst_executed", "inst_integer", "inst_compute_ld_st", "inst_fp_32", "inst_fp_64"];
+    let mut text = String::new();
+    for (name, invocations, published) in published {
+        let profile = counted(THESIS, name).on("sm_20");
+        let found = [
+            warps(&profile),
+            threads(&profile, C::Integer),
+            threads(&profile, C::LoadStore),
+            threads(&profile, C::Fp32),
+            threads(&profile, C::Fp64),
+        ];
+        for ((metric, published), found) in metrics.iter().zip(published).zip(found) {
+            if published == 0 {
+                continue;
+            }
+            let found = found / invocations;
+            let percent = 100.0 * deviation(found, published);
+            writeln!(text, "| {name} | `{metric}` | {published} | {found} | {percent:+.1} % |")
+                .unwrap();
+        }
+    }
+    insta::assert_snapshot!(text);
+}
+
+/// The rules against machine code, over the whole corpus.
+#[test]
+fn deviations_from_ptxas() {
+    let targets = ["sm_50", "sm_70", "sm_80", "sm_90"];
+    let mut text = String::new();
+    let mut of_target = vec![Vec::new(); targets.len()];
+    let names = SMALL.lines().filter_map(|line| line.strip_prefix('['));
+    let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.len() >= 40);
+    for name in names {
+        let kernel = counted(SMALL, name);
+        write!(text, "| {} |", kernel.name).unwrap();
+        for (target, deviations) in targets.iter().zip(&mut of_target) {
+            let numbers = ptxas(PTXAS, name, target);
+            let profile = kernel.on(target);
+            let instructions = deviation(warps(&profile), numbers[0]);
+            let accesses = deviation(load_store_warps(&profile), numbers[1]);
+            deviations.push(instructions.abs());
+            write!(text, " {:+.1} % / {:+.1} % |", 100.0 * instructions, 100.0 * accesses).unwrap();
+            assert!(instructions.abs() < 0.25, "{name} {target} {instructions}");
+        }
+        text.push('\n');
+    }
+    text.push_str("| median, worst |");
+    for deviations in &mut of_target {
+        deviations.sort_by(f64::total_cmp);
+        let median = deviations[deviations.len() / 2];
+        let worst = deviations[deviations.len() - 1];
+        write!(text, " {:.1} %, {:.1} % |", 100.0 * median, 100.0 * worst).unwrap();
+        assert!(median < 0.10);
+    }
+    insta::assert_snapshot!(text);
+}
+
+/// Kernels that no rule was made for, from other compilers and for other instructions: what is
+/// compared is the length of the machine code, every PTX instruction being executed once.
+#[test]
+fn machine_code_of_kernels_that_no_rule_was_made_for() {
+    // All kernels of these files that 12.9 assembles, but Triton's `layer_norm`, which `ptxas` unrolls.
+    // Lengths without padding, by 12.9.
+    let kernels = [
+        ("triton/softmax_sm_80.ptx", "softmax", "sm_80", 190),
+        ("triton/matmul_sm_80.ptx", "matmul", "sm_80", 631),
+        ("mma.ptx", "product_f16", "sm_80", 370),
+        ("mma.ptx", "product_bf16", "sm_80", 370),
+        ("wmma.ptx", "product_f16", "sm_80", 123),
+        ("wmma.ptx", "product_f64", "sm_80", 125),
+        ("wmma.ptx", "product_s8", "sm_80", 271),
+        ("wmma.ptx", "product_tf32", "sm_80", 237),
+        ("cooperation.ptx", "rotate", "sm_80", 144),
+        ("cooperation.ptx", "rotate", "sm_90", 205),
+        ("cooperation.ptx", "chain", "sm_80", 31),
+        ("cooperation.ptx", "chain", "sm_90", 32),
+        ("cluster_sm_90.ptx", "histogram", "sm_90", 124),
+        ("cluster_sm_90.ptx", "ring", "sm_90", 85),
+        ("cluster_sm_90.ptx", "gather", "sm_90", 95),
+        ("cluster_sm_90.ptx", "bulk", "sm_90", 177),
+        ("pipeline_sm_80.ptx", "block_pipeline", "sm_80", 249),
+        ("pipeline_sm_80.ptx", "barriers", "sm_80", 168),
+        ("pipeline_sm_80.ptx", "primitives", "sm_80", 73),
+        ("pipeline_sm_80.ptx", "specialised_pipeline", "sm_80", 334),
+        ("pipeline_sm_80.ptx", "group_copy", "sm_80", 156),
+        ("pipeline_sm_80.ptx", "dropping", "sm_80", 115),
+    ];
+    let mut text = String::new();
+    let mut deviations = Vec::new();
+    for (file, kernel, target, length) in kernels {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let path = format!("{root}/../interpreter/tests/kernels/{file}");
+        let source = std::fs::read_to_string(path).unwrap();
+        let module = gpucast_ptx_frontend::load(&source).unwrap();
+        let program = Program::new(&module, &source, kernel).unwrap();
+        let row = |(index, instruction)| Row {
+            instruction: index,
+            description: Description::of(instruction),
+            warp_executions: 1,
+            issued_lanes: 32,
+            thread_executions: 32,
+            branch: None,
+            memory: Vec::new(),
+        };
+        let table = BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() };
+        let found = warps(&translate(target.parse().unwrap(), &program, &table));
+        let deviation = deviation(found, length);
+        let percent = 100.0 * deviation;
+        writeln!(text, "| {file} | `{kernel}` | {target} | {length} | {found} | {percent:+.1} % |")
+            .unwrap();
+        deviations.push(deviation.abs());
+    }
+    deviations.sort_by(f64::total_cmp);
+    assert!(deviations[deviations.len() / 2] < 0.15);
+    insta::assert_snapshot!(text);
+}
+
+/// Warp executions of all instructions and of loads and stores, as the file says.
+fn ptxas(file: &str, name: &str, target: &str) -> Vec<u64> {
+    let line = file.lines().find(|line| line.starts_with(&format!("{name} {target} ")));
+    line.unwrap().split(' ').skip(2).map(|word| word.parse().unwrap()).collect()
+}
+
+/// Rows belong to instructions of the program, and nothing runs more often than a machine could.
+#[test]
+fn rows_are_attributed_to_the_program() {
+    for name in ["sgemm", "histogram", "reduction-u32", "transpose", "lmsor"] {
+        let kernel = counted(SMALL, name);
+        for target in ["sm_20", "sm_50", "sm_70", "sm_90", "sm_100"] {
+            let profile = kernel.on(target);
+            assert!(!profile.rows.is_empty());
+            for row in &profile.rows {
+                let index = row.instruction.unwrap() as usize;
+                assert!(index < kernel.program.instructions().len(), "{name} {target} {row:?}");
+                assert!(row.thread_executions <= row.issued_lanes, "{name} {target} {row:?}");
+                assert!(row.issued_lanes <= 32 * row.warp_executions, "{name} {target} {row:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Events beyond what counters need: who waits for whom, when asynchronous writes arrive, what
+//! becomes of faults. They are what a checker needs to order the accesses of a CTA's threads.
+
+use crate::fault::FaultKind;
+
+/// A CTA begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CtaStart {
+    /// Its place in the order of CTAs: x runs fastest, except that a cluster's CTAs are
+    /// neighbours.
+    pub cta: u64,
+    /// Its coordinates in the grid.
+    pub ctaid: [u32; 3],
+    /// Its rank in its cluster.
+    pub rank: u32,
+    /// CTAs of a cluster; 1 without clusters.
+    pub ctas_per_cluster: u32,
+}
+
+/// Lanes of a warp that exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Index into [`Program::instructions`](crate::Program::instructions).
+    pub instruction: u32,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lanes.
+    pub mask: u32,
+}
+
+/// Lanes that arrive at an instruction which names the lanes that execute it together: `bar.warp.sync`,
+/// `shfl.sync`, `vote.sync` and their like, `wmma` and `mma`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpArrival<'a> {
+    /// Index into [`Program::instructions`](crate::Program::instructions).
+    pub instruction: u32,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lanes that arrive.
+    pub mask: u32,
+    /// Each lane's member mask.
+    pub members: &'a [u32; 32],
+}
+
+/// Lanes that `bar.warp.sync` lets go on together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpRelease {
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lanes that have met.
+    pub lanes: u32,
+}
+
+/// What is done to an mbarrier object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierStep {
+    /// It begins or ends to exist.
+    Define,
+    /// Arrivals, by threads or by their copies.
+    Arrive,
+    /// Bytes are announced: no arrival by itself.
+    Expect,
+    /// Bytes have arrived.
+    CompleteBytes,
+    /// A phase that was waited for is complete.
+    Passed,
+}
+
+/// Lanes of a warp use mbarrier objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MbarrierUse<'a> {
+    /// Index into [`Program::instructions`](crate::Program::instructions).
+    pub instruction: u32,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lanes, which take their turns in ascending order.
+    pub mask: u32,
+    /// What they do.
+    pub step: MbarrierStep,
+    /// The lanes whose step completed the phase.
+    pub completes: u32,
+    /// Each lane's object: its address in shared memory.
+    pub addresses: &'a [u64; 32],
+}
+
+/// What happens at the barrier of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterStep {
+    /// Lanes arrive.
+    Arrive,
+    /// All threads of the cluster have arrived. It happens once for the cluster, and is told to its
+    /// first CTA's recorder.
+    Complete,
+    /// Lanes have waited and go on.
+    Passed,
+}
+
+/// Lanes of a warp at the barrier of their cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterUse {
+    /// The warp's index within its CTA; 0 for [`ClusterStep::Complete`].
+    pub warp: u32,
+    /// The lanes; none for [`ClusterStep::Complete`].
+    pub mask: u32,
+    /// What happens.
+    pub step: ClusterStep,
+}
+
+/// `cp.async` has written shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyDone<'a> {
+    /// The `cp.async`, an index into [`Program::instructions`](crate::Program::instructions).
+    pub instruction: u32,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lanes whose part is done.
+    pub mask: u32,
+    /// Bytes for each lane.
+    pub bytes: u32,
+    /// Each lane's offset in the CTA's own shared memory.
+    pub offsets: &'a [u32; 32],
+    /// Whether the lanes have waited for it, or made an mbarrier wait; otherwise they exit.
+    pub waited: bool,
+}
+
+/// A lane's access that cannot be done and is left out: loads give zero, stores do nothing. Only
+/// with [`Options::skip_bad_accesses`](crate::Options::skip_bad_accesses).
+#[derive(Clone, Copy, Debug)]
+pub struct BadAccess<'a> {
+    /// Index into [`Program::instructions`](crate::Program::instructions).
+    pub instruction: u32,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lane.
+    pub lane: u32,
+    /// What is wrong.
+    pub kind: &'a FaultKind,
+}
+
+/// A call of `malloc` or `free` that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapUse {
+    /// Index into [`Program::instructions`](crate::Program::instructions).
+    pub instruction: u32,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lane.
+    pub lane: u32,
+    /// The block's address.
+    pub address: u64,
+    /// The bytes asked for; `None` if the block is freed.
+    pub bytes: Option<u64>,
+    /// Where the heap begins, and its size.
+    pub heap: (u64, u64),
+}

@@ -1,0 +1,117 @@
+//! GPUs as the counters take them: files, capabilities, and what an architect asks for.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use gpucast_counters::DeviceModel;
+use gpucast_counters::banks::BankGeometry;
+use gpucast_counters::device::RegisterAllocation;
+use gpucast_model::gpu::Source;
+use gpucast_model::{CountingError, Gpu, GpuLibrary};
+
+fn library(name: &str) -> Gpu {
+    GpuLibrary::builtin().unwrap().get(name).unwrap().clone()
+}
+
+/// A GPU of a capability with 10 SMs, 1 MiB of L2 and further lines.
+fn gpu(capability: &str, lines: &str) -> Gpu {
+    let source = "source = { assumed = \"a test\" }";
+    let text = format!(
+        "name = \"g\"\ndisplay_name = \"G\"\n\
+         compute_capability = {{ value = \"{capability}\", {source} }}\n\
+         sm_count = {{ value = 10, unit = \"SM\", {source} }}\n\
+         l2_size = {{ value = 1, unit = \"MiB\", {source} }}\n{}",
+        lines.replace("ASSUMED", source)
+    );
+    Gpu::from_toml(&text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_gtx_480_is_the_gpu_that_counts_are_taken_on_by_default() {
+    assert_eq!(library("gtx-480").device_model(), Ok(DeviceModel::GTX_480));
+}
+
+#[test]
+fn every_gpu_of_nvidia_in_the_library_can_be_counted_on() {
+    for gpu in GpuLibrary::builtin().unwrap().iter() {
+        match &gpu.compute_capability {
+            Some(_) => assert_eq!(gpu.device_model().unwrap().validate(), Ok(()), "{}", gpu.name),
+            None => assert_eq!(
+                gpu.device_model(),
+                Err(CountingError::Missing { field: "compute_capability" })
+            ),
+        }
+    }
+}
+
+#[test]
+fn an_architects_banks_and_sectors_are_taken() {
+    let gpu = gpu(
+        "8.0",
+        "shared_banks = { value = 17, unit = \"bank\", ASSUMED }\n\
+         sector = { value = 16, unit = \"B\", ASSUMED }\n\
+         load_transactions = { value = \"quads\", ASSUMED }\n\
+         shared_reserved_per_block = { value = 2, unit = \"KiB\", ASSUMED }\n\
+         sub_partitions = { value = 2, unit = \"partition\", ASSUMED }\n",
+    );
+    let device = gpu.device_model().unwrap();
+    assert_eq!((device.banks.banks(), device.sector_bytes()), (17, 16));
+    assert_eq!(device.limits.shared_reserved_bytes_per_cta, 2048);
+    assert_eq!(device.limits.sub_partitions, 2);
+    // What was not asked for is as the capability has it.
+    assert_eq!(device.banks.with_banks(32), Some(BankGeometry::CAPABILITY_2));
+    assert_eq!(device.limits.shared_bytes, 164 << 10);
+    assert_eq!((device.sm_count, device.l2.size_bytes), (10, 1 << 20));
+}
+
+#[test]
+fn keplers_wide_mode_and_the_ways_of_capability_1_can_be_asked_for() {
+    let wide = gpu("3.5", "shared_bank_interleave = { value = 8, unit = \"B\", ASSUMED }\n");
+    assert_eq!(wide.device_model().unwrap().banks, BankGeometry::CAPABILITY_3_WIDE);
+    let old = gpu(
+        "2.0",
+        "shared_banks = { value = 16, unit = \"bank\", ASSUMED }\n\
+         shared_request = { value = 16, unit = \"thread\", ASSUMED }\n\
+         shared_serving = { value = \"word-by-word\", ASSUMED }\n\
+         coalescing = { value = \"half-warp-segments\", ASSUMED }\n\
+         register_allocation_unit_per_block = { value = 512, unit = \"register\", ASSUMED }\n",
+    );
+    let device = old.device_model().unwrap();
+    assert_eq!(device.banks, BankGeometry::CAPABILITY_1);
+    assert_eq!(device.limits.register_allocation, RegisterAllocation::PerCta(512));
+    let gt200 = library("gtx-285").device_model().unwrap();
+    assert_eq!(device.coalescing.protocol, gt200.coalescing.protocol);
+    assert!(!gt200.has_l2());
+}
+
+#[test]
+fn defaults_fill_what_a_file_leaves_open_and_say_where_they_come_from() {
+    let gpu = gpu("8.0", "shared_banks = { value = 17, unit = \"bank\", ASSUMED }\n");
+    let filled = gpu.with_capability_defaults();
+    assert_eq!(filled.shared_banks.as_ref().unwrap().source, Source::Assumed("a test".into()));
+    let warps = filled.max_warps_per_sm.as_ref().unwrap();
+    assert_eq!(warps.value.0, 64);
+    assert!(
+        matches!(&warps.source, Source::Derived(text) if text.starts_with("compute capability 8.0: "))
+    );
+    // Filling in changes nothing that is counted.
+    for gpu in GpuLibrary::builtin().unwrap().iter().chain([&gpu]) {
+        assert_eq!(
+            gpu.with_capability_defaults().device_model(),
+            gpu.device_model(),
+            "{}",
+            gpu.name
+        );
+    }
+}
+
+#[test]
+fn a_gpu_that_cannot_be_counted_on_says_what_is_missing() {
+    let named = Gpu::named("g", "G");
+    let missing = |field| Err(CountingError::Missing { field });
+    assert_eq!(named.device_model(), missing("compute_capability"));
+    let mut no_l2 = gpu("7.0", "");
+    no_l2.l2_size = None;
+    assert_eq!(no_l2.device_model(), missing("l2_size"));
+    let unknown = gpu("4.0", "").device_model().unwrap_err();
+    assert_eq!(unknown.to_string(), "nothing is known of compute capability 4.0");
+}

@@ -1,0 +1,221 @@
+//! The state of a cluster's CTAs while they run: clocks, shadows of shared memory, and what
+//! barriers, mbarriers and releases have published.
+//!
+//! The CTAs of a cluster share it, since they see each other's shared memory; without clusters
+//! each CTA has its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use gpucast_interpreter::{
+    Arrival, ClusterStep, ClusterUse, CtaStart, MbarrierStep, MbarrierUse, Release,
+};
+
+use crate::clocks::{Clocks, Knowledge, Stamp, lanes};
+use crate::shadow::Shadow;
+
+/// Bits of an address within one CTA's part of the shared window: beyond the CTA's own memory lies
+/// that of its cluster, 1 MiB for each rank.
+const CTA_BITS: u32 = 20;
+
+/// What has been published at an mbarrier.
+#[derive(Debug, Default)]
+struct Object {
+    /// By arrivals in the current phase.
+    pending: Option<Knowledge>,
+    /// By those in the last complete phase.
+    complete: Option<Arc<Knowledge>>,
+    /// The agent that bulk copies which tell this object are.
+    agent: Option<u32>,
+}
+
+/// A place where a release publishes: a rank and an address in shared memory, or a global address.
+pub(crate) type Location = (Option<u32>, u64);
+
+/// The state of a cluster.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterState {
+    pub(crate) clocks: Clocks,
+    /// Of each CTA's shared memory.
+    pub(crate) shadows: Vec<Shadow>,
+    warps_per_cta: u32,
+    /// Coordinates of the CTAs that have begun, by rank.
+    ctaids: Vec<[u32; 3]>,
+    /// What threads that did not wait have published at each barrier of each CTA.
+    arrived: HashMap<(u32, u32), Knowledge>,
+    objects: HashMap<(u32, u64), Object>,
+    /// What releases have published.
+    published: HashMap<Location, Arc<Knowledge>>,
+    /// What arrivals at the cluster's barrier have published, in this phase and in the last.
+    cluster_pending: Knowledge,
+    cluster_complete: Option<Arc<Knowledge>>,
+    /// The bulk copy whose access will be reported next.
+    bulk: Option<(u32, Stamp)>,
+    events: u32,
+}
+
+impl ClusterState {
+    /// Begin a cluster of `ctas` CTAs, each with `warps` warps and `bytes` bytes of shared memory.
+    pub(crate) fn reset(&mut self, ctas: u32, warps: u32, bytes: u64) {
+        let all = (ctas * warps) as usize;
+        self.clocks.reset(all);
+        self.shadows.resize_with(ctas as usize, Shadow::default);
+        for shadow in &mut self.shadows {
+            shadow.reset(bytes, all);
+        }
+        self.warps_per_cta = warps;
+        self.ctaids.clear();
+        self.ctaids.resize(ctas as usize, [0; 3]);
+        self.arrived.clear();
+        self.objects.clear();
+        self.published.clear();
+        self.cluster_pending.clear();
+        self.cluster_complete = None;
+        self.bulk = None;
+        self.events = 0;
+    }
+
+    /// A CTA begins.
+    pub(crate) fn begin(&mut self, start: &CtaStart) {
+        if let Some(ctaid) = self.ctaids.get_mut(start.rank as usize) {
+            *ctaid = start.ctaid;
+        }
+    }
+
+    /// The coordinates of the CTA of a rank.
+    pub(crate) fn ctaid(&self, rank: u32) -> [u32; 3] {
+        self.ctaids.get(rank as usize).copied().unwrap_or_default()
+    }
+
+    /// The rank and the offset that an address of shared memory means to the CTA of rank `own`.
+    pub(crate) fn locate(&self, own: u32, address: u64) -> Option<(u32, u64)> {
+        let offset = address & ((1 << CTA_BITS) - 1);
+        let rank = match address >> CTA_BITS {
+            0 => own,
+            above => u32::try_from(above - 1).ok()?,
+        };
+        ((rank as usize) < self.shadows.len()).then_some((rank, offset))
+    }
+
+    /// The number of the next execution of a memory instruction.
+    pub(crate) fn next_event(&mut self) -> u32 {
+        self.events = self.events.wrapping_add(1);
+        self.events
+    }
+
+    /// The warp of the cluster that is warp `warp` of the CTA of rank `rank`.
+    pub(crate) fn warp(&self, rank: u32, warp: u32) -> u32 {
+        rank * self.warps_per_cta + warp
+    }
+
+    /// Lanes arrive at a CTA barrier. Those who wait publish when they are released.
+    pub(crate) fn arrive(&mut self, rank: u32, arrival: &Arrival) {
+        if arrival.waits {
+            return;
+        }
+        let warp = self.warp(rank, arrival.warp);
+        let arrived = self.arrived.entry((rank, arrival.barrier)).or_default();
+        self.clocks.collect(arrived, warp, arrival.mask);
+        self.clocks.advance(warp);
+    }
+
+    /// A CTA barrier is passed. If it is `for_all` threads, those that have exited count as having
+    /// been there.
+    pub(crate) fn release(&mut self, rank: u32, release: &Release<'_>, for_all: bool) {
+        let arrived = self.arrived.remove(&(rank, release.barrier)).unwrap_or_default();
+        if release.whole && for_all && self.shadows.len() == 1 {
+            return self.clocks.meet_all();
+        }
+        let groups: Vec<_> =
+            release.waited.iter().map(|&(warp, mask)| (self.warp(rank, warp), mask)).collect();
+        self.clocks.meet(&groups, arrived);
+    }
+
+    /// `bar.warp.sync` is passed.
+    pub(crate) fn warp_release(&mut self, rank: u32, warp: u32, mask: u32) {
+        self.clocks.meet(&[(self.warp(rank, warp), mask)], Knowledge::new());
+    }
+
+    /// Lanes use mbarrier objects.
+    pub(crate) fn mbarrier(&mut self, rank: u32, step: &MbarrierUse<'_>) {
+        let warp = self.warp(rank, step.warp);
+        for lane in lanes(step.mask) {
+            let Some(at) = self.locate(rank, step.addresses[lane as usize]) else { continue };
+            let bit = 1 << lane;
+            if step.step == MbarrierStep::Define {
+                self.objects.remove(&at);
+                continue;
+            }
+            let object = self.objects.entry(at).or_default();
+            match step.step {
+                MbarrierStep::Arrive => {
+                    let pending = object.pending.get_or_insert_default();
+                    self.clocks.collect(pending, warp, bit);
+                }
+                MbarrierStep::CompleteBytes => {
+                    let agent = *object.agent.get_or_insert_with(|| self.clocks.new_agent());
+                    let stamp = self.clocks.agent_acts(agent);
+                    let pending = object.pending.get_or_insert_default();
+                    pending.resize(pending.len().max(agent as usize + 1), 0);
+                    pending[agent as usize] = stamp.tick;
+                    self.bulk = Some((step.instruction, stamp));
+                }
+                MbarrierStep::Passed => {
+                    if let Some(complete) = &object.complete {
+                        self.clocks.learn(warp, bit, complete);
+                    }
+                }
+                MbarrierStep::Expect | MbarrierStep::Define => {}
+            }
+            if step.completes & bit != 0 {
+                object.complete = object.pending.take().map(Arc::new);
+            }
+        }
+        if step.step == MbarrierStep::Arrive {
+            self.clocks.advance(warp);
+        }
+    }
+
+    /// The stamp of the bulk copy at `instruction` that has just told an mbarrier of its bytes.
+    pub(crate) fn take_bulk(&mut self, instruction: u32) -> Option<Stamp> {
+        self.bulk.take().filter(|&(at, _)| at == instruction).map(|(_, stamp)| stamp)
+    }
+
+    /// Something happens at the cluster's barrier.
+    pub(crate) fn cluster_barrier(&mut self, rank: u32, step: &ClusterUse) {
+        let warp = self.warp(rank, step.warp);
+        match step.step {
+            ClusterStep::Arrive => {
+                self.clocks.collect(&mut self.cluster_pending, warp, step.mask);
+                self.clocks.advance(warp);
+            }
+            ClusterStep::Complete => {
+                self.cluster_complete = Some(Arc::new(std::mem::take(&mut self.cluster_pending)));
+            }
+            ClusterStep::Passed => {
+                if let Some(complete) = &self.cluster_complete {
+                    self.clocks.learn(warp, step.mask, complete);
+                }
+            }
+        }
+    }
+
+    /// A thread learns what was published at a place.
+    pub(crate) fn acquire(&mut self, thread: u32, location: Location) {
+        if self.published.is_empty() {
+            return;
+        }
+        if let Some(published) = self.published.get(&location) {
+            self.clocks.learn(thread / 32, 1 << (thread % 32), published);
+        }
+    }
+
+    /// A thread publishes what it knows and did at a place.
+    pub(crate) fn publish(&mut self, thread: u32, location: Location) {
+        let mut knowledge =
+            self.published.get(&location).map(|known| Knowledge::clone(known)).unwrap_or_default();
+        self.clocks.collect(&mut knowledge, thread / 32, 1 << (thread % 32));
+        self.clocks.advance(thread / 32);
+        self.published.insert(location, Arc::new(knowledge));
+    }
+}

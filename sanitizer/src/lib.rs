@@ -1,0 +1,135 @@
+//! Watches an execution for what goes wrong on a GPU without anybody noticing.
+//!
+//! ```text
+//!                      ┌─ roles: what each instruction's text says of order
+//! events ─► recorder ──┼─ cluster ─► clocks (who knows of whom)
+//!           (one CTA)  │         └─► shadow (who wrote and read each byte of shared memory)
+//!                      └─ device: what was written of buffers, the heap's blocks
+//!               │
+//!               └─► finding: what was found, as data; one for each kind and pair of instructions
+//! ```
+//!
+//! [`Sanitizer`] is an [`Observer`] of one launch; a [`DeviceShadow`] goes from launch to launch.
+//! Findings do not depend on the number of CPU threads: each CTA is checked by itself (with the
+//! others of its cluster), and what CTAs found is put together in their order. What counts as
+//! synchronisation and what does not is written down in `docs/sanitiser.md`.
+//!
+//! The crate knows events and programs. It renders nothing.
+
+mod checks;
+mod clocks;
+mod cluster;
+mod device;
+pub mod finding;
+mod launch;
+mod recorder;
+mod roles;
+mod shadow;
+
+use std::sync::Arc;
+
+use gpucast_interpreter::{Fault, Launch, Observer, Options, Program};
+
+pub use checks::{Check, Checks, UnknownCheck};
+pub use device::{Buffer, DeviceShadow};
+pub use finding::{Between, Example, Finding, Hazard, Kind, Party, Place, Site};
+pub use recorder::CtaChecker;
+
+use finding::{Collection, Key};
+use launch::LaunchFacts;
+
+/// What was found in a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// By check, then in order of the text.
+    pub findings: Vec<Finding>,
+    /// Occurrences beyond the findings that are kept apart.
+    pub dropped: u64,
+    /// Whether the fault that ended the launch is among the findings.
+    pub explains_fault: bool,
+}
+
+/// Checks one launch.
+#[derive(Debug)]
+pub struct Sanitizer {
+    launch: Arc<LaunchFacts>,
+    found: Collection,
+}
+
+impl Sanitizer {
+    /// For a launch of `program` on the memory that `device` shadows.
+    #[must_use]
+    pub fn new(
+        program: &Program,
+        launch: &Launch,
+        checks: Checks,
+        device: &Arc<DeviceShadow>,
+    ) -> Self {
+        let launch = LaunchFacts::new(program, launch, checks, Arc::clone(device));
+        Self { launch: Arc::new(launch), found: Collection::default() }
+    }
+
+    /// The options of a run under these checks: accesses that the memory check reports do not end
+    /// it.
+    #[must_use]
+    pub fn options(checks: Checks, options: Options) -> Options {
+        Options { skip_bad_accesses: checks.has(Check::Memory), ..options }
+    }
+
+    /// What was found, and the fault that ended the launch if a check is concerned with it.
+    #[must_use]
+    pub fn finish(mut self, fault: Option<&Fault>) -> Findings {
+        self.launch.device.publish();
+        let mut explains_fault = false;
+        if let Some(fault) = fault
+            && let Some(kind) = Kind::of_fault(&fault.kind)
+            && self.launch.checks.has(kind.check())
+        {
+            explains_fault = true;
+            self.add_fault(fault, kind);
+        }
+        let dropped = self.found.dropped;
+        Findings { findings: self.found.into_findings(), dropped, explains_fault }
+    }
+
+    fn add_fault(&mut self, fault: &Fault, kind: Kind) {
+        let span = fault.instruction.as_ref().map(|site| site.span);
+        let instruction = span.and_then(|span| self.launch.instruction_at(span));
+        let instruction = instruction.unwrap_or(u32::MAX);
+        let launch = &self.launch;
+        self.found.add(Key { kind, instruction, other: None }, 1, || {
+            let party = launch.party(fault.cta, instruction, None);
+            Example {
+                party: Party { thread: fault.thread, ..party },
+                other: None,
+                place: None,
+                detail: Some(fault.kind.to_string()),
+            }
+        });
+    }
+}
+
+impl Observer for Sanitizer {
+    type Recorder = CtaChecker;
+
+    fn recorder(&self, _program: &Program) -> CtaChecker {
+        CtaChecker::new(&self.launch)
+    }
+
+    fn wave(&self) -> usize {
+        1
+    }
+
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut CtaChecker]) {
+        for recorder in recorders {
+            self.found.append(&mut recorder.found);
+        }
+    }
+
+    fn collect_failed(&mut self, first_cta: u64, recorders: &mut [&mut CtaChecker]) {
+        for recorder in &mut *recorders {
+            recorder.end();
+        }
+        self.collect(first_cta, recorders);
+    }
+}

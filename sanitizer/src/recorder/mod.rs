@@ -1,0 +1,279 @@
+//! What one CTA reports, checked as it comes: barriers here, accesses by the memory they go to.
+
+mod device;
+mod shared;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gpucast_interpreter::{
+    Access, Arrival, BadAccess, ClusterUse, CopyDone, CtaStart, Exit, HeapUse, MbarrierUse,
+    Pattern, Recorder, Release, WarpArrival, WarpRelease,
+};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use crate::checks::Check;
+use crate::clocks::lanes;
+use crate::cluster::ClusterState;
+use crate::device::OwnWrites;
+use crate::finding::{Collection, Example, Key, Kind, Party, Place};
+use crate::launch::LaunchFacts;
+
+/// The compute capability since which the lanes of a warp are scheduled independently.
+const INDEPENDENT_LANES: u32 = 70;
+
+/// Checks one CTA at a time.
+#[derive(Debug)]
+pub struct CtaChecker {
+    launch: Arc<LaunchFacts>,
+    cluster: Option<Arc<Mutex<ClusterState>>>,
+    cta: CtaStart,
+    /// Lanes of each warp that have exited, and the instruction at which the last did.
+    exited: Vec<(u32, u32)>,
+    /// Lanes of each warp that have executed a fence.
+    fenced: Vec<u32>,
+    /// Bits of the written bytes of each thread's local memory, made when it is first written.
+    local: Vec<Vec<u64>>,
+    own_writes: OwnWrites,
+    /// Of the store that is reported next.
+    digests: [u32; 32],
+    pub(crate) found: Collection,
+}
+
+impl CtaChecker {
+    pub(crate) fn new(launch: &Arc<LaunchFacts>) -> Self {
+        Self {
+            launch: Arc::clone(launch),
+            cluster: None,
+            cta: CtaStart { cta: 0, ctaid: [0; 3], rank: 0, ctas_per_cluster: 1 },
+            exited: Vec::new(),
+            fenced: Vec::new(),
+            local: Vec::new(),
+            own_writes: OwnWrites::new(),
+            digests: [0; 32],
+            found: Collection::default(),
+        }
+    }
+
+    fn has(&self, check: Check) -> bool {
+        self.launch.checks.has(check)
+    }
+
+    fn party(&self, instruction: u32, thread: u32) -> Party {
+        self.launch.party(self.cta.ctaid, instruction, Some(thread))
+    }
+
+    /// The CTA's last event: what it held goes back.
+    pub(crate) fn end(&mut self) {
+        self.launch.device.keep(&mut self.own_writes);
+        if let Some(cluster) = self.cluster.take() {
+            self.launch.leave_cluster(&self.cta, cluster);
+        }
+    }
+
+    /// Add a finding about a lane of this CTA.
+    fn add(&mut self, key: Key, thread: u32, other: Option<Party>, place: Option<Place>) {
+        let (launch, ctaid) = (&self.launch, self.cta.ctaid);
+        self.found.add(key, 1, || Example {
+            party: launch.party(ctaid, key.instruction, Some(thread)),
+            other,
+            place,
+            detail: None,
+        });
+    }
+
+    fn uninitialised(&mut self, access: &Access<'_>, thread: u32, space: StateSpace, at: u64) {
+        let key = Key { kind: Kind::Uninitialised, instruction: access.instruction, other: None };
+        let launch = Arc::clone(&self.launch);
+        let place = launch.place(space, at, access.bytes_per_lane);
+        self.add(key, thread, None, Some(place));
+    }
+
+    /// Look at the threads of a barrier that is passed.
+    fn check_barrier(&mut self, release: &Release<'_>) {
+        let role = self.launch.roles.of(release.instruction);
+        let Some(&(first_warp, first_lanes)) = release.waited.first() else { return };
+        let first = 32 * first_warp + first_lanes.trailing_zeros();
+        if !role.counted {
+            let gone = self.exited.iter().enumerate().find(|(_, (mask, _))| *mask != 0);
+            if let Some((warp, &(mask, exit))) = gone {
+                let thread = 32 * warp as u32 + mask.trailing_zeros();
+                let other = self.party(exit, thread);
+                let kind = Kind::ExitedBeforeBarrier;
+                let key = Key { kind, instruction: release.instruction, other: Some(exit) };
+                self.add(key, first, Some(other), None);
+            }
+        }
+        if !role.aligned {
+            return;
+        }
+        for &(warp, waited) in release.waited {
+            let live = self.launch.lanes_of_warp(warp) & !self.exited[warp as usize].0;
+            let missing = live & !waited;
+            if missing != 0 {
+                let kind = Kind::DivergentBarrier;
+                let key = Key { kind, instruction: release.instruction, other: None };
+                let absent = 32 * warp + missing.trailing_zeros();
+                let other = Party { site: None, ..self.party(release.instruction, absent) };
+                self.add(key, 32 * warp + waited.trailing_zeros(), Some(other), None);
+            }
+        }
+    }
+
+    /// Tell the clocks of something, where they are needed.
+    fn order(&mut self, change: impl FnOnce(&mut ClusterState, u32)) {
+        if self.launch.checks.has(Check::Race)
+            && let Some(cluster) = &self.cluster
+        {
+            change(&mut locked(cluster), self.cta.rank);
+        }
+    }
+}
+
+fn locked(cluster: &Mutex<ClusterState>) -> MutexGuard<'_, ClusterState> {
+    cluster.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn address_of(access: &Access<'_>, lane: u32) -> u64 {
+    match access.pattern {
+        Pattern::Uniform => access.addresses[0],
+        Pattern::Consecutive => {
+            access.addresses[0] + u64::from(lane) * u64::from(access.bytes_per_lane)
+        }
+        Pattern::General => access.addresses[lane as usize],
+    }
+}
+
+impl Recorder for CtaChecker {
+    const WANTS_VALUES: bool = true;
+
+    fn start(&mut self, start: &CtaStart) {
+        self.cta = *start;
+        let warps = self.launch.warps as usize;
+        self.exited.clear();
+        self.exited.resize(warps, (0, 0));
+        self.fenced.clear();
+        self.fenced.resize(warps, 0);
+        self.local.resize(32 * warps, Vec::new());
+        self.local.iter_mut().for_each(Vec::clear);
+        self.own_writes.clear();
+        self.cluster = Some(self.launch.join_cluster(start));
+    }
+
+    fn block(&mut self, warp: u32, block: u32, mask: u32) {
+        if self.launch.roles.fences(block)
+            && let Some(fenced) = self.fenced.get_mut(warp as usize)
+        {
+            *fenced |= mask;
+        }
+    }
+
+    fn guarded_lanes(&mut self, _lanes: &[u64]) {
+        self.end();
+    }
+
+    fn branch(&mut self, _instruction: u32, _active: u32, _taken: u32) {}
+
+    fn storing(&mut self, digests: &[u32; 32]) {
+        self.digests = *digests;
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        let role = self.launch.roles.of(access.instruction);
+        match access.space {
+            StateSpace::Shared if self.launch.watches_shared => self.shared_access(access, role),
+            StateSpace::Local => self.local_access(access),
+            StateSpace::Global => self.global_access(access, role),
+            _ => {}
+        }
+        self.digests = [0; 32];
+    }
+
+    fn arrive(&mut self, arrival: &Arrival) {
+        self.order(|state, rank| state.arrive(rank, arrival));
+    }
+
+    fn release(&mut self, release: &Release<'_>) {
+        if self.has(Check::Sync) {
+            self.check_barrier(release);
+        }
+        let counted = self.launch.roles.of(release.instruction).counted;
+        let for_all = !counted || self.exited.iter().all(|(mask, _)| *mask == 0);
+        self.order(|state, rank| state.release(rank, release, for_all));
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        let warp = &mut self.exited[exit.warp as usize];
+        *warp = (warp.0 | exit.mask, exit.instruction);
+    }
+
+    fn warp_arrive(&mut self, arrival: &WarpArrival<'_>) {
+        if !self.has(Check::Sync) {
+            return;
+        }
+        let outside = |&lane: &u32| arrival.members[lane as usize] >> lane & 1 == 0;
+        let Some(lane) = lanes(arrival.mask).find(outside) else { return };
+        let instruction = arrival.instruction;
+        let count = lanes(arrival.mask).filter(outside).count() as u64;
+        let (launch, ctaid) = (&self.launch, self.cta.ctaid);
+        let key = Key { kind: Kind::NotInMask, instruction, other: None };
+        self.found.add(key, count, || Example {
+            party: launch.party(ctaid, instruction, Some(32 * arrival.warp + lane)),
+            other: None,
+            place: None,
+            detail: Some(format!("the mask is {:#010x}", arrival.members[lane as usize])),
+        });
+    }
+
+    fn warp_release(&mut self, release: &WarpRelease) {
+        self.order(|state, rank| state.warp_release(rank, release.warp, release.lanes));
+    }
+
+    fn mbarrier(&mut self, mbarrier: &MbarrierUse<'_>) {
+        self.order(|state, rank| state.mbarrier(rank, mbarrier));
+    }
+
+    fn cluster_barrier(&mut self, cluster: &ClusterUse) {
+        self.order(|state, rank| state.cluster_barrier(rank, cluster));
+    }
+
+    fn copy_done(&mut self, copy: &CopyDone<'_>) {
+        if !self.launch.watches_shared {
+            return;
+        }
+        let Some(cluster) = &self.cluster else { return };
+        let mut state = locked(cluster);
+        let state = &mut *state;
+        let rank = self.cta.rank;
+        let first_thread = 32 * (self.launch.warps * rank + copy.warp);
+        for lane in lanes(copy.mask) {
+            let (offset, bytes) = (u64::from(copy.offsets[lane as usize]), u64::from(copy.bytes));
+            let shadow = &mut state.shadows[rank as usize];
+            shadow.initialise(offset, bytes);
+            // Who exits without having waited leaves it pending for ever.
+            if copy.waited {
+                let thread = first_thread + lane;
+                shadow.complete(&state.clocks, thread, copy.instruction, offset, bytes);
+            }
+        }
+    }
+
+    fn bad_access(&mut self, bad: &BadAccess<'_>) {
+        let Some(kind) = Kind::of_fault(bad.kind) else { return };
+        let key = Key { kind, instruction: bad.instruction, other: None };
+        let (launch, ctaid) = (&self.launch, self.cta.ctaid);
+        self.found.add(key, 1, || Example {
+            party: launch.party(ctaid, bad.instruction, Some(32 * bad.warp + bad.lane)),
+            other: None,
+            place: None,
+            detail: Some(bad.kind.to_string()),
+        });
+    }
+
+    fn heap(&mut self, heap: &HeapUse) {
+        let mut shadow = self.launch.device.heap();
+        match heap.bytes {
+            Some(bytes) => shadow.allocate(heap.heap, heap.address, bytes),
+            None => shadow.free(heap.address),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What an instruction's text says about the order of its accesses.
+
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode as O};
+use gpucast_ptx_frontend::module::Instruction;
+
+/// Facts about one instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Role {
+    /// Relaxed, acquire, release or volatile: two such accesses of different warps are no race
+    /// (manual, memory consistency model: morally strong).
+    pub(crate) strong: bool,
+    /// Volatile only: strong between warps, but no substitute for `bar.warp.sync` within one.
+    pub(crate) volatile: bool,
+    /// What the thread did before is published with it.
+    pub(crate) releases: bool,
+    /// A use of an mbarrier object: atomic unless it makes the object. Ending it counts as a use:
+    /// libcu++ lets one lane do that for others that it has met in `match.any.sync` only.
+    pub(crate) mbarrier: bool,
+    /// `cp.async`, whose write is pending until it is waited for.
+    pub(crate) copy: bool,
+    /// An asynchronous operation that tells an mbarrier of its bytes.
+    pub(crate) bulk: bool,
+    /// `bar` and `barrier`: all threads of a warp must execute it together.
+    pub(crate) aligned: bool,
+    /// `bar` and `barrier` with a number of threads.
+    pub(crate) counted: bool,
+}
+
+impl Role {
+    fn of(instruction: &Instruction) -> Self {
+        let has = |modifier| instruction.has(modifier);
+        let volatile = has(M::Volatile);
+        let ordered = [M::Relaxed, M::Acquire, M::Release, M::AcqRel, M::Mmio, M::Sc];
+        let opcode = instruction.opcode;
+        let barrier = matches!(opcode, O::Bar | O::Barrier);
+        let reduces = has(M::Popc) || has(M::And) || has(M::Or);
+        let operands = instruction.operands.len();
+        Self {
+            strong: volatile || ordered.into_iter().any(has),
+            volatile,
+            releases: has(M::Release) || has(M::AcqRel),
+            mbarrier: matches!(
+                opcode,
+                O::MbarrierArrive
+                    | O::MbarrierArriveDrop
+                    | O::MbarrierExpectTx
+                    | O::MbarrierCompleteTx
+                    | O::MbarrierTestWait
+                    | O::MbarrierTryWait
+                    | O::MbarrierInval
+                    | O::CpAsyncMbarrierArrive
+            ),
+            copy: opcode == O::CpAsync,
+            bulk: matches!(
+                opcode,
+                O::CpAsyncBulk | O::CpReduceAsyncBulk | O::StAsync | O::RedAsync
+            ) || opcode == O::ClusterlaunchcontrolTryCancel,
+            aligned: opcode == O::Bar || barrier && has(M::Aligned),
+            counted: barrier && operands > if reduces { 3 } else { 1 },
+        }
+    }
+}
+
+/// The roles of all instructions of a program, and the blocks that fence.
+#[derive(Debug)]
+pub(crate) struct Roles {
+    roles: Vec<Role>,
+    fences: Vec<bool>,
+}
+
+impl Roles {
+    pub(crate) fn new(program: &Program) -> Self {
+        let instructions = program.instructions();
+        let is_fence = |at: u32| {
+            let instruction = instructions.get(at as usize);
+            instruction.is_some_and(|i| matches!(i.instruction.opcode, O::Membar | O::Fence))
+        };
+        let fences = program.blocks().iter().map(|block| {
+            let end = block.first_instruction + block.instruction_count;
+            (block.first_instruction..end).any(is_fence)
+        });
+        Self {
+            fences: fences.collect(),
+            roles: instructions.iter().map(|i| Role::of(&i.instruction)).collect(),
+        }
+    }
+
+    pub(crate) fn of(&self, instruction: u32) -> Role {
+        self.roles.get(instruction as usize).copied().unwrap_or_default()
+    }
+
+    /// Whether a block has a fence in it.
+    pub(crate) fn fences(&self, block: u32) -> bool {
+        self.fences.get(block as usize).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,102 @@
+//! Machine code that was assembled before, by the hash of everything that it depends on.
+//!
+//! An entry is a file: 32 bytes of hash of what follows, then the cubin. It is written beside its
+//! place and moved there, so that nobody ever reads half of one; one that was damaged on the disk does
+//! not match its hash and is made anew.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+
+use sha2::{Digest as _, Sha256};
+
+/// Changes when entries of an earlier program must not be used.
+const LAYOUT: &str = "machine-code-1";
+const HASH_BYTES: usize = 32;
+
+/// Names an entry.
+pub(super) struct Key(String);
+
+impl Key {
+    /// The key of a kernel's machine code, by the assembler's version, the architecture, the
+    /// kernel's name and the text.
+    pub(super) fn new(version: &str, target: &str, kernel: &str, text: &str) -> Self {
+        let mut hash = Sha256::new();
+        for part in [LAYOUT, version, target, kernel, text] {
+            // Lengths keep neighbouring parts apart.
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+/// `GPUCAST_CACHE`, or the user's cache folder.
+fn folder() -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("GPUCAST_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("gpucast")))
+        .or_else(|| set("HOME").map(|home| home.join(".cache").join("gpucast")))
+}
+
+/// The entry, if there is one and it is whole.
+pub(super) fn read(key: &Key) -> Option<Vec<u8>> {
+    read_in(&folder()?, key)
+}
+
+/// Keeps an entry, if there is a place for it.
+pub(super) fn write(key: &Key, image: &[u8]) {
+    if let Some(folder) = folder() {
+        // There is nothing to do about a full or read-only disk.
+        let _ = write_in(&folder, key, image);
+    }
+}
+
+fn read_in(folder: &std::path::Path, key: &Key) -> Option<Vec<u8>> {
+    let bytes = fs::read(folder.join(&key.0)).ok()?;
+    let (hash, image) = bytes.split_at_checked(HASH_BYTES)?;
+    (Sha256::digest(image).as_slice() == hash).then(|| image.to_vec())
+}
+
+fn write_in(folder: &std::path::Path, key: &Key, image: &[u8]) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    std::io::Write::write_all(&mut file, &Sha256::digest(image))?;
+    std::io::Write::write_all(&mut file, image)?;
+    file.persist(folder.join(&key.0)).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_comes_back_and_a_damaged_one_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key::new("12.9", "sm_50", "k", "text");
+        assert_eq!(read_in(folder.path(), &key), None);
+        write_in(folder.path(), &key, b"machine code").unwrap();
+        assert_eq!(read_in(folder.path(), &key).as_deref(), Some(&b"machine code"[..]));
+        let path = folder.path().join(&key.0);
+        let mut bytes = fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(read_in(folder.path(), &key), None);
+        fs::write(&path, &bytes[..7]).unwrap();
+        assert_eq!(read_in(folder.path(), &key), None);
+    }
+
+    #[test]
+    fn everything_that_matters_is_in_the_key() {
+        let parts = ["12.9", "sm_50", "k", "text"];
+        let key = |parts: [&str; 4]| Key::new(parts[0], parts[1], parts[2], parts[3]).0;
+        for changed in 0..parts.len() {
+            let mut other = parts;
+            other[changed] = "other";
+            assert_ne!(key(parts), key(other));
+        }
+        // What moves from one part to the next makes another key.
+        assert_ne!(key(["1", "2", "ab", "c"]), key(["1", "2", "a", "bc"]));
+    }
+}

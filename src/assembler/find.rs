@@ -1,0 +1,148 @@
+//! Where an assembler may be: the search path, a CUDA installation, Python packages.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gpucast_ptx_frontend::container::Target;
+
+use super::Assembler;
+use super::run::output_within;
+
+/// Where Python packages put it, below `site-packages`.
+const IN_PACKAGES: [&str; 4] = [
+    "nvidia/cu13/bin",
+    "nvidia/cuda_nvcc/bin",
+    "triton/backends/nvidia/bin",
+    "triton/third_party/cuda/bin",
+];
+
+/// Asking an assembler what it is takes some 20 ms; one that takes this long is none.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const NAME: &str = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
+
+/// Every assembler that seems to be there, in the order in which they are tried.
+pub(crate) fn candidates() -> Vec<PathBuf> {
+    let folder = |name: &str| env::var_os(name).map(PathBuf::from);
+    let search: Vec<PathBuf> =
+        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
+    let mut folders = search.clone();
+    let installations = [folder("CUDA_HOME"), folder("CUDA_PATH"), Some("/usr/local/cuda".into())];
+    folders.extend(installations.into_iter().flatten().map(|root| root.join("bin")));
+    let mut prefixes: Vec<PathBuf> =
+        [folder("VIRTUAL_ENV"), folder("CONDA_PREFIX")].into_iter().flatten().collect();
+    prefixes.extend(search.iter().filter_map(|folder| python_prefix(folder)));
+    for prefix in prefixes {
+        folders.push(prefix.join("bin"));
+        folders.extend(package_folders(&prefix));
+    }
+    let mut found = Vec::new();
+    for path in folders.into_iter().map(|folder| folder.join(NAME)).filter(|path| path.is_file()) {
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The prefix of the Python whose interpreter is in `folder`, through links of virtual
+/// environments and version managers as far as the file system shows them.
+fn python_prefix(folder: &Path) -> Option<PathBuf> {
+    let python = folder.join("python3");
+    if !python.is_file() {
+        return None;
+    }
+    folder.parent().map(Path::to_path_buf)
+}
+
+/// The folders of packages below a prefix that may hold an assembler.
+fn package_folders(prefix: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for library in ["lib", "lib64", "Lib"] {
+        let library = prefix.join(library);
+        let mut versions: Vec<PathBuf> = std::fs::read_dir(&library)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3"))
+            })
+            .collect();
+        versions.sort();
+        for version in versions.iter().chain([&library]) {
+            for packages in ["site-packages", "dist-packages"] {
+                let packages = version.join(packages);
+                folders.extend(IN_PACKAGES.iter().map(|place| packages.join(place)));
+            }
+        }
+    }
+    folders
+}
+
+/// Asks an assembler for its version and its targets; `Err` says why it is none.
+pub(crate) fn probe(path: &Path) -> Result<Assembler, String> {
+    let ask = |option: &str| {
+        let mut command = std::process::Command::new(path);
+        command.arg(option);
+        output_within(&mut command, PATIENCE).map(|output| output.text)
+    };
+    let version = ask("--version").map_err(|error| error.to_string())?;
+    let version = release(&version).ok_or("it does not say its version as ptxas does")?;
+    let help = ask("--help").map_err(|error| error.to_string())?;
+    let targets = targets(&help);
+    if targets.is_empty() {
+        return Err("it does not say which architectures it knows".to_owned());
+    }
+    Ok(Assembler { path: path.to_path_buf(), version, targets })
+}
+
+/// `12.9` out of `Cuda compilation tools, release 12.9, V12.9.86`.
+fn release(text: &str) -> Option<String> {
+    let rest = text.split_once("release ")?.1;
+    let version: String =
+        rest.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
+    (!version.is_empty()).then_some(version)
+}
+
+/// The architectures among the allowed values of `--gpu-name`.
+fn targets(help: &str) -> Vec<Target> {
+    let names = help.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let mut targets: Vec<Target> =
+        names.filter(|name| name.starts_with("sm_")).filter_map(|name| name.parse().ok()).collect();
+    targets.sort();
+    targets.dedup();
+    targets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_and_targets_are_read_off() {
+        let version = "ptxas: NVIDIA (R) Ptx optimizing assembler\n\
+                       Cuda compilation tools, release 12.9, V12.9.86\n";
+        assert_eq!(release(version).as_deref(), Some("12.9"));
+        assert_eq!(release("some other program 1.0"), None);
+        let help = "--gpu-name <gpu name> (-arch)\n Allowed values for this option: \
+                    'compute_50','sm_50','sm_52','sm_100','sm_90a', 'sm_90'.";
+        let names: Vec<String> = targets(help).iter().map(Target::to_string).collect();
+        assert_eq!(names, ["sm_50", "sm_52", "sm_90", "sm_90a", "sm_100"]);
+    }
+
+    #[test]
+    fn packages_are_looked_for_below_each_version_of_python() {
+        let prefix = tempfile::tempdir().unwrap();
+        let place = prefix.path().join("lib/python3.11/site-packages/nvidia/cuda_nvcc/bin");
+        std::fs::create_dir_all(&place).unwrap();
+        assert!(package_folders(prefix.path()).contains(&place));
+    }
+
+    #[test]
+    fn what_is_no_assembler_is_not_taken_for_one() {
+        assert!(probe(Path::new("/nonexistent/ptxas")).is_err());
+        // A program that succeeds and says nothing of the kind.
+        assert!(probe(Path::new("/bin/true")).is_err());
+    }
+}

@@ -1,0 +1,260 @@
+//! Which back end says what machine instructions a kernel has: the user's choice, what is
+//! installed, and what knows the architecture.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gpucast_counters::Capability;
+use gpucast_counters::machine::architecture::Architecture;
+use gpucast_counters::machine::ptxas::{self, Prepared};
+use gpucast_counters::machine::{MachineProfile, rules};
+use gpucast_counters::table::BaseTable;
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::container::{Cubin, Target};
+
+use crate::assembler::{self, AssembleError, Assembler};
+use crate::cli::{MachineChoice, MachineOptions};
+use crate::execute::Loaded;
+use crate::failure::{Report, SourceText};
+use crate::render::diagnostic;
+
+/// The machine code of a plan's kernels, made ready before the first launch.
+pub(crate) struct Machine {
+    back_end: Chosen,
+    /// The architecture whose instructions the rules estimate; none on capability 1.x.
+    rules_for: Option<Architecture>,
+    /// Whether the assembled code is for the generation of the modelled GPU.
+    is_of_the_gpu: bool,
+    /// Whether the user asked for the assembler, so that nothing may take its place.
+    insists: bool,
+    /// Why the assembler that is installed is not used.
+    pub(crate) note: Option<String>,
+}
+
+enum Chosen {
+    Nothing,
+    Rules,
+    Ptxas {
+        version: String,
+        prepared: Prepared,
+        /// The cubin of each kernel.
+        images: BTreeMap<String, Vec<u8>>,
+    },
+}
+
+impl Machine {
+    /// No machine instructions at all.
+    #[cfg(test)]
+    pub(crate) fn none() -> Self {
+        Self {
+            back_end: Chosen::Nothing,
+            rules_for: None,
+            is_of_the_gpu: false,
+            insists: false,
+            note: None,
+        }
+    }
+
+    /// Chooses a back end and, where it is the assembler, assembles `kernels`; the architecture is
+    /// that of `gpu`, whose counters are modelled, as far as the PTX and the back end can go.
+    ///
+    /// Without an explicit choice the built-in rules take the place of an assembler that is not
+    /// there; that one is there and does not work is worth a note.
+    pub(crate) fn new<'k>(
+        options: &MachineOptions,
+        loaded: &Loaded,
+        gpu: Capability,
+        kernels: impl Iterator<Item = &'k str>,
+    ) -> Result<Self, Report> {
+        let ptx = ptx_target(loaded);
+        let rules_for = architecture(options, ptx, gpu);
+        let new = |back_end, note| Self {
+            back_end,
+            rules_for,
+            is_of_the_gpu: false,
+            insists: false,
+            note,
+        };
+        let rules = |note| new(Chosen::Rules, note);
+        let ptx = match options.machine_target {
+            // Code for one architecture alone goes nowhere else.
+            None if ptx.suffix.is_none() => Target::new(ptx.sm.max(10 * gpu.major + gpu.minor)),
+            _ => ptx,
+        };
+        let insists = options.ptxas.is_some() || options.machine == MachineChoice::Ptxas;
+        match options.machine {
+            MachineChoice::None => Ok(new(Chosen::Nothing, None)),
+            MachineChoice::Rules => Ok(rules(None)),
+            MachineChoice::Auto | MachineChoice::Ptxas => {
+                let (assembler, target) = match find(options, ptx) {
+                    Ok(found) => found,
+                    Err(report) if insists => return Err(report),
+                    Err(_) => return Ok(rules(None)),
+                };
+                match assembled(assembler, target, loaded, kernels) {
+                    Ok(back_end) => {
+                        let is_of_the_gpu = target.sm / 10 == gpu.major;
+                        Ok(Self { is_of_the_gpu, insists, ..new(back_end, None) })
+                    }
+                    Err(report) if insists => Err(report),
+                    Err(report) => Ok(rules(Some(by_rules(&report.message)))),
+                }
+            }
+        }
+    }
+
+    /// Registers of a thread of a kernel, where they are known for the modelled GPU: how many
+    /// another generation's code takes says nothing of how many CTAs fit.
+    pub(crate) fn registers(&self, kernel: &str) -> Option<u32> {
+        match &self.back_end {
+            Chosen::Ptxas { images, .. } if self.is_of_the_gpu => {
+                let facts = Cubin::parse(images.get(kernel)?).ok()?;
+                Some(facts.kernel(kernel)?.registers)
+            }
+            _ => None,
+        }
+    }
+
+    fn by_rules(&self, program: &Program, table: &BaseTable) -> Option<MachineProfile> {
+        Some(rules::translate(self.rules_for?, program, table))
+    }
+
+    /// The machine instructions of a launch, by the counts of its execution; `None` without a
+    /// back end for the kernel.
+    pub(crate) fn profile(
+        &self,
+        program: &Program,
+        table: &BaseTable,
+    ) -> Result<Option<MachineProfile>, Report> {
+        match &self.back_end {
+            Chosen::Nothing => Ok(None),
+            Chosen::Rules => Ok(self.by_rules(program, table)),
+            Chosen::Ptxas { version, prepared, images } => {
+                let Some(image) = images.get(program.kernel()) else { return Ok(None) };
+                match ptxas::attribute(image, version, prepared, program, table) {
+                    Ok(profile) => Ok(Some(profile)),
+                    Err(error) if self.insists => Err(Report::new(error.to_string())
+                        .hint("--machine rules estimates machine instructions without it")),
+                    Err(error) => {
+                        diagnostic::note(Some(&by_rules(&error)));
+                        Ok(self.by_rules(program, table))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The oldest target that compilers still write PTX for: it stands for older GPUs, too.
+const OLDEST_WRITTEN: u32 = 35;
+
+/// The architecture whose machine instructions the rules estimate; none on capability 1.x.
+fn architecture(options: &MachineOptions, ptx: Target, gpu: Capability) -> Option<Architecture> {
+    let of_sm = |sm: u32| Architecture::of_capability(sm / 10, sm % 10);
+    match options.machine_target {
+        Some(target) => of_sm(target.sm),
+        None if ptx.sm <= OLDEST_WRITTEN => Architecture::of_capability(gpu.major, gpu.minor),
+        None => of_sm(ptx.sm.max(10 * gpu.major + gpu.minor)),
+    }
+}
+
+/// Says that the rules take the place of an assembler that is there.
+fn by_rules(why: &dyn std::fmt::Display) -> String {
+    format!("machine instructions are estimated by rules: {why}")
+}
+
+/// The architecture that the PTX was written for.
+fn ptx_target(loaded: &Loaded) -> Target {
+    let name = loaded.module.target.split(',').next().unwrap_or_default().trim();
+    name.parse().unwrap_or(Target::new(loaded.module.target_sm))
+}
+
+fn assembled<'k>(
+    assembler: Assembler,
+    target: Target,
+    loaded: &Loaded,
+    kernels: impl Iterator<Item = &'k str>,
+) -> Result<Chosen, Report> {
+    let prepared = ptxas::prepare(&loaded.source.text).map_err(|diagnostics| {
+        let mut diagnostics = diagnostics.into_iter();
+        match diagnostics.next() {
+            Some(first) => loaded.source.report(first.span.range(), first.message),
+            None => Report::new("the text cannot be prepared for ptxas"),
+        }
+    })?;
+    let mut images = BTreeMap::new();
+    for kernel in kernels {
+        if !images.contains_key(kernel) {
+            let image = assembler::assemble(&assembler, target, kernel, &prepared)
+                .map_err(|error| refused(&error, &loaded.source))?;
+            images.insert(kernel.to_owned(), image);
+        }
+    }
+    Ok(Chosen::Ptxas { version: assembler.version, prepared, images })
+}
+
+/// The first assembler that knows the architecture, and the architecture.
+fn find(options: &MachineOptions, ptx: Target) -> Result<(Assembler, Target), Report> {
+    if let Some(path) = &options.ptxas {
+        let assembler = assembler::probe(path).map_err(|reason| {
+            Report::new(format!("{} is no ptxas that works: {reason}", path.display()))
+        })?;
+        let target = target(&assembler, options, ptx);
+        return target.map(|target| (assembler.clone(), target)).ok_or_else(|| {
+            let wanted = options.machine_target.unwrap_or(ptx);
+            Report::new(format!("{assembler} does not assemble for {wanted}"))
+                .hint(known(&assembler))
+        });
+    }
+    let mut others: Vec<Assembler> = Vec::new();
+    for path in assembler::candidates() {
+        let Ok(assembler) = assembler::probe(&path) else { continue };
+        match target(&assembler, options, ptx) {
+            Some(target) => return Ok((assembler, target)),
+            None => others.push(assembler),
+        }
+    }
+    let wanted = options.machine_target.unwrap_or(ptx);
+    Err(match others.first() {
+        Some(assembler) => Report::new(format!("no ptxas that was found assembles for {wanted}"))
+            .hint(format!("{assembler}: {}", known(assembler))),
+        None => Report::new("no ptxas was found").hint(
+            "`pip install nvidia-cuda-nvcc-cu12` brings one, CUDA does too; or give --ptxas PATH",
+        ),
+    })
+}
+
+fn target(assembler: &Assembler, options: &MachineOptions, ptx: Target) -> Option<Target> {
+    match options.machine_target {
+        Some(target) => assembler.targets.contains(&target).then_some(target),
+        None => assembler.target_for(ptx),
+    }
+}
+
+/// Which architectures an assembler knows.
+fn known(assembler: &Assembler) -> String {
+    let names: Vec<String> = assembler.targets.iter().map(Target::to_string).collect();
+    format!("it knows {}", names.join(", "))
+}
+
+fn refused(error: &AssembleError, source: &SourceText) -> Report {
+    let report = Report::new(error.to_string());
+    let AssembleError::Refused { line: Some(line), .. } = error else { return report };
+    let lines: Vec<&str> = source.text.split_inclusive('\n').collect();
+    let index = (*line as usize).saturating_sub(1).min(lines.len().saturating_sub(1));
+    let start: usize = lines.iter().take(index).map(|line| line.len()).sum();
+    let end = start + lines.get(index).map_or(0, |line| line.trim_end().len());
+    source.report(start..end, error.to_string())
+}
+
+/// Reads `sm_50` for the command line.
+pub(crate) fn read_target(text: &str) -> Result<Target, String> {
+    text.parse()
+        .map_err(|error: gpucast_ptx_frontend::container::ParseTargetError| error.to_string())
+}
+
+/// Reads the path of an assembler, which must be a file.
+pub(crate) fn read_assembler(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_file() { Ok(path) } else { Err("there is no such file".to_owned()) }
+}

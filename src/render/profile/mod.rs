@@ -1,0 +1,192 @@
+//! Profiles as text, JSON and CSV: by launch, line, stage or branch.
+
+mod branches;
+mod launches;
+mod lines;
+mod profilers;
+mod stages;
+
+use std::collections::BTreeMap;
+
+use gpucast_counters::machine::MachineProfile;
+use gpucast_counters::{LeveledMetric, MetricValue, PROFILE_SCHEMA};
+use gpucast_model::Gpu;
+use serde::Serialize;
+
+use super::number;
+use crate::cli::{By, Format, SourceChoice};
+use crate::counting::Counted;
+use crate::execute::{Loaded, Timing};
+use crate::failure::Failure;
+use crate::input::cuda_source::CudaFile;
+use crate::inspection::MachineFacts;
+use crate::metric_choice::MetricChoice;
+
+/// What is shown of the launches.
+pub(crate) struct View<'a> {
+    /// The GPU whose counters are modelled.
+    pub(crate) gpu: &'a Gpu,
+    pub(crate) counted: &'a [Counted],
+    /// The module, to quote its lines.
+    pub(crate) loaded: &'a Loaded,
+    /// The CUDA files that the module names, by their index.
+    pub(crate) files: &'a BTreeMap<u32, CudaFile>,
+    pub(crate) metrics: &'a MetricChoice,
+    pub(crate) by: By,
+    pub(crate) source: SourceChoice,
+    pub(crate) timing: bool,
+    /// The width of the terminal that the text goes to, if it does.
+    pub(crate) width: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    launches: Vec<LaunchView<'a>>,
+}
+
+#[derive(Serialize)]
+struct LaunchView<'a> {
+    kernel: &'a str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    invocations: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ordered_because: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine_code: Option<&'a MachineFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<&'a MachineProfile>,
+    #[serde(flatten)]
+    rows: Rows<'a>,
+    buffers_sha256: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timing: Option<Timing>,
+}
+
+/// What was asked for of a launch.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Rows<'a> {
+    Metrics {
+        metrics: BTreeMap<&'a str, LeveledMetric>,
+        /// The same counted on PTX, where `metrics` count the machine's instructions.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        ptx_metrics: BTreeMap<&'a str, MetricValue>,
+    },
+    Lines {
+        lines: Vec<lines::Line<'a>>,
+    },
+    Branches {
+        branches: Vec<branches::Branch>,
+    },
+    Stages {
+        stages: Vec<stages::StageView>,
+        /// Stages that are part of the last one because there were too many.
+        merged_stages: u64,
+    },
+}
+
+/// The launches in the form asked for.
+pub(crate) fn document(view: &View<'_>, format: Format) -> Result<String, Failure> {
+    match (format, view.by, view.metrics) {
+        (Format::Json, _, _) => {
+            let launches = view.counted.iter().map(|counted| launch(view, counted)).collect();
+            super::json::document(&Document { schema: PROFILE_SCHEMA, launches })
+        }
+        (Format::Csv, By::Launch, MetricChoice::Nvprof) => Ok(profilers::nvprof(view)),
+        (Format::Csv, By::Launch, MetricChoice::Ncu) => Ok(profilers::ncu(view)),
+        (Format::Csv, By::Launch, _) => launches::csv(view),
+        (Format::Csv, By::Line, _) => lines::csv(view),
+        (Format::Csv, By::Stage, _) => stages::csv(view),
+        (Format::Csv, By::Branch, _) => branches::csv(view),
+        (Format::Text, _, _) => Ok(text(view)),
+    }
+}
+
+fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
+    let profile = &counted.profile;
+    let rows = match view.by {
+        By::Launch => launches::rows(view, counted),
+        By::Line => Rows::Lines { lines: lines::lines(view, counted) },
+        By::Branch => Rows::Branches { branches: branches::branches(view, counted) },
+        By::Stage => stages::rows(counted),
+    };
+    LaunchView {
+        kernel: &profile.kernel,
+        grid: profile.grid,
+        block: profile.block,
+        invocations: profile.invocations,
+        ordered_because: counted.ordered_because.as_deref(),
+        machine_code: counted.machine_code.as_ref(),
+        machine: profile.machine.as_ref(),
+        rows,
+        buffers_sha256: &counted.buffers_sha256,
+        timing: view.timing.then_some(counted.timing),
+    }
+}
+
+fn extent([x, y, z]: [u32; 3]) -> String {
+    format!("{x} x {y} x {z}")
+}
+
+fn text(view: &View<'_>) -> String {
+    let mut text = String::new();
+    for counted in view.counted {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &heading(view, counted);
+        text.push('\n');
+        text += &match view.by {
+            By::Launch => launches::text(view, counted),
+            By::Line => lines::text(view, counted),
+            By::Branch => branches::text(view, counted),
+            By::Stage => stages::text(counted),
+        };
+    }
+    text
+}
+
+/// What is said of a launch before its table.
+fn heading(view: &View<'_>, counted: &Counted) -> String {
+    let profile = &counted.profile;
+    let (grid, block) = (extent(profile.grid), extent(profile.block));
+    let mut text = format!("{}: {grid} blocks of {block} threads", profile.kernel);
+    if profile.invocations > 1 {
+        let means = if view.by == By::Launch { "means of" } else { "totals of" };
+        text += &format!(", {means} {} invocations", number::count(profile.invocations));
+    }
+    text.push('\n');
+    if let Some(why) = &counted.ordered_because {
+        text += &format!("blocks ran one after the other: {why}\n");
+    }
+    if let Some(facts) = &counted.machine_code {
+        text += &format!("{facts}\n");
+    }
+    if let Some(machine) = &profile.machine {
+        text += &machine_line(machine);
+    }
+    if view.timing {
+        text += &format!("executed in {}\n", counted.timing);
+    }
+    text
+}
+
+/// Where machine instructions come from, and what was approximated.
+fn machine_line(machine: &MachineProfile) -> String {
+    let version = machine.back_end.version().map_or(String::new(), |version| format!(" {version}"));
+    let registers = machine
+        .registers_per_thread
+        .map_or(String::new(), |registers| format!(", {registers} registers per thread"));
+    let name = machine.back_end.name();
+    let mut text =
+        format!("machine instructions by {name}{version} for {}{registers}\n", machine.target);
+    for note in &machine.notes {
+        text += &format!("  {note}\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Renderings of profiles with machine instructions, whichever assembler there may be.
+
+use clap::Parser as _;
+use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
+use gpucast_ptx_frontend::isa::InstructionClass;
+
+use super::*;
+use crate::cli::{Cli, Command};
+use crate::counting::{self, Counting, Extras};
+use crate::execute;
+use crate::gpu_argument;
+use crate::input::{cuda_source, kernel_argument};
+use crate::machine::Machine;
+
+/// A made-up translation of each instruction into two of the machine.
+fn machine(counted: &Counted) -> MachineProfile {
+    let row = |row: &gpucast_counters::table::Row| MachineRow {
+        mnemonic: "MOV".into(),
+        class: InstructionClass::Misc,
+        flops: None,
+        access: None,
+        instruction: Some(row.instruction),
+        warp_executions: 2 * row.warp_executions,
+        issued_lanes: 2 * row.issued_lanes,
+        thread_executions: 2 * row.thread_executions,
+    };
+    let prologue = MachineRow {
+        mnemonic: "S2R".into(),
+        class: InstructionClass::Misc,
+        flops: None,
+        access: None,
+        instruction: None,
+        warp_executions: 32,
+        issued_lanes: 1024,
+        thread_executions: 1024,
+    };
+    let mut rows: Vec<MachineRow> = counted.profile.table.rows.iter().map(row).collect();
+    rows.push(prologue);
+    MachineProfile {
+        back_end: BackEnd::Ptxas { version: "12.9".to_owned() },
+        target: "sm_50".to_owned(),
+        registers_per_thread: Some(9),
+        rows,
+        notes: vec!["one loop was unrolled".to_owned()],
+    }
+}
+
+/// What `gpucast` with these arguments shows of saxpy if that were its machine code.
+fn shown(arguments: &str) -> String {
+    let line = format!("gpucast profile tests/inputs/saxpy.toml {arguments}");
+    let Command::Profile(arguments) = Cli::try_parse_from(line.split_whitespace()).unwrap().command
+    else {
+        panic!("{line} is no profile");
+    };
+    let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch).unwrap();
+    let loaded = execute::load(&plan.module).unwrap();
+    let settings = execute::settings(&arguments.execution).unwrap();
+    let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), "gtx-480").unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    let none = Machine::none();
+    let counting = Counting { device, machine: &none, extras: Extras::default() };
+    let mut counted = counting::count(&plan, &loaded, &settings, &counting).unwrap();
+    for one in &mut counted {
+        one.profile = one.profile.clone().with_machine(machine(one));
+    }
+    let view = View {
+        counted: &counted,
+        gpu: &gpu,
+        loaded: &loaded,
+        files: &cuda_source::files(&plan, &loaded.module),
+        metrics: &arguments.metrics,
+        by: arguments.by,
+        source: arguments.source,
+        timing: false,
+        width: Some(80),
+    };
+    document(&view, arguments.output.format).unwrap()
+}
+
+#[test]
+fn both_levels_are_shown_and_the_back_end_is_named() {
+    let metrics = "--metrics inst_executed,inst_fp_32,ptx_inst_executed,gld_transactions";
+    insta::assert_snapshot!("machine-text", shown(metrics));
+    insta::assert_snapshot!("machine-json", shown(&format!("{metrics} --format json")));
+    insta::assert_snapshot!("machine-csv", shown(&format!("{metrics} --format csv")));
+}
+
+#[test]
+fn machine_instructions_stand_beside_their_lines() {
+    insta::assert_snapshot!("machine-lines", shown("--by line"));
+}

@@ -1,0 +1,54 @@
+//! `gpucast run --check`: silent on every kernel of the corpus, and what it says of planted faults.
+
+use crate::gpucast::{gpucast, json, stdout};
+
+#[test]
+fn every_corpus_kernel_passes_every_check() {
+    for entry in gpucast_corpus::entries() {
+        for module in entry.modules {
+            let (name, target) = (entry.name, module.target);
+            let run = format!("run {name} --size small --arch {target} --check all");
+            let told = stdout(&run);
+            let last = told.lines().last().unwrap();
+            assert_eq!(last, "checked memory, race, init, sync: nothing found", "{run}");
+        }
+    }
+}
+
+const PLANTED: &str = "run planted-faults.ptx --grid 1 --block 64 --arg buf:u32[64]";
+
+#[test]
+fn planted_faults_are_shown_with_both_threads_and_lines() {
+    for kernel in ["missing_barrier", "past_the_end", "not_written", "early_exit"] {
+        let outcome = gpucast(&format!("{PLANTED} --kernel {kernel} --check all"));
+        assert_eq!(outcome.status, 1, "{kernel}");
+        insta::assert_snapshot!(format!("check-{kernel}"), outcome.transcript());
+    }
+}
+
+#[test]
+fn only_what_is_asked_for_is_checked() {
+    let told = stdout(&format!("{PLANTED} --kernel missing_barrier --check memory,sync"));
+    assert!(told.ends_with("checked memory, sync: nothing found\n"), "{told}");
+    let outcome = gpucast(&format!("{PLANTED} --kernel missing_barrier --check races"));
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.stderr.contains("there is no check `races`"), "{}", outcome.stderr);
+}
+
+#[test]
+fn findings_are_versioned_json() {
+    let outcome =
+        gpucast(&format!("{PLANTED} --kernel missing_barrier --check race --format json"));
+    assert_eq!(outcome.status, 1);
+    insta::assert_snapshot!("check-as-json", outcome.stdout);
+    let clean = json("run sgemm --size small --check all --format json");
+    assert_eq!(clean["schema"], "gpucast.findings/1");
+    assert_eq!(clean["launches"][0]["findings"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_fault_that_no_check_explains_is_told_after_the_findings() {
+    let outcome = gpucast(&format!("{PLANTED} --kernel past_the_end --check race"));
+    assert_eq!(outcome.status, 1);
+    insta::assert_snapshot!("check-and-a-fault", outcome.transcript());
+}
