@@ -5,6 +5,7 @@
 use gpucast_counters::DeviceModel;
 use gpucast_counters::banks::BankGeometry;
 use gpucast_counters::device::RegisterAllocation;
+use gpucast_counters::hierarchy::{Replacement, Schedule};
 use gpucast_model::gpu::Source;
 use gpucast_model::{CountingError, Gpu, GpuLibrary};
 
@@ -81,6 +82,32 @@ fn keplers_wide_mode_and_the_ways_of_capability_1_can_be_asked_for() {
     let gt200 = library("gtx-285").device_model().unwrap();
     assert_eq!(device.coalescing.protocol, gt200.coalescing.protocol);
     assert!(!gt200.has_l2());
+}
+
+#[test]
+fn caches_and_their_policies_can_be_asked_for() {
+    let gpu = gpu(
+        "7.0",
+        "l2_slices = { value = 5, unit = \"slice\", ASSUMED }\n\
+         l2_ways = { value = 3, unit = \"way\", ASSUMED }\n\
+         l2_fill = { value = 64, unit = \"B\", ASSUMED }\n\
+         l2_fill_time = { value = 7, unit = \"clock\", ASSUMED }\n\
+         l2_replacement = { value = \"lru\", ASSUMED }\n\
+         l1_size = { value = 48, unit = \"KiB\", ASSUMED }\n\
+         l1_ways = { value = 6, unit = \"way\", ASSUMED }\n\
+         l1_fill = { value = 128, unit = \"B\", ASSUMED }\n\
+         l1_replacement = { value = \"random\", ASSUMED }\n\
+         cta_schedule = { value = \"lockstep-waves\", ASSUMED }\n",
+    );
+    let device = gpu.device_model().unwrap();
+    let l2 = device.l2;
+    assert_eq!((l2.slices, l2.ways, l2.fill_bytes, l2.fill_clocks), (5, 3, 64, 7));
+    assert_eq!((l2.replacement, device.schedule), (Replacement::Lru, Schedule::LockstepWaves));
+    let l1 = device.first_level.l1.unwrap();
+    assert_eq!((l1.size_bytes, l1.ways, l1.fill_bytes), (48 << 10, 6, 128));
+    assert!(matches!(l1.replacement, Replacement::Random { .. }));
+    // The size stays, however much shared memory the CTAs take.
+    assert_eq!(device.first_level.unified_bytes, 0);
 }
 
 #[test]

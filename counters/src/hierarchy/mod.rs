@@ -6,9 +6,9 @@
 //! the grid        start    clock   └─ SM …                     └── queue …
 //! ```
 //!
-//! CTAs arrive one by one, in order of the grid. The [`schedule`] gives each a slot of an SM and a
-//! start; their requests are merged by the clocks of their warps, then by warp, then by SM, go through the caches of their SM ([`l1`]), and what those do not keep is queued for the slice of the
-//! [`l2`] that its address belongs to. Slices are replayed side by side while the next requests are
+//! CTAs arrive one by one, in order of the grid. The `schedule` gives each a slot of an SM and a
+//! start; their requests are merged by the clocks of their warps, then by warp, then by SM, go through the caches of their SM (`l1`), and what those do not keep is queued for the slice of the
+//! `l2` that its address belongs to. Slices are replayed side by side while the next requests are
 //! merged. Which requests meet in which order depends on the streams and the geometry alone, so
 //! the result does not depend on the number of threads.
 //!

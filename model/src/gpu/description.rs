@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::error::FieldError;
 use super::parse::RawField;
 use super::quantity::{
-    Banks, Bits, Blocks, Bytes, ComputeCapability, Cores, Gflops, GigabytesPerSecond, Giops, Gops,
-    LanePairing, Megahertz, Partitions, Registers, SharedServing, Sms, Text, Threads,
-    TransactionMeaning, Warps,
+    Banks, Bits, Blocks, Bytes, CacheReplacement, Clocks, ComputeCapability, Cores, CtaSchedule,
+    Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Partitions, Registers,
+    SharedServing, Slices, Sms, Text, Threads, TransactionMeaning, Warps, Ways,
 };
 use super::source::Sourced;
 
@@ -91,6 +91,26 @@ gpu! {
 
     /// Size of the L2 cache.
     l2_size: Bytes,
+    /// Parts of the L2 that work side by side.
+    l2_slices: Slices,
+    /// Lines of a set of the L2.
+    l2_ways: Ways,
+    /// Bytes that a miss of the L2 reads: a sector, or several.
+    l2_fill: Bytes,
+    /// Which line of a set of the L2 gives way.
+    l2_replacement: CacheReplacement,
+    /// Clocks of the L2 from a miss until its data is there.
+    l2_fill_time: Clocks,
+    /// Size of the first-level cache; what it shares with shared memory is then given apart.
+    l1_size: Bytes,
+    /// Lines of a set of the first-level cache.
+    l1_ways: Ways,
+    /// Bytes that a miss of the first-level cache reads: a sector, or several.
+    l1_fill: Bytes,
+    /// Which line of a set of the first-level cache gives way.
+    l1_replacement: CacheReplacement,
+    /// How CTAs follow each other: `lockstep-waves`, `drift`, `staggered`.
+    cta_schedule: CtaSchedule,
     /// Width of the device-memory bus.
     memory_bus_width: Bits,
     /// Size of a cache line.

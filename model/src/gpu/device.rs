@@ -13,8 +13,8 @@ use gpucast_counters::hierarchy::L2Geometry;
 use super::description::Gpu;
 use super::error::CountingError;
 use super::quantity::{
-    Banks, Blocks, Bytes, LanePairing, Partitions, Registers, SharedServing, Threads,
-    TransactionMeaning, Warps,
+    Banks, Blocks, Bytes, CacheReplacement, Clocks, CtaSchedule, LanePairing, Partitions,
+    Registers, SharedServing, Slices, Threads, TransactionMeaning, Warps, Ways,
 };
 use super::source::{Source, Sourced};
 
@@ -68,6 +68,7 @@ impl Gpu {
         let mut device = DeviceModel::for_capability(capability, 1, L2Geometry::NONE)
             .map_err(|_| CountingError::UnknownCapability { capability })?;
         (device.sm_count, device.l2) = (sm_count, l2);
+        self.set_caches(&mut device)?;
         self.set_limits(&mut device)?;
         self.set_coalescing(&mut device)?;
         self.set_banks(&mut device)?;
@@ -99,6 +100,33 @@ impl Gpu {
     fn capability(&self) -> Option<Capability> {
         let capability = self.compute_capability.as_ref()?.value;
         Some(Capability { major: capability.major, minor: capability.minor })
+    }
+
+    fn set_caches(&self, device: &mut DeviceModel) -> Result<(), CountingError> {
+        let l2 = &mut device.l2;
+        take!(self.l2_slices => l2.slices);
+        take!(self.l2_ways => l2.ways);
+        take!(self.l2_fill => l2.fill_bytes);
+        take!(self.l2_fill_time => l2.fill_clocks);
+        if let Some(policy) = given!(self.l2_replacement) {
+            l2.replacement = policy;
+        }
+        if let Some(schedule) = given!(self.cta_schedule) {
+            device.schedule = schedule;
+        }
+        let first_level = &mut device.first_level;
+        if let Some(l1) = &mut first_level.l1 {
+            if self.l1_size.is_some() {
+                take!(self.l1_size => l1.size_bytes);
+                first_level.unified_bytes = 0;
+            }
+            take!(self.l1_ways => l1.ways);
+            take!(self.l1_fill => l1.fill_bytes);
+            if let Some(policy) = given!(self.l1_replacement) {
+                l1.replacement = policy;
+            }
+        }
+        Ok(())
     }
 
     fn set_limits(&self, device: &mut DeviceModel) -> Result<(), CountingError> {
@@ -226,6 +254,18 @@ impl Gpu {
             }
         }
         set(&mut self.sub_partitions, Partitions(limits.sub_partitions.into()), of(units));
+
+        if device.has_l2() {
+            let model =
+                || Source::Assumed("the model of the GTX 480's L2: docs/dram-study.md".to_owned());
+            let l2 = &device.l2;
+            set(&mut self.l2_slices, Slices(l2.slices.into()), model());
+            set(&mut self.l2_ways, Ways(l2.ways.into()), model());
+            set(&mut self.l2_replacement, CacheReplacement(l2.replacement), model());
+            set(&mut self.l2_fill_time, Clocks(l2.fill_clocks.into()), model());
+        }
+        let schedule = Source::Assumed("docs/dram-study.md".to_owned());
+        set(&mut self.cta_schedule, CtaSchedule(device.schedule), schedule);
 
         let coalescing = &device.coalescing;
         let rules = sources.coalescing;

@@ -2,6 +2,7 @@
 
 use gpucast_counters::banks::Serving;
 use gpucast_counters::coalescing::{Protocol, TransactionRule};
+use gpucast_counters::hierarchy::{Replacement, Schedule};
 use serde::{Serialize, Serializer};
 
 /// A value as a GPU file holds it, before it has a type.
@@ -99,6 +100,9 @@ count!(/** Blocks of threads. */ Blocks: "block" = 1.0);
 count!(/** Registers of 32 bits. */ Registers: "register" = 1.0);
 count!(/** Banks of shared memory. */ Banks: "bank" = 1.0);
 count!(/** Parts of a multiprocessor. */ Partitions: "partition" = 1.0);
+count!(/** Lines of a set of a cache. */ Ways: "way" = 1.0);
+count!(/** Parts of a cache that work side by side. */ Slices: "slice" = 1.0);
+count!(/** Clock cycles. */ Clocks: "clock" = 1.0);
 
 /// One of several ways, by its name.
 macro_rules! choice {
@@ -146,6 +150,51 @@ choice!(
     SharedServing(Serving): "in-phases" = InPhases, "word-by-word" = WordByWord;
     "it is `in-phases` or `word-by-word`"
 );
+
+choice!(
+    /** How CTAs follow each other. */
+    CtaSchedule(Schedule): "lockstep-waves" = LockstepWaves, "drift" = Drift, "staggered" = Staggered;
+    "it is one of `lockstep-waves`, `drift` and `staggered`"
+);
+
+/// Which line of a set of a cache gives way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheReplacement(pub Replacement);
+
+impl CacheReplacement {
+    /// The policies by name, with the parameters of their papers.
+    const POLICIES: [(&str, Replacement); 9] = [
+        ("lru", Replacement::Lru),
+        ("random", Replacement::Random { seed: 1 }),
+        ("not-most-recent", Replacement::NotMostRecent { seed: 1 }),
+        ("not-recently-used", Replacement::NotRecentlyUsed),
+        ("bimodal-insertion", Replacement::Bimodal { promote_every: 32 }),
+        ("dueling-insertion", Replacement::DuelingInsertion { promote_every: 32 }),
+        ("re-reference", Replacement::ReReference),
+        ("bimodal-re-reference", Replacement::BimodalReReference { near_every: 32 }),
+        ("dueling-re-reference", Replacement::DuelingReReference { near_every: 32 }),
+    ];
+}
+
+impl Serialize for CacheReplacement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let named = Self::POLICIES.iter().find(|(_, policy)| *policy == self.0);
+        serializer.serialize_str(named.map_or("other", |(name, _)| name))
+    }
+}
+
+impl Quantity for CacheReplacement {
+    const UNITS: &'static [(&'static str, f64)] = &[];
+
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+        const NAMES: &str = "it is one of `lru`, `random`, `not-most-recent`, \
+                             `not-recently-used`, `bimodal-insertion`, `dueling-insertion`, \
+                             `re-reference`, `bimodal-re-reference` and `dueling-re-reference`";
+        let Raw::Text(text) = raw else { return Err(NAMES) };
+        let named = Self::POLICIES.iter().find(|(name, _)| *name == text);
+        named.map(|(_, policy)| Self(*policy)).ok_or(NAMES)
+    }
+}
 
 /// A name: of a vendor, of an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -8,7 +8,7 @@
 //!
 //! Each machine instruction knows by its injected line which PTX instruction it stands for, and
 //! the base table knows how often that one ran. Where the assembler unrolled, duplicated, merged or
-//! moved code, lines alone do not say how often each copy ran; [`flow`] finds it out from the
+//! moved code, lines alone do not say how often each copy ran; `flow` finds it out from the
 //! conservation of threads over the machine's own control-flow graph.
 //!
 //! This module reads bytes and runs nothing; who finds and starts the assembler is the caller.
