@@ -38,12 +38,51 @@ pub fn attribute(
     let observations = listing.observations();
     let solution =
         flow::solve(&code, &observations, listing.entry(), &|block| listing.is_cold(block));
+    let rows = listing.rows(&solution);
+    let (found, expected) = work_found(&rows, listing.work(), |ptx| {
+        let row = listing.counts.get(&ptx)?;
+        is_kept(row.description.class).then_some(row.thread_executions)
+    });
+    if u128::from(found) * 100 < u128::from(expected) * LEAST_PERCENT_FOUND {
+        let kernel = program.kernel().to_owned();
+        return Err(MachineError::Unsolved { kernel, found, expected });
+    }
     Ok(MachineProfile {
         back_end: BackEnd::Ptxas { version: version.to_owned() },
         target: image.target.to_string(),
         registers_per_thread: Some(image.registers),
-        rows: listing.rows(&solution),
+        rows,
         notes: listing.notes(&solution),
+    })
+}
+
+/// How much of the arithmetic and of the accesses must be found again. Less than all may be right:
+/// an assembler may move what does not change out of a loop.
+const LEAST_PERCENT_FOUND: u128 = 75;
+
+/// Whether a machine instruction that stands for PTX of this class runs at least as often.
+fn is_kept(class: InstructionClass) -> bool {
+    use InstructionClass as C;
+    matches!(class, C::Fp16 | C::Fp32 | C::Fp64 | C::LoadStore)
+}
+
+/// Executions of threads that the arithmetic and the accesses among `rows` account for, and those
+/// of the PTX instructions in `listed`, for which the code has some; `expected` knows those that
+/// count.
+fn work_found(
+    rows: &[MachineRow],
+    listed: impl Iterator<Item = u32>,
+    expected: impl Fn(u32) -> Option<u64>,
+) -> (u64, u64) {
+    let mut of_ptx: HashMap<u32, u64> = listed.map(|ptx| (ptx, 0)).collect();
+    for row in rows.iter().filter(|row| row.flops.is_some() || row.access.is_some()) {
+        if let Some(ptx) = row.instruction {
+            *of_ptx.entry(ptx).or_default() += row.thread_executions;
+        }
+    }
+    of_ptx.into_iter().fold((0, 0), |(found, all), (ptx, executions)| match expected(ptx) {
+        Some(expected) => (found + executions.min(expected), all + expected),
+        None => (found, all),
     })
 }
 
@@ -99,6 +138,16 @@ impl<'a> Listing<'a> {
         }
         listing.branching = listing.find_branching();
         Ok(listing)
+    }
+
+    /// PTX instructions for which there are machine instructions that compute or access memory.
+    fn work(&self) -> impl Iterator<Item = u32> {
+        let works = |meaning: &Meaning| meaning.flops.is_some() || meaning.access.is_some();
+        self.ptx
+            .iter()
+            .zip(&self.meanings)
+            .filter(move |(_, one)| works(one))
+            .filter_map(|(ptx, _)| *ptx)
     }
 
     /// Executions of the kernel's first instruction, by threads and by warps.
@@ -328,4 +377,35 @@ fn vector_length(instruction: &PtxInstruction) -> u32 {
 /// The greatest common divisor.
 fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{FlopKind, Flops, Precision};
+
+    #[test]
+    fn copies_of_an_instruction_add_up_and_what_is_missing_is_missed() {
+        let sum = Some(Flops { precision: Precision::Double, kind: FlopKind::Add, per_thread: 1 });
+        let row = |ptx, thread_executions, flops| MachineRow {
+            mnemonic: "DADD".into(),
+            class: InstructionClass::Fp64,
+            flops,
+            access: None,
+            instruction: Some(ptx),
+            warp_executions: 0,
+            issued_lanes: thread_executions,
+            thread_executions,
+        };
+        let expected = |ptx| (ptx != 9).then_some(100);
+        let found = |rows: &[MachineRow]| work_found(rows, [1].into_iter(), expected);
+        // Two copies of one sum, and one of another; a move and an unknown line do not count.
+        let whole = [row(1, 60, sum), row(1, 40, sum), row(2, 100, sum), row(3, 7, None)];
+        assert_eq!(found(&whole), (200, 200));
+        assert_eq!(found(&[row(1, 60, sum), row(9, 500, sum)]), (60, 100));
+        // A division is more than one instruction, which does not make up for another one.
+        assert_eq!(found(&[row(1, 900, sum), row(2, 10, sum)]), (110, 200));
+        // Code that is there and has no executions is missed, too.
+        assert_eq!(found(&[row(2, 100, sum)]), (100, 200));
+    }
 }

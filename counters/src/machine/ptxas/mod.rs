@@ -53,6 +53,18 @@ pub enum MachineError {
         /// The kernel.
         kernel: String,
     },
+    /// The executions of the machine code could not be brought to agree with those of the PTX.
+    #[error(
+        "how often the machine code of {kernel} ran could not be found out: it accounts for {found} of {expected} operations and accesses"
+    )]
+    Unsolved {
+        /// The kernel.
+        kernel: String,
+        /// Executions of threads that the machine code accounts for.
+        found: u64,
+        /// Those of the PTX.
+        expected: u64,
+    },
     /// No table of opcodes for this architecture.
     #[error("the machine code is for {target}, whose encoding is not known")]
     UnknownTarget {
