@@ -9,6 +9,7 @@ use crate::definitions::{definition, instruction_metrics, metrics};
 use crate::hierarchy::L2Traffic;
 use crate::machine::MachineProfile;
 use crate::metric::{Level, MetricValue, Metrics};
+use crate::occupancy::CtaShape;
 use crate::profile::KernelProfile;
 use crate::table::BaseTable;
 use crate::totals::{LaunchFacts, Totals};
@@ -71,6 +72,12 @@ impl LaunchProfile {
         };
         profile.metrics = metrics(&profile.totals());
         profile
+    }
+
+    /// What a CTA of the launch takes of an SM.
+    #[must_use]
+    pub fn cta_shape(&self) -> CtaShape {
+        self.launch.cta
     }
 
     /// The same launch with the metrics of instructions counted on the machine's. What they were on

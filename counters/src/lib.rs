@@ -9,14 +9,12 @@
 //! A [`Counter`] watches one launch. Each CTA is counted by a recorder of its own: executions
 //! block by block, accesses one by one. The counter adds them up in CTA order into the
 //! [`table::BaseTable`], one row for each static instruction, and replays what went to memory
-//! through the modelled L2. Every metric is a sum over that table, and all of them are defined in
+//! through the modelled caches. Every metric is a sum over that table, and all of them are defined in
 //! one place, [`definitions`], under the names that nvprof and Nsight Compute give them; [`import`]
 //! reads and [`export`] writes such profilers' files by the same definitions. Where a back end of
 //! [`machine`] knows the GPU's own instructions, they take the place of PTX in the metrics of
 //! instructions. [`attribution`] adds up the table by line, and a [`stages::StageCounter`] besides
 //! cuts the counts of each CTA at its barriers.
-//! through the modelled caches. Every metric is a sum over that table, and all of them are defined in
-//! one place, [`definitions`].
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance

@@ -35,6 +35,8 @@ pub struct LaunchFacts {
     pub ctas: u64,
     /// Threads of a CTA.
     pub threads_per_cta: u64,
+    /// What a CTA takes of an SM.
+    pub cta: CtaShape,
     /// CTAs that one SM runs at a time.
     pub ctas_per_sm: u64,
     /// Warps that one SM can hold.
@@ -57,6 +59,7 @@ impl LaunchFacts {
         Self {
             ctas,
             threads_per_cta: cta.threads,
+            cta,
             ctas_per_sm: device.ctas_per_sm(cta).into(),
             max_warps_per_sm: device.limits.max_warps.into(),
             achieved_occupancy: occupancy.achieved(ctas, device.sm_count),

@@ -24,10 +24,46 @@ pub struct Prediction {
     pub parameters: Symbols,
     /// What it computed for this GPU, by the paper's symbols.
     pub intermediate: Symbols,
+    /// What the time is made of, in the order in which it passes; at least one part.
+    pub parts: Vec<Part>,
     /// Why the kernel takes this long, in a sentence.
     pub explanation: String,
     /// The assumptions that the kernel breaks.
     pub warnings: Vec<Warning>,
+}
+
+impl Prediction {
+    /// Multiplies the time and everything that it is made of.
+    pub(crate) fn scale_time(&mut self, factor: f64) {
+        self.time_ms *= factor;
+        for part in &mut self.parts {
+            part.time_ms *= factor;
+            part.components.iter_mut().for_each(|component| component.time_ms *= factor);
+        }
+    }
+}
+
+/// A piece of the kernel's time: the whole of it, or a stage between two barriers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// What it is called: `kernel`, `stage 3`, `dispatch`.
+    pub name: String,
+    /// The time that it adds to the kernel's, in milliseconds.
+    pub time_ms: f64,
+    /// What it is bound by.
+    pub bound: Bound,
+    /// How long each resource is busy with it, in milliseconds; those that work at the same time
+    /// do not add up.
+    pub components: Vec<Component>,
+}
+
+/// How long one resource is busy with a part of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Component {
+    /// The resource.
+    pub resource: Bound,
+    /// Its time, in milliseconds.
+    pub time_ms: f64,
 }
 
 /// The resource that bounds a kernel.
@@ -38,6 +74,14 @@ pub enum Bound {
     Compute,
     /// The bandwidth of device memory.
     Memory,
+    /// The bandwidth of shared memory.
+    Shared,
+    /// The bandwidth of the first-level caches.
+    L1,
+    /// The bandwidth of the L2.
+    L2,
+    /// What passes before the first and after the last instruction: launch and transfers.
+    Overhead,
 }
 
 impl fmt::Display for Bound {
@@ -45,6 +89,10 @@ impl fmt::Display for Bound {
         f.write_str(match self {
             Self::Compute => "compute",
             Self::Memory => "memory",
+            Self::Shared => "shared",
+            Self::L1 => "l1",
+            Self::L2 => "l2",
+            Self::Overhead => "overhead",
         })
     }
 }

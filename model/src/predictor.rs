@@ -1,26 +1,35 @@
 //! What every model takes, and the models by name.
 
+use std::sync::Arc;
+
 use gpucast_counters::KernelProfile;
+use gpucast_counters::stages::Stages;
 use thiserror::Error;
 
 use crate::gpu::Gpu;
 use crate::prediction::Prediction;
 use crate::quantitative_roofline::QuantitativeRoofline;
 
-/// What is known of a launch beyond its counts; it decides no time, only warnings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What is known of a launch beyond its metrics. Counts that were measured come without any of it.
+#[derive(Clone, Debug, Default)]
 pub struct Conditions {
     /// The shape of the launch.
     pub launch: Option<LaunchShape>,
+    /// What happens between barriers.
+    pub stages: Option<Arc<Stages>>,
 }
 
-/// How many threads were launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How many threads were launched, and what they take of an SM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchShape {
     /// Blocks of the grid.
     pub blocks: u64,
     /// Threads of a block.
     pub threads_per_block: u64,
+    /// Shared memory of a block, in bytes.
+    pub shared_bytes: u64,
+    /// Registers of a thread, where machine code says.
+    pub registers: Option<u32>,
 }
 
 /// An analytical model of a kernel's time.
@@ -30,6 +39,11 @@ pub trait Model: Sync {
 
     /// The paper and the equations that it follows.
     fn citation(&self) -> &'static str;
+
+    /// Whether it reads [`Conditions::stages`], which cost time to count.
+    fn reads_stages(&self) -> bool {
+        false
+    }
 
     /// Predicts the time of the profile's invocations on a GPU.
     ///

@@ -11,7 +11,7 @@ use gpucast_counters::KernelProfile;
 use crate::assumptions;
 use crate::gpu::quantity::Quantity;
 use crate::gpu::{Gpu, Sourced};
-use crate::prediction::{Bound, Prediction, Symbols};
+use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
 use crate::predictor::{Conditions, Model, ModelError};
 use crate::warning::Warning;
 
@@ -262,10 +262,8 @@ impl Model for QuantitativeRoofline {
             let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
             return Err(ModelError::NotFinite { kernel, gpu });
         }
-        let predicted = match bound {
-            Bound::Compute => adjusted,
-            Bound::Memory => kernel.operations / memory_ms / 1e6,
-        };
+        let predicted =
+            if bound == Bound::Compute { adjusted } else { kernel.operations / memory_ms / 1e6 };
         let device_intensity = adjusted / bandwidth;
 
         let mut intermediate = Symbols::default();
@@ -304,6 +302,15 @@ impl Model for QuantitativeRoofline {
             bound,
             parameters: kernel.symbols(),
             intermediate,
+            parts: vec![Part {
+                name: "kernel".to_owned(),
+                time_ms,
+                bound,
+                components: vec![
+                    Component { resource: Bound::Compute, time_ms: compute_ms },
+                    Component { resource: Bound::Memory, time_ms: memory_ms },
+                ],
+            }],
             explanation,
             warnings,
         })
@@ -408,12 +415,6 @@ fn explain(
         100.0 * load_stores,
         100.0 * other
     );
-    match bound {
-        Bound::Compute => {
-            format!("{subject} is bound by its instructions: {times} to device memory; {shares}.")
-        }
-        Bound::Memory => {
-            format!("{subject} is bound by device memory: {times} to device memory; {shares}.")
-        }
-    }
+    let what = if bound == Bound::Compute { "its instructions" } else { "device memory" };
+    format!("{subject} is bound by {what}: {times} to device memory; {shares}.")
 }

@@ -54,7 +54,7 @@ pub fn predict_with_reference(
     let mut prediction = model.predict(profile, gpu, conditions)?;
     prediction.intermediate.push("T_uncorrected_ms", prediction.time_ms, "ms");
     prediction.intermediate.push("E_util", factor, "");
-    prediction.time_ms *= factor;
+    prediction.scale_time(factor);
     prediction.warnings.push(Warning::Corrected { reference: reference.gpu.name.clone(), factor });
     Ok(prediction)
 }

@@ -182,12 +182,12 @@ fn broken_assumptions_are_told() {
     let efficiency =
         MetricValue { value: Number::Real(78.21), unit: "percent", kind: Kind::Measured };
     profile.metrics.insert("warp_execution_efficiency".into(), efficiency);
-    let small = LaunchShape { blocks: 16, threads_per_block: 32 };
-    let large = LaunchShape { blocks: 800, threads_per_block: 1024 };
+    let small = LaunchShape { blocks: 16, threads_per_block: 32, ..LaunchShape::default() };
+    let large = LaunchShape { blocks: 800, threads_per_block: 1024, ..LaunchShape::default() };
     let report: Vec<String> = [("gtx-660", small), ("r9-nano", large)]
         .into_iter()
         .flat_map(|(name, launch)| {
-            let conditions = Conditions { launch: Some(launch) };
+            let conditions = Conditions { launch: Some(launch), ..Conditions::default() };
             QuantitativeRoofline.predict(&profile, &gpu(name), &conditions).unwrap().warnings
         })
         .map(|warning| warning.to_string())
@@ -197,8 +197,14 @@ fn broken_assumptions_are_told() {
 
 #[test]
 fn a_full_launch_of_sgemm_breaks_no_assumption() {
-    let conditions =
-        Conditions { launch: Some(LaunchShape { blocks: 800, threads_per_block: 1024 }) };
+    let conditions = Conditions {
+        launch: Some(LaunchShape {
+            blocks: 800,
+            threads_per_block: 1024,
+            ..LaunchShape::default()
+        }),
+        ..Conditions::default()
+    };
     let profile = metrics_toml(SGEMM).unwrap();
     let prediction = QuantitativeRoofline.predict(&profile, &gpu("gtx-660"), &conditions).unwrap();
     assert_eq!(prediction.warnings, []);

@@ -272,6 +272,7 @@ fn table_5_7_performance_of_sor() {
         let compute_bound = match prediction.bound {
             Bound::Compute => "True",
             Bound::Memory => "False",
+            other => panic!("the model knows no bound {other}"),
         };
         let computed = [
             ("T_op", value("T_op")),

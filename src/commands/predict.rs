@@ -1,6 +1,7 @@
 //! `gpucast predict`: the main job. Execute and count, or read counts; then predict for each GPU.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use gpucast_counters::KernelProfile;
 use gpucast_counters::import;
@@ -164,7 +165,8 @@ fn executed(
     if arguments.output.format == Format::Text {
         diagnostic::note(machine.note.as_deref());
     }
-    let counting = Counting { device, machine: &machine, extras: Extras::default() };
+    let extras = Extras { stages: model(&arguments.model)?.reads_stages(), hashes: false };
+    let counting = Counting { device, machine: &machine, extras };
     let counted = counting::count(&plan, &loaded, &settings, &counting)?;
     let published = plan.corpus_name.and_then(published::name_of_entry);
     let source = |counted: counting::Counted| {
@@ -190,7 +192,15 @@ fn executed(
                 number::count(threads_per_block),
                 counting_gpu.name
             ),
-            conditions: Conditions { launch: Some(LaunchShape { blocks, threads_per_block }) },
+            conditions: Conditions {
+                launch: Some(LaunchShape {
+                    blocks,
+                    threads_per_block,
+                    shared_bytes: profile.cta_shape().shared_bytes,
+                    registers: profile.cta_shape().registers_per_thread,
+                }),
+                stages: counted.stages.map(Arc::new),
+            },
             published: published.clone(),
             timing: arguments.execution.timing.then_some(counted.timing),
             machine_code: counted.machine_code,

@@ -6,8 +6,9 @@ use super::error::FieldError;
 use super::parse::RawField;
 use super::quantity::{
     Banks, Bits, Blocks, Bytes, CacheReplacement, Clocks, ComputeCapability, Cores, CtaSchedule,
-    Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Partitions, Registers,
-    SharedServing, Slices, Sms, Text, Threads, TransactionMeaning, Warps, Ways,
+    Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Microseconds, Partitions,
+    PerClock, Registers, SharedServing, Slices, Sms, Text, Threads, TransactionMeaning, Warps,
+    Ways,
 };
 use super::source::Sourced;
 
@@ -82,12 +83,84 @@ gpu! {
     /// B_mem: effective bandwidth of device memory.
     memory_bandwidth: GigabytesPerSecond,
 
+    /// Half-precision multiply-adds of the ordinary pipeline, two operations each.
+    hp_throughput: Gflops,
+    /// Half-precision multiply-adds of the tensor cores, accumulated in single precision.
+    tensor_throughput: Gflops,
+    /// B_shared: effective bandwidth of shared memory, of all SMs.
+    shared_bandwidth: GigabytesPerSecond,
+    /// Effective bandwidth of the first-level caches, of all SMs.
+    l1_bandwidth: GigabytesPerSecond,
+    /// Effective bandwidth of the L2.
+    l2_bandwidth: GigabytesPerSecond,
+    /// From the launch of an empty kernel to that of the next.
+    launch_overhead: Microseconds,
+
     /// Bandwidth of device memory by its data sheet.
     peak_memory_bandwidth: GigabytesPerSecond,
     /// Single-precision throughput by its data sheet.
     peak_sp_throughput: Gflops,
     /// Double-precision throughput by its data sheet.
     peak_dp_throughput: Gflops,
+
+    /// Half-precision throughput of the ordinary pipeline by the data sheet.
+    peak_hp_throughput: Gflops,
+    /// Half-precision throughput of the tensor cores by the data sheet, dense.
+    peak_tensor_throughput: Gflops,
+
+    /// Warp instructions that an SM issues in a clock, all its schedulers together.
+    issue_rate: PerClock,
+    /// Results of half-precision add, multiply and multiply-add, for each clock and SM, as the vendor's
+    /// throughput table counts them; so are all rates.
+    fp16_rate: PerClock,
+    /// Results of single-precision add, multiply and multiply-add.
+    fp32_rate: PerClock,
+    /// Results of double-precision add, multiply and multiply-add.
+    fp64_rate: PerClock,
+    /// Results of reciprocal, square root, exponential, logarithm, sine and cosine.
+    special_rate: PerClock,
+    /// Results of 32-bit integer add and subtract.
+    int_add_rate: PerClock,
+    /// Results of 32-bit integer multiply and multiply-add.
+    int_mul_rate: PerClock,
+    /// Results of compare, minimum and maximum.
+    compare_rate: PerClock,
+    /// Results of 32-bit shifts.
+    shift_rate: PerClock,
+    /// Results of 32-bit bitwise logic.
+    logic_rate: PerClock,
+    /// Results of conversions between 32-bit types.
+    conversion_rate: PerClock,
+    /// Results of conversions from and to 64-bit types.
+    wide_conversion_rate: PerClock,
+    /// Results of shuffles.
+    shuffle_rate: PerClock,
+    /// Lanes whose addresses the load/store units take.
+    load_store_rate: PerClock,
+    /// Half-precision multiply-adds of the tensor cores.
+    tensor_rate: PerClock,
+    /// Bytes that shared memory delivers, for each clock and SM.
+    shared_bytes_rate: PerClock,
+    /// Bytes that the first-level cache delivers, for each clock and SM.
+    l1_bytes_rate: PerClock,
+
+    /// Clocks from an arithmetic instruction to one that reads its result.
+    arithmetic_latency: Clocks,
+    /// Clocks of a load from shared memory.
+    shared_latency: Clocks,
+    /// Clocks of a load that hits the first-level cache.
+    l1_latency: Clocks,
+    /// Clocks of a load that hits the L2.
+    l2_latency: Clocks,
+    /// Clocks of a load from device memory.
+    memory_latency: Clocks,
+
+    /// Size of device memory.
+    memory_size: Bytes,
+    /// What device memory is made of: GDDR5, HBM2.
+    memory_type: Text,
+    /// SMs that share a path to device memory (GT200: three of a thread-processing cluster).
+    sms_per_cluster: Sms,
 
     /// Size of the L2 cache.
     l2_size: Bytes,

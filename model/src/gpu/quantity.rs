@@ -89,6 +89,8 @@ real!(/** Integer operations per second, 10⁹. */ Giops: "GIOPS" = 1.0, "TIOPS"
 real!(/** Instructions' operations per second, 10⁹. */ Gops: "GOPS" = 1.0, "TOPS" = 1e3);
 real!(/** Bytes per second, 10⁹. */ GigabytesPerSecond: "GB/s" = 1.0, "TB/s" = 1e3);
 real!(/** Cycles per second, 10⁶. */ Megahertz: "MHz" = 1.0, "GHz" = 1e3);
+real!(/** Results, lanes, bytes or instructions of an SM in each clock. */ PerClock: "/clk/SM" = 1.0);
+real!(/** Time, 10⁻⁶ s. */ Microseconds: "us" = 1.0, "ns" = 1e-3, "ms" = 1e3);
 
 count!(/** Bytes. */ Bytes: "B" = 1.0, "KiB" = 1024.0, "MiB" = 1_048_576.0, "GiB" = 1_073_741_824.0);
 count!(/** Bits. */ Bits: "bit" = 1.0);
