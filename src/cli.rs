@@ -281,22 +281,24 @@ pub(crate) struct Predict {
     #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "input")]
     pub(crate) from_metrics: Option<PathBuf>,
 
-    /// The model
+    /// Models, separated by commas, or all: then a model that lacks an input says so instead of
+    /// ending the command
     #[arg(
         long,
         help_heading = "Prediction",
         value_name = "NAME",
+        value_delimiter = ',',
         default_value = "quantitative-roofline"
     )]
-    pub(crate) model: String,
+    pub(crate) model: Vec<String>,
 
     /// Correct times by how far the model is off on this GPU; the time measured there is the
     /// published one unless it is given
     #[arg(long, help_heading = "Prediction", value_name = "GPU[=MS]")]
     pub(crate) reference: Option<String>,
 
-    /// The GPU whose counters are modelled, by name or TOML file; the model was made for counts of
-    /// a gtx-480
+    /// The GPU whose counters are modelled, by name or TOML file: quantitative-roofline was made for
+    /// counts of a gtx-480; or target: each GPU's own counters, one execution for each
     #[arg(
         long,
         help_heading = "Prediction",

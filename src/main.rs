@@ -18,8 +18,10 @@ mod input;
 mod inspection;
 mod machine;
 mod metric_choice;
+mod model_choice;
 mod published;
 mod render;
+mod sources;
 mod trouble;
 
 use std::io::Write as _;

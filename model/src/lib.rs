@@ -26,7 +26,7 @@ pub mod warning;
 
 pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use prediction::{Bound, Component, Part, Prediction, Symbol, SymbolValue, Symbols};
-pub use predictor::{Conditions, LaunchShape, Model, ModelError, UnknownModel};
+pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, UnknownModel};
 pub use quantitative_roofline::QuantitativeRoofline;
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
 pub use warning::Warning;

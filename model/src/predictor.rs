@@ -17,6 +17,8 @@ pub struct Conditions {
     pub launch: Option<LaunchShape>,
     /// What happens between barriers.
     pub stages: Option<Arc<Stages>>,
+    /// The library name of the GPU whose coalescing, banks and caches the counts follow.
+    pub counted_on: Option<String>,
 }
 
 /// How many threads were launched, and what they take of an SM.
@@ -32,6 +34,21 @@ pub struct LaunchShape {
     pub registers: Option<u32>,
 }
 
+/// A field of a GPU that a model reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuParameter {
+    /// The field of its file.
+    pub field: &'static str,
+    /// What the model's paper calls it.
+    pub symbol: &'static str,
+}
+
+impl GpuParameter {
+    pub(crate) const fn new(field: &'static str, symbol: &'static str) -> Self {
+        Self { field, symbol }
+    }
+}
+
 /// An analytical model of a kernel's time.
 pub trait Model: Sync {
     /// Its name on the command line.
@@ -43,6 +60,11 @@ pub trait Model: Sync {
     /// Whether it reads [`Conditions::stages`], which cost time to count.
     fn reads_stages(&self) -> bool {
         false
+    }
+
+    /// The GPU's fields that it reads, each under the paper's symbol, in the order to show them in.
+    fn gpu_parameters(&self) -> &'static [GpuParameter] {
+        &[]
     }
 
     /// Predicts the time of the profile's invocations on a GPU.
@@ -117,6 +139,14 @@ pub enum ModelError {
         /// The field of its file.
         parameter: &'static str,
     },
+    /// Something that only an execution tells.
+    #[error("the counts of kernel `{kernel}` come without {what}, which this model needs")]
+    MissingCondition {
+        /// The kernel.
+        kernel: String,
+        /// What is missing.
+        what: &'static str,
+    },
     /// No instruction was executed.
     #[error("kernel `{kernel}` executed no instruction, so there is nothing to predict")]
     NothingExecuted {
@@ -181,4 +211,18 @@ pub enum ModelError {
         /// The time.
         milliseconds: f64,
     },
+}
+
+impl ModelError {
+    /// Whether the model only lacks an input that another kernel, GPU or way of counting would have;
+    /// all other errors say that an input is wrong.
+    #[must_use]
+    pub fn is_lack(&self) -> bool {
+        matches!(
+            self,
+            Self::MissingMetrics { .. }
+                | Self::MissingParameter { .. }
+                | Self::MissingCondition { .. }
+        )
+    }
 }

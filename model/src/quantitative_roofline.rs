@@ -12,13 +12,23 @@ use crate::assumptions;
 use crate::gpu::quantity::Quantity;
 use crate::gpu::{Gpu, Sourced};
 use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
-use crate::predictor::{Conditions, Model, ModelError};
+use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::warning::Warning;
 
 /// Bytes of a DRAM transaction (text above eq. 4.2).
 const TRANSACTION_BYTES: f64 = 32.0;
 /// Threads that an executed warp instruction stands for (eq. 4.5).
 const WARP_LANES: f64 = 32.0;
+
+/// Table 4.3.
+const GPU_PARAMETERS: &[GpuParameter] = &[
+    GpuParameter::new("sp_throughput", "T_SP"),
+    GpuParameter::new("dp_throughput", "T_DP"),
+    GpuParameter::new("int_throughput", "T_int"),
+    GpuParameter::new("int_add_throughput", "T_add"),
+    GpuParameter::new("load_store_throughput", "T_ldst"),
+    GpuParameter::new("memory_bandwidth", "B_mem"),
+];
 
 /// The model of Konstantinidis 2017.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -221,6 +231,10 @@ impl Model for QuantitativeRoofline {
 
     fn citation(&self) -> &'static str {
         "Konstantinidis 2017, eq. 4.1–4.18"
+    }
+
+    fn gpu_parameters(&self) -> &'static [GpuParameter] {
+        GPU_PARAMETERS
     }
 
     fn predict(

@@ -1,44 +1,20 @@
-//! `gpucast predict`: the main job. Execute and count, or read counts; then predict for each GPU.
+//! `gpucast predict`: the main job. Execute and count, or read counts; then predict with each model
+//! for each GPU.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use gpucast_counters::KernelProfile;
-use gpucast_counters::import;
-use gpucast_counters::machine::BackEnd;
 use gpucast_model::{
-    Conditions, Gpu, GpuLibrary, LaunchShape, Model, ModelError, Prediction, Reference,
-    predict_with_reference,
+    Gpu, GpuLibrary, Model, ModelError, Prediction, Reference, predict_with_reference,
 };
 
-use crate::cli::{Format, Predict};
-use crate::counting::{Counting, Extras};
-use crate::execute::Timing;
-use crate::failure::{Failure, Report, SourceText, suggest};
-use crate::gpu_argument;
-use crate::input::{kernel_argument, kernel_name, module_text};
-use crate::inspection::MachineFacts;
-use crate::machine::Machine;
-use crate::render::diagnostic;
-use crate::render::number;
+use crate::cli::Predict;
+use crate::failure::{Failure, Report};
+use crate::model_choice::{self, Chosen};
 use crate::render::output::Output;
-use crate::render::prediction::{self, KernelView, PredictionView};
-use crate::{counting, execute, published};
+use crate::render::prediction::{self, Declined, KernelView, PredictionView};
+use crate::sources::{self, Execution, Source};
+use crate::{gpu_argument, published};
 
-/// Counts with what is known of where they come from.
-struct Source {
-    profile: KernelProfile,
-    conditions: Conditions,
-    /// In words.
-    origin: String,
-    /// The name under which measurements of the same counts are published.
-    published: Option<String>,
-    /// What machine code in the same container says about the kernel.
-    machine_code: Option<MachineFacts>,
-    timing: Option<Timing>,
-    /// Whether the file has counts of other kernels, too.
-    one_of_several: bool,
-}
+/// The word that `--count-on` takes for the GPUs of `--gpu` themselves.
+const TARGET: &str = "target";
 
 /// A GPU on which the time is known: given, or to be looked up.
 struct Measured {
@@ -46,9 +22,15 @@ struct Measured {
     milliseconds: Option<f64>,
 }
 
+/// Counts, and the GPUs that are predicted from them.
+struct Group {
+    sources: Vec<Source>,
+    gpus: Vec<Gpu>,
+}
+
 pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let model = model(&arguments.model)?;
+    let models = model_choice::read(&arguments.model)?;
     let library = gpu_argument::library()?;
     let gpus = arguments
         .gpu
@@ -61,33 +43,58 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         .map(|text| reference(text, |name| gpu_argument::find(&library, name)))
         .transpose()?;
     let mut output = Output::open(arguments.output.output.clone())?;
-    let sources = match (&arguments.from_metrics, &arguments.input) {
+    let groups = groups(&arguments, &library, gpus, &models)?;
+    let kernels = groups
+        .into_iter()
+        .flat_map(|Group { sources, gpus }| {
+            sources.into_iter().map(move |source| (source, gpus.clone()))
+        })
+        .map(|(source, gpus)| predict(&models, source, &gpus, measured.as_ref()))
+        .collect::<Result<Vec<KernelView>, Report>>()?;
+    output.write(&prediction::document(&kernels, arguments.output.format)?)
+}
+
+/// Counts once for all GPUs, or with `--count-on target` for each.
+fn groups(
+    arguments: &Predict,
+    library: &GpuLibrary,
+    gpus: Vec<Gpu>,
+    models: &[Chosen],
+) -> Result<Vec<Group>, Failure> {
+    let input = match (&arguments.from_metrics, &arguments.input) {
         (Some(path), _) => {
             if let Some(option) = arguments.launch.first_of_execution() {
                 let message =
                     format!("{option} describes an execution, and --from-metrics is none");
                 return Err(Failure::Usage(Report::new(message)));
             }
-            from_metrics(path, arguments.launch.kernel.as_deref())?
+            let sources = sources::from_metrics(path, arguments.launch.kernel.as_deref())?;
+            return Ok(vec![Group { sources, gpus }]);
         }
-        (None, Some(input)) => executed(input, &arguments, &library)?,
+        (None, Some(input)) => input,
         (None, None) => {
             return Err(Failure::Usage(Report::new("give a KERNEL or --from-metrics FILE")));
         }
     };
-    let kernels = sources
-        .into_iter()
-        .map(|source| predict(model, source, &gpus, measured.as_ref()))
-        .collect::<Result<Vec<KernelView>, Report>>()?;
-    output.write(&prediction::document(&kernels, arguments.output.format)?)
-}
-
-fn model(name: &str) -> Result<&'static dyn Model, Failure> {
-    <dyn Model>::by_name(name).map_err(|_| {
-        let known = <dyn Model>::ALL.iter().map(|model| model.name());
-        let report = Report::new(format!("there is no model named `{name}`"));
-        Failure::Usage(report.maybe_hint(suggest(name, known)))
-    })
+    let execution = Execution {
+        input,
+        launch: &arguments.launch,
+        machine: &arguments.machine,
+        execution: &arguments.execution,
+        stages: model_choice::reads_stages(models),
+        format: arguments.output.format,
+    };
+    if arguments.count_on != TARGET {
+        let counting_gpu = gpu_argument::find(library, &arguments.count_on)?;
+        return Ok(vec![Group { sources: sources::executed(&execution, &counting_gpu)?, gpus }]);
+    }
+    // A GPU that cannot count is refused before another one has been executed for.
+    for gpu in &gpus {
+        gpu_argument::device_model(gpu)?;
+    }
+    let own =
+        |gpu: Gpu| Ok(Group { sources: sources::executed(&execution, &gpu)?, gpus: vec![gpu] });
+    gpus.into_iter().map(own).collect()
 }
 
 /// Reads `GPU` or `GPU=MS`.
@@ -106,174 +113,100 @@ fn reference(text: &str, find: impl Fn(&str) -> Result<Gpu, Report>) -> Result<M
     }
 }
 
-/// The counts of a file: those of all its kernels, or of the ones that `kernel` means.
-fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Source>, Report> {
-    let text = module_text::read_text(path)?;
-    let mut imported = import::read(&text.text).map_err(|error| in_metrics(&text, &error))?;
-    if let Some(wanted) = kernel {
-        let names: Vec<String> =
-            imported.profiles.iter().map(|profile| profile.kernel.clone()).collect();
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let meant = kernel_name::meant(wanted, &known);
-        if meant.is_empty() {
-            let message = format!("{} has no counts of a kernel `{wanted}`", path.display());
-            return Err(Report::new(message).maybe_hint(suggest(wanted, known)));
-        }
-        imported.profiles.retain(|profile| meant.contains(&profile.kernel.as_str()));
-    }
-    let several = imported.profiles.len() > 1;
-    let source = |profile: KernelProfile| Source {
-        origin: origin_of_measurement(path, &profile),
-        published: published::name_of_profile(&profile),
-        profile,
-        conditions: Conditions::default(),
-        machine_code: None,
-        timing: None,
-        one_of_several: several,
-    };
-    Ok(imported.profiles.into_iter().map(source).collect())
-}
-
-fn origin_of_measurement(path: &Path, profile: &KernelProfile) -> String {
-    let origin = format!("Counts read from {}", path.display());
-    match &profile.measured_on {
-        Some(gpu) => format!("{origin}, measured on a {gpu}."),
-        None => format!("{origin}."),
-    }
-}
-
-fn in_metrics(source: &SourceText, error: &import::ImportError) -> Report {
-    let range = gpu_argument::range_of(source, error.position);
-    source.report(range, error.reason.to_string()).maybe_hint(error.hint())
-}
-
-fn executed(
-    input: &str,
-    arguments: &Predict,
-    library: &GpuLibrary,
-) -> Result<Vec<Source>, Failure> {
-    let counting_gpu = gpu_argument::find(library, &arguments.count_on)?;
-    let device = gpu_argument::device_model(&counting_gpu)?;
-    let plan = kernel_argument::read(input, &arguments.launch)?;
-    if arguments.output.format == Format::Text {
-        diagnostic::note(plan.note.as_deref());
-    }
-    let loaded = execute::load(&plan.module)?;
-    let settings = execute::settings(&arguments.execution)?;
-    let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
-    let machine = Machine::new(&arguments.machine, &loaded, device.capability, kernels)?;
-    if arguments.output.format == Format::Text {
-        diagnostic::note(machine.note.as_deref());
-    }
-    let extras = Extras { stages: model(&arguments.model)?.reads_stages(), hashes: false };
-    let counting = Counting { device, machine: &machine, extras };
-    let counted = counting::count(&plan, &loaded, &settings, &counting)?;
-    let published = plan.corpus_name.and_then(published::name_of_entry);
-    let source = |counted: counting::Counted| {
-        let profile = counted.profile;
-        let blocks = profile.grid.iter().map(|&count| u64::from(count)).product();
-        let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
-        let machine_code = counted.machine_code.as_ref();
-        let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));
-        let instructions = match profile.machine.as_ref().map(|one| (&one.back_end, &one.target)) {
-            Some((BackEnd::Ptxas { version }, target)) => {
-                format!("machine instructions are those of ptxas {version} for {target}")
-            }
-            Some((BackEnd::Rules, target)) => {
-                format!("machine instructions are estimated by rules for {target}")
-            }
-            None => "PTX instructions stand for machine instructions".to_owned(),
-        };
-        Source {
-            origin: format!(
-                "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
-                 caches are modelled as on a {}.{machine_code}",
-                number::count(blocks),
-                number::count(threads_per_block),
-                counting_gpu.name
-            ),
-            conditions: Conditions {
-                launch: Some(LaunchShape {
-                    blocks,
-                    threads_per_block,
-                    shared_bytes: profile.cta_shape().shared_bytes,
-                    registers: profile.cta_shape().registers_per_thread,
-                }),
-                stages: counted.stages.map(Arc::new),
-            },
-            published: published.clone(),
-            timing: arguments.execution.timing.then_some(counted.timing),
-            machine_code: counted.machine_code,
-            one_of_several: false,
-            profile: profile.to_kernel_profile(),
-        }
-    };
-    Ok(counted.into_iter().map(source).collect())
-}
-
 fn predict(
-    model: &dyn Model,
+    models: &[Chosen],
     source: Source,
     gpus: &[Gpu],
     measured: Option<&Measured>,
 ) -> Result<KernelView, Report> {
-    let predictions = gpus
-        .iter()
-        .map(|gpu| {
-            let prediction = predict_one(model, &source, gpu, measured)?;
-            let published = source
-                .published
-                .as_ref()
-                .and_then(|name| published::measurement(name, &gpu.name, prediction.time_ms));
-            Ok(PredictionView {
-                prediction,
-                published,
-                machine_code: source.machine_code.clone(),
-                timing: source.timing,
-                gpu: gpu.clone(),
-            })
-        })
-        .collect::<Result<Vec<PredictionView>, Report>>()?;
-    Ok(KernelView { profile: source.profile, origin: source.origin, predictions })
+    let mut predictions = Vec::new();
+    let mut declined = Vec::new();
+    let mut first_refusal = None;
+    for gpu in gpus {
+        for Chosen { model, by_name } in models {
+            let refusal = match predict_one(*model, &source, gpu, measured)? {
+                Ok(prediction) => {
+                    predictions.push(view(prediction, *model, &source, gpu));
+                    continue;
+                }
+                Err(refusal) => refusal,
+            };
+            let report = report_of(&refusal, &source);
+            if *by_name || !refusal.is_lack() {
+                return Err(report);
+            }
+            first_refusal.get_or_insert(report);
+            declined.push(Declined {
+                kernel: source.profile.kernel.clone(),
+                gpu: gpu.name.clone(),
+                model: model.name(),
+                reason: refusal.to_string(),
+            });
+        }
+    }
+    match first_refusal {
+        // Nothing but reasons is no prediction.
+        Some(report) if predictions.is_empty() => Err(report),
+        _ => {
+            Ok(KernelView { profile: source.profile, origin: source.origin, predictions, declined })
+        }
+    }
 }
 
+fn view(
+    prediction: Prediction,
+    model: &'static dyn Model,
+    source: &Source,
+    gpu: &Gpu,
+) -> PredictionView {
+    let name = source.published.as_ref();
+    let published =
+        name.and_then(|name| published::measurement(name, &gpu.name, prediction.time_ms));
+    PredictionView {
+        prediction,
+        model,
+        published,
+        machine_code: source.machine_code.clone(),
+        timing: source.timing,
+        gpu: gpu.clone(),
+    }
+}
+
+/// The outer error is one of the command line, which no other model would avoid.
 fn predict_one(
     model: &dyn Model,
     source: &Source,
     gpu: &Gpu,
     measured: Option<&Measured>,
-) -> Result<Prediction, Report> {
+) -> Result<Result<Prediction, ModelError>, Report> {
     let Source { profile, conditions, .. } = source;
-    let prediction = match measured {
-        None => model.predict(profile, gpu, conditions),
-        Some(Measured { gpu: on, milliseconds }) => {
-            let published = source.published.as_deref();
-            let looked_up = || published::measured(published?, &on.name).map(|(time, _)| time);
-            let measured_ms = milliseconds.or_else(looked_up).ok_or_else(|| {
-                Report::new(format!(
-                    "no time of kernel {} on {} is published",
-                    profile.kernel, on.name
-                ))
-                .hint(format!("give the time that you measured: --reference {}=MS", on.name))
-            })?;
-            let reference = Reference { gpu: on, measured_ms };
-            predict_with_reference(model, profile, gpu, conditions, &reference)
-        }
+    let Some(Measured { gpu: on, milliseconds }) = measured else {
+        return Ok(model.predict(profile, gpu, conditions));
     };
-    prediction.map_err(|error| {
-        let hint = match &error {
-            ModelError::MissingMetrics { .. } if source.one_of_several => {
-                Some("profile with these metrics, or choose other kernels with --kernel")
-            }
-            ModelError::MissingMetrics { metrics, .. } if metrics.len() > 1 => {
-                Some("profile with these metrics, or execute the kernel here")
-            }
-            ModelError::MissingMetrics { .. } => {
-                Some("profile with this metric, or execute the kernel here")
-            }
-            ModelError::MissingParameter { .. } => Some("add the figure to the GPU's file"),
-            _ => None,
-        };
-        Report::new(error.to_string()).maybe_hint(hint.map(str::to_owned))
-    })
+    let published = source.published.as_deref();
+    let looked_up = || published::measured(published?, &on.name).map(|(time, _)| time);
+    let measured_ms = milliseconds.or_else(looked_up).ok_or_else(|| {
+        Report::new(format!("no time of kernel {} on {} is published", profile.kernel, on.name))
+            .hint(format!("give the time that you measured: --reference {}=MS", on.name))
+    })?;
+    let reference = Reference { gpu: on, measured_ms };
+    Ok(predict_with_reference(model, profile, gpu, conditions, &reference))
+}
+
+fn report_of(error: &ModelError, source: &Source) -> Report {
+    let hint = match error {
+        ModelError::MissingMetrics { .. } if source.one_of_several => {
+            Some("profile with these metrics, or choose other kernels with --kernel")
+        }
+        ModelError::MissingMetrics { metrics, .. } if metrics.len() > 1 => {
+            Some("profile with these metrics, or execute the kernel here")
+        }
+        ModelError::MissingMetrics { .. } => {
+            Some("profile with this metric, or execute the kernel here")
+        }
+        ModelError::MissingParameter { .. } => Some("add the figure to the GPU's file"),
+        ModelError::MissingCondition { .. } => Some("execute the kernel here"),
+        _ => None,
+    };
+    Report::new(error.to_string()).maybe_hint(hint.map(str::to_owned))
 }

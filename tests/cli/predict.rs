@@ -153,3 +153,19 @@ fn a_kernel_of_a_profilers_file_is_chosen_by_name() {
     insta::assert_snapshot!("predict-incomplete-kernel", run("").stderr);
     insta::assert_snapshot!("predict-no-such-kernel", run("--kernel product").stderr);
 }
+
+#[test]
+fn each_gpu_can_count_for_itself() {
+    let arguments = "predict saxpy.toml --gpu gtx-480,gtx-660 --format json --count-on";
+    let own = json(&format!("{arguments} target"));
+    for (index, gpu) in ["gtx-480", "gtx-660"].into_iter().enumerate() {
+        let alone = json(&format!("predict saxpy.toml --gpu {gpu} --format json --count-on {gpu}"));
+        assert_eq!(own["predictions"][index], alone["predictions"][0]);
+    }
+}
+
+#[test]
+fn an_unknown_model_is_refused_before_anything_runs() {
+    let outcome = gpucast("predict saxpy.toml --gpu gtx-480 --model all,quantitative-rofline");
+    insta::assert_snapshot!("predict-unknown-model", outcome.transcript());
+}

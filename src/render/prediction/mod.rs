@@ -1,0 +1,131 @@
+//! Predictions as text, JSON and CSV.
+
+mod comparison;
+mod parts;
+mod text;
+
+use gpucast_counters::KernelProfile;
+use gpucast_model::{Gpu, Model, Prediction, SymbolValue};
+use serde::Serialize;
+
+use crate::cli::Format;
+use crate::execute::Timing;
+use crate::failure::Failure;
+use crate::inspection::MachineFacts;
+use crate::published::Measurement;
+
+/// A prediction with everything that is shown beside it.
+#[derive(Clone, Serialize)]
+pub(crate) struct PredictionView {
+    #[serde(flatten)]
+    pub(crate) prediction: Prediction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) published: Option<Measurement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) machine_code: Option<MachineFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timing: Option<Timing>,
+    #[serde(skip)]
+    pub(crate) gpu: Gpu,
+    #[serde(skip)]
+    pub(crate) model: &'static dyn Model,
+}
+
+/// A model that cannot predict, and why.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Declined {
+    pub(crate) kernel: String,
+    pub(crate) gpu: String,
+    pub(crate) model: &'static str,
+    pub(crate) reason: String,
+}
+
+/// The predictions of one kernel: by all models for a GPU, then for the next one.
+#[derive(Clone)]
+pub(crate) struct KernelView {
+    pub(crate) profile: KernelProfile,
+    /// Where the counts come from, in words.
+    pub(crate) origin: String,
+    pub(crate) predictions: Vec<PredictionView>,
+    pub(crate) declined: Vec<Declined>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    predictions: Vec<&'a PredictionView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    declined: Vec<&'a Declined>,
+}
+
+/// All predictions in the format asked for.
+pub(crate) fn document(kernels: &[KernelView], format: Format) -> Result<String, Failure> {
+    match format {
+        Format::Text => Ok(text::text(kernels)),
+        Format::Json => super::json::document(&Document {
+            schema: "gpucast.predictions/1",
+            predictions: kernels.iter().flat_map(|kernel| &kernel.predictions).collect(),
+            declined: kernels.iter().flat_map(|kernel| &kernel.declined).collect(),
+        }),
+        Format::Csv => csv(kernels),
+    }
+}
+
+fn csv(kernels: &[KernelView]) -> Result<String, Failure> {
+    let all = || kernels.iter().flat_map(|kernel| &kernel.predictions);
+    // Models differ in their symbols; every symbol that occurs becomes a column.
+    let mut symbols: Vec<&'static str> = Vec::new();
+    for view in all() {
+        for symbol in view.prediction.parameters.iter().chain(view.prediction.intermediate.iter()) {
+            if !symbols.contains(&symbol.name) {
+                symbols.push(symbol.name);
+            }
+        }
+    }
+    let mut header = vec!["kernel", "gpu", "model", "time_ms", "bound", "measured_ms", "error"];
+    let declined = || kernels.iter().flat_map(|kernel| &kernel.declined);
+    let any_declined = declined().next().is_some();
+    if any_declined {
+        header.push("declined_because");
+    }
+    header.extend(&symbols);
+    let predicted = all().map(|view| {
+        let prediction = &view.prediction;
+        let published = view.published.as_ref();
+        let mut row = vec![
+            prediction.kernel.clone(),
+            prediction.gpu.clone(),
+            prediction.model.to_owned(),
+            prediction.time_ms.to_string(),
+            prediction.bound.to_string(),
+            published.map_or_else(String::new, |it| it.measured_ms.to_string()),
+            published.map_or_else(String::new, |it| it.error.to_string()),
+        ];
+        if any_declined {
+            row.push(String::new());
+        }
+        row.extend(symbols.iter().map(|name| {
+            let value = prediction.parameters.get(name).or(prediction.intermediate.get(name));
+            value.map_or_else(String::new, raw)
+        }));
+        row
+    });
+    let without_time = declined().map(|one| {
+        let mut row = vec![one.kernel.clone(), one.gpu.clone(), one.model.to_owned()];
+        row.extend(["", "", "", ""].map(str::to_owned));
+        row.push(one.reason.clone());
+        row.resize(header.len(), String::new());
+        row
+    });
+    let rows: Vec<Vec<String>> = predicted.chain(without_time).collect();
+    super::csv::document(&header, &rows)
+}
+
+fn raw(value: &SymbolValue) -> String {
+    match value {
+        SymbolValue::Count(count) => count.to_string(),
+        SymbolValue::Real(real) => real.to_string(),
+        SymbolValue::Name(name) => (*name).to_owned(),
+        SymbolValue::Undefined => String::new(),
+    }
+}
