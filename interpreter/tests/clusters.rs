@@ -133,6 +133,57 @@ fn one_cta_waits_for_the_mbarrier_that_another_one_signals() {
     assert_eq!(words(body, &shape([4, 1, 1], [2, 1, 1], 32, 32)), wanted);
 }
 
+/// As [`kernel`], for the target that has multicast mbarrier operations.
+fn multicast_kernel(body: &str) -> String {
+    kernel(body).replace(".version 8.8\n.target sm_100\n", ".version 9.4\n.target sm_107f\n")
+}
+
+#[test]
+fn a_multicast_reaches_the_mbarriers_of_the_named_ranks_alone() {
+    // Every CTA has an object that waits for 4 arrivals and no bytes. Thread 0 of rank 0 names ranks
+    // in masks: rank 0 gets one arrival, rank 1 three (of which one drops out), rank 2 four, and
+    // rank 3 four and eight bytes more than are completed.
+    let body = ".shared .align 8 .b64 pad[3]; .shared .align 8 .b64 bar;\n\
+         mov.u32 %r0, %cluster_ctarank; mov.u32 %r1, bar; mov.u32 %r2, %ctaid.x;\n\
+         cvta.shared.u64 %d0, bar; mad.wide.u32 %at, %r2, 8, %out;\n\
+         mbarrier.init.shared::cta.b64 [bar], 4; fence.mbarrier_init.release.cluster;\n\
+         barrier.cluster.arrive; barrier.cluster.wait;\n\
+         setp.ne.u32 %p, %r0, 0; @%p bra LOOK;\n\
+         mbarrier.arrive.release.cluster.shared::cluster.multicast::cluster::32b.b64 _, [%r1], 0xf;\n\
+         mbarrier.arrive.multicast::cluster::32b.b64 _, [%d0], 1, 0xe;\n\
+         mbarrier.expect_tx.relaxed.cluster.shared::cluster.multicast::cluster::32b.b64 [%r1], 24, 0xc;\n\
+         mbarrier.arrive.expect_tx.release.cluster.shared::cluster.multicast::cluster::32b.b64 \
+         _, [%r1], 8, 0xc;\n\
+         mbarrier.complete_tx.relaxed.cluster.shared::cluster.multicast::cluster::32b.b64 [%r1], 24, 12;\n\
+         mov.u32 %r5, 4; mbarrier.complete_tx.multicast::cluster::32b.b64 [%d0], 8, %r5;\n\
+         mbarrier.arrive_drop.release.cluster.shared::cluster.multicast::cluster::32b.b64 \
+         _, [%r1], 1, 0xe;\n\
+         LOOK: barrier.cluster.arrive; barrier.cluster.wait;\n\
+         mbarrier.test_wait.parity.shared::cta.b64 %p, [bar], 0; selp.u32 %r3, 1, 0, %p;\n\
+         st.global.u32 [%at], %r3;\n\
+         setp.ne.u32 %p, %r0, 1; @%p bra DONE;\n\
+         mbarrier.arrive.shared::cta.b64 _, [bar];\n\
+         mbarrier.test_wait.parity.shared::cta.b64 %p, [bar], 0; selp.u32 %r3, 1, 0, %p;\n\
+         st.global.u32 [%at+4], %r3;\n\
+         DONE: ret;";
+    let got = launch(&multicast_kernel(body), &shape([8, 1, 1], [4, 1, 1], 1, 16)).unwrap().0;
+    assert_eq!(got, [0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn a_multicast_to_a_rank_that_the_cluster_lacks_is_a_fault() {
+    let body = "mov.u32 %r4, 4;\n\
+         .shared .align 8 .b64 bar; mov.u32 %r1, bar; mbarrier.init.shared::cta.b64 [bar], 1;\n\
+         mbarrier.arrive.release.cluster.shared::cluster.multicast::cluster::32b.b64 _, [%r1], %r4;\n\
+         ret;";
+    match launch(&multicast_kernel(body), &shape([2, 1, 1], [2, 1, 1], 1, 2)) {
+        Err(RunError::Fault(fault)) => {
+            assert!(fault.to_string().starts_with("out-of-bounds"), "{fault}");
+        }
+        other => panic!("no fault but {other:?}"),
+    }
+}
+
 /// The sentence of the fault of a body in one cluster of two CTAs of 32 threads.
 fn fault(body: &str) -> String {
     match launch(&kernel(body), &shape([2, 1, 1], [2, 1, 1], 32, 64)) {

@@ -67,8 +67,8 @@ impl Warp {
                 continue;
             };
             // The same place in each CTA of the mask, and its own mbarrier.
-            for rank in (0..16).filter(|rank| ranks >> rank & 1 != 0) {
-                let first = (rank + 1) * window::CTA_BYTES;
+            for rank in (0..u32::BITS).filter(|rank| ranks >> rank & 1 != 0) {
+                let first = window::of_rank(rank);
                 let within = |address| first + address % window::CTA_BYTES;
                 let range = Range {
                     destination: within(range.destination),

@@ -16,7 +16,7 @@ use super::warp::{Context, Split, Wait, Warp, WarpFault};
 use crate::fault::FaultKind;
 use crate::observer::{MbarrierStep, MbarrierUse, Pattern, Recorder};
 use crate::program::asynchronous::{Arrival, MbarrierAction, MbarrierOp, PhaseWait};
-use crate::program::memory_op::Space;
+use crate::program::memory_op::{Space, window};
 use crate::program::op::Op;
 use crate::semantics::mbarrier::{Mbarrier, MbarrierError};
 
@@ -59,12 +59,29 @@ impl Warp {
             };
             self.copies.complete_all(memories, mask, &mut done);
         }
-        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-        let done = unsafe { perform_lanes(frame, mbarrier, memories, op.dst, mask, report) };
-        let done = done.map_err(|fault| fault.at(split.pc))?;
         let time = self.clock(context.program, split, mbarrier.object.instruction);
-        self.tell(recorder, &mbarrier.object, time, Space::Shared, mask, 8, report);
-        self.tell_mbarrier(recorder, mbarrier, mask, done, &report.addresses);
+        // SAFETY: the mask of the ranks is a row of 32 bits.
+        let ranks = mbarrier.multicast.map(|row| unsafe { *frame.row::<u32>(row) });
+        let mut done = 0;
+        for rank in 0..if ranks.is_some() { u32::BITS } else { 1 } {
+            let named = |ranks: &[u32; 32]| {
+                (0..32).fold(0, |lanes, lane| lanes | (ranks[lane] >> rank & 1) << lane)
+            };
+            let (rank, lanes) = match &ranks {
+                None => (None, mask),
+                Some(ranks) => (Some(rank), mask & named(ranks)),
+            };
+            if lanes == 0 {
+                continue;
+            }
+            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+            let reached =
+                unsafe { perform_lanes(frame, mbarrier, memories, op.dst, (rank, lanes), report) };
+            let reached = reached.map_err(|fault| fault.at(split.pc))?;
+            self.tell(recorder, &mbarrier.object, time, Space::Shared, lanes, 8, report);
+            self.tell_mbarrier(recorder, mbarrier, lanes, reached, &report.addresses);
+            done |= reached;
+        }
         let wait = match mbarrier.action {
             MbarrierAction::Wait(wait) if done != mask => wait,
             MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. } => {
@@ -123,8 +140,9 @@ impl Warp {
             let memories = &context.memories;
             let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
             // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            let done =
-                unsafe { perform_lanes(&frame, mbarrier, memories, dst, lanes, &mut report) };
+            let done = unsafe {
+                perform_lanes(&frame, mbarrier, memories, dst, (None, lanes), &mut report)
+            };
             let done = done.map_err(|fault| fault.at(pc))?;
             if done == lanes || give_up || patience <= 1 {
                 // SAFETY: the destination of a wait is a predicate.
@@ -148,10 +166,10 @@ impl Warp {
         let lane = waiting.trailing_zeros() & 31;
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let address = unsafe { addresses(&self.frame(context), &mbarrier.object)[lane as usize] };
-        let object = locate(mbarrier, &context.memories, lane, address)
+        let address = context.memories.shared_address(mbarrier.object.space, address);
+        let object = locate(mbarrier, &context.memories, lane, address.unwrap_or_default())
             // SAFETY: `locate` has checked the address.
             .map(|host| unsafe { host.read() });
-        let address = context.memories.shared_address(mbarrier.object.space, address);
         let object = object.ok().and_then(|word| Mbarrier::decode(word).ok());
         let (pending, tx_count) = object.map_or((0, 0), |object| (object.pending, object.tx_count));
         FaultKind::MbarrierDeadlock {
@@ -163,18 +181,31 @@ impl Warp {
     }
 }
 
-/// Where a lane's object is.
+/// What an address that no mbarrier object can be at stands for, in messages.
+const OBJECT: &str = "the mbarrier object";
+
+/// The address in shared memory of a lane's object: what its operand says, or the same place in the
+/// CTA of `rank`.
+fn object_address(
+    op: &MbarrierOp,
+    memories: &Memories<'_>,
+    rank: Option<u32>,
+    lane: u32,
+    address: u64,
+) -> Result<u64, AccessFault> {
+    let shared = memories.shared_address(op.object.space, address);
+    let kind = FaultKind::NotShared { what: OBJECT, address };
+    let shared = shared.ok_or(AccessFault { lane, kind })?;
+    Ok(rank.map_or(shared, |rank| window::of_rank(rank) + shared % window::CTA_BYTES))
+}
+
+/// Where a lane's object at a shared address is.
 fn locate(
     op: &MbarrierOp,
     memories: &Memories<'_>,
     lane: u32,
     address: u64,
 ) -> Result<*mut u64, AccessFault> {
-    let what = "the mbarrier object";
-    let fault = |kind| AccessFault { lane, kind };
-    let address = memories
-        .shared_address(op.object.space, address)
-        .ok_or_else(|| fault(FaultKind::NotShared { what, address }))?;
     let reads = matches!(op.action, MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. });
     let host = locate_shared(memories, lane, address, !reads)?;
     let remote = matches!(
@@ -184,7 +215,8 @@ fn locate(
             | MbarrierAction::CompleteTx { .. }
     );
     if !remote && !memories.is_own_shared(host.cast()) {
-        return Err(fault(FaultKind::OtherCta { what, address }));
+        let kind = FaultKind::OtherCta { what: OBJECT, address };
+        return Err(AccessFault { lane, kind });
     }
     Ok(host)
 }
@@ -223,8 +255,8 @@ pub(super) fn complete_tx(
     Ok(completes)
 }
 
-/// Do the operation for the lanes of `mask`, one after the other, and report their addresses.
-/// Answers the lanes whose phase is complete, where a phase is waited for, or whose object has the
+/// Do the operation for the lanes of `mask`, one after the other, on the objects of `rank` in a
+/// multicast, and report their addresses. Answers the lanes whose phase is complete, where a phase is waited for, or whose object has the
 /// layout that is asked for, and otherwise the lanes that complete a phase.
 ///
 /// # Safety
@@ -235,7 +267,7 @@ unsafe fn perform_lanes(
     op: &MbarrierOp,
     memories: &Memories<'_>,
     destination: u32,
-    mask: u32,
+    (rank, mask): (Option<u32>, u32),
     report: &mut AccessReport,
 ) -> Result<u32, AccessFault> {
     let mut done = 0;
@@ -244,16 +276,16 @@ unsafe fn perform_lanes(
         report.addresses = addresses(frame, &op.object);
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             let address = &mut report.addresses[lane as usize];
+            *address = object_address(op, memories, rank, lane, *address)?;
             if perform(frame, op, memories, destination, lane, *address)? {
                 done |= 1 << lane;
             }
-            *address = memories.shared_address(op.object.space, *address).unwrap_or(*address);
         }
     }
     Ok(done)
 }
 
-/// Do one lane's operation; answers whether a phase that is waited for is complete, whether the
+/// Do one lane's operation on the object at a shared address; answers whether a phase that is waited for is complete, whether the
 /// object has the layout that is asked for, or whether the operation completes a phase.
 ///
 /// # Safety
@@ -272,10 +304,7 @@ unsafe fn perform(
     // SAFETY: operands are rows of the width that the action says; `locate` checks the address.
     unsafe {
         let host = locate(op, memories, lane, address)?;
-        let fault = |problem| {
-            let address = memories.shared_address(op.object.space, address).unwrap_or(address);
-            AccessFault { lane, kind: FaultKind::Mbarrier { address, problem } }
-        };
+        let fault = |problem| AccessFault { lane, kind: FaultKind::Mbarrier { address, problem } };
         let word = host.read();
         let count = |row: u32| frame.row::<u32>(row)[at];
         let decoded = match op.action {

@@ -5,11 +5,14 @@
 //! takes the operation's small immediate `n` and serves one lane.
 
 use crate::program::op::narrow::{
-    BF16, E2M1, E2M3, E3M2, E4M3, E5M2, FORMAT, RELU, RNA, RP, RZ, SATFINITE,
+    BF16, E2M1, E2M3, E3M2, E4M3, E5M2, FORMAT, PZO, RELU, RNA, RP, RZ, SATFINITE, SCALED, UE5M3,
 };
-use crate::program::op::video as field;
-use crate::semantics::minifloat::{E2m1, E2m3, E3m2, E4m3, E5m2};
-use crate::semantics::{Bf16, F16, Half, Rn, Rna, Rp, Rz, convert, half, minifloat, s2f6, video};
+use crate::program::op::{quad as quad_field, video as field};
+use crate::semantics::minifloat::{E2m1, E2m3, E3m2, E4m3, E5m2, Narrowing, Ue5m3};
+use crate::semantics::rounding::Mode;
+use crate::semantics::{
+    Bf16, F16, Half, Rn, Rna, Rp, Rz, convert, float, half, minifloat, quad as quads, s2f6, video,
+};
 
 /// Evaluates an expression with a constant that says whether `n` has a flag.
 macro_rules! with_flag {
@@ -44,8 +47,12 @@ macro_rules! with_format {
                 type $m = E3m2;
                 $body
             }
-            E2M1.. => {
+            E2M1 => {
                 type $m = E2m1;
+                $body
+            }
+            UE5M3.. => {
+                type $m = Ue5m3;
                 $body
             }
         }
@@ -60,15 +67,33 @@ fn bytes(pair: u16) -> (u8, u8) {
     ((pair >> 8) as u8, pair as u8)
 }
 
-/// `cvt` from `.f32` to a packed pair of a narrow format.
+/// The modifiers of a conversion to a narrow format.
+fn narrowing(n: u16) -> Narrowing {
+    let mode = match n & (RZ | RP) {
+        0 => Mode::NearestEven,
+        RP => Mode::Up,
+        _ => Mode::Zero,
+    };
+    let has = |flag| n & flag != 0;
+    Narrowing { mode, relu: has(RELU), satfinite: has(SATFINITE), positive_zero: has(PZO) }
+}
+
+/// A pair of values as a packed pair of a narrow format.
 #[inline(never)]
-pub(super) fn f32_to_narrow(n: u16, a: f32, b: f32) -> u16 {
-    with_flag!(n, RELU as R, {
-        with_format!(n, M, {
-            let convert = minifloat::from_f32::<M, R>;
-            minifloat::pack_x2::<M>(convert(a), convert(b))
-        })
+fn narrow(n: u16, a: f64, b: f64) -> u16 {
+    let how = narrowing(n);
+    with_format!(n, M, {
+        minifloat::pack_x2::<M>(minifloat::from_f64::<M>(a, how), minifloat::from_f64::<M>(b, how))
     })
+}
+
+/// `cvt` from `.f32` to a packed pair of a narrow format. Operands with a scale are flushed.
+pub(super) fn f32_to_narrow(n: u16, a: f32, b: f32, scale: u16) -> u16 {
+    let value = |x: f32| match n & SCALED {
+        0 => f64::from(x),
+        _ => minifloat::descale(float::ftz_f32(x), scale as u8),
+    };
+    narrow(n, value(a), value(b))
 }
 
 /// `cvt.rs` from `.f32` to a packed pair of a narrow format.
@@ -82,12 +107,35 @@ pub(super) fn f32_to_narrow_stochastic(n: u16, a: f32, b: f32, random: u32) -> u
     })
 }
 
-/// `cvt` from `.f16x2` or `.bf16x2` to a packed pair of a narrow format.
-pub(super) fn halves_to_narrow(n: u16, pair: u32) -> u16 {
+/// `cvt` from `.f16x2` or `.bf16x2` to a packed pair of a narrow format. Operands with a scale are
+/// flushed, each as a number of its own format.
+pub(super) fn halves_to_narrow(n: u16, pair: u32, scale: u16) -> u16 {
     let (a, b) = halves(pair);
-    // Exact.
-    let widen = |x| if n & BF16 != 0 { Bf16::widen(x) } else { F16::widen(x) };
-    f32_to_narrow(n, widen(a), widen(b))
+    let value = |x: u16| match (n & BF16, n & SCALED) {
+        (0, 0) => F16::widen(x).into(),
+        (0, _) => minifloat::descale(F16::widen(half::ftz::<F16>(x)), scale as u8),
+        (_, 0) => Bf16::widen(x).into(),
+        _ => minifloat::descale(Bf16::widen(half::ftz::<Bf16>(x)), scale as u8),
+    };
+    narrow(n, value(a), value(b))
+}
+
+/// `add`, `sub`, `mul` and `fma` of four narrow numbers.
+#[inline(never)]
+pub(super) fn quad(n: u16, a: u32, b: u32, c: u32) -> u32 {
+    let (operation, [a_format, b_format]) = quad_field::decode(n);
+    let satfinite = n & quad_field::SATFINITE != 0;
+    let (a, b) = (a_format.values(a), b_format.values(b));
+    match n & quad_field::E5M2 {
+        0 => {
+            let operands = [a, b, quads::Elements::E4m3.values(c)];
+            quads::compute::<E4m3>(operation, operands, satfinite)
+        }
+        _ => {
+            let operands = [a, b, quads::Elements::E5m2.values(c)];
+            quads::compute::<E5m2>(operation, operands, satfinite)
+        }
+    }
 }
 
 /// `cvt` from a packed pair of a narrow format to `.f16x2`.
@@ -133,7 +181,11 @@ pub(super) fn f32_to_ue8m0(n: u16, a: f32, b: f32) -> u16 {
 pub(super) fn f32_to_s2f6(n: u16, a: f32, b: f32, scales: u16) -> u16 {
     let (scale_a, scale_b) = bytes(scales);
     with_flag!(n, RELU as R, {
-        minifloat::pack_bytes(s2f6::from_f32::<R>(a, scale_a), s2f6::from_f32::<R>(b, scale_b))
+        let convert = match n & RZ {
+            0 => s2f6::from_f32::<R, Rn>,
+            _ => s2f6::from_f32::<R, Rz>,
+        };
+        minifloat::pack_bytes(convert(a, scale_a), convert(b, scale_b))
     })
 }
 

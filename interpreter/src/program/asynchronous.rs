@@ -38,6 +38,8 @@ pub(crate) struct MbarrierOp {
     /// The access to the object.
     pub(crate) object: MemoryOp,
     pub(crate) action: MbarrierAction,
+    /// Row of a mask of the ranks whose objects at the same place are meant.
+    pub(crate) multicast: Option<u32>,
 }
 
 /// What is done to an mbarrier object. Counts are rows.

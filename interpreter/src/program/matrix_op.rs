@@ -93,11 +93,11 @@ pub(crate) struct Scale {
     pub(crate) format: ScaleFormat,
 }
 
-/// `ldmatrix` or `stmatrix`: an access of 16 bytes by each lane that gives an address, and a
+/// `ldmatrix` or `stmatrix`: an access of a row by each lane that gives an address, and a
 /// permutation of bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct RowTransfer {
-    /// Between memory and a 128-bit row of the register file.
+    /// Between memory and a row of the register file of [`Packing::row_bytes`].
     pub(crate) access: MemoryOp,
     /// The row of that access.
     pub(crate) staging: u32,

@@ -50,6 +50,11 @@ pub(crate) mod window {
     /// `(r + 1) << CTA_BITS | a`.
     pub(crate) const CTA_BITS: u32 = 20;
     pub(crate) const CTA_BYTES: u64 = 1 << CTA_BITS;
+
+    /// Where the part of the cluster's CTA with `rank` begins.
+    pub(crate) const fn of_rank(rank: u32) -> u64 {
+        (rank as u64 + 1) << CTA_BITS
+    }
 }
 
 /// How an element of memory becomes a register and back.

@@ -100,6 +100,7 @@ pub(crate) mod narrow {
     pub(crate) const E2M3: u16 = 2;
     pub(crate) const E3M2: u16 = 3;
     pub(crate) const E2M1: u16 = 4;
+    pub(crate) const UE5M3: u16 = 5;
     pub(crate) const RELU: u16 = 8;
     pub(crate) const SATFINITE: u16 = 16;
     /// The packed operand is `.bf16x2`, not `.f16x2`.
@@ -110,6 +111,46 @@ pub(crate) mod narrow {
     pub(crate) const RNA: u16 = 128;
     /// Round up, where the alternative is towards zero.
     pub(crate) const RP: u16 = 256;
+    /// A negative zero becomes a positive one.
+    pub(crate) const PZO: u16 = 512;
+    /// The last operand is one scale for all elements.
+    pub(crate) const SCALED: u16 = 1024;
+}
+
+/// Fields of [`Op::n`] of arithmetic on four narrow numbers: the result's format and saturation,
+/// the operation in bits 2 and 3, the formats of `a` and `b` in three bits each.
+pub(crate) mod quad {
+    use crate::semantics::quad::{Elements, Operation};
+
+    /// The result is `.e5m2x4`, not `.e4m3x4`.
+    pub(crate) const E5M2: u16 = 1;
+    pub(crate) const SATFINITE: u16 = 2;
+
+    /// Everything at the place of its number.
+    const OPERATIONS: [Operation; 4] =
+        [Operation::Add, Operation::Subtract, Operation::Multiply, Operation::MultiplyAdd];
+    const ELEMENTS: [Elements; 8] = [
+        Elements::E4m3,
+        Elements::E5m2,
+        Elements::E2m3,
+        Elements::E3m2,
+        Elements::E2m1,
+        Elements::PaddedE2m1,
+        Elements::Ue8m0,
+        Elements::Ue8m0,
+    ];
+
+    pub(crate) fn encode(operation: Operation, formats: [Elements; 2]) -> u16 {
+        let operation = OPERATIONS.iter().position(|&one| one == operation).unwrap_or(0);
+        let [a, b] = formats.map(|format| ELEMENTS.iter().position(|&one| one == format));
+        (operation << 2 | a.unwrap_or(0) << 4 | b.unwrap_or(0) << 7) as u16
+    }
+
+    #[inline(always)]
+    pub(crate) fn decode(n: u16) -> (Operation, [Elements; 2]) {
+        let elements = |at: u16| ELEMENTS[usize::from(n >> at & 7)];
+        (OPERATIONS[usize::from(n >> 2 & 3)], [elements(4), elements(7)])
+    }
 }
 
 /// Flags in [`Op::n`] of a minimum or maximum of floats.

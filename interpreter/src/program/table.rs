@@ -562,15 +562,21 @@ macro_rules! lane_operations {
             CvtX2StochasticF16 (a: f32, b: f32, c: u32; n) -> u32 { rare::f32_to_x2_stochastic::<F16>(n, a, b, c) }
             CvtX2StochasticBf16 (a: f32, b: f32, c: u32; n) -> u32 { rare::f32_to_x2_stochastic::<Bf16>(n, a, b, c) }
             // Packed formats of 8 bits and fewer; see [`super::op::narrow`] for `n`.
-            CvtToNarrow (a: f32, b: f32; n) -> u16 { rare::f32_to_narrow(n, a, b) }
+            CvtToNarrow (a: f32, b: f32, c: u16; n) -> u16 { rare::f32_to_narrow(n, a, b, c) }
             CvtStochasticToNarrow (a: f32, b: f32, c: u32; n) -> u16 { rare::f32_to_narrow_stochastic(n, a, b, c) }
-            CvtHalvesToNarrow (a: u32; n) -> u16 { rare::halves_to_narrow(n, a) }
+            CvtHalvesToNarrow (a: u32, b: u16; n) -> u16 { rare::halves_to_narrow(n, a, b) }
             CvtNarrowToF16x2 (a: u16; n) -> u32 { rare::narrow_to_f16x2(n, a) }
             CvtNarrowToBf16x2 (a: u16, b: u16; n) -> u32 { rare::narrow_to_bf16x2(n, a, b) }
             CvtToUe8m0 (a: f32, b: f32; n) -> u16 { rare::f32_to_ue8m0(n, a, b) }
             CvtUe8m0ToBf16x2 (a: u16) -> u32 { half::pack(minifloat::ue8m0_to_bf16((a >> 8) as u8), minifloat::ue8m0_to_bf16(a as u8)) }
             CvtToS2f6 (a: f32, b: f32, c: u16; n) -> u16 { rare::f32_to_s2f6(n, a, b, c) }
             CvtS2f6ToBf16x2 (a: u16, b: u16; n) -> u32 { rare::s2f6_to_bf16x2(n, a, b) }
+            QuadArithmetic (a: u32, b: u32, c: u32; n) -> u32 { rare::quad(n, a, b, c) }
+            // `.pzo`.
+            PositiveZero16 (a: u16) -> u16 { half::positive_zero(a) }
+            PositiveZero16x2 (a: u32) -> u32 { half::map1_x2(half::positive_zero, a) }
+            PositiveZero32 (a: u32) -> u32 { if a == 1 << 31 { 0 } else { a } }
+            FtzF16x2 (a: u32) -> u32 { half::map1_x2(half::ftz::<F16>, a) }
             CvtPackU16 (a: i32, b: i32) -> u32 { convert::pack_16::<false>(a, b) }
             CvtPackS16 (a: i32, b: i32) -> u32 { convert::pack_16::<true>(a, b) }
             CvtPackU8 (a: i32, b: i32, c: u32) -> u32 { convert::pack_narrow::<false, 8>(a, b, c) }

@@ -171,6 +171,12 @@ pub fn satfinite<H: Half>(x: u16) -> u16 {
     if x & !SIGN == H::INFINITY { x - 1 } else { x }
 }
 
+/// `.pzo`: -0 becomes +0.
+#[inline(always)]
+pub fn positive_zero(x: u16) -> u16 {
+    if x == SIGN { 0 } else { x }
+}
+
 #[inline(always)]
 fn flush<H: Half, const FTZ: bool>(x: u16) -> u16 {
     if FTZ { ftz::<H>(x) } else { x }

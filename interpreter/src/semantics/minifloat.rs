@@ -1,8 +1,8 @@
-//! `cvt` to and from the 8-, 6- and 4-bit floats and `.ue8m0` (PTX ISA 9.7.9).
+//! `cvt` to and from the 8-, 6- and 4-bit floats and `.ue8m0` (PTX ISA 9.7.10.24).
 //!
-//! One element is converted here and put in its place by [`pack_x2`]. Conversions
-//! to these formats are always `.satfinite`: beyond the greatest finite value the result is that
-//! value with the sign of the operand.
+//! One element is converted here and put in its place by [`pack_x2`]. Conversions to the formats with
+//! a sign are always `.satfinite`: beyond the greatest finite value the result is that value with the
+//! sign of the operand.
 
 use super::half::{self, Bf16, F16, Half};
 use super::rounding::{self, Format, Mode, Rounding};
@@ -22,10 +22,17 @@ pub trait Minifloat: Copy {
     const SPACING: u32;
     /// Whether codes above `GREATEST` are special: the first one infinity where the format has it.
     const HAS_INFINITY: bool;
+    /// Whether there is a sign bit; without one a conversion drops the operand's sign.
+    const SIGNED: bool;
+}
+
+/// The widths of a format's fields.
+const fn format<M: Minifloat>() -> Format {
+    Format { exponent_bits: M::EXPONENT_BITS, mantissa_bits: M::MANTISSA_BITS }
 }
 
 macro_rules! minifloats {
-    ($($name:ident: $e:literal, $m:literal, $greatest:literal, $nan:literal, $inf:literal, $spacing:literal, $doc:literal;)*) => {$(
+    ($($name:ident: $e:literal, $m:literal, $greatest:literal, $nan:literal, $inf:literal, $signed:literal, $spacing:literal, $doc:literal;)*) => {$(
         #[doc = $doc]
         #[derive(Clone, Copy, Debug)]
         pub struct $name;
@@ -36,23 +43,65 @@ macro_rules! minifloats {
             const NAN: u8 = $nan;
             const SPACING: u32 = $spacing;
             const HAS_INFINITY: bool = $inf;
+            const SIGNED: bool = $signed;
         }
     )*};
 }
 
 minifloats! {
-    E4m3: 4, 3, 0x7e, 0x7f, false, 8, "`.e4m3`: up to 448, a NaN, no infinity.";
-    E5m2: 5, 2, 0x7b, 0x7f, true, 8, "`.e5m2`: up to 57344, with NaN and infinity.";
-    E2m3: 2, 3, 0x1f, 0x1f, false, 8, "`.e2m3`: up to 7.5, neither NaN nor infinity.";
-    E3m2: 3, 2, 0x1f, 0x1f, false, 8, "`.e3m2`: up to 28, neither NaN nor infinity.";
-    E2m1: 2, 1, 0x7, 0x7, false, 4, "`.e2m1`: up to 6, neither NaN nor infinity.";
+    E4m3: 4, 3, 0x7e, 0x7f, false, true, 8, "`.e4m3`: up to 448, a NaN, no infinity.";
+    E5m2: 5, 2, 0x7b, 0x7f, true, true, 8, "`.e5m2`: up to 57344, with NaN and infinity.";
+    E2m3: 2, 3, 0x1f, 0x1f, false, true, 8, "`.e2m3`: up to 7.5, neither NaN nor infinity.";
+    E3m2: 3, 2, 0x1f, 0x1f, false, true, 8, "`.e3m2`: up to 28, neither NaN nor infinity.";
+    E2m1: 2, 1, 0x7, 0x7, false, true, 4, "`.e2m1`: up to 6, neither NaN nor infinity.";
+    Ue5m3: 5, 3, 0xfe, 0xff, false, false, 8, "`.ue5m3`: up to 114688 and a NaN, no sign.";
 }
 
-/// `cvt.rn.satfinite{.relu}` from `.f32` to one element.
+/// How a value becomes one of these formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Narrowing {
+    /// Which neighbour is taken.
+    pub mode: Mode,
+    /// `.relu`: what is negative becomes 0.
+    pub relu: bool,
+    /// `.satfinite`: what is beyond the greatest number becomes that number.
+    pub satfinite: bool,
+    /// `.pzo`: a negative zero becomes a positive one.
+    pub positive_zero: bool,
+}
+
+impl Narrowing {
+    /// To nearest, otherwise as the value is.
+    pub const NEAREST: Self =
+        Self { mode: Mode::NearestEven, relu: false, satfinite: false, positive_zero: false };
+    /// `.rn.satfinite`.
+    pub const SATURATING: Self = Self { satfinite: true, ..Self::NEAREST };
+}
+
+/// One element from a value that is exact in `.f64`, as every operand of `cvt` to these formats is.
 #[inline(always)]
-pub fn from_f32<M: Minifloat, const RELU: bool>(a: f32) -> u8 {
-    let format = Format { exponent_bits: M::EXPONENT_BITS, mantissa_bits: M::MANTISSA_BITS };
-    finish::<M, RELU>(a, rounding::magnitude_f32(a, format, Mode::NearestEven))
+pub fn from_f64<M: Minifloat>(x: f64, how: Narrowing) -> u8 {
+    let magnitude = if M::SIGNED { x } else { x.abs() };
+    let rounded = rounding::magnitude_f64(magnitude, format::<M>(), how.mode);
+    let overflows = rounded > u32::from(M::GREATEST);
+    // What is cut off ends at the greatest number, unless it was infinite.
+    let cut = how.mode == Mode::Zero && x.is_finite();
+    let beyond = match () {
+        () if how.satfinite || cut => Some(M::GREATEST),
+        () if M::HAS_INFINITY => Some(M::GREATEST + 1),
+        () => None,
+    };
+    let nan = x.is_nan() || overflows && beyond.is_none();
+    let code = if overflows { beyond.unwrap_or(M::NAN) } else { rounded as u8 };
+    let code = finish::<M>(x.is_sign_negative(), nan, code, how.relu);
+    let negative_zero = M::SIGNED && u32::from(code) == format::<M>().sign();
+    if how.positive_zero && negative_zero { 0 } else { code }
+}
+
+/// An operand divided by its scale `.ue8m0`: `.scaled::n1::ue8m0`.
+#[inline(always)]
+pub fn descale(x: f32, scale: u8) -> f64 {
+    f64::from(x) / ue8m0_value(scale)
 }
 
 /// Random bits that decide the rounding of one element of `cvt.rs`.
@@ -61,29 +110,21 @@ const RANDOM_BITS: u32 = 16;
 /// `cvt.rs{.relu}.satfinite` from `.f32` to one element, by the low 16 bits of `random`.
 #[inline(always)]
 pub fn from_f32_stochastic<M: Minifloat, const RELU: bool>(a: f32, random: u32) -> u8 {
-    let format = Format { exponent_bits: M::EXPONENT_BITS, mantissa_bits: M::MANTISSA_BITS };
     let random = random & ((1 << RANDOM_BITS) - 1);
-    finish::<M, RELU>(a, rounding::stochastic_magnitude_f32(a, format, random, RANDOM_BITS))
-}
-
-/// The code of `a`, whose magnitude has been rounded to the code `rounded`.
-#[inline(always)]
-fn finish<M: Minifloat, const RELU: bool>(a: f32, rounded: u32) -> u8 {
-    let format = Format { exponent_bits: M::EXPONENT_BITS, mantissa_bits: M::MANTISSA_BITS };
+    let rounded = rounding::stochastic_magnitude_f32(a, format::<M>(), random, RANDOM_BITS);
     let code = rounded.min(u32::from(M::GREATEST)) as u8;
-    let negative = a.is_sign_negative();
-    let sign = if negative { format.sign() as u8 } else { 0 };
-    let clamped = if RELU && negative { 0 } else { code | sign };
-    if a.is_nan() { M::NAN } else { clamped }
+    finish::<M>(a.is_sign_negative(), a.is_nan(), code, RELU)
 }
 
-/// `cvt.rn.satfinite{.relu}` from one half of an `.f16x2` to one element.
+/// The code of an operand whose magnitude has become `code`.
 #[inline(always)]
-pub fn from_f16<M: Minifloat, const RELU: bool>(a: u16) -> u8 {
-    from_f32::<M, RELU>(F16::widen(a))
+fn finish<M: Minifloat>(negative: bool, nan: bool, code: u8, relu: bool) -> u8 {
+    let sign = if negative && M::SIGNED { format::<M>().sign() as u8 } else { 0 };
+    let clamped = if relu && negative { 0 } else { code | sign };
+    if nan { M::NAN } else { clamped }
 }
 
-/// `cvt.rn{.relu}.f16x2` from one element: exact.
+/// `cvt.rn{.relu}.f16x2` from one element: exact but for `.ue5m3` from 65536 on, which overflows.
 #[inline(always)]
 pub fn to_f16<M: Minifloat, const RELU: bool>(code: u8) -> u16 {
     let result = F16::narrow(to_f32::<M>(code), Mode::NearestEven);
@@ -98,12 +139,12 @@ pub fn to_bf16<M: Minifloat, const RELU: bool, const SATFINITE: bool>(code: u8, 
     convert::clamp::<Bf16, RELU, SATFINITE>(Bf16::narrow_f64(value, Mode::NearestEven))
 }
 
-/// The value of one element.
+/// The value of one element; bits above it have no effect.
 #[inline(always)]
-fn to_f32<M: Minifloat>(code: u8) -> f32 {
+pub(super) fn to_f32<M: Minifloat>(code: u8) -> f32 {
     let width = M::EXPONENT_BITS + M::MANTISSA_BITS;
     let magnitude = u32::from(code) & ((1 << width) - 1);
-    let negative = code >> width & 1 == 1;
+    let negative = M::SIGNED && u32::from(code) >> width & 1 == 1;
     // As in `F16::widen`: fields in place, then the difference of the biases by multiplication.
     let difference = 127 - ((1 << (M::EXPONENT_BITS - 1)) - 1);
     let scale = f32::from_bits((127 + difference) << 23);

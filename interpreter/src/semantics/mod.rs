@@ -39,6 +39,7 @@ pub mod matrix;
 pub mod mbarrier;
 pub mod minifloat;
 pub mod packed;
+pub mod quad;
 pub mod rounding;
 pub mod s2f6;
 pub mod video;

@@ -1,4 +1,5 @@
-//! `ldmatrix`, `stmatrix` and `movmatrix` against the manual's figures 104 to 110.
+//! `ldmatrix`, `stmatrix` and `movmatrix` against the manual's figures 104 to 110; rows of `.s4` are
+//! sixteen nibbles in a row, the first in the low half of its byte.
 
 use std::fmt::Write as _;
 
@@ -7,11 +8,12 @@ use gpucast_ptx_frontend::isa::{Form, Modifier, Opcode, forms_of};
 use crate::machine::{Random, keep, launch, to_bytes, words};
 use crate::multiply::combinations;
 
-/// The instruction's shape: rows of a matrix, registers of it, bits of an element.
+/// The instruction's shape: rows of a matrix, registers of it, bits of an element, bytes of a row.
 struct Shape {
     rows: usize,
     registers: usize,
     bits: usize,
+    row_bytes: usize,
 }
 
 fn shape(modifiers: &[Modifier]) -> (Shape, usize) {
@@ -27,16 +29,17 @@ fn shape(modifiers: &[Modifier]) -> (Shape, usize) {
         16
     } else if has("b6x16_p32") {
         6
-    } else if has("b4x16_p64") {
+    } else if has("b4x16_p64") || has("s4") {
         4
     } else {
         8
     };
     let (rows, registers) = if has("m16n16") { (16, 2) } else { (8, 1) };
-    (Shape { rows, registers, bits }, number)
+    let row_bytes = if has("s4") { 8 } else { 16 };
+    (Shape { rows, registers, bits, row_bytes }, number)
 }
 
-/// Element `column` of a row of 16 bytes of elements of `bits` bits.
+/// Element `column` of a row of elements of `bits` bits.
 fn element(row: &[u8], bits: usize, column: usize) -> u32 {
     let bit = |at: usize| u32::from(row[at / 8] >> (at % 8) & 1);
     (0..bits).map(|i| bit(column * bits + i) << i).sum()
@@ -60,7 +63,11 @@ fn expected(modifiers: &[Modifier], rows: &[&[u8]], lane: usize, register: usize
         false => element(rows[group], bits, column),
         true => element(rows[column], bits, group + 8 * register),
     };
-    (0..4).map(|i| at(4 * thread + i) << (8 * i)).sum()
+    let byte = |column: usize| match modifiers.contains(&Modifier::S4) {
+        true if at(column) >= 8 => at(column) + 0xf0,
+        _ => at(column),
+    };
+    (0..4).map(|i| byte(4 * thread + i) << (8 * i)).sum()
 }
 
 /// Beginning of a kernel: `%row` is the lane's address in 1024 bytes of shared memory at `s`, into which
@@ -87,12 +94,12 @@ fn prologue(form: &Form, generic: bool, skip: usize) -> String {
 }
 
 /// Offsets of the lanes' rows: any order, and nonsense where the instruction must not look.
-fn offsets(random: &mut Random, used: usize) -> Vec<u32> {
+fn offsets(random: &mut Random, used: usize, row_bytes: u32) -> Vec<u32> {
     let mut places: Vec<u32> = (0..64).collect();
     (0..32)
         .map(|lane| {
             let place = places.swap_remove(random.below(places.len() as u64) as usize);
-            if lane < used { 16 * place } else { 0x7fff_0001 }
+            if lane < used { row_bytes * place } else { 0x7fff_0001 }
         })
         .collect()
 }
@@ -113,16 +120,14 @@ fn registers(count: usize) -> String {
 #[test]
 fn every_ldmatrix_of_the_table_distributes_rows() {
     let mut random = Random::new(1);
-    // How rows of `.s4` lie in memory is not known.
-    let known = |form: &&Form| !form.text.contains(".s4");
-    for form in forms_of(Opcode::Ldmatrix).map(|(_, form)| form).filter(known) {
+    for (_, form) in forms_of(Opcode::Ldmatrix) {
         for modifiers in combinations(form) {
-            let (Shape { rows, registers: per_matrix, .. }, number) = shape(&modifiers);
+            let (Shape { rows, registers: per_matrix, row_bytes, .. }, number) = shape(&modifiers);
             let used = rows * number;
             if used > 32 {
                 continue;
             }
-            let offsets = offsets(&mut random, used);
+            let offsets = offsets(&mut random, used, row_bytes as u32);
             let data: Vec<u8> = (0..1024).map(|_| random.next() as u8).collect();
             let count = number * per_matrix;
             let generic = !modifiers.iter().any(|m| m.text().starts_with("shared"));
@@ -142,7 +147,7 @@ fn every_ldmatrix_of_the_table_distributes_rows() {
                     let (matrix, register) = (at / per_matrix, at % per_matrix);
                     let rows: Vec<&[u8]> = offsets[matrix * rows..][..rows]
                         .iter()
-                        .map(|&offset| &data[offset as usize..][..16])
+                        .map(|&offset| &data[offset as usize..][..row_bytes])
                         .collect();
                     let expected = expected(&modifiers, &rows, lane, register);
                     assert_eq!(word, expected, "{mnemonic}, lane {lane}, register {at}");
@@ -159,7 +164,7 @@ fn every_stmatrix_of_the_table_stores_rows() {
         for modifiers in combinations(form) {
             let (Shape { bits, .. }, number) = shape(&modifiers);
             let transposed = modifiers.contains(&Modifier::Trans);
-            let offsets = offsets(&mut random, 8 * number);
+            let offsets = offsets(&mut random, 8 * number, 16);
             let values: Vec<u32> = (0..32 * number).map(|_| random.next() as u32).collect();
             let data: Vec<u8> = (0..1024).map(|_| random.next() as u8).collect();
             let generic = !modifiers.iter().any(|m| m.text().starts_with("shared"));

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half as Binary16, Single};
 use rustc_apfloat::{Float, FloatConvert as _};
 
+use crate::narrow::{saturated, saturated_relu};
 use crate::values::{INTEGERS, doubles, round, singles};
 
 /// An integer rounded once by `rustc_apfloat`.
@@ -260,22 +261,22 @@ fn check_minifloat<M: Minifloat>(greatest: f64) {
         assert_eq!(F16::widen(minifloat::to_f16::<M, false>(code)), value as f32, "{code:#x}");
         let negative = minifloat::to_f16::<M, false>(code | sign);
         assert_eq!(F16::widen(negative).to_bits(), (-value as f32).to_bits(), "{code:#x}");
-        assert_eq!(minifloat::from_f32::<M, false>(value as f32), code, "{code:#x}");
-        assert_eq!(minifloat::from_f32::<M, false>(-value as f32), code | sign, "{code:#x}");
-        assert_eq!(minifloat::from_f32::<M, true>(-value as f32), 0);
+        assert_eq!(saturated::<M>(value as f32), code, "{code:#x}");
+        assert_eq!(saturated::<M>(-value as f32), code | sign, "{code:#x}");
+        assert_eq!(saturated_relu::<M>(-value as f32), 0);
         if code < M::GREATEST {
             let middle = ((value + minifloat_value::<M>(code + 1)) / 2.0) as f32;
             let even = code + (code & 1);
-            assert_eq!(minifloat::from_f32::<M, false>(middle), even, "{code:#x} tie");
-            assert_eq!(minifloat::from_f32::<M, false>(middle.next_down()), code);
-            assert_eq!(minifloat::from_f32::<M, false>(middle.next_up()), code + 1);
+            assert_eq!(saturated::<M>(middle), even, "{code:#x} tie");
+            assert_eq!(saturated::<M>(middle.next_down()), code);
+            assert_eq!(saturated::<M>(middle.next_up()), code + 1);
         }
     }
     for beyond in [greatest as f32 * 1.5, 1e30, f32::INFINITY] {
-        assert_eq!(minifloat::from_f32::<M, false>(beyond), M::GREATEST);
-        assert_eq!(minifloat::from_f32::<M, false>(-beyond), M::GREATEST | sign);
+        assert_eq!(saturated::<M>(beyond), M::GREATEST);
+        assert_eq!(saturated::<M>(-beyond), M::GREATEST | sign);
     }
-    assert_eq!(minifloat::from_f32::<M, false>(-f32::NAN), M::NAN);
+    assert_eq!(saturated::<M>(-f32::NAN), M::NAN);
 }
 
 #[test]
@@ -344,11 +345,11 @@ proptest! {
         let single = Single::from_bits(u128::from(x.to_bits()));
         let e5m2: Float8E5M2 = single.convert(&mut false).value;
         if e5m2.is_finite() {
-            prop_assert_eq!(u128::from(minifloat::from_f32::<E5m2, false>(x)), e5m2.to_bits());
+            prop_assert_eq!(u128::from(saturated::<E5m2>(x)), e5m2.to_bits());
         }
         let e4m3: Float8E4M3FN = single.convert(&mut false).value;
         if e4m3.is_finite() {
-            prop_assert_eq!(u128::from(minifloat::from_f32::<E4m3, false>(x)), e4m3.to_bits());
+            prop_assert_eq!(u128::from(saturated::<E4m3>(x)), e4m3.to_bits());
         }
     }
 }

@@ -9,5 +9,6 @@ mod integer;
 mod logic;
 mod mbarrier;
 mod narrow;
+mod quad;
 mod single;
 mod values;

@@ -1,13 +1,25 @@
 //! Narrow formats against the list of their values: the nearest of all, found by looking at every
 //! one. Every value, midpoint and quotient here is exact in `.f64`.
 
-use gpucast_interpreter::semantics::minifloat::{self, E2m1, E2m3, E3m2, E4m3, E5m2, Minifloat};
+use gpucast_interpreter::semantics::minifloat::{
+    self, E2m1, E2m3, E3m2, E4m3, E5m2, Minifloat, Narrowing, Ue5m3,
+};
 use gpucast_interpreter::semantics::rounding::Mode;
-use gpucast_interpreter::semantics::{Bf16, F16, Half, Rz, convert, s2f6};
+use gpucast_interpreter::semantics::{Bf16, F16, Half, Rn, Rz, convert, s2f6};
 use proptest::prelude::*;
 
+/// `cvt.rn.satfinite`.
+pub(crate) fn saturated<M: Minifloat>(x: f32) -> u8 {
+    minifloat::from_f64::<M>(x.into(), Narrowing::SATURATING)
+}
+
+/// `cvt.rn.satfinite.relu`.
+pub(crate) fn saturated_relu<M: Minifloat>(x: f32) -> u8 {
+    minifloat::from_f64::<M>(x.into(), Narrowing { relu: true, ..Narrowing::SATURATING })
+}
+
 /// Finite values of a format from 0 up, by code.
-fn values(exponent_bits: u32, mantissa_bits: u32, greatest: u8) -> Vec<f64> {
+pub(crate) fn values(exponent_bits: u32, mantissa_bits: u32, greatest: u8) -> Vec<f64> {
     let bias = (1 << (exponent_bits - 1)) - 1;
     let unit = 2f64.powi(-(mantissa_bits as i32));
     let value = |code: u8| {
@@ -47,9 +59,9 @@ fn check_every_half<M: Minifloat>(exponent_bits: u32, mantissa_bits: u32, greate
                 () if x.is_infinite() => greatest | if negative { sign } else { 0 },
                 () => nearest(&values, f64::from(x)) | if negative { sign } else { 0 },
             };
-            assert_eq!(minifloat::from_f32::<M, false>(x), code, "{x}");
+            assert_eq!(saturated::<M>(x), code, "{x}");
             let clamped = if negative && !x.is_nan() { 0 } else { code };
-            assert_eq!(minifloat::from_f32::<M, true>(x), clamped, "{x} with .relu");
+            assert_eq!(saturated_relu::<M>(x), clamped, "{x} with .relu");
         }
     }
 }
@@ -61,6 +73,85 @@ fn every_half_becomes_the_nearest_narrow_float() {
     check_every_half::<E2m3>(2, 3, 0x1f, 0x1f);
     check_every_half::<E3m2>(3, 2, 0x1f, 0x1f);
     check_every_half::<E2m1>(2, 1, 0x07, 0x07);
+}
+
+/// The code that `magnitude` is cut off to, or rounded up to: one past the greatest if it is beyond.
+fn directed(values: &[f64], magnitude: f64, up: bool) -> usize {
+    let above = values.partition_point(|&value| value < magnitude);
+    let exact = values.get(above) == Some(&magnitude);
+    if up || exact { above } else { above.max(1) - 1 }
+}
+
+fn check_cut_off<M: Minifloat>(exponent_bits: u32, mantissa_bits: u32, greatest: u8, nan: u8) {
+    let values = values(exponent_bits, mantissa_bits, greatest);
+    let sign = 1 << (exponent_bits + mantissa_bits);
+    for bits in 0..=u16::MAX {
+        for x in [F16::widen(bits), Bf16::widen(bits)] {
+            let negative = bits >> 15 == 1;
+            let magnitude = directed(&values, f64::from(x.abs()), false) as u8;
+            let code = if x.is_nan() { nan } else { magnitude | if negative { sign } else { 0 } };
+            let how = Narrowing { mode: Mode::Zero, ..Narrowing::SATURATING };
+            assert_eq!(minifloat::from_f64::<M>(x.into(), how), code, "{x}");
+            // Only a result that is a negative zero changes.
+            let positive = if code == sign { 0 } else { code };
+            let how = Narrowing { positive_zero: true, ..how };
+            assert_eq!(minifloat::from_f64::<M>(x.into(), how), positive, "{x} with .pzo");
+        }
+    }
+}
+
+#[test]
+fn every_half_is_cut_off_to_a_narrow_float() {
+    check_cut_off::<E4m3>(4, 3, 0x7e, 0x7f);
+    check_cut_off::<E5m2>(5, 2, 0x7b, 0x7f);
+    check_cut_off::<E2m3>(2, 3, 0x1f, 0x1f);
+    check_cut_off::<E3m2>(3, 2, 0x1f, 0x1f);
+    check_cut_off::<E2m1>(2, 1, 0x07, 0x07);
+}
+
+/// The sign is dropped; there is no infinity, so what is beyond 114688 becomes NaN, unless it is
+/// cut off or `.satfinite` asks for 114688. An infinity is not cut off.
+#[test]
+fn every_half_becomes_a_ue5m3() {
+    let values = values(5, 3, 0xfe);
+    assert_eq!(values[0xfe], 114_688.0);
+    // The place of NaN, which decides what rounds to 114688.
+    let one_more = [values.clone(), vec![122_880.0]].concat();
+    for bits in 0..=u16::MAX {
+        for x in [F16::widen(bits), Bf16::widen(bits)] {
+            let magnitude = f64::from(x.abs());
+            let finite = magnitude.min(1e9);
+            let candidates = [
+                (Mode::NearestEven, usize::from(nearest(&one_more, finite))),
+                (Mode::Zero, directed(&values, finite, false)),
+                (Mode::Up, directed(&values, finite, true)),
+            ];
+            for (mode, code) in candidates {
+                let code = if magnitude.is_finite() { code } else { 0xff };
+                let how = Narrowing { mode, ..Narrowing::NEAREST };
+                let got = minifloat::from_f64::<Ue5m3>(x.into(), how);
+                assert_eq!(usize::from(got), code, "{x} {mode:?}");
+                let saturated = if x.is_nan() { 0xff } else { code.min(0xfe) };
+                let how = Narrowing { satfinite: true, ..how };
+                let got = minifloat::from_f64::<Ue5m3>(x.into(), how);
+                assert_eq!(usize::from(got), saturated, "{x} {mode:?} .satfinite");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_ue5m3_becomes_halves() {
+    for (code, value) in values(5, 3, 0xfe).into_iter().enumerate() {
+        let code = code as u8;
+        // Binary16 ends at 65504.
+        let half = if value < 65_520.0 { value as f32 } else { f32::INFINITY };
+        assert_eq!(F16::widen(minifloat::to_f16::<Ue5m3, false>(code)), half, "{code:#x}");
+        let exact = minifloat::to_bf16::<Ue5m3, false, false>(code, 127);
+        assert_eq!(f64::from(Bf16::widen(exact)), value, "{code:#x}");
+    }
+    assert_eq!(minifloat::to_f16::<Ue5m3, false>(0xff), 0x7fff);
+    assert_eq!(minifloat::to_bf16::<Ue5m3, false, true>(0xff, 127), 0x7fff);
 }
 
 /// Every code with every scale, against a product rounded by the narrowing of halves, which has
@@ -106,8 +197,8 @@ fn every_half_becomes_the_nearest_fixed_point_number() {
                 };
                 (-128..=127).min_by(order).unwrap_or(0)
             };
-            assert_eq!(s2f6::from_bf16::<false>(bits, scale) as i8, wanted, "{x}");
-            assert_eq!(s2f6::from_bf16::<true>(bits, scale) as i8, wanted.max(0), "{x}");
+            assert_eq!(s2f6::from_bf16::<false, Rn>(bits, scale) as i8, wanted, "{x}");
+            assert_eq!(s2f6::from_bf16::<true, Rn>(bits, scale) as i8, wanted.max(0), "{x}");
         }
     }
 }
@@ -150,6 +241,19 @@ fn check_stochastic_half<H: Half>(bits: u32, random_bits: u32) {
         // Bits above the random ones have no effect.
         let got = H::narrow_stochastic(x, random | 5 << random_bits);
         assert_eq!(got, (low + u16::from(rounds_up)) | sign, "{x} {random:#x}");
+    }
+}
+
+#[test]
+fn every_half_is_cut_off_to_a_fixed_point_number() {
+    for bits in 0..=u16::MAX {
+        for scale in [0, 1, 100, 121, 126, 127, 128, 133, 254] {
+            let x = f64::from(Bf16::widen(bits)) * 2f64.powi(127 - i32::from(scale));
+            // As an integer, which `as` cuts off towards zero and clamps.
+            let wanted = if x.is_nan() { 127 } else { (x * 64.0) as i8 };
+            assert_eq!(s2f6::from_bf16::<false, Rz>(bits, scale) as i8, wanted, "{x}");
+            assert_eq!(s2f6::from_bf16::<true, Rz>(bits, scale) as i8, wanted.max(0), "{x}");
+        }
     }
 }
 

@@ -15,9 +15,14 @@ use crate::semantics::matrix::transfer;
 /// The invariants of [`Frame`]; `op` belongs to its program.
 pub(crate) unsafe fn distribute_rows(frame: &Frame, op: &RowTransfer) {
     let mut bytes = [0; 512];
-    // SAFETY: the staging row is a 128-bit one, by the contract.
-    let rows = unsafe { frame.row::<u128>(op.staging) };
-    for (bytes, &row) in bytes.as_chunks_mut::<16>().0.iter_mut().zip(rows) {
+    // SAFETY: the staging row is as wide as a row of memory, by the contract.
+    let rows = unsafe {
+        match op.packing.row_bytes() {
+            8 => frame.row::<u64>(op.staging).map(u128::from),
+            _ => *frame.row::<u128>(op.staging),
+        }
+    };
+    for (bytes, row) in bytes.as_chunks_mut::<16>().0.iter_mut().zip(rows) {
         *bytes = op.packing.unpack(row).to_le_bytes();
     }
     for (&row, places) in op.rows.iter().zip(op.places.chunks_exact(32)) {

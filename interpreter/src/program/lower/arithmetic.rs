@@ -55,12 +55,27 @@ pub(super) fn map<const N: usize>(
     result: T,
     operands: [T; N],
 ) -> Lowered<()> {
+    convert_then(builder, instruction, (code, n), result, operands, None)
+}
+
+/// As [`map`], then `then` of the result.
+pub(super) fn convert_then<const N: usize>(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    (code, n): (Code, u16),
+    result: T,
+    operands: [T; N],
+    then: Option<Code>,
+) -> Lowered<()> {
     let mut rows = [0; 3];
     for (index, ty) in operands.into_iter().enumerate() {
         rows[index] = builder.value(operand(instruction, index + 1)?, ty)?;
     }
     builder.define(operand(instruction, 0)?, result, |builder, row| {
         builder.emit(code, n, row, rows);
+        if let Some(then) = then {
+            builder.emit(then, 0, row, [row, 0, 0]);
+        }
         Ok(())
     })
 }
@@ -105,9 +120,7 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         T::Pred => predicate_logic(builder, instruction),
         T::F32x2 => super::float::packed_singles(builder, instruction),
         T::U8x4 | T::S8x4 => bytes(builder, instruction, ty),
-        T::E4m3x4 | T::E5m2x4 => {
-            Err("arithmetic on packed numbers of 8 bits is not executed yet".to_owned())
-        }
+        T::E4m3x4 | T::E5m2x4 => super::narrow::quad_arithmetic(builder, instruction, ty),
         _ => integer(builder, instruction, ty),
     }
 }

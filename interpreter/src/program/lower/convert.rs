@@ -128,9 +128,10 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         _ => None,
     };
     let flush = (to == T::F32 && ftz).then_some(Code::FtzF32);
+    let sign = instruction.has(M::PositiveZero).then_some(Code::PositiveZero16);
     builder.define(destination, to, |builder, row| {
         builder.emit(code, n, row, [source, 0, 0]);
-        for then in [flush, clamp].into_iter().flatten() {
+        for then in [flush, clamp, sign].into_iter().flatten() {
             builder.emit(then, 0, row, [row, 0, 0]);
         }
         Ok(())

@@ -1,12 +1,12 @@
-//! Arithmetic on halves and on packed pairs of them (manual, 9.7.4).
+//! Arithmetic on halves and on packed pairs of them (manual, 9.7.4; from other types, 9.7.5).
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::Instruction;
 
 use super::super::op::Code;
-use super::arithmetic::{map, map_then, three_input, unsupported};
-use super::builder::{Builder, Lowered};
+use super::arithmetic::{map, map_then, rounding, three_input, unsupported};
+use super::builder::{Builder, Lowered, Width, operand};
 use super::float::extremum_flags;
 
 /// Picks the code of a half type: f16, f16x2, bf16, bf16x2.
@@ -27,8 +27,10 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction, ty: T)
     let nan = instruction.has(M::Nan);
     let ftz = instruction.has(M::Ftz);
     let is_f16 = matches!(ty, T::F16 | T::F16x2);
-    if instruction.types().any(|other| other != ty) {
-        return Err("halves from operands of other types are not computed yet".to_owned());
+    match instruction.types().find(|&other| other != ty) {
+        Some(T::F32x2) => return from_singles(builder, instruction, ty),
+        Some(other) => return other_half(builder, instruction, ty, other),
+        None => {}
     }
     if instruction.has(M::XorSign) {
         let code = match instruction.opcode {
@@ -113,4 +115,67 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction, ty: T)
         2 => map_then::<2>(builder, instruction, (code, 0), ty, then),
         _ => map_then::<3>(builder, instruction, (code, 0), ty, then),
     }
+}
+
+/// `add.rz`, `sub.rz` and `mul.rz` of `.f32x2`: each result is cut off to a half. Cutting off twice
+/// is the same as once. `.ftz`, which `.f16x2` must have, flushes operands and result.
+fn from_singles(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
+    let code = match instruction.opcode {
+        Opcode::Add => Code::AddRoundedF32,
+        Opcode::Sub => Code::SubRoundedF32,
+        Opcode::Mul => Code::MulRoundedF32,
+        _ => return Err(unsupported(instruction)),
+    };
+    let narrow = if ty == T::F16x2 { Code::CvtF32ToF16 } else { Code::CvtF32ToBf16 };
+    let n = rounding(instruction);
+    let mut words = [[0; 3]; 2];
+    for index in 0..2 {
+        let pair = builder.value(operand(instruction, index + 1)?, T::B64)?;
+        for (word, part) in words.iter_mut().zip([Code::Low32, Code::High32]) {
+            word[index] = builder.temporary(Width::W32);
+            builder.emit_unguarded(part, word[index], [pair, 0, 0]);
+        }
+    }
+    builder.define(operand(instruction, 0)?, T::B32, |builder, row| {
+        let [low, high] = words.map(|word| {
+            let (single, half) = (builder.temporary(Width::W32), builder.temporary(Width::W32));
+            builder.emit(code, n, single, word);
+            builder.emit(narrow, n & 3, half, [single, 0, 0]);
+            half
+        });
+        builder.emit(Code::Pack16, 0, row, [low, high, 0]);
+        if instruction.has(M::Ftz) {
+            builder.emit(Code::FtzF16x2, 0, row, [row, 0, 0]);
+        }
+        Ok(())
+    })
+}
+
+/// `mul.f16x2.f16x2.bf16x2` and `mul.bf16x2.bf16x2.f16x2`: the second operand becomes the result's
+/// type first, as the manual's pseudo-code says.
+fn other_half(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    ty: T,
+    other: T,
+) -> Lowered<()> {
+    let (convert, multiply) = match (instruction.opcode, ty, other) {
+        (Opcode::Mul, T::F16x2, T::Bf16x2) => (Code::CvtBf16ToF16, Code::MulF16x2),
+        (Opcode::Mul, T::Bf16x2, T::F16x2) => (Code::CvtF16ToBf16, Code::MulBf16x2),
+        _ => return Err(unsupported(instruction)),
+    };
+    let a = builder.value(operand(instruction, 1)?, T::B32)?;
+    let c = builder.value(operand(instruction, 2)?, T::B32)?;
+    let [low, high] = [Code::Low16, Code::High16].map(|part| {
+        let (half, converted) = (builder.temporary(Width::W32), builder.temporary(Width::W32));
+        builder.emit_unguarded(part, half, [c, 0, 0]);
+        builder.emit_unguarded(convert, converted, [half, 0, 0]);
+        converted
+    });
+    let converted = builder.temporary(Width::W32);
+    builder.emit_unguarded(Code::Pack16, converted, [low, high, 0]);
+    builder.define(operand(instruction, 0)?, T::B32, |builder, row| {
+        builder.emit(multiply, 0, row, [a, converted, 0]);
+        Ok(())
+    })
 }

@@ -14,9 +14,6 @@ use crate::semantics::mbarrier::{MAX_COUNT, PENDING_SHIFT};
 /// Any instruction that accesses an mbarrier object.
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     use MbarrierAction as A;
-    if instruction.has(M::MulticastCluster32b) {
-        return Err("mbarriers of several CTAs are not reached at once yet".to_owned());
-    }
     match instruction.opcode {
         Opcode::MbarrierInit => {
             let count = builder.value(operand(instruction, 1)?, T::U32)?;
@@ -47,7 +44,10 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
 }
 
 fn arrive(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    let value = match instruction.operands.get(2) {
+    // The mask of a multicast comes last.
+    let multicast = usize::from(instruction.has(M::MulticastCluster32b));
+    let values = instruction.operands.len().saturating_sub(multicast);
+    let value = match instruction.operands[..values].get(2) {
         Some(value) => Some(builder.value(value, T::U32)?),
         None => None,
     };
@@ -105,8 +105,14 @@ pub(super) fn emit(
 ) -> Lowered<()> {
     let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
     let object = memory::address(builder, instruction, address, stated, kind, T::B64)?;
+    let multicast = match instruction.operands.last() {
+        Some(ranks) if instruction.has(M::MulticastCluster32b) => {
+            Some(builder.value(ranks, T::U32)?)
+        }
+        _ => None,
+    };
     let index = builder.mbarrier_ops.len() as u32;
-    builder.mbarrier_ops.push(MbarrierOp { object, action });
+    builder.mbarrier_ops.push(MbarrierOp { object, action, multicast });
     builder.emit(Code::Mbarrier, 0, destination, [index, 0, 0]);
     Ok(())
 }

@@ -1,14 +1,16 @@
-//! `cvt` to and from packed formats, and its forms with `.satfinite` (manual, 9.7.9.21).
+//! `cvt` to and from packed formats, its forms with `.satfinite` (manual, 9.7.10.24), and
+//! arithmetic on four narrow numbers (9.7.6).
 //!
-//! A packed result takes its upper element from the first operand.
+//! A packed result of `cvt` takes its upper element from the first operand.
 
 use gpucast_ptx_frontend::ScalarType as T;
-use gpucast_ptx_frontend::isa::Modifier as M;
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{Instruction, Operand};
 
-use super::super::op::{Code, narrow as flag};
-use super::arithmetic::map;
+use super::super::op::{Code, narrow as flag, quad as field};
+use super::arithmetic::{convert_then, map, unsupported};
 use super::builder::{Builder, Lowered, Width, operand};
+use crate::semantics::quad::{Elements, Operation};
 
 /// Scales of one for both elements.
 const UNIT_SCALES: u64 = 0x7f7f;
@@ -21,6 +23,8 @@ fn flags(instruction: &Instruction) -> u16 {
         (M::Rz, flag::RZ),
         (M::Rna, flag::RNA),
         (M::Rp, flag::RP),
+        (M::PositiveZero, flag::PZO),
+        (M::ScaledN1Ue8m0, flag::SCALED),
     ];
     all.iter().filter(|(modifier, _)| instruction.has(*modifier)).fold(0, |n, (_, flag)| n | flag)
 }
@@ -33,6 +37,7 @@ fn format(ty: T) -> Option<u16> {
         T::E2m3x2 | T::E2m3x4 => flag::E2M3,
         T::E3m2x2 | T::E3m2x4 => flag::E3M2,
         T::E2m1x2 | T::E2m1x4 => flag::E2M1,
+        T::Ue5m3x2 => flag::UE5M3,
         _ => return None,
     })
 }
@@ -46,14 +51,9 @@ pub(super) fn lower(
 ) -> Option<Lowered<()>> {
     let n = flags(instruction);
     let stochastic = instruction.has(M::Rs);
-    let narrow = |ty| format(ty).is_some() || ty == T::S2f6x2;
-    let toward_zero = instruction.has(M::Rz) && narrow(to);
-    if toward_zero || instruction.has(M::PositiveZero) || instruction.has(M::ScaledN1Ue8m0) {
-        return Some(Err(
-            "cvt with .pzo, .scaled::n1 or .rz to fewer than 16 bits is not executed yet"
-                .to_owned(),
-        ));
-    }
+    // Narrow formats know `.pzo` themselves.
+    let pzo = |code: Code| (n & flag::PZO != 0).then_some(code);
+    let halves = n & !flag::PZO;
     Some(match (to, from) {
         (T::F16x2 | T::Bf16x2, T::F32) if stochastic => {
             let code = match to {
@@ -63,7 +63,7 @@ pub(super) fn lower(
             map(builder, instruction, code, n, T::B32, [T::F32, T::F32, T::B32])
         }
         (T::F16x2 | T::Bf16x2, T::F32) => {
-            let code = match (to, n) {
+            let code = match (to, halves) {
                 (T::F16x2, 0) => Code::CvtX2F16,
                 (T::F16x2, flag::RELU) => Code::CvtX2ReluF16,
                 (T::F16x2, _) => Code::CvtX2ClampedF16,
@@ -71,15 +71,21 @@ pub(super) fn lower(
                 (_, flag::RELU) => Code::CvtX2ReluBf16,
                 _ => Code::CvtX2ClampedBf16,
             };
-            map(builder, instruction, code, n, T::B32, [T::F32, T::F32])
+            let then = pzo(Code::PositiveZero16x2);
+            convert_then(builder, instruction, (code, n), T::B32, [T::F32, T::F32], then)
         }
-        (T::F16, T::F32) if n & flag::SATFINITE != 0 => {
-            map(builder, instruction, Code::CvtClampedF16, n, T::F16, [T::F32])
+        (T::F16 | T::Bf16, T::F32) if n & flag::SATFINITE != 0 => {
+            let code = match to {
+                T::F16 => Code::CvtClampedF16,
+                _ => Code::CvtClampedBf16,
+            };
+            let then = pzo(Code::PositiveZero16);
+            convert_then(builder, instruction, (code, n), to, [T::F32], then)
         }
-        (T::Bf16, T::F32) if n & flag::SATFINITE != 0 => {
-            map(builder, instruction, Code::CvtClampedBf16, n, T::Bf16, [T::F32])
+        (T::Tf32, T::F32) => {
+            let code = (Code::CvtF32ToTf32, n);
+            convert_then(builder, instruction, code, T::B32, [T::F32], pzo(Code::PositiveZero32))
         }
-        (T::Tf32, T::F32) => map(builder, instruction, Code::CvtF32ToTf32, n, T::B32, [T::F32]),
         (T::Ue8m0x2, T::F32) => {
             map(builder, instruction, Code::CvtToUe8m0, n, T::B16, [T::F32, T::F32])
         }
@@ -101,13 +107,22 @@ pub(super) fn lower(
             (Some(format), None) => {
                 let n = n | format;
                 let result = if to == T::E2m1x2 { T::B8 } else { T::B16 };
-                let halves = Code::CvtHalvesToNarrow;
                 match from {
-                    T::F16x2 => map(builder, instruction, halves, n, result, [T::B32]),
+                    T::F16x2 => one_scale(
+                        builder,
+                        instruction,
+                        (Code::CvtHalvesToNarrow, n),
+                        result,
+                        [T::B32],
+                    ),
                     T::Bf16x2 => {
-                        map(builder, instruction, halves, n | flag::BF16, result, [T::B32])
+                        let code = (Code::CvtHalvesToNarrow, n | flag::BF16);
+                        one_scale(builder, instruction, code, result, [T::B32])
                     }
-                    _ => map(builder, instruction, Code::CvtToNarrow, n, result, [T::F32, T::F32]),
+                    _ => {
+                        let code = (Code::CvtToNarrow, n);
+                        one_scale(builder, instruction, code, result, [T::F32, T::F32])
+                    }
                 }
             }
             (None, Some(format)) => {
@@ -122,6 +137,27 @@ pub(super) fn lower(
             }
             _ => return None,
         },
+    })
+}
+
+/// To a narrow format from `N` operands, divided by the scale that follows them if `n` says so.
+fn one_scale<const N: usize>(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    (code, n): (Code, u16),
+    result: T,
+    operands: [T; N],
+) -> Lowered<()> {
+    let mut rows = [0; 3];
+    for (index, ty) in operands.into_iter().enumerate() {
+        rows[index] = builder.value(operand(instruction, index + 1)?, ty)?;
+    }
+    if n & flag::SCALED != 0 {
+        rows[N.min(2)] = builder.value(operand(instruction, N + 1)?, T::B8)?;
+    }
+    builder.define(operand(instruction, 0)?, result, |builder, row| {
+        builder.emit(code, n, row, rows);
+        Ok(())
     })
 }
 
@@ -214,6 +250,54 @@ fn quad(builder: &mut Builder<'_>, instruction: &Instruction, n: u16, to: T) -> 
     builder.define(operand(instruction, 0)?, result, |builder, row| {
         builder.emit(code, 0, row, [pairs[1], pairs[0], 0]);
         Ok(())
+    })
+}
+
+/// `add`, `sub`, `mul` and `fma` with a result of type `to`, four numbers of 8 bits.
+pub(super) fn quad_arithmetic(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    to: T,
+) -> Lowered<()> {
+    // Operands after the first type, which is the result's and that of what is added.
+    let mut types = instruction.types().skip(1);
+    let a = types.next().ok_or_else(|| unsupported(instruction))?;
+    let (operation, b, c) = match instruction.opcode {
+        Opcode::Add => (Operation::Add, None, Some(to)),
+        Opcode::Sub => (Operation::Subtract, None, Some(to)),
+        Opcode::Mul => (Operation::Multiply, types.next(), None),
+        Opcode::Fma => (Operation::MultiplyAdd, types.next(), Some(to)),
+        _ => return Err(unsupported(instruction)),
+    };
+    let formats = [elements(a)?, b.map_or(Ok(Elements::E4m3), elements)?];
+    let mut index = 0;
+    let rows = [Some(a), b, c].map(|ty| {
+        let Some(ty) = ty else { return Ok(0) };
+        index += 1;
+        let register = if ty == T::E2m1x4 { T::B16 } else { T::B32 };
+        builder.value(operand(instruction, index)?, register)
+    });
+    let [a, b, c] = rows;
+    let rows = [a?, b?, c?];
+    let flags = [(to == T::E5m2x4, field::E5M2), (instruction.has(M::Satfinite), field::SATFINITE)];
+    let flags = flags.iter().filter(|(set, _)| *set).fold(0, |n, (_, flag)| n | flag);
+    builder.define(operand(instruction, 0)?, T::B32, |builder, row| {
+        builder.emit(Code::QuadArithmetic, field::encode(operation, formats) | flags, row, rows);
+        Ok(())
+    })
+}
+
+/// How the four elements of a type lie in their register.
+fn elements(ty: T) -> Lowered<Elements> {
+    Ok(match ty {
+        T::E4m3x4 => Elements::E4m3,
+        T::E5m2x4 => Elements::E5m2,
+        T::E2m3x4 => Elements::E2m3,
+        T::E3m2x4 => Elements::E3m2,
+        T::E2m1x4 => Elements::E2m1,
+        T::E2m1p4x4 => Elements::PaddedE2m1,
+        T::Ue8m0x4 => Elements::Ue8m0,
+        other => return Err(format!("arithmetic on {} is not executed yet", other.text())),
     })
 }
 

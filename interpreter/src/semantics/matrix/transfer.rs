@@ -1,9 +1,9 @@
-//! `ldmatrix`, `stmatrix` and `movmatrix` (PTX ISA 9.7.14.5.15 to 17): rows of 16 bytes against
-//! fragments.
+//! `ldmatrix`, `stmatrix` and `movmatrix` (PTX ISA 9.7.16.5.15 to 17): rows of 16 bytes, or of 8,
+//! against fragments.
 //!
 //! Lane `i` gives the address of row `i` of the first matrix, then of the next, and so on.
 
-/// What the 16 bytes of a row are, and which of them a lane gets.
+/// What the 16 bytes of an unpacked row are, and which of them a lane gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowFormat {
     /// Eight elements of 16 bits; with `transpose` a lane gets two rows of one column.
@@ -28,18 +28,37 @@ pub enum Packing {
     Six,
     /// `.b4x16_p64`: sixteen elements of 4 bits, then 64 bits that are not used.
     Four,
+    /// `.s4`: sixteen signed elements of 4 bits in 8 bytes.
+    SignedFour,
 }
 
 impl Packing {
-    /// A row with its elements in the low bits of bytes of their own.
+    /// Bytes of a row in memory, of which its address is a multiple.
+    #[must_use]
+    pub const fn row_bytes(self) -> u32 {
+        match self {
+            Self::SignedFour => 8,
+            Self::None | Self::Six | Self::Four => 16,
+        }
+    }
+
+    /// A row with its elements in bytes of their own, the first in the lowest: the low bits of
+    /// them, or extended by their sign.
     #[must_use]
     pub fn unpack(self, row: u128) -> u128 {
         let bits = match self {
             Self::None => return row,
             Self::Six => 6,
-            Self::Four => 4,
+            Self::Four | Self::SignedFour => 4,
         };
-        (0..16).fold(0, |bytes, i| bytes | (row >> (bits * i) & ((1 << bits) - 1)) << (8 * i))
+        (0..16).fold(0, |bytes, i| {
+            let element = (row >> (bits * i) & ((1 << bits) - 1)) as u8;
+            let byte = match self {
+                Self::SignedFour => ((element << 4) as i8 >> 4) as u8,
+                _ => element,
+            };
+            bytes | u128::from(byte) << (8 * i)
+        })
     }
 }
 

@@ -65,9 +65,6 @@ fn destinations(builder: &mut Builder<'_>, operand: &Operand, width: Width) -> L
 
 /// `ldmatrix` and `stmatrix`.
 pub(super) fn rows(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    if instruction.has(M::S4) {
-        return Err("ldmatrix of .s4 is not executed yet".to_owned());
-    }
     let store = instruction.opcode == Opcode::Stmatrix;
     let matrices = [(M::X2, 2), (M::X4, 4)];
     let matrices = matrices.into_iter().find(|&(x, _)| instruction.has(x)).map_or(1, |(_, n)| n);
@@ -84,6 +81,8 @@ pub(super) fn rows(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         Packing::Six
     } else if instruction.has(M::B4x16P64) {
         Packing::Four
+    } else if instruction.has(M::S4) {
+        Packing::SignedFour
     } else {
         Packing::None
     };
@@ -102,8 +101,10 @@ pub(super) fn rows(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             matrices * format.registers()
         ));
     }
-    let staging = builder.temporary(Width::W128);
-    let mut access = memory::memory_op(builder, &target, kind, T::B128);
+    let row = if packing.row_bytes() == 8 { T::B64 } else { T::B128 };
+    let staging = builder.temporary(Width::of(row));
+    let mut access = memory::memory_op(builder, &target, kind, row);
+    access.wide_registers = row == T::B64;
     access.rows[0] = Some(staging);
     let mut places = Vec::new();
     for matrix in 0..matrices {
