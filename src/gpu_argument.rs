@@ -14,13 +14,14 @@ pub(crate) fn library() -> Result<GpuLibrary, Report> {
     GpuLibrary::builtin().map_err(|error| Report::new(format!("the GPU library: {error}")))
 }
 
-/// A GPU by its name or by the path of a TOML file.
+/// A GPU by its name or by the path of a TOML file, with everything that follows from what the file gives.
 pub(crate) fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> {
     if argument.ends_with(".toml") || argument.contains(['/', '\\']) {
         let source = module_text::read_text(Path::new(argument))?;
-        return Gpu::from_toml(&source.text).map_err(|error| in_file(&source, &error));
+        let gpu = Gpu::from_toml(&source.text).map_err(|error| in_file(&source, &error))?;
+        return Ok(gpu.completed());
     }
-    library.get(argument).cloned().map_err(|unknown| {
+    library.get(argument).map(Gpu::completed).map_err(|unknown| {
         let hint = if unknown.suggestions.is_empty() {
             let names: Vec<&str> = library.names().collect();
             format!("known are {}; a path to a TOML file works, too", names.join(", "))

@@ -41,7 +41,8 @@ pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
     let library = gpu_argument::library()?;
     match command {
         Gpus::List { output: OutputOptions { format, output } } => {
-            let gpus: Vec<&Gpu> = library.iter().collect();
+            let gpus: Vec<Gpu> = library.iter().map(Gpu::completed).collect();
+            let gpus: Vec<&Gpu> = gpus.iter().collect();
             Output::open(output)?.write(&match format {
                 Format::Text => list(&gpus),
                 Format::Json => json::document(&Document { schema: SCHEMA, gpus })?,
@@ -49,8 +50,7 @@ pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
             })
         }
         Gpus::Show { gpu, format } => {
-            // What the file leaves open counts as the capability has it, and is shown so.
-            let gpu = gpu_argument::find(&library, &gpu)?.with_capability_defaults();
+            let gpu = gpu_argument::find(&library, &gpu)?;
             Output::open(None)?.write(&match format {
                 TextOrJson::Text => show(&gpu),
                 TextOrJson::Json => json::document(&Document { schema: SCHEMA, gpus: vec![&gpu] })?,

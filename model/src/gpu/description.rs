@@ -1,16 +1,19 @@
 //! The fields of a GPU, in one table that the file reader and the writer share.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::error::FieldError;
+use super::figure::Figure;
 use super::parse::RawField;
 use super::quantity::{
     Banks, Bits, Blocks, Bytes, CacheReplacement, Clocks, ComputeCapability, Cores, CtaSchedule,
     Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Microseconds, Partitions,
-    PerClock, Registers, SharedServing, Slices, Sms, Text, Threads, TransactionMeaning, Warps,
-    Ways,
+    PerClock, Quantity, Raw, Registers, SharedServing, Slices, Sms, Text, Threads,
+    TransactionMeaning, Units, Warps, Ways,
 };
-use super::source::Sourced;
+use super::source::{Source, Sourced};
 
 /// Declares [`Gpu`] and how a field is found by its name.
 macro_rules! gpu {
@@ -22,11 +25,17 @@ macro_rules! gpu {
             pub name: String,
             /// The vendor's name for it.
             pub display_name: String,
+            /// Other names on the command line.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            pub aliases: Vec<String>,
             $(
                 $(#[$doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $field: Option<Sourced<$quantity>>,
             )+
+            /// The fields that no file gives: rules filled them, and do so anew when their inputs change.
+            #[serde(skip)]
+            pub(super) filled: BTreeSet<&'static str>,
         }
 
         impl Gpu {
@@ -39,7 +48,51 @@ macro_rules! gpu {
                 Self {
                     name: name.to_owned(),
                     display_name: display_name.to_owned(),
+                    aliases: Vec::new(),
                     $($field: None,)+
+                    filled: BTreeSet::new(),
+                }
+            }
+
+            /// The units of a field, each with its factor to the first, in which figures are kept; empty for names,
+            /// `None` if there is no such field.
+            #[must_use]
+            pub fn units(field: &str) -> Option<Units> {
+                match field {
+                    $(stringify!($field) => Some(<$quantity as Quantity>::UNITS),)+
+                    _ => None,
+                }
+            }
+
+            /// A field by its name; `None` if it has no value or does not exist.
+            #[must_use]
+            pub fn figure(&self, field: &str) -> Option<Figure<'_>> {
+                match field {
+                    $(stringify!($field) => self.$field.as_ref().map(Figure::of),)+
+                    _ => None,
+                }
+            }
+
+            /// Gives a field a value in its first unit.
+            ///
+            /// # Errors
+            ///
+            /// Why no GPU can have this value, or that there is no such field.
+            pub(super) fn put(&mut self, field: &str, raw: Raw<'_>, source: Source) -> Result<(), &'static str> {
+                match field {
+                    $(stringify!($field) => {
+                        self.$field = Some(Sourced { value: Quantity::from_raw(raw)?, source });
+                        Ok(())
+                    })+
+                    _ => Err("there is no such field"),
+                }
+            }
+
+            /// Takes a field's value away.
+            pub(super) fn clear(&mut self, field: &str) {
+                match field {
+                    $(stringify!($field) => self.$field = None,)+
+                    _ => {}
                 }
             }
 
@@ -143,6 +196,8 @@ gpu! {
     shared_bytes_rate: PerClock,
     /// Bytes that the first-level cache delivers, for each clock and SM.
     l1_bytes_rate: PerClock,
+    /// Bytes that the L2 delivers, for each clock and SM, when all SMs read it.
+    l2_bytes_rate: PerClock,
 
     /// Clocks from an arithmetic instruction to one that reads its result.
     arithmetic_latency: Clocks,
@@ -256,6 +311,15 @@ impl Gpu {
                 field: "max_threads_per_sm",
                 other: "max_warps_per_sm",
                 why: "threads per SM are warps per SM times the warp size",
+            });
+        }
+        if let (Some(effective), Some(peak)) = (&self.memory_bandwidth, &self.peak_memory_bandwidth)
+            && effective.value.0 > peak.value.0
+        {
+            return Some(FieldError::Contradiction {
+                field: "memory_bandwidth",
+                other: "peak_memory_bandwidth",
+                why: "no memory delivers more than its pins can carry",
             });
         }
         if let (Some(line), Some(sector)) = (value(&self.cache_line), value(&self.sector))

@@ -39,6 +39,7 @@ impl GpuError {
             | FieldError::UnknownField { suggestion: None, .. }
             | FieldError::UnknownPart { .. }
             | FieldError::MissingName { .. }
+            | FieldError::BadAliases
             | FieldError::Impossible { .. }
             | FieldError::Duplicate { .. }
             | FieldError::Contradiction { .. } => None,
@@ -123,6 +124,9 @@ pub enum FieldError {
         /// The name.
         name: String,
     },
+    /// Aliases that are no list of names.
+    #[error("`aliases` must be a list of names")]
+    BadAliases,
     /// A name that the library already has.
     #[error("there already is a GPU named `{name}`")]
     Duplicate {
@@ -139,6 +143,28 @@ pub enum FieldError {
         /// The rule that they break.
         why: &'static str,
     },
+}
+
+impl FieldError {
+    /// The field that it is about, where it is about one.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Self::UnknownField { field, .. }
+            | Self::NotAField { field }
+            | Self::MissingPart { field, .. }
+            | Self::UnknownPart { field, .. }
+            | Self::WrongUnit { field, .. }
+            | Self::BadSource { field }
+            | Self::Impossible { field, .. } => Some(field),
+            Self::Contradiction { field, .. } => Some(field),
+            Self::Syntax { .. }
+            | Self::MissingName { .. }
+            | Self::BadName { .. }
+            | Self::BadAliases
+            | Self::Duplicate { .. } => None,
+        }
+    }
 }
 
 /// Why counts cannot be taken as on a GPU.

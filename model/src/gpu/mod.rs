@@ -18,15 +18,21 @@
 //! A source is one of `datasheet`, `benchmark`, `derived` (with the name of the rule) or
 //! `assumed`, and says where to look.
 
+mod derive;
 mod description;
 mod device;
 mod error;
+mod figure;
 mod library;
+mod overrides;
 mod parse;
 pub mod quantity;
 mod source;
 
+pub use derive::{ACHIEVED, Achieved, RULES, Rule, Spread};
 pub use description::Gpu;
 pub use error::{CountingError, FieldError, GpuError, UnknownGpu};
+pub use figure::Figure;
 pub use library::GpuLibrary;
+pub use overrides::{Change, OverrideError};
 pub use source::{Source, Sourced};

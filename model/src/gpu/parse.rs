@@ -36,6 +36,10 @@ impl Gpu {
             if matches!(field, "name" | "display_name") {
                 continue;
             }
+            if field == "aliases" {
+                gpu.aliases = aliases(text, value)?;
+                continue;
+            }
             if !Self::FIELDS.contains(&field) {
                 let known = Self::FIELDS.iter().copied();
                 let suggestion = nearest(field, known).first().copied();
@@ -46,25 +50,27 @@ impl Gpu {
                 .and_then(|raw| gpu.set(field, &raw))
                 .map_err(|problem| located(text, span_of_problem(value, &problem), problem))?;
         }
-        match gpu.contradiction() {
-            Some(FieldError::Contradiction { field, other, why }) => {
-                let problem = FieldError::Contradiction { field, other, why };
-                Err(located(text, span_of(root, field), problem))
+        match gpu.problem() {
+            Some(problem) => {
+                let span = problem.field().map_or(0..0, |field| span_of(root, field));
+                Err(located(text, span, problem))
             }
-            Some(problem) => Err(GpuError { position: Position::START, problem }),
-            None => match gpu.device_model() {
-                Err(CountingError::Impossible { field, value, why }) => {
-                    let (field_name, value) = (field.to_owned(), value.to_string());
-                    let problem = FieldError::Impossible { field: field_name, value, why };
-                    Err(located(text, span_of(root, field), problem))
-                }
-                // Without them a GPU can be predicted for, though not be counted on.
-                Ok(_)
-                | Err(CountingError::Missing { .. } | CountingError::UnknownCapability { .. }) => {
-                    Ok(gpu)
-                }
-            },
+            None => Ok(gpu),
         }
+    }
+
+    /// Fields that contradict each other, or with which nothing can be counted.
+    pub(super) fn problem(&self) -> Option<FieldError> {
+        self.contradiction().or_else(|| match self.device_model() {
+            Err(CountingError::Impossible { field, value, why }) => Some(FieldError::Impossible {
+                field: field.to_owned(),
+                value: value.to_string(),
+                why,
+            }),
+            // Without them a GPU can be predicted for, though not be counted on.
+            Ok(_)
+            | Err(CountingError::Missing { .. } | CountingError::UnknownCapability { .. }) => None,
+        })
     }
 }
 
@@ -185,6 +191,22 @@ fn required_text(text: &str, root: &DeTable<'_>, key: &'static str) -> Result<St
         .and_then(|(_, value)| value.get_ref().as_str())
         .map(str::to_owned)
         .ok_or_else(|| located(text, span_of(root, key), FieldError::MissingName { key }))
+}
+
+/// Further names, which must be such as can be typed.
+fn aliases(text: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, GpuError> {
+    let names = value.get_ref().as_array();
+    let names = names.ok_or_else(|| located(text, value.span(), FieldError::BadAliases))?;
+    names
+        .iter()
+        .map(|name| match name.get_ref().as_str() {
+            Some(alias) if is_name(alias) => Ok(alias.to_owned()),
+            Some(alias) => {
+                Err(located(text, name.span(), FieldError::BadName { name: alias.to_owned() }))
+            }
+            None => Err(located(text, name.span(), FieldError::BadAliases)),
+        })
+        .collect()
 }
 
 /// Where in a field the part stands that a problem is about; the field if it is none of them.

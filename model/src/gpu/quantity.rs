@@ -1,5 +1,7 @@
 //! Typed quantities: a bandwidth cannot be taken for a throughput, nor GHz for MHz.
 
+use std::fmt;
+
 use gpucast_counters::banks::Serving;
 use gpucast_counters::coalescing::{Protocol, TransactionRule};
 use gpucast_counters::hierarchy::{Replacement, Schedule};
@@ -14,11 +16,46 @@ pub enum Raw<'a> {
     Text(&'a str),
 }
 
+/// A value of a GPU file that stands on its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+impl Value {
+    /// The number, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(_) => None,
+        }
+    }
+
+    /// The same value, borrowed.
+    #[must_use]
+    pub fn raw(&self) -> Raw<'_> {
+        match self {
+            Self::Number(number) => Raw::Number(*number),
+            Self::Text(text) => Raw::Text(text),
+        }
+    }
+}
+
+/// Units, each with its factor to the first.
+pub type Units = &'static [(&'static str, f64)];
+
 /// A kind of figure that a GPU file can hold.
 pub trait Quantity: Serialize + Sized {
     /// The units that a file may use, each with its factor to the first, which is the one that
     /// the value is kept in. Empty for names and versions, which have no unit.
-    const UNITS: &'static [(&'static str, f64)];
+    const UNITS: Units;
+
+    /// The value in the first unit, as a file writes it.
+    fn value(&self) -> Value;
 
     /// The quantity from a value in the first unit.
     ///
@@ -49,7 +86,11 @@ macro_rules! real {
         pub struct $name(pub f64);
 
         impl Quantity for $name {
-            const UNITS: &'static [(&'static str, f64)] = &[$(($unit, $factor)),+];
+            const UNITS: Units = &[$(($unit, $factor)),+];
+
+            fn value(&self) -> Value {
+                Value::Number(self.0)
+            }
 
             fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
                 positive(raw).map(Self)
@@ -67,7 +108,11 @@ macro_rules! count {
         pub struct $name(pub u64);
 
         impl Quantity for $name {
-            const UNITS: &'static [(&'static str, f64)] = &[$(($unit, $factor)),+];
+            const UNITS: Units = &[$(($unit, $factor)),+];
+
+            fn value(&self) -> Value {
+                Value::Number(self.0 as f64)
+            }
 
             fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
                 const EXACT: f64 = (1_u64 << 53) as f64;
@@ -113,16 +158,26 @@ macro_rules! choice {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name(pub $choices);
 
+        impl $name {
+            fn name(self) -> &'static str {
+                match self.0 {
+                    $($choices::$choice => $text,)+
+                }
+            }
+        }
+
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(match self.0 {
-                    $($choices::$choice => $text,)+
-                })
+                serializer.serialize_str(self.name())
             }
         }
 
         impl Quantity for $name {
-            const UNITS: &'static [(&'static str, f64)] = &[];
+            const UNITS: Units = &[];
+
+            fn value(&self) -> Value {
+                Value::Text(self.name().to_owned())
+            }
 
             fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
                 match raw {
@@ -178,15 +233,25 @@ impl CacheReplacement {
     ];
 }
 
+impl CacheReplacement {
+    fn name(self) -> &'static str {
+        let named = Self::POLICIES.iter().find(|(_, policy)| *policy == self.0);
+        named.map_or("other", |(name, _)| name)
+    }
+}
+
 impl Serialize for CacheReplacement {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let named = Self::POLICIES.iter().find(|(_, policy)| *policy == self.0);
-        serializer.serialize_str(named.map_or("other", |(name, _)| name))
+        serializer.serialize_str(self.name())
     }
 }
 
 impl Quantity for CacheReplacement {
-    const UNITS: &'static [(&'static str, f64)] = &[];
+    const UNITS: Units = &[];
+
+    fn value(&self) -> Value {
+        Value::Text(self.name().to_owned())
+    }
 
     fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
         const NAMES: &str = "it is one of `lru`, `random`, `not-most-recent`, \
@@ -204,7 +269,11 @@ impl Quantity for CacheReplacement {
 pub struct Text(pub String);
 
 impl Quantity for Text {
-    const UNITS: &'static [(&'static str, f64)] = &[];
+    const UNITS: Units = &[];
+
+    fn value(&self) -> Value {
+        Value::Text(self.0.clone())
+    }
 
     fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
         match raw {
@@ -224,14 +293,24 @@ pub struct ComputeCapability {
     pub minor: u32,
 }
 
+impl fmt::Display for ComputeCapability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
 impl Serialize for ComputeCapability {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}.{}", self.major, self.minor))
+        serializer.collect_str(self)
     }
 }
 
 impl Quantity for ComputeCapability {
-    const UNITS: &'static [(&'static str, f64)] = &[];
+    const UNITS: Units = &[];
+
+    fn value(&self) -> Value {
+        Value::Text(self.to_string())
+    }
 
     fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
         const SHAPE: &str = "it must be a string such as \"8.6\"";

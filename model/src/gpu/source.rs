@@ -23,6 +23,28 @@ impl Source {
     /// The kinds of source, as a file writes them.
     pub const KINDS: [&'static str; 4] = ["datasheet", "benchmark", "derived", "assumed"];
 
+    /// Its kind, as a file writes it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Datasheet(_) => "datasheet",
+            Self::Benchmark(_) => "benchmark",
+            Self::Derived(_) => "derived",
+            Self::Assumed(_) => "assumed",
+        }
+    }
+
+    /// Where to look.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Datasheet(text)
+            | Self::Benchmark(text)
+            | Self::Derived(text)
+            | Self::Assumed(text) => text,
+        }
+    }
+
     /// The source of a kind; `None` if there is no such kind.
     pub(super) fn of_kind(kind: &str, text: &str) -> Option<Self> {
         let text = text.to_owned();

@@ -1,0 +1,66 @@
+//! Fills in what a GPU's file leaves open.
+//!
+//! A file gives what was measured or printed. [`Gpu::completed`] adds what follows from it: limits and
+//! counting rules of the compute capability ([`Gpu::with_capability_defaults`]), the capability's rates and
+//! latencies (`data/capabilities.toml`), and what the [rules](RULES) make of them. What a file gives is never
+//! replaced. Every field that a rule filled says so in its source, with the rule's name and inputs.
+
+mod capability;
+mod memory;
+mod rules;
+
+pub use memory::{ACHIEVED, Achieved};
+pub use rules::{RULES, Rule, Spread};
+
+use super::description::Gpu;
+use super::quantity::Raw;
+
+impl Gpu {
+    /// The GPU with every field that follows from those that it has.
+    #[must_use]
+    pub fn completed(&self) -> Self {
+        let mut gpu = self.with_capability_defaults();
+        for rule in RULES {
+            if gpu.figure(rule.field).is_none() {
+                gpu.fill_by(rule);
+            }
+        }
+        let is_new = |field: &str| self.figure(field).is_none() && gpu.figure(field).is_some();
+        let new: Vec<&str> = Self::FIELDS.iter().copied().filter(|field| is_new(field)).collect();
+        gpu.filled = self.filled.iter().copied().chain(new).collect();
+        gpu
+    }
+
+    /// Whether a field's value follows from others, instead of standing in a file.
+    #[must_use]
+    pub fn is_filled(&self, field: &str) -> bool {
+        self.filled.contains(field)
+    }
+
+    /// What a field's rule says of it, whether or not a file gives the field; `None` without a rule, or
+    /// without what the rule needs.
+    #[must_use]
+    pub fn by_rule(&self, field: &str) -> Option<f64> {
+        let (value, _) = Rule::of(field)?.evaluate(&self.completed())?;
+        Some(value)
+    }
+
+    /// The GPU as its file has it.
+    #[must_use]
+    pub fn given(&self) -> Self {
+        let mut gpu = self.clone();
+        for field in &self.filled {
+            gpu.clear(field);
+        }
+        gpu.filled.clear();
+        gpu
+    }
+
+    /// Fills a field by a rule; leaves it open where the rule has nothing to say, or something impossible.
+    pub(super) fn fill_by(&mut self, rule: &Rule) {
+        if let Some((value, source)) = rule.evaluate(self) {
+            // A product of possible values can overflow; the field then stays open.
+            let _ = self.put(rule.field, Raw::Number(value), source);
+        }
+    }
+}
