@@ -120,6 +120,32 @@ fn wrong_sizes_and_places_are_faults() {
 }
 
 #[test]
+fn only_the_bytes_that_may_be_ignored_may_lie_outside_memory() {
+    // `out` has 40 bytes, so that 8 of 48 lie behind it.
+    for (left, right, said) in [
+        (0, 8, None),
+        (15, 15, None),
+        (0, 7, Some("out-of-bounds load of 41 bytes at global address 0x700000000")),
+        (15, 0, Some("out-of-bounds load of 33 bytes at global address 0x70000000f")),
+        (16, 8, Some("the number of bytes to ignore of a bulk copy is 16, but must be 0 to 15")),
+        (0, 40, Some("the number of bytes to ignore of a bulk copy is 40, but must be 0 to 15")),
+    ] {
+        let body = format!(
+            "{SETUP}@!%p cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob \
+             [%r10], [%out], 48, {left}, {right}, [%r11]; ret;"
+        );
+        let text = kernel(&body).replace(".version 8.8", ".version 9.2");
+        match (launch(&text, &Shape::new(1, 32, 10)), said) {
+            (Ok(_), None) => {}
+            (Err(RunError::Fault(fault)), Some(said)) => {
+                assert!(fault.to_string().starts_with(said), "{fault}");
+            }
+            (other, _) => panic!("{other:?} of {left} and {right}"),
+        }
+    }
+}
+
+#[test]
 fn multicast_reaches_the_ctas_of_the_mask() {
     // Rank 1 of four copies 16 bytes to the CTAs 0, 2 and 3, whose mbarriers count them.
     let body = format!(

@@ -26,6 +26,17 @@ struct Range {
     destination: u64,
     mbarrier: u64,
     byte_mask: u32,
+    /// Bytes at either end of the source that may lie outside memory.
+    ignored: [u32; 2],
+}
+
+impl Range {
+    /// The bytes of the range whose source must lie in memory.
+    fn needed(&self) -> std::ops::Range<u32> {
+        let [left, right] = self.ignored;
+        let end = self.bytes.saturating_sub(right);
+        left.min(end)..end
+    }
 }
 
 impl Warp {
@@ -52,18 +63,20 @@ impl Warp {
             if range.bytes == 0 {
                 continue;
             }
-            let mut tell = |recorder: &mut R, op, space, address| {
+            let mut tell = |recorder: &mut R, op, space, address, bytes| {
                 report.addresses = [address; 32];
                 report.pattern = Pattern::General;
-                self.tell(recorder, op, time, space, 1 << lane, range.bytes, report);
+                self.tell(recorder, op, time, space, 1 << lane, bytes, report);
             };
-            if let Some(source) = &bulk.source {
-                tell(recorder, source, source.space, range.source);
+            let needed = range.needed();
+            if let (Some(source), false) = (&bulk.source, needed.is_empty()) {
+                let first = range.source.wrapping_add(u64::from(needed.start));
+                tell(recorder, source, source.space, first, needed.len() as u32);
             }
             let Some(ranks) = ranks else {
                 let completes = perform(bulk, memories, &range).map_err(fault)?;
                 self.tell_bytes(recorder, bulk, &range, completes);
-                tell(recorder, &bulk.destination, space(bulk), range.destination);
+                tell(recorder, &bulk.destination, space(bulk), range.destination, range.bytes);
                 continue;
             };
             // The same place in each CTA of the mask, and its own mbarrier.
@@ -77,7 +90,7 @@ impl Warp {
                 };
                 let completes = perform(bulk, memories, &range).map_err(fault)?;
                 self.tell_bytes(recorder, bulk, &range, completes);
-                tell(recorder, &bulk.destination, space(bulk), range.destination);
+                tell(recorder, &bulk.destination, space(bulk), range.destination, range.bytes);
             }
         }
         Ok(())
@@ -137,6 +150,7 @@ unsafe fn range(frame: &Frame, bulk: &BulkOp, lane: u32) -> (Range, Option<u32>)
             destination: addresses(frame, &bulk.destination)[at],
             mbarrier: bulk.mbarrier.as_ref().map_or(0, |op| addresses(frame, op)[at]),
             byte_mask: value(bulk.byte_mask).unwrap_or(u32::MAX),
+            ignored: bulk.ignored.map_or([0; 2], |rows| rows.map(|row| frame.row::<u32>(row)[at])),
         };
         (range, value(bulk.multicast))
     }
@@ -151,6 +165,14 @@ fn checked(bulk: &BulkOp, memories: &Memories<'_>, mut range: Range) -> Result<R
             what: "the size of a bulk copy",
             value: u64::from(range.bytes),
             allowed: if multiple == 16 { "a multiple of 16" } else { "a multiple of 8" },
+        };
+        return Err(AccessFault { lane, kind });
+    }
+    if let Some(&bytes) = range.ignored.iter().find(|&&bytes| bytes > 15) {
+        let kind = FaultKind::BadOperand {
+            what: "the number of bytes to ignore of a bulk copy",
+            value: u64::from(bytes),
+            allowed: "0 to 15",
         };
         return Err(AccessFault { lane, kind });
     }
@@ -170,11 +192,11 @@ fn checked(bulk: &BulkOp, memories: &Memories<'_>, mut range: Range) -> Result<R
 /// Copy or reduce a range and tell the mbarrier; answers whether that completes its phase.
 fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool, AccessFault> {
     let &Range { lane, bytes, source, destination, .. } = range;
-    let host = |space, address, write| {
+    let host = |space, address, bytes, write| {
         let hosts = memories.hosts(space, 1 << lane, &[address; 32], bytes, write)?;
         Ok::<_, AccessFault>(hosts[lane as usize & 31])
     };
-    let to = host(space(bulk), destination, true)?;
+    let to = host(space(bulk), destination, bytes, true)?;
     if bulk.own && !memories.is_own_shared(to) {
         let (what, address) = ("the destination of a bulk operation", destination);
         return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
@@ -185,11 +207,25 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
         match (&bulk.source, &bulk.destination.atomic) {
             (None, _) => to.write_bytes(0, bytes as usize),
             (Some(op), Some(atomic)) => {
-                let from = host(op.space, source, false)?;
+                let from = host(op.space, source, bytes, false)?;
                 reduce(atomic, bulk.destination.element_bytes, from, to, bytes);
             }
+            (Some(op), None) if range.ignored != [0; 2] => {
+                let needed = range.needed();
+                if !needed.is_empty() {
+                    let from = source.wrapping_add(u64::from(needed.start));
+                    let from = host(op.space, from, needed.len() as u32, false)?;
+                    std::ptr::copy(from, to.add(needed.start as usize), needed.len());
+                }
+                // What of the rest is there is copied; the manual leaves the others open.
+                for at in (0..needed.start).chain(needed.end..bytes) {
+                    if let Ok(from) = host(op.space, source.wrapping_add(at.into()), 1, false) {
+                        to.add(at as usize).write(from.read());
+                    }
+                }
+            }
             (Some(op), None) => {
-                let from = host(op.space, source, false)?;
+                let from = host(op.space, source, bytes, false)?;
                 if range.byte_mask & 0xffff == 0xffff {
                     std::ptr::copy(from, to, bytes as usize);
                 } else {

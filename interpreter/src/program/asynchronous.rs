@@ -107,6 +107,8 @@ pub(crate) struct BulkOp {
     pub(crate) multicast: Option<u32>,
     /// Row of a mask of the bytes that are copied of each sixteen.
     pub(crate) byte_mask: Option<u32>,
+    /// Rows of the bytes at either end of the source that may lie outside memory.
+    pub(crate) ignored: Option<[u32; 2]>,
     /// Whether the destination must be the CTA's own.
     pub(crate) own: bool,
 }

@@ -14,7 +14,7 @@ use super::builder::{Builder, Lowered, Width, operand};
 use super::{mbarrier, memory};
 use crate::observer::AccessKind;
 
-/// `cp.async.bulk` and `cp.reduce.async.bulk`.
+/// `cp.async.bulk`, `cp.reduce.async.bulk`, and both with `multimem`.
 pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let mut spaces = instruction.modifiers.iter().filter_map(|modifier| modifier.as_space());
     let (to, from) = (spaces.next(), spaces.next());
@@ -22,9 +22,6 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     let reports = |modifier: &M| modifier.text().starts_with("mbarrier::report::validity");
     if instruction.modifiers.iter().any(reports) {
         return Err("reports about the data of bulk copies are not made yet".to_owned());
-    }
-    if instruction.has(M::IgnoreOob) {
-        return Err("bulk copies with .ignore_oob are not executed yet".to_owned());
     }
     let reduction = reduction(instruction)?;
     let kind = if reduction.is_some() { AccessKind::Reduction } else { AccessKind::Store };
@@ -38,10 +35,17 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     });
     let source = memory::address(builder, instruction, 1, from, AccessKind::Load, T::B128)?;
     let size = builder.value(operand(instruction, 2)?, T::U32)?;
+    let ignored = if instruction.has(M::IgnoreOob) {
+        let [left, right] = [3, 4].map(|index| operand(instruction, index));
+        Some([builder.value(left?, T::U32)?, builder.value(right?, T::U32)?])
+    } else {
+        None
+    };
     let signals = instruction.has(M::MbarrierCompleteTxBytes);
     let mbarrier = if signals {
         let (stated, kind) = (Some(StateSpace::Shared), AccessKind::Reduction);
-        Some(memory::address(builder, instruction, 3, stated, kind, T::B64)?)
+        let index = if ignored.is_some() { 5 } else { 3 };
+        Some(memory::address(builder, instruction, index, stated, kind, T::B64)?)
     } else {
         None
     };
@@ -67,15 +71,16 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             mbarrier,
             multicast,
             byte_mask,
+            ignored,
             own: signals && instruction.modifiers.iter().all(|&m| m != M::SharedCluster),
         },
     );
     Ok(())
 }
 
-/// The reduction of `cp.reduce.async.bulk` and its type.
+/// The reduction of `cp.reduce.async.bulk` and the like, and its type.
 fn reduction(instruction: &Instruction) -> Lowered<Option<(AtomicOperation, T)>> {
-    if instruction.opcode == Opcode::CpAsyncBulk {
+    if matches!(instruction.opcode, Opcode::CpAsyncBulk | Opcode::MultimemCpAsyncBulk) {
         return Ok(None);
     }
     let ty = instruction.types().last().ok_or("the type is missing")?;
@@ -107,6 +112,7 @@ pub(super) fn store(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
             mbarrier: None,
             multicast: None,
             byte_mask: None,
+            ignored: None,
             own: true,
         },
     );
@@ -162,6 +168,7 @@ pub(super) fn try_cancel(builder: &mut Builder<'_>, instruction: &Instruction) -
             mbarrier: Some(mbarrier),
             multicast: None,
             byte_mask: None,
+            ignored: None,
             own: true,
         },
     );

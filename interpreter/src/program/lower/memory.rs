@@ -177,7 +177,7 @@ fn emit_memory_op(builder: &mut Builder<'_>, mut op: MemoryOp) {
     builder.emit(Code::Memory, 0, 0, [index, 0, 0]);
 }
 
-/// `ld`, `ldu` and `ld.global.nc`.
+/// `ld`, `ldu`, `ld.global.nc` and `multimem.ld_reduce`.
 pub(super) fn load(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let ty = element_type(instruction)?;
     let address = operand(instruction, 1)?;
@@ -295,7 +295,7 @@ fn parameter_row(builder: &mut Builder<'_>, at: u64, ty: T) -> u32 {
     row
 }
 
-/// `st`.
+/// `st` and `multimem.st`.
 pub(super) fn store(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let ty = element_type(instruction)?;
     let target = target(builder, instruction, operand(instruction, 0)?)?;
@@ -311,10 +311,10 @@ pub(super) fn store(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     Ok(())
 }
 
-/// `atom` and `red`, each element of a vector on its own.
+/// `atom`, `red` and `multimem.red`, each element of a vector on its own.
 pub(super) fn atomic(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let ty = element_type(instruction)?;
-    let reduction = matches!(instruction.opcode, Opcode::Red | Opcode::RedAsync);
+    let reduction = instruction.opcode != Opcode::Atom;
     let first = usize::from(!reduction);
     let Some(operation) = AtomicOperation::of(instruction, ty) else {
         return Err(format!(

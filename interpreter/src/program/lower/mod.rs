@@ -363,9 +363,13 @@ fn instruction(
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => {
             movement::between_lanes(builder, instruction)
         }
-        O::Ld | O::Ldu => memory::load(builder, instruction),
-        O::St => memory::store(builder, instruction),
-        O::Atom | O::Red => memory::atomic(builder, instruction),
+        // There is one device, so that a multimem address stands for one place: what is loaded is
+        // reduced over one value.
+        O::Ld | O::Ldu | O::MultimemLdReduce => memory::load(builder, instruction),
+        O::St | O::MultimemSt | O::MultimemStAsync => memory::store(builder, instruction),
+        O::Atom | O::Red | O::MultimemRed | O::MultimemRedAsync => {
+            memory::atomic(builder, instruction)
+        }
         O::Bra => control::branch(builder, instruction, context),
         O::BrxIdx => control::branch_indexed(builder, instruction, context),
         O::Call => call::call(builder, instruction),
@@ -395,13 +399,6 @@ fn instruction(
         O::StAsync => bulk_copy::store_async(builder, instruction),
         O::RedAsync => bulk_copy::reduce_async(builder, instruction),
         O::StBulk => bulk_copy::store(builder, instruction),
-        O::MultimemLdReduce
-        | O::MultimemSt
-        | O::MultimemRed
-        | O::MultimemStAsync
-        | O::MultimemRedAsync
-        | O::MultimemCpAsyncBulk
-        | O::MultimemCpReduceAsyncBulk => not_yet(instruction),
         O::Mapa => cluster::mapa(builder, instruction),
         O::Getctarank => cluster::getctarank(builder, instruction),
         O::BarrierCluster => cluster::barrier(builder, instruction),
@@ -409,7 +406,10 @@ fn instruction(
         O::CpAsyncCommitGroup | O::CpAsyncWaitGroup | O::CpAsyncWaitAll => {
             async_copy::groups(builder, instruction)
         }
-        O::CpAsyncBulk | O::CpReduceAsyncBulk => bulk_copy::copy(builder, instruction),
+        O::CpAsyncBulk
+        | O::CpReduceAsyncBulk
+        | O::MultimemCpAsyncBulk
+        | O::MultimemCpReduceAsyncBulk => bulk_copy::copy(builder, instruction),
         // Bulk copies are done at once, so that there is nothing to wait for; a prefetch is a hint.
         O::CpAsyncBulkCommitGroup | O::CpAsyncBulkWaitGroup | O::CpAsyncBulkPrefetch => Ok(()),
         O::CpAsyncBulkTensor

@@ -44,7 +44,8 @@ pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) 
             use gpucast_ptx_frontend::types::StateSpace as S;
             matches!(modifier.as_space(), Some(S::Shared | S::Local | S::Const | S::Param))
         });
-        instruction.opcode == Opcode::Ld && !local && ordered.iter().any(|&m| instruction.has(m))
+        let loads = matches!(instruction.opcode, Opcode::Ld | Opcode::MultimemLdReduce);
+        loads && !local && ordered.iter().any(|&m| instruction.has(m))
     };
     instructions
         .iter()
