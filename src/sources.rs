@@ -138,6 +138,7 @@ pub(crate) fn executed(what: &Execution<'_>, counting_gpu: &Gpu) -> Result<Vec<S
                 }),
                 stages: counted.stages.map(Arc::new),
                 counted_on: Some(counting_gpu.name.clone()),
+                occupancy: None,
             },
             published: published.clone(),
             timing: what.execution.timing.then_some(counted.timing),

@@ -28,6 +28,7 @@ pub mod device;
 pub mod export;
 pub mod hierarchy;
 pub mod import;
+pub mod integer_kind;
 pub mod launch_profile;
 pub mod machine;
 pub mod metric;
@@ -42,7 +43,10 @@ pub mod stages;
 pub mod table;
 pub mod totals;
 
+pub use gpucast_ptx_frontend::isa::InstructionClass;
+
 pub use device::{Capability, DeviceError, DeviceModel};
+pub use integer_kind::IntegerKind;
 pub use launch_profile::{LaunchProfile, LeveledMetric, PROFILE_SCHEMA};
 pub use metric::{Kind, Level, MetricValue, Metrics, Number};
 pub use observer::Counter;

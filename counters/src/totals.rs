@@ -6,6 +6,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::device::DeviceModel;
 use crate::hierarchy::L2Traffic;
+use crate::integer_kind::IntegerKind;
 use crate::machine::{MachineProfile, MachineRow};
 use crate::occupancy::CtaShape;
 use crate::operation::{FlopKind, Flops, Precision};
@@ -160,6 +161,8 @@ impl Operation {
 /// An instruction of either level.
 struct Counted {
     class: InstructionClass,
+    /// What it would be if it were an integer one.
+    integer: IntegerKind,
     flops: Option<Flops>,
     warps: u64,
     lanes: u64,
@@ -170,6 +173,7 @@ impl From<&Row> for Counted {
     fn from(row: &Row) -> Self {
         Self {
             class: row.description.class,
+            integer: IntegerKind::of_opcode(row.description.opcode),
             flops: row.description.flops,
             warps: row.warp_executions,
             lanes: row.issued_lanes,
@@ -182,6 +186,7 @@ impl From<&MachineRow> for Counted {
     fn from(row: &MachineRow) -> Self {
         Self {
             class: row.class,
+            integer: IntegerKind::of_mnemonic(&row.mnemonic),
             flops: row.flops,
             warps: row.warp_executions,
             lanes: row.issued_lanes,
@@ -258,6 +263,14 @@ impl Totals<'_> {
         self.sum(|row| if row.class == class { row.threads } else { 0 })
     }
 
+    /// Integer instructions of a kind executed by a thread whose guard is true.
+    #[must_use]
+    pub fn integers(&self, kind: IntegerKind) -> u64 {
+        let is_meant =
+            |row: &Counted| row.class == InstructionClass::Integer && row.integer == kind;
+        self.sum(|row| if is_meant(&row) { row.threads } else { 0 })
+    }
+
     /// Instructions of a class issued by a warp.
     #[must_use]
     pub fn warps(&self, class: InstructionClass) -> u64 {
@@ -331,13 +344,39 @@ impl Totals<'_> {
     pub fn accesses(&self, space: StateSpace, operation: Operation) -> u64 {
         let Some(machine) = self.machine else { return self.requests(space, operation) };
         let is_meant = |row: &&MachineRow| {
-            let goes_to = |access: crate::machine::MachineAccess| {
-                access.space.or_else(|| self.space_most_accessed(row.instruction?))
-            };
-            Operation::of_machine(row) == Some(operation)
-                && row.access.and_then(goes_to) == Some(space)
+            Operation::of_machine(row) == Some(operation) && self.space_of(row) == Some(space)
         };
         machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum()
+    }
+
+    /// Loads and stores of warps to a space of which each thread moves `bytes`: the machine's where
+    /// they are known, otherwise those of the PTX.
+    #[must_use]
+    pub fn accesses_of_width(&self, space: StateSpace, bytes: u32) -> u64 {
+        let is_update = |direction| direction == Direction::Update;
+        if let Some(machine) = self.machine {
+            let is_meant = |row: &&MachineRow| {
+                row.access.is_some_and(|it| it.bytes == bytes && !is_update(it.direction))
+                    && self.space_of(row) == Some(space)
+            };
+            return machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum();
+        }
+        self.ptx(|row| {
+            // Every thread that executes an access moves as much as the instruction says.
+            let moved: u64 = row.memory.iter().map(|counts| counts.requested_bytes).sum();
+            if moved != u64::from(bytes) * row.thread_executions {
+                return 0;
+            }
+            let is_meant = |counts: &&MemoryCounts| {
+                counts.space == space && !is_update(Direction::of(counts.kind))
+            };
+            row.memory.iter().filter(is_meant).map(|counts| counts.requests).sum()
+        })
+    }
+
+    /// The space that a machine instruction accesses.
+    fn space_of(&self, row: &MachineRow) -> Option<StateSpace> {
+        row.access?.space.or_else(|| self.space_most_accessed(row.instruction?))
     }
 
     /// Where most requests of a PTX instruction went.

@@ -10,6 +10,7 @@
 //! | [`reference`](mod@reference) | the correction by a measured time, and the error of a prediction |
 //! | [`regression`] | linear least squares with uncertainties |
 //! | [`warning`] | the assumptions of a model that a kernel breaks |
+//! | [`what_if`](mod@what_if) | counts as they would be without conflicts, divergence, … |
 //!
 //! This crate reads counts (`gpucast_counters::KernelProfile`); it knows no PTX and no warps, and
 //! it neither prints nor reads files.
@@ -23,10 +24,12 @@ pub mod quantitative_roofline;
 pub mod reference;
 pub mod regression;
 pub mod warning;
+pub mod what_if;
 
 pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use prediction::{Bound, Component, Part, Prediction, Symbol, SymbolValue, Symbols};
 pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, UnknownModel};
-pub use quantitative_roofline::QuantitativeRoofline;
+pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
 pub use warning::Warning;
+pub use what_if::WhatIf;

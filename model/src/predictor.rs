@@ -19,6 +19,9 @@ pub struct Conditions {
     pub stages: Option<Arc<Stages>>,
     /// The library name of the GPU whose coalescing, banks and caches the counts follow.
     pub counted_on: Option<String>,
+    /// Warps resident on an SM, over those that it can hold, where something other than the launch's
+    /// shape decides (see [`crate::what_if`]).
+    pub occupancy: Option<f64>,
 }
 
 /// How many threads were launched, and what they take of an SM.

@@ -5,6 +5,7 @@ use gpucast_ptx_frontend::isa::InstructionClass as Class;
 use super::Nvprof::{Event, Metric, Unknown};
 use super::row::{count, is, quotient, sass_threads};
 use super::{Basis, Definition, Topic};
+use crate::integer_kind::IntegerKind as Kind;
 use crate::metric::Number;
 use crate::totals::Totals;
 
@@ -47,6 +48,18 @@ const DEFINITIONS: &[Definition] = &[
         "double-precision arithmetic and comparisons by threads that are not predicated off"),
     count!("inst_integer", Metric("Integer Instructions"), sass_threads!("integer"), "instruction", Instructions, |t| t.threads(Class::Integer),
         "integer arithmetic, comparisons, logic and shifts by threads that are not predicated off"),
+    count!("inst_integer_add", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Add),
+        "of `inst_integer`, additions and subtractions, also of shifted operands"),
+    count!("inst_integer_mul", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Multiply),
+        "of `inst_integer`, multiplications and multiply-adds"),
+    count!("inst_integer_shift", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Shift),
+        "of `inst_integer`, shifts"),
+    count!("inst_integer_logic", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Logic),
+        "of `inst_integer`, bitwise logic"),
+    count!("inst_integer_compare", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Compare),
+        "of `inst_integer`, comparisons, minima and maxima"),
+    count!("inst_integer_other", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Other),
+        "of `inst_integer`, everything else: bit fields, counts of bits, absolute differences, video instructions"),
     count!("inst_bit_convert", Metric("Bit-Convert Instructions"), sass_threads!("conversion"), "instruction", Instructions, |t| t.threads(Class::BitConvert),
         "conversions between types by threads that are not predicated off"),
     count!("inst_control", Metric("Control-Flow Instructions"), sass_threads!("control"), "instruction", Instructions, |t| t.threads(Class::Control),

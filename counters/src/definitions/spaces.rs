@@ -3,7 +3,7 @@
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::StateSpace::{Global, Local, Shared};
 
-use super::Nvprof::Metric;
+use super::Nvprof::{Metric, Unknown};
 use super::row::{count, is};
 use super::{Basis, Definition, Formula, Topic};
 use crate::metric::Number;
@@ -36,6 +36,10 @@ const DEFINITIONS: &[Definition] = &[
         "shared loads"),
     count!("inst_executed_shared_stores", Metric("Warp level instructions for shared stores"), is!["smsp__inst_executed_op_shared_st.sum", "smsp__sass_inst_executed_op_shared_st.sum"], "instruction", Instructions, |t| t.accesses(Shared, Store),
         "shared stores"),
+    count!("inst_executed_shared_64", Unknown, &[], "instruction", Instructions, |t| t.accesses_of_width(Shared, 8),
+        "of the shared loads and stores, those of which each thread moves 8 bytes"),
+    count!("inst_executed_shared_128", Unknown, &[], "instruction", Instructions, |t| t.accesses_of_width(Shared, 16),
+        "of the shared loads and stores, those of which each thread moves 16 bytes"),
     count!("inst_executed_shared_atomics", Metric("Warp level shared instructions for atom and atom CAS"), is!["smsp__sass_inst_executed_op_shared_atom.sum"], "instruction", Instructions, |t| t.accesses(Shared, Atomic) + t.accesses(Shared, Reduction),
         "shared atomics and reductions").read_as(SHARED_ATOMICS),
     count!("inst_executed_surface_loads", Metric("Warp level instructions for surface loads"), is!["smsp__inst_executed_op_surface_ld.sum"], "instruction", Execution, |t| t.opcodes(&[Opcode::Suld]),

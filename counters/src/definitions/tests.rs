@@ -195,3 +195,54 @@ fn the_back_end_decides_the_kind() {
     assert_eq!(kinds(Some(&ptxas)), [Modelled, Modelled, Exact]);
     assert_eq!(kinds(Some(&machine(BackEnd::Rules))), [Estimated, Estimated, Exact]);
 }
+
+/// Worked by hand: 25 threads of each warp; 8 additions, 3 products and 2 shifts of warps. Of the
+/// shared accesses, 5 move 16 bytes, 2 move 8, 4 move 4; the atomic of 8 bytes is neither a load nor
+/// a store, and the load of 16 bytes from global memory is not shared.
+#[test]
+fn integers_are_told_apart_by_kind_and_shared_accesses_by_width() {
+    use InstructionClass::{Integer, LoadStore};
+    let moves = |mnemonic, space, direction, bytes, warps| MachineRow {
+        access: Some(MachineAccess { space: Some(space), direction, bytes }),
+        ..machine_row(mnemonic, LoadStore, warps)
+    };
+    let machine = MachineProfile {
+        rows: vec![
+            machine_row("IADD3", Integer, 8),
+            machine_row("XMAD", Integer, 3),
+            machine_row("SHF", Integer, 2),
+            // Not an integer instruction, whatever its name.
+            machine_row("SHL", InstructionClass::Misc, 50),
+            moves("LDS", StateSpace::Shared, Direction::Load, 16, 4),
+            moves("STS", StateSpace::Shared, Direction::Store, 16, 1),
+            moves("LDS", StateSpace::Shared, Direction::Load, 8, 2),
+            moves("LDS", StateSpace::Shared, Direction::Load, 4, 4),
+            moves("ATOMS", StateSpace::Shared, Direction::Update, 8, 7),
+            moves("LDG", StateSpace::Global, Direction::Load, 16, 9),
+        ],
+        ..machine(BackEnd::Rules)
+    };
+    let table = table();
+    let counted = metrics(&totals(&table, Some(&machine)));
+    for (name, count) in [
+        ("inst_integer", 13 * 25),
+        ("inst_integer_add", 8 * 25),
+        ("inst_integer_mul", 3 * 25),
+        ("inst_integer_shift", 2 * 25),
+        ("inst_integer_logic", 0),
+        ("inst_integer_compare", 0),
+        ("inst_integer_other", 0),
+        ("inst_executed_shared_loads", 10),
+        ("inst_executed_shared_64", 2),
+        ("inst_executed_shared_128", 5),
+    ] {
+        assert_eq!(counted[name].value, Number::Count(count), "{name}");
+    }
+    // On PTX, the width follows from the bytes: 100 threads that moved 1600.
+    let mut table = table;
+    table.rows[0].memory[1].requested_bytes = 400;
+    table.rows[0].memory[0].requested_bytes = 1200;
+    let counted = metrics(&totals(&table, None));
+    assert_eq!(counted["inst_executed_shared_128"].value, Number::Count(1));
+    assert_eq!(counted["inst_executed_shared_64"].value, Number::Count(0));
+}

@@ -122,6 +122,13 @@ impl Stage {
         at.and_then(|at| self.classes.get(at)).copied().unwrap_or_default()
     }
 
+    /// Sets the PTX instructions of a class.
+    pub fn set_class(&mut self, class: InstructionClass, count: ClassCount) {
+        if let Some(at) = CLASSES.iter().position(|&one| one == class) {
+            self.classes[at] = count;
+        }
+    }
+
     /// PTX instructions of all classes.
     #[must_use]
     pub fn instructions(&self) -> ClassCount {

@@ -1,0 +1,229 @@
+//! What the model knows of a kernel: Konstantinidis 2017, table 4.2, from the metrics of table 4.1.
+
+use gpucast_counters::KernelProfile;
+
+use super::{TRANSACTION_BYTES, WARP_LANES};
+use crate::prediction::Symbols;
+use crate::predictor::ModelError;
+use crate::warning::Warning;
+
+/// K_type: the operations that count as the kernel's purpose; all others are overhead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationType {
+    /// Double precision.
+    Fp64,
+    /// Single precision.
+    Fp32,
+    /// Integer.
+    Int,
+}
+
+impl OperationType {
+    /// The name that the thesis uses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fp64 => "fp64",
+            Self::Fp32 => "fp32",
+            Self::Int => "int",
+        }
+    }
+}
+
+/// What the model knows of a kernel (table 4.2): totals over all invocations, and fractions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KernelParameters {
+    /// K_type.
+    pub operation_type: OperationType,
+    /// W_comp, eq. 4.1: compute operations.
+    pub operations: f64,
+    /// W_traf, eq. 4.2: bytes to and from device memory.
+    pub traffic_bytes: f64,
+    /// E_mix, eq. 4.3: 1 when every compute instruction is a multiply-add, 0.5 when none is.
+    pub mix_efficiency: f64,
+    /// I_total, eq. 4.5: thread instructions.
+    pub instructions: f64,
+    /// D_ops, eq. 4.6: the share of compute instructions.
+    pub operation_density: f64,
+    /// D_ldst, eq. 4.7: the share of loads and stores.
+    pub load_store_density: f64,
+    /// D_other, eq. 4.8: the share of everything else.
+    pub other_density: f64,
+}
+
+impl KernelParameters {
+    /// Computes the parameters from a profiler's metrics (table 4.1).
+    ///
+    /// A missing `inst_fp_64` is taken to be zero if `inst_fp_32` is there; so is a missing
+    /// `inst_fp_32` beside a non-zero `inst_fp_64`, where it does not matter. What was assumed
+    /// is among the warnings.
+    ///
+    /// # Errors
+    ///
+    /// When a metric that the kernel's type needs is missing, no count, or contradicts others.
+    pub fn of(profile: &KernelProfile) -> Result<(Self, Vec<Warning>), ModelError> {
+        let counts = Counts { profile };
+        let missing = counts.missing()?;
+        if !missing.is_empty() {
+            return Err(counts.missing_metrics(missing));
+        }
+        let mut warnings = Vec::new();
+        let fp64 = counts.get("inst_fp_64")?;
+        let operation_type = if fp64.is_some_and(|count| count > 0.0) {
+            OperationType::Fp64
+        } else {
+            let fp32 = counts.require("inst_fp_32")?;
+            if fp64.is_none() {
+                warnings.push(Warning::AssumedZero { metric: "inst_fp_64" });
+            }
+            if fp32 > 0.0 { OperationType::Fp32 } else { OperationType::Int }
+        };
+
+        // I_ops, eq. 4.4, and the multiply-adds among them.
+        let (compute_instructions, multiply_adds) = match operation_type {
+            OperationType::Fp64 => {
+                (counts.require("inst_fp_64")?, counts.require("flop_count_dp_fma")?)
+            }
+            OperationType::Fp32 => {
+                (counts.require("inst_fp_32")?, counts.require("flop_count_sp_fma")?)
+            }
+            // Eq. 4.1 counts an integer instruction as one operation.
+            OperationType::Int => (counts.require("inst_integer")?, 0.0),
+        };
+        let kernel = || profile.kernel.clone();
+        if multiply_adds > compute_instructions {
+            return Err(ModelError::TooManyMultiplyAdds {
+                kernel: kernel(),
+                fma: multiply_adds,
+                instructions: compute_instructions,
+            });
+        }
+        let operations = compute_instructions + multiply_adds;
+        let mix_efficiency = match operation_type {
+            OperationType::Int => 0.5,
+            OperationType::Fp64 | OperationType::Fp32 => operations / (2.0 * compute_instructions),
+        };
+
+        let instructions = WARP_LANES * counts.require("inst_executed")?;
+        if instructions == 0.0 {
+            return Err(ModelError::NothingExecuted { kernel: kernel() });
+        }
+        let load_stores = counts.require("inst_compute_ld_st")?;
+        if compute_instructions + load_stores > instructions {
+            return Err(ModelError::TooManyInstructions {
+                kernel: kernel(),
+                classified: compute_instructions + load_stores,
+                total: instructions,
+                metric: "32 × `inst_executed`",
+            });
+        }
+        let operation_density = compute_instructions / instructions;
+        let load_store_density = load_stores / instructions;
+
+        let traffic_bytes = counts.traffic("dram_read_transactions", "dram_read_bytes")?
+            + counts.traffic("dram_write_transactions", "dram_write_bytes")?;
+        let parameters = Self {
+            operation_type,
+            operations,
+            traffic_bytes,
+            mix_efficiency,
+            instructions,
+            operation_density,
+            load_store_density,
+            other_density: 1.0 - operation_density - load_store_density,
+        };
+        Ok((parameters, warnings))
+    }
+
+    /// O_krn: operations for each byte of traffic; infinite without traffic, and not a number
+    /// without either.
+    #[must_use]
+    pub fn operational_intensity(&self) -> f64 {
+        self.operations / self.traffic_bytes
+    }
+
+    pub(super) fn symbols(&self) -> Symbols {
+        let mut symbols = Symbols::default();
+        symbols.push_name("K_type", self.operation_type.name());
+        symbols.push_total("W_comp", self.operations, "operation");
+        symbols.push_total("W_traf", self.traffic_bytes, "byte");
+        symbols.push("E_mix", self.mix_efficiency, "");
+        symbols.push("D_ops", self.operation_density, "");
+        symbols.push("D_ldst", self.load_store_density, "");
+        symbols.push("D_other", self.other_density, "");
+        symbols.push("O_krn", self.operational_intensity(), "operation/byte");
+        symbols
+    }
+}
+
+/// The totals of a profile, refused where no count can have them.
+pub(super) struct Counts<'a> {
+    pub(super) profile: &'a KernelProfile,
+}
+
+impl Counts<'_> {
+    /// The total of a metric over all invocations, if the profile has it.
+    pub(super) fn get(&self, metric: &str) -> Result<Option<f64>, ModelError> {
+        let Some(figure) = self.profile.metrics.get(metric) else { return Ok(None) };
+        let value = figure.value.as_f64();
+        if value.is_finite() && value >= 0.0 {
+            Ok(Some(value * self.profile.invocations as f64))
+        } else {
+            let (kernel, metric) = (self.profile.kernel.clone(), metric.to_owned());
+            Err(ModelError::ImpossibleMetric { kernel, metric, value })
+        }
+    }
+
+    pub(super) fn require(&self, metric: &'static str) -> Result<f64, ModelError> {
+        self.get(metric)?.ok_or_else(|| self.missing_metrics(vec![metric]))
+    }
+
+    /// A ratio or a percentage, which does not add up over invocations.
+    pub(super) fn mean(&self, metric: &'static str) -> Result<f64, ModelError> {
+        Ok(self.require(metric)? / self.profile.invocations as f64)
+    }
+
+    /// Those of the metrics that the profile does not have.
+    pub(super) fn lacking(&self, metrics: &[&'static str]) -> Vec<&'static str> {
+        let is_lacking = |metric: &&&str| !self.profile.metrics.contains_key(**metric);
+        metrics.iter().filter(is_lacking).copied().collect()
+    }
+
+    /// The complaint about metrics that are not there.
+    pub(super) fn missing_metrics(&self, metrics: Vec<&'static str>) -> ModelError {
+        ModelError::MissingMetrics { kernel: self.profile.kernel.clone(), metrics }
+    }
+
+    /// Every metric that the equations need and the profile lacks, so that one complaint names all.
+    ///
+    /// Which arithmetic metrics are needed depends on the type of the operations; as long as that
+    /// is not known, only the metric that decides it is missing.
+    fn missing(&self) -> Result<Vec<&'static str>, ModelError> {
+        let mut needed = Vec::new();
+        match (self.get("inst_fp_64")?, self.get("inst_fp_32")?) {
+            (Some(fp64), _) if fp64 > 0.0 => needed.push("flop_count_dp_fma"),
+            (_, None) => needed.push("inst_fp_32"),
+            (_, Some(fp32)) if fp32 > 0.0 => needed.push("flop_count_sp_fma"),
+            (_, Some(_)) => needed.push("inst_integer"),
+        }
+        needed.extend(["inst_executed", "inst_compute_ld_st"]);
+        for (transactions, bytes) in [
+            ("dram_read_transactions", "dram_read_bytes"),
+            ("dram_write_transactions", "dram_write_bytes"),
+        ] {
+            if self.get(bytes)?.is_none() {
+                needed.push(transactions);
+            }
+        }
+        needed.retain(|metric| !self.profile.metrics.contains_key(*metric));
+        Ok(needed)
+    }
+
+    /// Bytes of DRAM traffic; profilers since Maxwell can count them directly.
+    fn traffic(&self, transactions: &'static str, bytes: &str) -> Result<f64, ModelError> {
+        match (self.get(transactions)?, self.get(bytes)?) {
+            (None, Some(bytes)) => Ok(bytes),
+            _ => Ok(TRANSACTION_BYTES * self.require(transactions)?),
+        }
+    }
+}

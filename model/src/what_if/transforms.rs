@@ -1,0 +1,331 @@
+//! What each what-if does to the counts.
+
+use gpucast_counters::InstructionClass;
+use gpucast_counters::stages::{CLASSES, ClassCount, StageMemory};
+
+use super::editor::Editor;
+
+/// Threads of a warp.
+const WARP_LANES: f64 = 32.0;
+/// Bytes of a sector and of a transaction of DRAM, as profilers count them.
+const SECTOR_BYTES: f64 = 32.0;
+
+/// Every shared access takes the passes that it would take if no two lanes conflicted.
+pub(super) fn no_bank_conflicts(counts: &mut Editor) {
+    let mut passes = (0.0, 0.0);
+    for (transactions, conflicts, requests, mean) in [
+        (
+            "shared_load_transactions",
+            "shared_ld_bank_conflict",
+            "shared_load",
+            "shared_load_transactions_per_request",
+        ),
+        (
+            "shared_store_transactions",
+            "shared_st_bank_conflict",
+            "shared_store",
+            "shared_store_transactions_per_request",
+        ),
+    ] {
+        let conflicting = counts.get(conflicts).unwrap_or(0.0);
+        if let Some(before) = counts.get(transactions) {
+            let after = (before - conflicting).max(0.0);
+            passes = (passes.0 + before, passes.1 + after);
+            counts.set(transactions, after);
+            if let Some(requests) = counts.get(requests).filter(|&requests| requests > 0.0) {
+                counts.follow(mean, after / requests);
+            }
+        }
+        counts.set(conflicts, 0.0);
+    }
+    counts.follow("shared_conflict_degree", 1.0);
+    if passes.1 > 0.0 {
+        counts.scale("shared_efficiency", passes.0 / passes.1);
+    }
+    counts.stages(|stages| {
+        for stage in &mut stages.stages {
+            stage.shared.passes = stage.shared.conflict_free;
+        }
+    });
+}
+
+/// Global loads and stores move the sectors that their bytes fill, and no level below moves more
+/// than the one above asks for. Accesses that fetch less than their threads read, because threads
+/// share bytes, stay as they are; so do atomics.
+pub(super) fn perfect_coalescing(counts: &mut Editor) {
+    for side in [Side::LOADS, Side::STORES] {
+        let (Some(bytes), Some(sectors)) = (counts.get(side.bytes), counts.get(side.sectors))
+        else {
+            continue;
+        };
+        let perfect = (bytes / SECTOR_BYTES).ceil().min(sectors);
+        counts.set(side.sectors, perfect);
+        counts.follow(side.sector_bytes, perfect * SECTOR_BYTES);
+        if perfect > 0.0 {
+            counts.follow(side.efficiency, 100.0 * bytes / (perfect * SECTOR_BYTES));
+        }
+        if let Some(requests) = counts.get(side.requests).filter(|&requests| requests > 0.0) {
+            counts.follow(side.sectors_per_request, perfect / requests);
+            // Where a transaction is a sector, it stays one. Otherwise it is the widest there is, and
+            // every request takes at least one.
+            if let Some(transactions) = counts.get(side.transactions) {
+                let fewest = if transactions == sectors {
+                    perfect
+                } else {
+                    (bytes / WIDEST_TRANSACTION).ceil().max(requests).min(transactions)
+                };
+                counts.set(side.transactions, fewest);
+                counts.follow(side.transactions_per_request, fewest / requests);
+            }
+        }
+        let local = counts.get(side.local).unwrap_or(0.0);
+        for l2 in side.l2 {
+            if let Some(before) = counts.get(l2) {
+                counts.set(l2, before.min(perfect + local));
+            }
+        }
+        if let (Some(l2), Some(dram)) = (counts.get(side.l2[0]), counts.get(side.dram)) {
+            let update = counts.get("l2_atomic_transactions").unwrap_or(0.0);
+            counts.set(side.dram, dram.min(l2 + update));
+        }
+        if let Some(before) = counts.get(side.l2_bytes) {
+            counts.follow(side.l2_bytes, before.min((perfect + local) * SECTOR_BYTES));
+        }
+    }
+    let l2 = ["l2_read_transactions", "l2_write_transactions", "l2_atomic_transactions"];
+    if let [Some(read), Some(write), Some(update)] = l2.map(|metric| counts.get(metric)) {
+        counts.set("l2_transactions", read + write + update);
+    }
+    dram_follows(counts);
+    counts.stages(|stages| {
+        for stage in &mut stages.stages {
+            coalesce(&mut stage.global);
+        }
+    });
+}
+
+/// Bytes of the widest transaction: a line (CUDA C Programming Guide 4.2, appendix F).
+const WIDEST_TRANSACTION: f64 = 128.0;
+
+/// The metrics of one direction of global memory.
+struct Side {
+    bytes: &'static str,
+    requests: &'static str,
+    sectors: &'static str,
+    sector_bytes: &'static str,
+    sectors_per_request: &'static str,
+    efficiency: &'static str,
+    transactions: &'static str,
+    transactions_per_request: &'static str,
+    /// Sectors of local memory, which go the same way.
+    local: &'static str,
+    l2: [&'static str; 2],
+    l2_bytes: &'static str,
+    dram: &'static str,
+}
+
+impl Side {
+    const LOADS: Self = Self {
+        bytes: "ptx_global_load_bytes",
+        requests: "global_load_requests",
+        sectors: "global_load_sectors",
+        sector_bytes: "global_load_sector_bytes",
+        sectors_per_request: "global_load_sectors_per_request",
+        efficiency: "gld_efficiency",
+        transactions: "gld_transactions",
+        transactions_per_request: "gld_transactions_per_request",
+        local: "local_load_transactions",
+        l2: ["l2_read_transactions", "l2_tex_read_transactions"],
+        l2_bytes: "l2_global_load_bytes",
+        dram: "dram_read_transactions",
+    };
+    const STORES: Self = Self {
+        bytes: "ptx_global_store_bytes",
+        requests: "global_store_requests",
+        sectors: "global_store_sectors",
+        sector_bytes: "global_store_sector_bytes",
+        sectors_per_request: "global_store_sectors_per_request",
+        efficiency: "gst_efficiency",
+        transactions: "gst_transactions",
+        transactions_per_request: "gst_transactions_per_request",
+        local: "local_store_transactions",
+        l2: ["l2_write_transactions", "l2_tex_write_transactions"],
+        l2_bytes: "l2_local_global_store_bytes",
+        dram: "dram_write_transactions",
+    };
+}
+
+/// As the metrics: sectors that the bytes fill, and transactions of a line.
+fn coalesce(memory: &mut StageMemory) {
+    let sector_is_transaction = memory.transactions == memory.sectors;
+    memory.sectors = memory.sectors.min(memory.requested_bytes.div_ceil(SECTOR_BYTES as u64));
+    memory.transactions = if sector_is_transaction {
+        memory.sectors
+    } else {
+        let lines = memory.requested_bytes.div_ceil(WIDEST_TRANSACTION as u64);
+        memory.transactions.min(lines.max(memory.requests))
+    };
+}
+
+/// As many multiply-adds as there are pairs of an addition and a multiplication; each saves an
+/// instruction. Whether the pairs' operands fit is not looked at, so it is a bound.
+pub(super) fn fma(counts: &mut Editor) {
+    // Threads that a warp's instruction is executed by, in the mean.
+    let executed = counts.get("inst_executed").unwrap_or(0.0);
+    let lanes = |threads: Option<f64>| threads.filter(|_| executed > 0.0).map(|it| it / executed);
+    let active = lanes(counts.get("not_predicated_off_thread_inst_executed"));
+    let issued = lanes(counts.get("thread_inst_executed"));
+    let mut saved = 0.0;
+    for (add, mul, multiply_add, instructions, class) in [
+        (
+            "flop_count_sp_add",
+            "flop_count_sp_mul",
+            "flop_count_sp_fma",
+            "inst_fp_32",
+            InstructionClass::Fp32,
+        ),
+        (
+            "flop_count_dp_add",
+            "flop_count_dp_mul",
+            "flop_count_dp_fma",
+            "inst_fp_64",
+            InstructionClass::Fp64,
+        ),
+    ] {
+        let [Some(adds), Some(muls), Some(fmas), Some(all)] =
+            [add, mul, multiply_add, instructions].map(|metric| counts.get(metric))
+        else {
+            continue;
+        };
+        // Packed operations are two to an instruction: no more can be saved than there are.
+        let pairs = adds.min(muls).min(all / 2.0).floor();
+        counts.set(add, adds - pairs);
+        counts.set(mul, muls - pairs);
+        counts.set(multiply_add, fmas + pairs);
+        counts.set(instructions, all - pairs);
+        saved += pairs;
+        if all > 0.0 {
+            // Stages do not tell additions from multiplications: the kernel's share is taken.
+            counts.stages(|stages| {
+                for stage in &mut stages.stages {
+                    let before = stage.class(class);
+                    let part = |count: u64| (count as f64 * pairs / all) as u64;
+                    let merged = part(before.warps);
+                    let after = ClassCount {
+                        warps: before.warps - merged,
+                        threads: before.threads - part(before.threads),
+                    };
+                    stage.set_class(class, after);
+                    stage.multiply_adds += merged;
+                }
+            });
+        }
+    }
+    if saved == 0.0 {
+        return;
+    }
+    let warps = (saved / active.unwrap_or(WARP_LANES)).floor().min(executed);
+    counts.set("inst_executed", executed - warps);
+    for metric in ["inst_issued", "issue_slots", "inst_per_warp"] {
+        counts.scale(metric, (executed - warps) / executed);
+    }
+    if let Some(threads) = counts.get("not_predicated_off_thread_inst_executed") {
+        counts.follow("not_predicated_off_thread_inst_executed", threads - saved);
+    }
+    if let (Some(threads), Some(lanes)) = (counts.get("thread_inst_executed"), issued) {
+        counts.follow("thread_inst_executed", threads - warps * lanes);
+    }
+}
+
+/// The instructions of all threads in as few warps as they fill: no lane waits while others work.
+/// Lanes that are predicated off stay so, and memory is accessed as before.
+pub(super) fn no_divergence(counts: &mut Editor) {
+    let warps = counts.get("inst_executed").filter(|&warps| warps > 0.0);
+    let threads = counts
+        .get("thread_inst_executed")
+        .or_else(|| Some(warps? * WARP_LANES * counts.get("warp_execution_efficiency")? / 100.0));
+    if let (Some(warps), Some(threads)) = (warps, threads) {
+        let full = (threads / WARP_LANES).ceil().min(warps);
+        counts.set("inst_executed", full);
+        for metric in [
+            "inst_issued",
+            "issue_slots",
+            "inst_per_warp",
+            "ldst_executed",
+            "ldst_issued",
+            "cf_executed",
+            "cf_issued",
+        ] {
+            counts.scale(metric, full / warps);
+        }
+        counts.scale("warp_nonpred_execution_efficiency", warps / full);
+        counts.set("warp_execution_efficiency", 100.0);
+    }
+    if let Some(lanes) = counts.get("ptx_inst_issued_lanes") {
+        counts.follow("ptx_inst_executed", (lanes / WARP_LANES).ceil());
+    }
+    counts.set("divergent_branch", 0.0);
+    counts.follow("branch_efficiency", 100.0);
+    counts.stages(|stages| {
+        for stage in &mut stages.stages {
+            let mut ratio = (0, 0);
+            for class in CLASSES {
+                let ClassCount { warps, threads } = stage.class(class);
+                let full = threads.div_ceil(WARP_LANES as u64).min(warps);
+                ratio = (ratio.0 + full, ratio.1 + warps);
+                stage.set_class(class, ClassCount { warps: full, threads });
+            }
+            if ratio.1 > 0 {
+                let multiply_adds = stage.multiply_adds as f64 * ratio.0 as f64 / ratio.1 as f64;
+                stage.multiply_adds = multiply_adds as u64;
+            }
+        }
+    });
+}
+
+/// Another occupancy than that of the launch.
+pub(super) fn occupancy(counts: &mut Editor, fraction: f64) {
+    let before = counts.conditions.occupancy.or(counts.get("achieved_occupancy"));
+    if counts.conditions.occupancy != Some(fraction) {
+        counts.conditions.occupancy = Some(fraction);
+        counts.note("occupancy", before, fraction, "");
+    }
+    counts.follow("achieved_occupancy", fraction);
+}
+
+/// Another hit rate of what loads ask of the L2; stores are written to device memory as before.
+pub(super) fn l2_hits(counts: &mut Editor, fraction: f64) {
+    if let Some(asked) = counts.get("l2_read_transactions") {
+        counts.set("dram_read_transactions", ((1.0 - fraction) * asked).round());
+        counts.follow("l2_tex_read_hit_rate", 100.0 * fraction);
+        dram_follows(counts);
+    }
+}
+
+/// Another traffic of device memory, read and written in the same proportion as before.
+pub(super) fn dram_bytes(counts: &mut Editor, bytes: f64) {
+    let change = |counts: &mut Editor, metrics: [&str; 2], unit: f64| {
+        if let [Some(read), Some(write)] = metrics.map(|metric| counts.get(metric)) {
+            let total = read + write;
+            let share = if total > 0.0 { read / total } else { 1.0 };
+            counts.set(metrics[0], bytes * share / unit);
+            counts.set(metrics[1], bytes * (1.0 - share) / unit);
+        }
+    };
+    if counts.get("dram_read_transactions").is_some() {
+        change(counts, ["dram_read_transactions", "dram_write_transactions"], SECTOR_BYTES);
+        dram_follows(counts);
+    } else {
+        change(counts, ["dram_read_bytes", "dram_write_bytes"], 1.0);
+    }
+}
+
+/// Metrics that are sums and multiples of DRAM transactions.
+fn dram_follows(counts: &mut Editor) {
+    let transactions = ["dram_read_transactions", "dram_write_transactions"];
+    let [Some(read), Some(write)] = transactions.map(|metric| counts.get(metric)) else { return };
+    counts.follow("dram_transactions", read + write);
+    counts.follow("dram_read_bytes", read * SECTOR_BYTES);
+    counts.follow("dram_write_bytes", write * SECTOR_BYTES);
+    counts.follow("dram_bytes", (read + write) * SECTOR_BYTES);
+}
