@@ -292,6 +292,18 @@ pub(crate) struct Predict {
     )]
     pub(crate) model: Vec<String>,
 
+    /// Add the model refined by the thesis's own proposals, separated by commas: separate-integers,
+    /// wide-shared, bank-conflicts, constant-serialisation, divergence, launch-overhead,
+    /// cache-bandwidth, or all
+    #[arg(long, help_heading = "Prediction", value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) refine: Vec<String>,
+
+    /// Predict as if something were different, each change alone and all together, separated by
+    /// commas: no-bank-conflicts, perfect-coalescing, fma, no-divergence, occupancy=50%,
+    /// l2-hits=90%, dram-bytes=64e6
+    #[arg(long, help_heading = "Prediction", value_name = "CHANGES", value_delimiter = ',')]
+    pub(crate) what_if: Vec<String>,
+
     /// Correct times by how far the model is off on this GPU; the time measured there is the
     /// published one unless it is given
     #[arg(long, help_heading = "Prediction", value_name = "GPU[=MS]")]

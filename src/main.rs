@@ -23,6 +23,7 @@ mod published;
 mod render;
 mod sources;
 mod trouble;
+mod what_if;
 
 use std::io::Write as _;
 use std::process::ExitCode;

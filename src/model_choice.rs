@@ -1,6 +1,7 @@
 //! Which models predict: `--model`.
 
-use gpucast_model::Model;
+use gpucast_model::quantitative_roofline::refinements::Refinement;
+use gpucast_model::{Model, QuantitativeRoofline, RefinedRoofline};
 
 use crate::failure::{Failure, Report, suggest};
 
@@ -35,6 +36,34 @@ pub(crate) fn read(names: &[String]) -> Result<Vec<Chosen>, Failure> {
         }
     }
     Ok(chosen)
+}
+
+/// Adds the refined model of `--refine` behind the one that it refines.
+pub(crate) fn refine(chosen: &mut Vec<Chosen>, names: &[String]) -> Result<(), Failure> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let is_refined = |one: &Chosen| one.model.name() == QuantitativeRoofline.name();
+    let Some(at) = chosen.iter().position(is_refined) else {
+        let report = Report::new(format!("--refine is about {}", QuantitativeRoofline.name()));
+        return Err(Failure::Usage(report.hint("add it to --model")));
+    };
+    let mut refinements = Vec::new();
+    for name in names {
+        if name == ALL {
+            refinements.extend(Refinement::ALL);
+            continue;
+        }
+        refinements.push(Refinement::by_name(name).map_err(|error| {
+            let known = Refinement::ALL.map(Refinement::name).into_iter().chain([ALL]);
+            Failure::Usage(Report::new(error.to_string()).maybe_hint(suggest(name, known)))
+        })?);
+    }
+    // Models live as long as the program, and the command line makes one of these at most.
+    let model: &'static dyn Model = Box::leak(Box::new(RefinedRoofline::new(&refinements)));
+    let by_name = !names.iter().any(|name| name == ALL);
+    chosen.insert(at + 1, Chosen { model, by_name });
+    Ok(())
 }
 
 fn by_name(name: &str) -> Result<&'static dyn Model, Failure> {

@@ -2,7 +2,7 @@
 //! for each GPU.
 
 use gpucast_model::{
-    Gpu, GpuLibrary, Model, ModelError, Prediction, Reference, predict_with_reference,
+    Gpu, GpuLibrary, Model, ModelError, Prediction, Reference, WhatIf, predict_with_reference,
 };
 
 use crate::cli::Predict;
@@ -11,7 +11,7 @@ use crate::model_choice::{self, Chosen};
 use crate::render::output::Output;
 use crate::render::prediction::{self, Declined, KernelView, PredictionView};
 use crate::sources::{self, Execution, Source};
-use crate::{gpu_argument, published};
+use crate::{gpu_argument, published, what_if};
 
 /// The word that `--count-on` takes for the GPUs of `--gpu` themselves.
 const TARGET: &str = "target";
@@ -30,7 +30,9 @@ struct Group {
 
 pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let models = model_choice::read(&arguments.model)?;
+    let mut models = model_choice::read(&arguments.model)?;
+    model_choice::refine(&mut models, &arguments.refine)?;
+    let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
     let gpus = arguments
         .gpu
@@ -49,7 +51,7 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         .flat_map(|Group { sources, gpus }| {
             sources.into_iter().map(move |source| (source, gpus.clone()))
         })
-        .map(|(source, gpus)| predict(&models, source, &gpus, measured.as_ref()))
+        .map(|(source, gpus)| predict(&models, source, &gpus, measured.as_ref(), &what_ifs))
         .collect::<Result<Vec<KernelView>, Report>>()?;
     output.write(&prediction::document(&kernels, arguments.output.format)?)
 }
@@ -118,6 +120,7 @@ fn predict(
     source: Source,
     gpus: &[Gpu],
     measured: Option<&Measured>,
+    what_ifs: &[WhatIf],
 ) -> Result<KernelView, Report> {
     let mut predictions = Vec::new();
     let mut declined = Vec::new();
@@ -148,7 +151,9 @@ fn predict(
         // Nothing but reasons is no prediction.
         Some(report) if predictions.is_empty() => Err(report),
         _ => {
-            Ok(KernelView { profile: source.profile, origin: source.origin, predictions, declined })
+            let what_ifs = what_if::evaluate(what_ifs, &source, &predictions);
+            let Source { profile, origin, .. } = source;
+            Ok(KernelView { profile, origin, predictions, declined, what_ifs })
         }
     }
 }

@@ -22,3 +22,4 @@ mod predict;
 mod profile;
 mod run;
 mod sanitiser;
+mod what_if;

@@ -58,13 +58,15 @@ pub(super) fn perfect_coalescing(counts: &mut Editor) {
         else {
             continue;
         };
-        let perfect = (bytes / SECTOR_BYTES).ceil().min(sectors);
+        // A request moves a sector at least.
+        let requests = counts.get(side.requests).unwrap_or(0.0);
+        let perfect = (bytes / SECTOR_BYTES).ceil().max(requests).min(sectors);
         counts.set(side.sectors, perfect);
         counts.follow(side.sector_bytes, perfect * SECTOR_BYTES);
         if perfect > 0.0 {
             counts.follow(side.efficiency, 100.0 * bytes / (perfect * SECTOR_BYTES));
         }
-        if let Some(requests) = counts.get(side.requests).filter(|&requests| requests > 0.0) {
+        if requests > 0.0 {
             counts.follow(side.sectors_per_request, perfect / requests);
             // Where a transaction is a sector, it stays one. Otherwise it is the widest there is, and
             // every request takes at least one.
@@ -158,7 +160,8 @@ impl Side {
 /// As the metrics: sectors that the bytes fill, and transactions of a line.
 fn coalesce(memory: &mut StageMemory) {
     let sector_is_transaction = memory.transactions == memory.sectors;
-    memory.sectors = memory.sectors.min(memory.requested_bytes.div_ceil(SECTOR_BYTES as u64));
+    let filled = memory.requested_bytes.div_ceil(SECTOR_BYTES as u64);
+    memory.sectors = memory.sectors.min(filled.max(memory.requests));
     memory.transactions = if sector_is_transaction {
         memory.sectors
     } else {

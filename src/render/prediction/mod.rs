@@ -3,6 +3,7 @@
 mod comparison;
 mod parts;
 mod text;
+mod what_if;
 
 use gpucast_counters::KernelProfile;
 use gpucast_model::{Gpu, Model, Prediction, SymbolValue};
@@ -13,6 +14,7 @@ use crate::execute::Timing;
 use crate::failure::Failure;
 use crate::inspection::MachineFacts;
 use crate::published::Measurement;
+use crate::what_if::WhatIfView;
 
 /// A prediction with everything that is shown beside it.
 #[derive(Clone, Serialize)]
@@ -48,6 +50,7 @@ pub(crate) struct KernelView {
     pub(crate) origin: String,
     pub(crate) predictions: Vec<PredictionView>,
     pub(crate) declined: Vec<Declined>,
+    pub(crate) what_ifs: Vec<WhatIfView>,
 }
 
 #[derive(Serialize)]
@@ -56,6 +59,8 @@ struct Document<'a> {
     predictions: Vec<&'a PredictionView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     declined: Vec<&'a Declined>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    what_if: Vec<&'a WhatIfView>,
 }
 
 /// All predictions in the format asked for.
@@ -66,6 +71,7 @@ pub(crate) fn document(kernels: &[KernelView], format: Format) -> Result<String,
             schema: "gpucast.predictions/1",
             predictions: kernels.iter().flat_map(|kernel| &kernel.predictions).collect(),
             declined: kernels.iter().flat_map(|kernel| &kernel.declined).collect(),
+            what_if: kernels.iter().flat_map(|kernel| &kernel.what_ifs).collect(),
         }),
         Format::Csv => csv(kernels),
     }
@@ -88,6 +94,12 @@ fn csv(kernels: &[KernelView]) -> Result<String, Failure> {
     if any_declined {
         header.push("declined_because");
     }
+    let what_ifs = || kernels.iter().flat_map(|kernel| &kernel.what_ifs);
+    let any_what_ifs = what_ifs().next().is_some();
+    if any_what_ifs {
+        header.extend(["what_if", "speed_up"]);
+    }
+    let first_symbol = header.len();
     header.extend(&symbols);
     let predicted = all().map(|view| {
         let prediction = &view.prediction;
@@ -101,9 +113,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Failure> {
             published.map_or_else(String::new, |it| it.measured_ms.to_string()),
             published.map_or_else(String::new, |it| it.error.to_string()),
         ];
-        if any_declined {
-            row.push(String::new());
-        }
+        row.resize(first_symbol, String::new());
         row.extend(symbols.iter().map(|name| {
             let value = prediction.parameters.get(name).or(prediction.intermediate.get(name));
             value.map_or_else(String::new, raw)
@@ -117,7 +127,23 @@ fn csv(kernels: &[KernelView]) -> Result<String, Failure> {
         row.resize(header.len(), String::new());
         row
     });
-    let rows: Vec<Vec<String>> = predicted.chain(without_time).collect();
+    let changed = what_ifs().flat_map(|view| {
+        view.outcomes.iter().map(|outcome| {
+            let time = outcome.time_ms.map_or(String::new(), |time| time.to_string());
+            let bound = outcome.bound.map_or(String::new(), |bound| bound.to_string());
+            let model = outcome.model.to_owned();
+            let mut row = vec![view.kernel.clone(), outcome.gpu.clone(), model, time, bound];
+            row.extend([String::new(), String::new()]);
+            if any_declined {
+                row.push(outcome.declined_because.clone().unwrap_or_default());
+            }
+            row.push(view.what_if.clone());
+            row.push(outcome.speed_up.map_or(String::new(), |speed_up| speed_up.to_string()));
+            row.resize(header.len(), String::new());
+            row
+        })
+    });
+    let rows: Vec<Vec<String>> = predicted.chain(without_time).chain(changed).collect();
     super::csv::document(&header, &rows)
 }
 

@@ -3,12 +3,12 @@
 use gpucast_counters::{KernelProfile, Metrics};
 use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols};
 
-use super::{KernelView, PredictionView, comparison, parts};
+use super::{KernelView, PredictionView, comparison, parts, what_if};
 use crate::render::number;
 use crate::render::table::{Align, aligned, wrapped};
 
 /// Text is this wide.
-const WIDTH: usize = 96;
+pub(super) const WIDTH: usize = 96;
 
 /// The predictions of all kernels.
 pub(super) fn text(kernels: &[KernelView]) -> String {
@@ -23,6 +23,7 @@ pub(super) fn text(kernels: &[KernelView]) -> String {
             text.push_str(&section("Predicted times"));
             text.push_str(&table);
         }
+        text.push_str(&what_if::text(kernel));
         text.push_str(&section(&counts_title(&kernel.profile)));
         text.push_str(&counts(&kernel.profile.metrics));
         let several = comparison::has_several_models(kernel);
@@ -71,7 +72,7 @@ fn heading(title: &str) -> String {
     format!("{title}\n{}\n", "=".repeat(title.chars().count()))
 }
 
-fn section(title: &str) -> String {
+pub(super) fn section(title: &str) -> String {
     format!("\n{title}\n")
 }
 
