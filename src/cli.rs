@@ -304,6 +304,11 @@ pub(crate) struct Predict {
     #[arg(long, help_heading = "Prediction", value_name = "CHANGES", value_delimiter = ',')]
     pub(crate) what_if: Vec<String>,
 
+    /// What `calibrate offload --format json` wrote: transfers are then predicted, too, by the model
+    /// offload
+    #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "from_metrics")]
+    pub(crate) calibration: Option<PathBuf>,
+
     /// Correct times by how far the model is off on this GPU; the time measured there is the
     /// published one unless it is given
     #[arg(long, help_heading = "Prediction", value_name = "GPU[=MS]")]
@@ -459,6 +464,10 @@ pub(crate) struct CalibrateOffload {
     #[arg(value_name = "SAMPLES")]
     pub(crate) samples: PathBuf,
 
+    /// The GPU that was measured, by name or TOML file, so that predictions for it use its speed
+    #[arg(long, value_name = "GPU")]
+    pub(crate) gpu: Option<String>,
+
     /// Fit to each N-th sample, the first among them, and evaluate on the others
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) every: u16,
@@ -470,6 +479,10 @@ pub(crate) struct CalibrateOffload {
     /// The form of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: TextOrJson,
+
+    /// Write the result to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,14 +4,15 @@
 //! the models take counts from one GPU to predict others. Every repetition starts with a cold L2, as a
 //! profiler sees it, and a launch's metrics are the means over its repetitions, as nvprof's are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::mem;
 
 use gpucast_counters::export::Ranges;
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::{Counter, DeviceModel, LaunchProfile, Metrics, Number};
-use gpucast_interpreter::{Launch, Observer, Program};
+use gpucast_interpreter::{DeviceMemory, Launch, Observer, Program};
+use gpucast_model::offload::Transfers;
 use sha2::{Digest as _, Sha256};
 
 use crate::execute::{self, Executed, Loaded, Settings, Timing, Watch};
@@ -33,6 +34,8 @@ pub(crate) struct Counted {
     pub(crate) ordered_because: Option<String>,
     /// What machine code in the same container says about the kernel.
     pub(crate) machine_code: Option<MachineFacts>,
+    /// What the launch would take from the host and give back, if it was asked for.
+    pub(crate) transfers: Option<Transfers>,
     /// SHA-256 of each buffer argument after the launch, in hexadecimal; empty unless asked for.
     pub(crate) buffers_sha256: BTreeMap<String, String>,
 }
@@ -44,6 +47,8 @@ pub(crate) struct Extras {
     pub(crate) hashes: bool,
     /// The stages between barriers.
     pub(crate) stages: bool,
+    /// Bytes that go to the GPU and come back.
+    pub(crate) transfers: bool,
 }
 
 /// How launches are counted.
@@ -79,7 +84,8 @@ fn count_with<C: Counts>(
     let mut memory = execute::memory(plan, loaded)?;
     let repetitions = Mean::default();
     let counter = PhantomData::<C>;
-    let mut watch = Count { plan, counting, repetitions, counted: Vec::new(), counter };
+    let mut watch =
+        Count { plan, counting, repetitions, before: None, counted: Vec::new(), counter };
     execute::execute(plan, loaded, &mut memory, settings, &mut watch)?;
     Ok(watch.counted)
 }
@@ -141,12 +147,20 @@ struct Count<'a, C> {
     counting: &'a Counting<'a>,
     /// Of the launch that is running.
     repetitions: Mean,
+    /// The buffers that the launch takes, if transfers are counted.
+    before: Option<Taken>,
     counted: Vec<Counted>,
     counter: PhantomData<C>,
 }
 
 impl<C: Counts> Watch for Count<'_, C> {
     type Observer = C;
+
+    fn launching(&mut self, index: usize, memory: &DeviceMemory) {
+        if self.counting.extras.transfers {
+            self.before = Some(Taken::of(self.plan, index, memory));
+        }
+    }
 
     fn begin(&mut self, program: &Program, launch: &Launch) -> C {
         let registers = self.counting.machine.registers(program.kernel());
@@ -173,12 +187,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             true => self.plan.launches[executed.index].arguments.as_slice(),
             false => &[],
         };
-        let buffers = arguments.iter().flat_map(|argument| match argument {
-            PlannedArgument::Buffer(index) => vec![*index],
-            PlannedArgument::Structure(structure) => structure.buffers().collect(),
-            PlannedArgument::Scalar { .. } => Vec::new(),
-        });
-        for index in buffers {
+        for index in buffer_arguments(arguments) {
             let name = &self.plan.buffers[index].name;
             let bytes = executed.memory.bytes(name).unwrap_or_default();
             buffers_sha256.insert(name.clone(), hexadecimal(&Sha256::digest(bytes)));
@@ -191,8 +200,53 @@ impl<C: Counts> Watch for Count<'_, C> {
             timing: executed.timing,
             ordered_because: executed.ordered_because,
             machine_code,
+            transfers: self.before.take().map(|taken| taken.until(self.plan, executed.memory)),
             buffers_sha256,
         });
+    }
+}
+
+/// The buffers that arguments refer to, by their index in the plan.
+fn buffer_arguments(arguments: &[PlannedArgument]) -> BTreeSet<usize> {
+    let buffers = arguments.iter().flat_map(|argument| match argument {
+        PlannedArgument::Buffer(index) => vec![*index],
+        PlannedArgument::Structure(structure) => structure.buffers().collect(),
+        PlannedArgument::Scalar { .. } => Vec::new(),
+    });
+    buffers.collect()
+}
+
+/// What a launch is given, to be compared with what it leaves.
+struct Taken {
+    dispatch_bytes: u64,
+    /// Index and hash of each buffer.
+    buffers: Vec<(usize, [u8; 32])>,
+}
+
+impl Taken {
+    fn of(plan: &Plan, launch: usize, memory: &DeviceMemory) -> Self {
+        let mut taken = Self { dispatch_bytes: 0, buffers: Vec::new() };
+        for index in buffer_arguments(&plan.launches[launch].arguments) {
+            let bytes = memory.bytes(&plan.buffers[index].name).unwrap_or_default();
+            // A host clears a buffer where it is; nothing needs to be sent for that.
+            if bytes.iter().any(|&byte| byte != 0) {
+                taken.dispatch_bytes += bytes.len() as u64;
+            }
+            taken.buffers.push((index, Sha256::digest(bytes).into()));
+        }
+        taken
+    }
+
+    fn until(&self, plan: &Plan, memory: &DeviceMemory) -> Transfers {
+        let changed = |(index, before): &(usize, [u8; 32])| {
+            let bytes = memory.bytes(&plan.buffers[*index].name).unwrap_or_default();
+            let after: [u8; 32] = Sha256::digest(bytes).into();
+            if after == *before { 0 } else { bytes.len() as u64 }
+        };
+        Transfers {
+            dispatch_bytes: self.dispatch_bytes,
+            collect_bytes: self.buffers.iter().map(changed).sum(),
+        }
     }
 }
 

@@ -53,6 +53,10 @@ pub(crate) struct Executed<'a> {
 pub(crate) trait Watch {
     type Observer: Observer;
 
+    /// The first repetition of a launch is about to begin; `index` is its place in
+    /// [`Plan::launches`].
+    fn launching(&mut self, _index: usize, _memory: &DeviceMemory) {}
+
     /// A repetition of a launch begins.
     fn begin(&mut self, program: &Program, launch: &Launch) -> Self::Observer;
 
@@ -163,6 +167,7 @@ pub(crate) fn execute<W: Watch>(
         .collect::<Result<_, _>>()?;
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, memory);
+        watch.launching(index, memory);
         let progress = Progress::new(planned.kernel.clone());
         let repeat = u64::from(planned.repeat);
         let mut ordered_because = None;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gpucast_counters::KernelProfile;
 use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
+use gpucast_model::offload::CalibratedOffload;
 use gpucast_model::{Conditions, Gpu, LaunchShape};
 
 use crate::cli::{ExecutionOptions, Format, LaunchOptions, MachineOptions};
@@ -43,6 +44,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) execution: &'a ExecutionOptions,
     /// Whether the counts between barriers are needed.
     pub(crate) stages: bool,
+    /// How transfers are timed; they are counted if this is known.
+    pub(crate) offload: Option<&'a Arc<CalibratedOffload>>,
     /// Notes for people go to the standard error where the result is text.
     pub(crate) format: Format,
 }
@@ -102,7 +105,8 @@ pub(crate) fn executed(what: &Execution<'_>, counting_gpu: &Gpu) -> Result<Vec<S
     if what.format == Format::Text {
         diagnostic::note(machine.note.as_deref());
     }
-    let extras = Extras { stages: what.stages, hashes: false };
+    let transfers = what.offload.is_some();
+    let extras = Extras { stages: what.stages, transfers, hashes: false };
     let counting = Counting { device, machine: &machine, extras };
     let counted = counting::count(&plan, &loaded, &settings, &counting)?;
     let published = plan.corpus_name.and_then(published::name_of_entry);
@@ -139,6 +143,8 @@ pub(crate) fn executed(what: &Execution<'_>, counting_gpu: &Gpu) -> Result<Vec<S
                 stages: counted.stages.map(Arc::new),
                 counted_on: Some(counting_gpu.name.clone()),
                 occupancy: None,
+                transfers: counted.transfers,
+                offload: what.offload.cloned(),
             },
             published: published.clone(),
             timing: what.execution.timing.then_some(counted.timing),

@@ -7,6 +7,7 @@ use gpucast_counters::stages::Stages;
 use thiserror::Error;
 
 use crate::gpu::Gpu;
+use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::Prediction;
 use crate::quantitative_roofline::QuantitativeRoofline;
 
@@ -22,6 +23,10 @@ pub struct Conditions {
     /// Warps resident on an SM, over those that it can hold, where something other than the launch's
     /// shape decides (see [`crate::what_if`]).
     pub occupancy: Option<f64>,
+    /// What the launch takes from the host's memory and gives back.
+    pub transfers: Option<Transfers>,
+    /// A calibration of those transfers.
+    pub offload: Option<Arc<CalibratedOffload>>,
 }
 
 /// How many threads were launched, and what they take of an SM.
@@ -65,6 +70,12 @@ pub trait Model: Sync {
         false
     }
 
+    /// Whether its times include the way of the data to the GPU and back, and so are not those of
+    /// the kernel alone.
+    fn includes_transfers(&self) -> bool {
+        false
+    }
+
     /// The GPU's fields that it reads, each under the paper's symbol, in the order to show them in.
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         &[]
@@ -86,7 +97,7 @@ pub trait Model: Sync {
 
 impl dyn Model {
     /// All models; the first is the default.
-    pub const ALL: &'static [&'static dyn Model] = &[&QuantitativeRoofline];
+    pub const ALL: &'static [&'static dyn Model] = &[&QuantitativeRoofline, &OffloadModel];
 
     /// The model of a name.
     ///

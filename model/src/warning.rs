@@ -57,6 +57,13 @@ pub enum Warning {
     NoOperations,
     /// The kernel moves no bytes to or from device memory.
     NoTraffic,
+    /// Transfers were calibrated with another GPU than the one predicted for.
+    OtherMachine {
+        /// The GPU of the calibration, if it says which.
+        measured: Option<String>,
+        /// The model that says how long the execution takes instead.
+        executed_by: &'static str,
+    },
     /// The time was multiplied by E_util of the reference GPU (equation 5.13).
     Corrected {
         /// The reference GPU.
@@ -121,6 +128,14 @@ impl fmt::Display for Warning {
                 "the kernel has no traffic to device memory: its operational intensity is \
                  infinite, and the bandwidth of the caches, which may bound it, is not modelled",
             ),
+            Self::OtherMachine { measured, executed_by } => {
+                let measured = measured.as_deref().unwrap_or("a machine that it does not name");
+                write!(
+                    f,
+                    "the calibration was measured on {measured}: its link is taken to be this \
+                     one's, and the time of the execution is that of {executed_by}"
+                )
+            }
             Self::Corrected { reference, factor } => write!(
                 f,
                 "the time was multiplied by {factor:.4}, measured over predicted on {reference}: \

@@ -6,17 +6,22 @@ use serde::Serialize;
 
 use crate::cli::{Calibrate, CalibrateOffload, TextOrJson};
 use crate::failure::{Failure, Report};
+use crate::gpu_argument;
 use crate::input::{module_text, samples};
 use crate::render::output::Output;
 use crate::render::table::{Align, aligned};
 use crate::render::{json, number};
 
-const SCHEMA: &str = "gpucast.calibration/1";
+/// What calibrations are, so that predictions can tell them from other files.
+pub(crate) const SCHEMA: &str = "gpucast.calibration/1";
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
     model: &'static str,
+    /// The GPU that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<String>,
     offload: &'a Calibration,
 }
 
@@ -27,6 +32,10 @@ pub(crate) fn run(command: &Calibrate) -> Result<(), Failure> {
 }
 
 fn offload(arguments: &CalibrateOffload) -> Result<(), Failure> {
+    let library = gpu_argument::library()?;
+    let gpu =
+        arguments.gpu.as_deref().map(|name| gpu_argument::find(&library, name)).transpose()?;
+    let gpu = gpu.map(|gpu| gpu.name);
     let source = module_text::read_text(&arguments.samples)?;
     let read = samples::offload(&source)?;
     let calibration = Calibration::new(&read, arguments.every.into(), arguments.confidence)
@@ -35,11 +44,14 @@ fn offload(arguments: &CalibrateOffload) -> Result<(), Failure> {
         })?;
     let text = match arguments.format {
         TextOrJson::Text => describe(&calibration),
-        TextOrJson::Json => {
-            json::document(&Document { schema: SCHEMA, model: "offload", offload: &calibration })?
-        }
+        TextOrJson::Json => json::document(&Document {
+            schema: SCHEMA,
+            model: "offload",
+            gpu,
+            offload: &calibration,
+        })?,
     };
-    Output::open(None)?.write(&text)
+    Output::open(arguments.output.clone())?.write(&text)
 }
 
 fn hint(error: &CalibrationError) -> Option<String> {

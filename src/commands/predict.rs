@@ -1,12 +1,15 @@
 //! `gpucast predict`: the main job. Execute and count, or read counts; then predict with each model
 //! for each GPU.
 
+use std::sync::Arc;
+
 use gpucast_model::{
     Gpu, GpuLibrary, Model, ModelError, Prediction, Reference, WhatIf, predict_with_reference,
 };
 
 use crate::cli::Predict;
 use crate::failure::{Failure, Report};
+use crate::input::calibration;
 use crate::model_choice::{self, Chosen};
 use crate::render::output::Output;
 use crate::render::prediction::{self, Declined, KernelView, PredictionView};
@@ -78,12 +81,15 @@ fn groups(
             return Err(Failure::Usage(Report::new("give a KERNEL or --from-metrics FILE")));
         }
     };
+    let offload = arguments.calibration.as_deref().map(calibration::offload).transpose()?;
+    let offload = offload.map(Arc::new);
     let execution = Execution {
         input,
         launch: &arguments.launch,
         machine: &arguments.machine,
         execution: &arguments.execution,
         stages: model_choice::reads_stages(models),
+        offload: offload.as_ref(),
         format: arguments.output.format,
     };
     if arguments.count_on != TARGET {
@@ -164,7 +170,8 @@ fn view(
     source: &Source,
     gpu: &Gpu,
 ) -> PredictionView {
-    let name = source.published.as_ref();
+    // What is published is the time of kernels.
+    let name = source.published.as_ref().filter(|_| !model.includes_transfers());
     let published =
         name.and_then(|name| published::measurement(name, &gpu.name, prediction.time_ms));
     PredictionView {
@@ -188,6 +195,10 @@ fn predict_one(
     let Some(Measured { gpu: on, milliseconds }) = measured else {
         return Ok(model.predict(profile, gpu, conditions));
     };
+    if model.includes_transfers() {
+        let what = "a reference time that includes transfers";
+        return Ok(Err(ModelError::MissingCondition { kernel: profile.kernel.clone(), what }));
+    }
     let published = source.published.as_deref();
     let looked_up = || published::measured(published?, &on.name).map(|(time, _)| time);
     let measured_ms = milliseconds.or_else(looked_up).ok_or_else(|| {

@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod argument;
+pub(crate) mod calibration;
 mod command_line;
 pub(crate) mod container;
 pub(crate) mod cuda_source;

@@ -1,4 +1,11 @@
+use std::sync::Arc;
+
 use super::*;
+use crate::gpu::{Gpu, GpuLibrary};
+use crate::prediction::Bound;
+use crate::predictor::{Conditions, Model as _, ModelError};
+use crate::quantitative_roofline::QuantitativeRoofline;
+use crate::regression::RegressionError;
 
 /// Numbers between 0 and 1 that repeat: SplitMix64 (Steele, Lea, Flood 2014).
 struct Uniform(u64);
@@ -156,4 +163,69 @@ fn samples_that_cannot_be_are_refused() {
             ..
         }
     ));
+}
+
+/// The metrics of thesis table 4.9 that the model reads: SGEMM on 640×640 and 640×1280 matrices.
+fn sgemm() -> gpucast_counters::KernelProfile {
+    let text = "kernel = \"sgemm\"\ninvocations = 1\n[metrics]\nflop_count_sp_fma = 524288000\n\
+                inst_fp_32 = 524288000\ninst_fp_64 = 0\ninst_executed = 46208000\n\
+                inst_compute_ld_st = 721715200\ndram_read_transactions = 1218190\n\
+                dram_write_transactions = 102400\n";
+    gpucast_counters::import::read(text).unwrap().profiles.remove(0)
+}
+
+fn gpu(name: &str) -> Gpu {
+    GpuLibrary::builtin().unwrap().get(name).unwrap().clone()
+}
+
+fn calibrated(gpu: Option<&str>) -> Conditions {
+    let (dispatch_bytes, collect_bytes) = (56_800_000, 21_300_000);
+    let model = Offload::MATRIX_MULTIPLICATION;
+    let offload = CalibratedOffload { model, gpu: gpu.map(str::to_owned) };
+    Conditions {
+        transfers: Some(Transfers { dispatch_bytes, collect_bytes }),
+        offload: Some(Arc::new(offload)),
+        ..Conditions::default()
+    }
+}
+
+/// 56.8 MB at 5.68 GB/s and 21.3 MB at 2.13 GB/s are 10 ms each; 2 × 524 288 000 operations at
+/// 241.10 GFLOPS are 4.349 133 ms; and 1.928 ms.
+#[test]
+fn on_the_calibrated_gpu_equation_4_holds() {
+    let prediction =
+        OffloadModel.predict(&sgemm(), &gpu("gtx-480"), &calibrated(Some("gtx-480"))).unwrap();
+    assert!((prediction.time_ms - 26.277_133).abs() < 1e-5, "{}", prediction.time_ms);
+    assert_eq!(prediction.bound, Bound::Overhead);
+    let parts: Vec<(&str, f64)> =
+        prediction.parts.iter().map(|part| (part.name.as_str(), part.time_ms)).collect();
+    let expected =
+        [("dispatch", 10.0), ("execution", 4.349_133), ("collection", 10.0), ("constant", 1.928)];
+    for ((name, time), (expected_name, expected)) in parts.iter().zip(expected) {
+        assert_eq!(*name, expected_name);
+        assert!((time - expected).abs() < 1e-5, "{name} {time}");
+    }
+    assert!(prediction.warnings.is_empty(), "{:?}", prediction.warnings);
+}
+
+#[test]
+fn on_another_gpu_the_link_stays_and_the_execution_is_that_of_the_roofline() {
+    let alone =
+        QuantitativeRoofline.predict(&sgemm(), &gpu("gtx-660"), &Conditions::default()).unwrap();
+    for measured in [Some("gtx-480"), None] {
+        let prediction =
+            OffloadModel.predict(&sgemm(), &gpu("gtx-660"), &calibrated(measured)).unwrap();
+        assert!((prediction.time_ms - alone.time_ms - 21.928).abs() < 1e-9);
+        let said = prediction.warnings.last().unwrap().to_string();
+        assert!(said.contains(measured.unwrap_or("does not name")), "{said}");
+    }
+}
+
+#[test]
+fn without_a_calibration_or_an_execution_it_declines() {
+    let none = OffloadModel.predict(&sgemm(), &gpu("gtx-480"), &Conditions::default());
+    assert!(matches!(none, Err(ModelError::MissingCondition { .. })), "{none:?}");
+    let counted = Conditions { transfers: None, ..calibrated(None) };
+    let none = OffloadModel.predict(&sgemm(), &gpu("gtx-480"), &counted);
+    assert!(matches!(none, Err(ModelError::MissingCondition { .. })), "{none:?}");
 }

@@ -29,6 +29,7 @@ use weights::{parameter, peak_throughput};
 
 pub use kernel::{KernelParameters, OperationType};
 pub use refinements::RefinedRoofline;
+pub(crate) use text::duration;
 pub use weights::Weights;
 
 /// Bytes of a DRAM transaction (text above eq. 4.2).

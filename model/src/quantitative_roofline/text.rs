@@ -4,7 +4,7 @@ use super::refinements::Refinements;
 use crate::prediction::Bound;
 
 /// A time with three decimals in the unit that suits it.
-pub(super) fn duration(ms: f64) -> String {
+pub(crate) fn duration(ms: f64) -> String {
     match ms {
         ms if ms >= 0.1 || ms == 0.0 => format!("{ms:.3} ms"),
         ms if ms >= 1e-4 => format!("{:.3} µs", ms * 1e3),
