@@ -1,5 +1,5 @@
-//! Triton's matrix product, softmax and layer normalisation for sm_80, as Triton compiles them
-//! (`kernels/triton`), against double-precision references.
+//! Triton's matrix product for sm_80 and sm_90a, softmax and layer normalisation for sm_80, as Triton
+//! compiles them (`kernels/triton`), against double-precision references.
 
 #![allow(
     clippy::unwrap_used,
@@ -78,7 +78,16 @@ fn integer(value: usize) -> (ScalarType, u32) {
 
 #[test]
 fn a_matrix_product_of_halves() {
-    let text = include_str!("kernels/triton/matmul_sm_80.ptx");
+    check_product(include_str!("kernels/triton/matmul_sm_80.ptx"));
+}
+
+/// With `wgmma`: A in rows of K that are swizzled by 64 bytes, B in rows of N swizzled by 128.
+#[test]
+fn a_matrix_product_of_halves_by_warpgroups() {
+    check_product(include_str!("kernels/triton/matmul_sm_90.ptx"));
+}
+
+fn check_product(text: &str) {
     // Not multiples of the tiles, 128 x 64 x 32, and rows longer than they need to be.
     let (m, n, k) = (200, 80, 112);
     let [stride_a, stride_b, stride_c] = [128, 96, 80];

@@ -115,4 +115,6 @@ fn structures_are_passed_by_value() {
 fn check_reports_what_hopper_code_needs_and_what_is_not_executed() {
     let outcome = gpucast("check ../../interpreter/tests/kernels/triton/matmul_sm_90.ptx");
     insta::assert_snapshot!("check-wgmma", outcome.transcript());
+    let outcome = gpucast("check ../../ptx-frontend/tests/valid/hopper.ptx");
+    insta::assert_snapshot!("check-hopper", outcome.transcript());
 }

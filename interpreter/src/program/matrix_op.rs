@@ -7,6 +7,7 @@ use crate::semantics::matrix::product::BitOperation;
 use crate::semantics::matrix::scale::ScaleFormat;
 use crate::semantics::matrix::sparse::{Metadata, Sparsity};
 use crate::semantics::matrix::transfer::Packing;
+use crate::semantics::matrix::warpgroup::Major;
 use crate::semantics::rounding::Mode;
 
 /// A warp-level matrix instruction.
@@ -18,6 +19,8 @@ pub(crate) enum MatrixOp {
     Rows(Box<RowTransfer>),
     /// `wmma.load` and `wmma.store`.
     Fragment(Box<FragmentTransfer>),
+    /// `wgmma.mma_async`: one warp's part.
+    Warpgroup(Box<WarpgroupMultiply>),
     /// `movmatrix`: source and destination row.
     Transpose { source: u32, destination: u32 },
 }
@@ -50,6 +53,35 @@ pub(crate) struct Multiply {
     pub(crate) arithmetic: Arithmetic,
     pub(crate) sparse: Option<Sparse>,
     pub(crate) scales: Option<[Scale; 2]>,
+}
+
+/// One warp's part of D = A·B + D of a warpgroup, with B and perhaps A in shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct WarpgroupMultiply {
+    /// The extents of the warp's part; `k` counts units of [`Format`].
+    pub(crate) shape: Shape,
+    pub(crate) a: WarpgroupA,
+    pub(crate) a_format: Format,
+    /// 64-bit row of B's descriptor.
+    pub(crate) b: u32,
+    pub(crate) b_format: Format,
+    pub(crate) b_major: Major,
+    /// Rows of the accumulator's registers.
+    pub(crate) d: Vec<u32>,
+    pub(crate) arithmetic: Arithmetic,
+    /// The predicate that says whether D is added to, and whether it is inverted.
+    pub(crate) scale_d: (u32, bool),
+    pub(crate) negate_a: bool,
+    pub(crate) negate_b: bool,
+}
+
+/// Where A is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WarpgroupA {
+    /// The rows of its registers.
+    Registers([u32; 4]),
+    /// In shared memory; the 64-bit row of its descriptor.
+    Descriptor { row: u32, major: Major },
 }
 
 /// What the elements of C and D are.

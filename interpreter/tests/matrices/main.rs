@@ -1,7 +1,7 @@
 //! Warp-level matrix instructions against definitions of their own.
 //!
 //! The layouts of [`layout`] are the manual's formulas, shape by shape; [`exact`] multiplies and
-//! rounds with big integers; [`multiply`], [`wmma`] and [`rows`] write down every combination of
+//! rounds with big integers; [`multiply`], [`wmma`], [`warpgroup`] and [`rows`] write down every combination of
 //! modifiers of every row of the instruction table and compare what it computes.
 
 #![allow(
@@ -20,4 +20,5 @@ mod machine;
 mod multiply;
 mod rows;
 mod special;
+mod warpgroup;
 mod wmma;

@@ -1,9 +1,10 @@
-//! Warp-level matrix instructions. What they mean is in [`crate::semantics::matrix`].
+//! Matrix instructions of warps and warpgroups. What they mean is in [`crate::semantics::matrix`].
 
 #![allow(unsafe_code, reason = "registers are rows of checked programs")]
 
 pub(super) mod multiply;
 mod transfer;
+mod warpgroup;
 
 use super::access::AccessReport;
 use super::lanes::{FULL_MASK, Frame};
@@ -53,6 +54,10 @@ impl Warp {
             match &context.program.matrix_ops[op.a as usize] {
                 MatrixOp::Multiply(multiply) => {
                     (context.level.multiply)(frame, multiply).map_err(|fault| fault.at(pc))
+                }
+                MatrixOp::Warpgroup(op) => {
+                    warpgroup::multiply(frame, &context.memories, op, self.index)
+                        .map_err(|fault| fault.at(pc))
                 }
                 MatrixOp::Transpose { source, destination } => {
                     transfer::transpose(frame, *source, *destination);

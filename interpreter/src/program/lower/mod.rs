@@ -440,11 +440,10 @@ fn instruction(
         }
         O::Ldmatrix | O::Stmatrix => matrix::rows(builder, instruction),
         O::Movmatrix => matrix::transpose(builder, instruction),
-        O::WgmmaMmaAsync
-        | O::WgmmaMmaAsyncSp
-        | O::WgmmaFence
-        | O::WgmmaCommitGroup
-        | O::WgmmaWaitGroup => not_yet(instruction),
+        O::WgmmaMmaAsync => matrix::warpgroup::lower(builder, instruction),
+        O::WgmmaMmaAsyncSp => not_yet(instruction),
+        // Products of warpgroups are done when they are issued.
+        O::WgmmaFence | O::WgmmaCommitGroup | O::WgmmaWaitGroup => Ok(()),
         O::Tcgen05Alloc
         | O::Tcgen05Dealloc
         | O::Tcgen05RelinquishAllocPermit

@@ -81,6 +81,13 @@ static E2M3_VALUES: LazyLock<[f64; 256]> = LazyLock::new(|| values::<E2m3>(0));
 static E2M1_IN_BYTE_VALUES: LazyLock<[f64; 256]> = LazyLock::new(|| values::<E2m1>(2));
 static E2M1_VALUES: LazyLock<[f64; 256]> = LazyLock::new(|| values::<E2m1>(0));
 
+/// The value of an `.f16`.
+#[inline(always)]
+#[must_use]
+pub fn f16(bits: u16) -> f64 {
+    F16::widen(bits).into()
+}
+
 /// The value of an `.e4m3` code.
 #[must_use]
 pub fn e4m3(code: u8) -> f64 {

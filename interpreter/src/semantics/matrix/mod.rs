@@ -3,8 +3,8 @@
 //! A fragment is what one lane holds of a matrix, as a vector of registers. [`fragment`] says
 //! where each element of it lies in the matrix, [`element`] how registers are decoded,
 //! [`product`] how two decoded matrices are multiplied, [`sparse`] and [`scale`] what the extra
-//! operands of `mma.sp` and of block-scaled `mma` mean, and [`transfer`] how `ldmatrix`,
-//! `stmatrix` and `movmatrix` distribute rows over lanes.
+//! operands of `mma.sp` and of block-scaled `mma` mean, [`transfer`] how `ldmatrix`, `stmatrix` and
+//! `movmatrix` distribute rows over lanes, and [`warpgroup`] where `wgmma` finds its operands.
 //!
 //! The manual leaves some results open; these are the choices made here.
 //!
@@ -42,6 +42,7 @@ pub mod product;
 pub mod scale;
 pub mod sparse;
 pub mod transfer;
+pub mod warpgroup;
 
 /// The extents of a matrix multiplication: A is m by k, B is k by n, C and D are m by n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

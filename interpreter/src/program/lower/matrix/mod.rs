@@ -2,6 +2,7 @@
 
 pub(super) mod fragment;
 pub(super) mod multiply;
+pub(super) mod warpgroup;
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};

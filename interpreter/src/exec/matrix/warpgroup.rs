@@ -1,0 +1,353 @@
+//! `wgmma.mma_async`: each warp's sixteen rows of a warpgroup's product, with B and perhaps A in shared
+//! memory.
+//!
+//! It is done when it is issued, which the manual allows: `wgmma.wait_group` only says when it is
+//! done at the latest.
+
+use super::super::access::Memories;
+use super::super::lanes::{FULL_MASK, Frame};
+use super::OperandFault;
+use crate::fault::FaultKind;
+use crate::program::matrix_op::{Accumulator, Arithmetic, WarpgroupA, WarpgroupMultiply};
+use crate::semantics::matrix::element::{self, Format};
+use crate::semantics::matrix::warpgroup::{Descriptor, Major};
+use crate::semantics::matrix::{Shape, fragment, product};
+
+/// Bytes of a row of A and of a column of B: K is as long for all formats.
+const DEPTH_BYTES: usize = 32;
+/// Rows of A and D of one warp.
+const ROWS: usize = 16;
+/// Columns of B and D that are computed at once.
+const COLUMNS: usize = 8;
+/// The most elements in [`DEPTH_BYTES`].
+const DEPTH: usize = 32;
+
+/// Elements of A by rows, of B by columns, and sums by rows, of which a tile uses the first ones.
+struct Tile<T> {
+    a: [T; ROWS * DEPTH],
+    b: [T; DEPTH * COLUMNS],
+    d: [T; ROWS * COLUMNS],
+}
+
+/// Execute the part of warp `warp` of its warpgroup.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program.
+pub(super) unsafe fn multiply(
+    frame: &Frame,
+    memories: &Memories<'_>,
+    op: &WarpgroupMultiply,
+    warp: u32,
+) -> Result<(), OperandFault> {
+    // SAFETY: passed on.
+    unsafe {
+        match op.arithmetic {
+            Arithmetic::Float { d, .. } => float(frame, memories, op, warp, d),
+            Arithmetic::Integer { saturate } => integer(frame, memories, op, warp, saturate),
+            // There are no others; the lowering makes none.
+            Arithmetic::Bits { .. } | Arithmetic::Double { .. } => {
+                integer(frame, memories, op, warp, false)
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`multiply`].
+unsafe fn float(
+    frame: &Frame,
+    memories: &Memories<'_>,
+    op: &WarpgroupMultiply,
+    warp: u32,
+    accumulator: Accumulator,
+) -> Result<(), OperandFault> {
+    let k = op.shape.k as usize;
+    let decode = |format, negate: bool, words: &[u32; 32], values: &mut [f64]| {
+        let mut decoded = [0.0; 256];
+        element::decode_float(format, words, &mut decoded);
+        let sign = if negate { -1.0 } else { 1.0 };
+        for (value, &element) in values.iter_mut().zip(&decoded) {
+            *value = element * sign;
+        }
+    };
+    let mut tile = Tile { a: [0.0; ROWS * DEPTH], b: [0.0; DEPTH * COLUMNS], d: [0.0; 128] };
+    // SAFETY: by the contract.
+    unsafe {
+        let words = a_words(frame, memories, op, warp)?;
+        for (words, values) in words.iter().zip(tile.a.chunks_mut(4 * k)) {
+            decode(op.a_format, op.negate_a, words, values);
+        }
+        let keeps = keeps(frame, op)?;
+        let descriptor = descriptor(frame, op.b)?;
+        for first in (0..op.shape.n).step_by(COLUMNS) {
+            let words = columns(memories, op, descriptor, first)?;
+            let mut columns = [0.0; DEPTH * COLUMNS];
+            for (words, values) in words.iter().zip(columns.chunks_mut(4 * k)) {
+                decode(op.b_format, op.negate_b, words, values);
+            }
+            transpose(&columns, k, &mut tile.b);
+            let registers = registers(op, accumulator, first);
+            for (lane, i, place) in places() {
+                let (register, half) = match accumulator {
+                    Accumulator::F16 => (i / 2, i % 2),
+                    Accumulator::F32 => (i, 0),
+                };
+                let word = frame.row::<u32>(registers[register])[lane];
+                tile.d[place] = match accumulator {
+                    _ if !keeps => 0.0,
+                    Accumulator::F16 => element::f16((word >> (16 * half)) as u16),
+                    Accumulator::F32 => f64::from(f32::from_bits(word)),
+                };
+            }
+            product::float(shape(k), &tile.a[..ROWS * k], &tile.b[..k * COLUMNS], &mut tile.d);
+            let mut results = [[0; 32]; 4];
+            for (lane, i, place) in places() {
+                match accumulator {
+                    Accumulator::F16 => {
+                        let half = product::round_f16(tile.d[place], false);
+                        results[i / 2][lane] |= u32::from(half) << (16 * (i % 2));
+                    }
+                    Accumulator::F32 => {
+                        results[i][lane] = product::round_f32(tile.d[place], false);
+                    }
+                }
+            }
+            for (&row, result) in registers.iter().zip(results) {
+                frame.set_row::<u32>(row, FULL_MASK, result);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// As [`multiply`].
+unsafe fn integer(
+    frame: &Frame,
+    memories: &Memories<'_>,
+    op: &WarpgroupMultiply,
+    warp: u32,
+    saturate: bool,
+) -> Result<(), OperandFault> {
+    let k = op.shape.k as usize;
+    let decode = |format, words: &[u32; 32], values: &mut [i32]| {
+        let mut decoded = [0; 256];
+        element::decode_integer(format, words, &mut decoded);
+        values.copy_from_slice(&decoded[..values.len()]);
+    };
+    let mut tile = Tile { a: [0; ROWS * DEPTH], b: [0; DEPTH * COLUMNS], d: [0; 128] };
+    // SAFETY: by the contract.
+    unsafe {
+        let words = a_words(frame, memories, op, warp)?;
+        for (words, values) in words.iter().zip(tile.a[..ROWS * k].chunks_mut(4 * k)) {
+            decode(op.a_format, words, values);
+        }
+        let keeps = keeps(frame, op)?;
+        let descriptor = descriptor(frame, op.b)?;
+        for first in (0..op.shape.n).step_by(COLUMNS) {
+            let words = columns(memories, op, descriptor, first)?;
+            let mut columns = [0; DEPTH * COLUMNS];
+            for (words, values) in words.iter().zip(columns[..k * COLUMNS].chunks_mut(4 * k)) {
+                decode(op.b_format, words, values);
+            }
+            transpose(&columns, k, &mut tile.b);
+            tile.d.fill(0);
+            let (a, b) = (&tile.a[..ROWS * k], &tile.b[..k * COLUMNS]);
+            match op.arithmetic {
+                Arithmetic::Bits { operation } => {
+                    product::bits(shape(k), operation, a, b, &mut tile.d);
+                }
+                _ => product::integer(shape(k), a, b, &mut tile.d),
+            }
+            let registers = registers(op, Accumulator::F32, first);
+            let mut results = [[0; 32]; 4];
+            for (lane, i, place) in places() {
+                let word = frame.row::<u32>(registers[i])[lane];
+                let before = if keeps { word.cast_signed() } else { 0 };
+                let sum = product::add_integer(tile.d[place], before, saturate);
+                results[i][lane] = sum.cast_unsigned();
+            }
+            for (&row, result) in registers.iter().zip(results) {
+                frame.set_row::<u32>(row, FULL_MASK, result);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The extents of a tile whose depth is `k` elements.
+fn shape(k: usize) -> Shape {
+    Shape { m: ROWS as u32, n: COLUMNS as u32, k: k as u32 }
+}
+
+/// Every lane's elements of a tile of D, and where they lie in it.
+fn places() -> impl Iterator<Item = (usize, usize, usize)> {
+    (0..32).flat_map(|lane| {
+        (0..4).map(move |i| {
+            let place = fragment::accumulator(shape(0), lane as u32, i as u32);
+            (lane, i, place.row as usize * COLUMNS + place.column as usize)
+        })
+    })
+}
+
+/// The rows of the registers that hold the columns of D from `first` on.
+fn registers(op: &WarpgroupMultiply, accumulator: Accumulator, first: u32) -> &[u32] {
+    let each = if accumulator == Accumulator::F16 { 2 } else { 4 };
+    op.d.chunks_exact(each).nth(first as usize / COLUMNS).unwrap_or_default()
+}
+
+/// Columns of `k` elements each, one after the other, as rows of eight.
+fn transpose<T: Copy>(columns: &[T; DEPTH * COLUMNS], k: usize, rows: &mut [T; DEPTH * COLUMNS]) {
+    for (column, elements) in columns.chunks_exact(k).take(COLUMNS).enumerate() {
+        for (row, &element) in elements.iter().enumerate() {
+            rows[row * COLUMNS + column] = element;
+        }
+    }
+}
+
+/// The words of the warp's sixteen rows of A, four rows at a time.
+///
+/// # Safety
+///
+/// As [`multiply`].
+unsafe fn a_words(
+    frame: &Frame,
+    memories: &Memories<'_>,
+    op: &WarpgroupMultiply,
+    warp: u32,
+) -> Result<[[u32; 32]; 4], OperandFault> {
+    let mut words = [[0; 32]; 4];
+    match op.a {
+        WarpgroupA::Registers(rows) => {
+            for (register, row) in (0..).zip(rows) {
+                // SAFETY: by the contract.
+                let register_words = unsafe { frame.row::<u32>(row) };
+                for (lane, &word) in (0..).zip(register_words) {
+                    // A register counts as one element.
+                    let shape = Shape { m: 16, n: 8, k: 8 };
+                    let place = fragment::a(shape, 1, lane, register);
+                    let (row, column) = (place.row as usize, place.column as usize);
+                    words[row / 4][row % 4 * 8 + column] = word;
+                }
+            }
+        }
+        WarpgroupA::Descriptor { row, major } => {
+            // SAFETY: by the contract.
+            let descriptor = unsafe { descriptor(frame, row)? };
+            let depth = Depth { major, format: op.a_format };
+            for row in 0..ROWS as u32 {
+                let line = depth.read(memories, descriptor, warp % 4 * 16 + row)?;
+                words[row as usize / 4][row as usize % 4 * 8..][..8].copy_from_slice(&line);
+            }
+        }
+    }
+    Ok(words)
+}
+
+/// The words of eight columns of B from `first` on, four columns at a time.
+fn columns(
+    memories: &Memories<'_>,
+    op: &WarpgroupMultiply,
+    descriptor: Descriptor,
+    first: u32,
+) -> Result<[[u32; 32]; 2], OperandFault> {
+    let depth = Depth { major: op.b_major, format: op.b_format };
+    let mut words = [[0; 32]; 2];
+    for column in 0..COLUMNS as u32 {
+        let line = depth.read(memories, descriptor, first + column)?;
+        words[column as usize / 4][column as usize % 4 * 8..][..8].copy_from_slice(&line);
+    }
+    Ok(words)
+}
+
+/// How a row of A or a column of B lies in shared memory.
+#[derive(Clone, Copy)]
+struct Depth {
+    major: Major,
+    format: Format,
+}
+
+impl Depth {
+    /// The elements of row or column `mn`, in the order of K.
+    fn read(
+        self,
+        memories: &Memories<'_>,
+        descriptor: Descriptor,
+        mn: u32,
+    ) -> Result<[u32; 8], OperandFault> {
+        // Elements of `.b1` are counted in words of 32.
+        let per_row = 4 * self.format.per_register();
+        let mut bytes = [0; DEPTH_BYTES];
+        match self.major {
+            Major::K => {
+                for (index, bytes) in (0..).zip(bytes.as_chunks_mut::<16>().0) {
+                    let address = descriptor.row(Major::K, per_row, mn, index * per_row);
+                    *bytes = row(memories, address)?;
+                }
+            }
+            // Only formats of 16 bits can be transposed.
+            Major::MN => {
+                for (k, bytes) in (0..).zip(bytes.as_chunks_mut::<2>().0) {
+                    let address = descriptor.row(Major::MN, per_row, mn, k);
+                    let row = row(memories, address)?;
+                    let at = (mn % per_row) as usize * 2;
+                    *bytes = [row[at % 16], row[(at + 1) % 16]];
+                }
+            }
+        }
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        Ok(words)
+    }
+}
+
+/// Sixteen bytes of the CTA's shared memory.
+fn row(memories: &Memories<'_>, address: u64) -> Result<[u8; 16], OperandFault> {
+    let host = memories.shared_host(0, address, 16, false);
+    let host = host.map_err(|fault| OperandFault { lane: fault.lane, kind: fault.kind })?;
+    // SAFETY: the address has just been checked; bytes need no alignment.
+    Ok(unsafe { host.cast::<[u8; 16]>().read_unaligned() })
+}
+
+/// Whether D is added to: `scale-d`, which must be the same in all lanes.
+///
+/// # Safety
+///
+/// As [`multiply`].
+unsafe fn keeps(frame: &Frame, op: &WarpgroupMultiply) -> Result<bool, OperandFault> {
+    let (predicate, negated) = op.scale_d;
+    // SAFETY: by the contract.
+    let lanes = unsafe { *frame.predicates.add(predicate as usize) };
+    match lanes {
+        0 => Ok(negated),
+        FULL_MASK => Ok(!negated),
+        mixed => {
+            let what = "a scale-d that differs between lanes";
+            let kind = FaultKind::UndefinedOperand { what, value: u64::from(mixed) };
+            Err(OperandFault { lane: mixed.trailing_zeros(), kind })
+        }
+    }
+}
+
+/// The descriptor in a row, which must be the same in all lanes.
+///
+/// # Safety
+///
+/// As [`multiply`].
+unsafe fn descriptor(frame: &Frame, row: u32) -> Result<Descriptor, OperandFault> {
+    // SAFETY: by the contract.
+    let descriptors = unsafe { frame.row::<u64>(row) };
+    match descriptors.iter().position(|&other| other != descriptors[0]) {
+        None => Ok(Descriptor::decode(descriptors[0])),
+        Some(lane) => {
+            let what = "a matrix descriptor that differs between lanes";
+            let kind = FaultKind::UndefinedOperand { what, value: descriptors[lane] };
+            Err(OperandFault { lane: lane as u32, kind })
+        }
+    }
+}
