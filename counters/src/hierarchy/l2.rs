@@ -130,6 +130,20 @@ pub struct L2Traffic {
     pub dram_write_sectors: u64,
 }
 
+impl L2Traffic {
+    /// Adds what requests for one `operation` moved, but for what is written to DRAM.
+    fn add(&mut self, operation: L2Operation, moved: &RowTraffic) {
+        let (sectors, hits) = match operation {
+            L2Operation::Read => (&mut self.read_sectors, &mut self.read_hit_sectors),
+            L2Operation::Write => (&mut self.write_sectors, &mut self.write_hit_sectors),
+            L2Operation::Update => (&mut self.update_sectors, &mut self.update_hit_sectors),
+        };
+        *sectors += moved.l2_sectors;
+        *hits += moved.l2_hit_sectors;
+        self.dram_read_sectors += moved.dram_read_sectors;
+    }
+}
+
 impl AddAssign for L2Traffic {
     fn add_assign(&mut self, other: Self) {
         self.read_sectors += other.read_sectors;
@@ -218,11 +232,14 @@ impl L2 {
     /// Returns the sectors that had to be read from DRAM.
     pub fn access(&mut self, line: u64, sectors: u8, full: u8, operation: L2Operation) -> u32 {
         let Self { router, slices, .. } = self;
-        let mut fills = 0;
+        let mut moved = RowTraffic::default();
         router.route(line, sectors, full, operation, 0, |slice, request| {
-            fills += slices[slice].access(&request).dram_read_sectors;
+            let mut of_request = RowTraffic::default();
+            slices[slice].access(&request, &mut of_request);
+            slices[slice].traffic.add(operation, &of_request);
+            moved += of_request;
         });
-        fills as u32
+        moved.dram_read_sectors as u32
     }
 
     /// What finds the slice of a request.
@@ -238,10 +255,7 @@ impl L2 {
     /// Serves the queues, each in its order, and empties them.
     pub(crate) fn replay(&mut self, queues: &mut [Vec<SliceRequest>]) {
         self.slices.par_iter_mut().zip(queues).for_each(|(slice, queue)| {
-            for request in queue.iter() {
-                let traffic = slice.access(request);
-                *slice.rows.row(request.row) += traffic;
-            }
+            slice.replay(queue);
             queue.clear();
         });
     }
@@ -301,77 +315,71 @@ struct Slice {
 }
 
 impl Slice {
+    /// Serves a queue in its order.
+    fn replay(&mut self, queue: &[SliceRequest]) {
+        // Warps reach an instruction together, so that its requests come in runs.
+        let of_one_instruction =
+            |a: &SliceRequest, b: &SliceRequest| (a.row, a.operation) == (b.row, b.operation);
+        for run in queue.chunk_by(of_one_instruction) {
+            let mut moved = RowTraffic::default();
+            for request in run {
+                self.access(request, &mut moved);
+            }
+            self.traffic.add(run[0].operation, &moved);
+            *self.rows.row(run[0].row) += moved;
+        }
+    }
+
+    /// Serves a request; what it moves is added to `moved`, but for what is written to DRAM.
     #[inline]
-    fn access(&mut self, request: &SliceRequest) -> RowTraffic {
+    fn access(&mut self, request: &SliceRequest, moved: &mut RowTraffic) {
         let SliceRequest { tag, set, sectors, full, operation, .. } = *request;
         if !self.is_there {
-            return self.pass_on(sectors, operation);
+            return self.pass_on(sectors, operation, moved);
         }
-        let (state, evicted) = self.cache.touch(set as usize, tag, sectors);
-        let traffic = &mut self.traffic;
+        let (line, evicted) = self.cache.touch(set as usize, tag, sectors);
         if let Some(evicted) = evicted {
-            traffic.dram_write_sectors += count(evicted.dirty);
+            self.traffic.dram_write_sectors += count(evicted.dirty);
         }
-        let absent = sectors & !state.valid;
-        let requested = count(sectors);
+        let absent = sectors & !line.valid;
         let (hits, read) = match operation {
             L2Operation::Read | L2Operation::Update => {
-                let filled = self.shape.filled(absent) & !state.valid;
-                state.valid |= sectors | filled;
-                (requested - count(absent), filled)
+                let filled = self.shape.filled(absent) & !line.valid;
+                line.valid |= sectors | filled;
+                (sectors & !absent, filled)
             }
             L2Operation::Write => {
-                let hits = sectors & (state.valid | state.dirty);
+                let hits = sectors & (line.valid | line.dirty);
                 let read = match self.partial_writes {
                     PartialWrites::Fill => {
-                        state.valid |= sectors;
+                        line.valid |= sectors;
                         absent & !full
                     }
                     PartialWrites::Masked => {
-                        state.valid |= full;
+                        line.valid |= full;
                         0
                     }
                 };
-                (count(hits), read)
+                (hits, read)
             }
         };
-        match operation {
-            L2Operation::Read => {
-                traffic.read_sectors += requested;
-                traffic.read_hit_sectors += hits;
-            }
-            L2Operation::Write => {
-                state.dirty |= sectors;
-                traffic.write_sectors += requested;
-                traffic.write_hit_sectors += hits;
-            }
-            L2Operation::Update => {
-                state.dirty |= sectors;
-                traffic.update_sectors += requested;
-                traffic.update_hit_sectors += hits;
-            }
+        if operation != L2Operation::Read {
+            line.dirty |= sectors;
         }
-        let dram_read_sectors = count(read);
-        traffic.dram_read_sectors += dram_read_sectors;
-        RowTraffic {
-            l1_hit_sectors: 0,
-            l2_sectors: requested,
-            l2_hit_sectors: hits,
-            dram_read_sectors,
-        }
+        moved.l2_sectors += count(sectors);
+        moved.l2_hit_sectors += count(hits);
+        moved.dram_read_sectors += count(read);
     }
 
     /// A request to DRAM itself, which writes any part of a sector as it is.
     #[cold]
-    fn pass_on(&mut self, sectors: u16, operation: L2Operation) -> RowTraffic {
-        let count = u64::from(sectors.count_ones());
-        let traffic = &mut self.traffic;
-        let dram_read_sectors = if operation == L2Operation::Write { 0 } else { count };
-        traffic.dram_read_sectors += dram_read_sectors;
-        if operation != L2Operation::Read {
-            traffic.dram_write_sectors += count;
+    fn pass_on(&mut self, sectors: u16, operation: L2Operation, moved: &mut RowTraffic) {
+        if operation != L2Operation::Write {
+            moved.dram_read_sectors += count(sectors);
         }
-        RowTraffic { dram_read_sectors, ..RowTraffic::default() }
+        if operation != L2Operation::Read {
+            self.traffic.dram_write_sectors += count(sectors);
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::HierarchyGeometry;
 use super::l1::{L1, L1Miss};
 use super::l2::{L2Operation, Router, SliceRequest};
 use super::schedule::Dealer;
+use super::step::{Step, WarpAccess};
 use super::stream::{CtaStream, Demand, ROW_LIMIT, Request, local_line};
 use crate::sparse::SparseRows;
 
@@ -38,36 +39,17 @@ impl Resident {
     fn head(&self, place: usize) -> Option<Reverse<Head>> {
         let request = self.stream.requests.get(self.next)?;
         let time = self.start + u64::from(request.time());
-        Some(Reverse(Head::new(time, self.first_warp + request.warp(), self.sm, place)))
+        Some(Reverse(Head { time, sm: self.sm, place: place as u32 }))
     }
 }
 
-/// The next request of a resident CTA, in the order of requests: by time, then by the warp's place
-/// in its SM, then by SM.
+/// When a resident CTA has its next requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     time: u64,
-    /// 20 bits of warp, 20 bits of SM, and 24 bits of where the CTA stands among the residents.
-    warp_sm_place: u64,
-}
-
-impl Head {
-    fn new(time: u64, warp: u32, sm: u32, place: usize) -> Self {
-        let warp_sm_place = u64::from(warp) << 44 | u64::from(sm) << 24 | place as u64;
-        Self { time, warp_sm_place }
-    }
-
-    fn warp(self) -> u32 {
-        (self.warp_sm_place >> 44) as u32
-    }
-
-    fn sm(self) -> u32 {
-        (self.warp_sm_place >> 24) as u32 & 0xF_FFFF
-    }
-
-    fn place(self) -> usize {
-        self.warp_sm_place as usize & 0xFF_FFFF
-    }
+    sm: u32,
+    /// Where the CTA stands among the residents.
+    place: u32,
 }
 
 /// The merger with the CTAs that it holds.
@@ -82,6 +64,10 @@ pub(crate) struct Merger {
     /// Places in `residents` whose CTA has ended; their streams are empty and can be used again.
     vacant: Vec<usize>,
     heads: BinaryHeap<Reverse<Head>>,
+    /// What is under way.
+    step: Step,
+    /// Places in `residents` whose last requests are in the step.
+    ending: Vec<usize>,
     router: Router,
     /// Sectors that first-level caches held, by row.
     hits: SparseRows<u64>,
@@ -103,6 +89,8 @@ impl Merger {
             residents: Vec::new(),
             vacant: Vec::new(),
             heads: BinaryHeap::new(),
+            step: Step::default(),
+            ending: Vec::new(),
             router,
             hits: SparseRows::new(0),
         }
@@ -150,36 +138,64 @@ impl Merger {
     ) -> usize {
         let horizon = if is_complete { u64::MAX } else { self.dealer.horizon() };
         let mut sent = 0;
-        let Self { sms, warps_per_sm, residents, vacant, heads, router, hits, .. } = self;
-        let mut sink = Sink { queues, router, hits, sent: &mut sent };
-        while *sink.sent < budget {
-            let Some(mut head) = heads.peek_mut() else { break };
-            let Reverse(next) = *head;
-            if next.time >= horizon {
-                break;
-            }
-            let (warp, sm, place) = (next.warp(), next.sm(), next.place());
-            let resident = &mut residents[place];
-            let requests = &resident.stream.requests[resident.next..];
-            // A warp's place on the GPU: of its local memory, too.
-            let region = u64::from(sm * *warps_per_sm + warp);
-            let (now, of_cta) = (requests[0].time(), requests[0].warp());
-            let lines = requests
-                .iter()
-                .take_while(|request| request.time() == now && request.warp() == of_cta)
-                .inspect(|request| sms[sm as usize].serve(request, region, &mut sink))
-                .count();
-            resident.next += lines;
-            match resident.head(place) {
-                Some(next) => *head = next,
-                None => {
-                    PeekMut::pop(head);
-                    resident.stream.clear();
-                    vacant.push(place);
+        while sent < budget && (!self.step.is_done() || self.begin_step(horizon)) {
+            let Self { sms, warps_per_sm, residents, step, router, hits, .. } = self;
+            let mut sink = Sink { queues: &mut *queues, router, hits, sent: &mut sent };
+            for access in step.take_some(budget) {
+                let resident = &residents[access.place as usize];
+                let (first, end) = (access.first as usize, (access.first + access.count) as usize);
+                // A warp's place on the GPU: of its local memory, too.
+                let region = u64::from(resident.sm * *warps_per_sm + access.warp);
+                let caches = &mut sms[resident.sm as usize];
+                for request in &resident.stream.requests[first..end] {
+                    caches.serve(request, region, &mut sink);
                 }
             }
         }
         sent
+    }
+
+    /// Goes on to the next time at which somebody has requests, if that is before the `horizon`.
+    fn begin_step(&mut self, horizon: u64) -> bool {
+        let Self { residents, vacant, heads, step, ending, .. } = self;
+        for place in ending.drain(..) {
+            residents[place].stream.clear();
+            vacant.push(place);
+        }
+        step.clear();
+        let Some(&Reverse(Head { time, .. })) = heads.peek() else { return false };
+        if time >= horizon {
+            return false;
+        }
+        // They come by SM.
+        while let Some(mut head) = heads.peek_mut().filter(|head| head.0.time == time) {
+            let place = head.0.place as usize;
+            let resident = &mut residents[place];
+            let now = resident.stream.requests[resident.next].time();
+            let of_now = resident.stream.requests[resident.next..]
+                .chunk_by(|a, b| (a.time(), a.warp()) == (b.time(), b.warp()))
+                .take_while(|requests| requests[0].time() == now);
+            let mut first = resident.next;
+            for requests in of_now {
+                step.push(WarpAccess {
+                    warp: resident.first_warp + requests[0].warp(),
+                    place: place as u32,
+                    first: first as u32,
+                    count: requests.len() as u32,
+                });
+                first += requests.len();
+            }
+            resident.next = first;
+            match resident.head(place) {
+                Some(next) => *head = next,
+                None => {
+                    PeekMut::pop(head);
+                    ending.push(place);
+                }
+            }
+        }
+        step.sort();
+        true
     }
 
     /// Writes back what the first-level caches hold of local memory.

@@ -17,13 +17,15 @@
 
 mod l1;
 mod l2;
+mod marks;
 mod merge;
 mod placement;
+mod ranks;
 mod replacement;
 mod schedule;
 mod sectored;
+mod step;
 mod stream;
-mod tags;
 mod traffic;
 
 pub use l1::{L1Geometry, L1Loads, L1Stores};
@@ -42,7 +44,7 @@ use crate::sparse::SparseRows;
 
 /// Requests that are merged ahead of the L2: enough to keep the slices busy, few enough to stay in
 /// the CPU's caches.
-const REQUESTS_AHEAD: usize = 1 << 15;
+const REQUESTS_AHEAD: usize = 1 << 13;
 
 /// Everything that decides what the hierarchy does with the requests of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

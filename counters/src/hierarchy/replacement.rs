@@ -110,7 +110,7 @@ pub(crate) enum Rank {
     LastUse,
     /// The same, but only the last one is safe.
     AnyButLast,
-    /// Its predicted re-reference interval, 0 to [`DISTANT`].
+    /// Its predicted re-reference interval.
     Prediction,
     /// Whether it was used since the bits were cleared.
     Referenced,
@@ -128,6 +128,3 @@ pub(crate) enum Insertion {
     /// As one or the other, whichever proves better.
     Dueling(u32),
 }
-
-/// The longest re-reference interval that two bits predict.
-pub(crate) const DISTANT: u64 = 3;

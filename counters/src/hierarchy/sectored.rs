@@ -1,14 +1,18 @@
 //! A sectored cache: tags for lines, a valid and a dirty bit for each sector.
 
+use super::marks::Marks;
+use super::ranks::Ranks;
 use super::replacement::Replacement;
-use super::tags::{EMPTY, Tags};
 use crate::coalescing::LINE_BYTES;
 
 /// A set-associative array of lines, as an L1 or a slice of an L2 has it.
 #[derive(Clone, Debug)]
 pub(crate) struct SectoredCache {
-    tags: Tags,
-    states: Vec<LineState>,
+    ways: usize,
+    marks: Marks,
+    ranks: Ranks,
+    /// Set by set.
+    lines: Vec<Line>,
     /// Sectors asked for so far; the cache serves one in a clock.
     clock: u64,
     /// Clocks from a miss until its data is there.
@@ -26,15 +30,17 @@ pub(crate) fn count(sectors: u16) -> u64 {
     }
 }
 
-/// The sectors of one line.
+/// A line and its sectors.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LineState {
+pub(crate) struct Line {
+    /// Meaningless where the way is empty.
+    tag: u64,
+    /// When the line was allocated.
+    allocated: u64,
     /// Sectors whose every byte is known.
     pub(crate) valid: u16,
     /// Sectors that the next level has not seen.
     pub(crate) dirty: u16,
-    /// When the line was allocated.
-    allocated: u64,
 }
 
 /// A line that gave way.
@@ -52,33 +58,30 @@ impl SectoredCache {
         replacement: Replacement,
         fill_clocks: u32,
     ) -> Self {
+        let ways = ways.max(1);
         Self {
-            tags: Tags::new(sets, ways, replacement),
-            states: vec![LineState::default(); sets * ways.max(1)],
+            ways,
+            marks: Marks::new(sets, ways),
+            ranks: Ranks::new(sets, ways, replacement),
+            lines: vec![Line::default(); sets * ways],
             clock: 0,
             fill_clocks: u64::from(fill_clocks),
         }
     }
 
     /// A request for `sectors` of the line `tag`: makes sure that the line is there, and returns
-    /// its state for the caller to change, and the line that gave way.
+    /// it for the caller to change, and the line that gave way.
     #[inline]
     pub(crate) fn touch(
         &mut self,
         set: usize,
         tag: u64,
         sectors: u16,
-    ) -> (&mut LineState, Option<Evicted>) {
+    ) -> (&mut Line, Option<Evicted>) {
         self.clock += count(sectors);
         match self.look_up(set, tag) {
-            Some(line) => (&mut self.states[line], None),
-            None => {
-                let (line, tag) = self.tags.admit(set, tag);
-                let state = &mut self.states[line];
-                let evicted = (tag != EMPTY).then_some(Evicted { tag, dirty: state.dirty });
-                *state = LineState { valid: 0, dirty: 0, allocated: self.clock };
-                (state, evicted)
-            }
+            Some(way) => (&mut self.lines[set * self.ways + way], None),
+            None => self.admit(set, tag),
         }
     }
 
@@ -89,37 +92,55 @@ impl SectoredCache {
         set: usize,
         tag: u64,
         sectors: u16,
-    ) -> Option<&mut LineState> {
+    ) -> Option<&mut Line> {
         self.clock += count(sectors);
-        let line = self.look_up(set, tag)?;
-        Some(&mut self.states[line])
+        let way = self.look_up(set, tag)?;
+        Some(&mut self.lines[set * self.ways + way])
     }
 
     #[inline]
     fn look_up(&mut self, set: usize, tag: u64) -> Option<usize> {
-        let line = self.tags.find(set, tag)?;
+        let lines = self.of_set(set);
+        let way = self.marks.find(set, tag, |way| lines[way].tag == tag)?;
         // Requests that arrive while the line is on its way are merged with the miss: they wait
         // for the same data and say nothing about whether it will be used again.
-        if self.clock - self.states[line].allocated >= self.fill_clocks {
-            self.tags.reuse(line);
+        if self.clock - lines[way].allocated >= self.fill_clocks {
+            self.ranks.reuse(set, way);
         }
-        Some(line)
+        Some(way)
+    }
+
+    fn admit(&mut self, set: usize, tag: u64) -> (&mut Line, Option<Evicted>) {
+        let empty = self.marks.empty(set);
+        let way = self.ranks.admit(set, empty);
+        self.marks.put(set, way, tag);
+        let line = &mut self.lines[set * self.ways + way];
+        let evicted = empty.is_none().then_some(Evicted { tag: line.tag, dirty: line.dirty });
+        *line = Line { tag, allocated: self.clock, valid: 0, dirty: 0 };
+        (line, evicted)
     }
 
     /// Drops a line; returns what it held.
     pub(crate) fn evict(&mut self, set: usize, tag: u64) -> Option<Evicted> {
-        let line = self.tags.find(set, tag)?;
-        self.tags.remove(line);
-        let dirty = std::mem::take(&mut self.states[line]).dirty;
+        let lines = self.of_set(set);
+        let way = self.marks.find(set, tag, |way| lines[way].tag == tag)?;
+        self.marks.clear(set, way);
+        self.ranks.forget(set, way);
+        let dirty = std::mem::take(&mut self.lines[set * self.ways + way]).dirty;
         Some(Evicted { tag, dirty })
+    }
+
+    #[inline]
+    fn of_set(&self, set: usize) -> &[Line] {
+        &self.lines[set * self.ways..(set + 1) * self.ways]
     }
 
     /// Cleans every dirty line; `on_line` learns of each.
     pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted)) {
-        for (line, state) in self.states.iter_mut().enumerate() {
-            let dirty = std::mem::take(&mut state.dirty);
+        for line in &mut self.lines {
+            let dirty = std::mem::take(&mut line.dirty);
             if dirty != 0 {
-                on_line(Evicted { tag: self.tags.tag(line), dirty });
+                on_line(Evicted { tag: line.tag, dirty });
             }
         }
     }

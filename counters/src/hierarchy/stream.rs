@@ -52,6 +52,9 @@ pub(crate) struct Request {
 
 const WARP_BITS: u32 = 8;
 
+/// Sorting by counting looks at each clock, and pays up to so many clocks per request.
+const CLOCKS_PER_REQUEST: usize = 16;
+
 /// Rows from here on share the last one, whose traffic belongs to no instruction.
 pub(crate) const ROW_LIMIT: u32 = (1 << (32 - WARP_BITS)) - 1;
 
@@ -176,9 +179,40 @@ impl CtaStream {
     /// Brings the requests into the order of the warps' clocks; requests of different warps at
     /// the same time are ordered by warp, lines of one access keep their order.
     pub(crate) fn sort(&mut self) {
-        // Each warp's requests are in order already, so this merges a few runs.
-        self.requests
-            .sort_by_key(|request| u64::from(request.time) << 8 | u64::from(request.warp()));
+        self.sort_by_time();
+        // Warps that run in turns have come in order; after a barrier they may not.
+        let by_time_and_warp =
+            |request: &Request| u64::from(request.time) << WARP_BITS | u64::from(request.warp());
+        if !self.requests.is_sorted_by_key(by_time_and_warp) {
+            self.requests.sort_by_key(by_time_and_warp);
+        }
+    }
+
+    /// Sorts by the clock alone, and keeps the order of what is at the same time: by counting, where
+    /// the clocks are dense enough.
+    fn sort_by_time(&mut self) {
+        let times = self.requests.iter().map(Request::time);
+        let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return };
+        let clocks = (last - first) as usize + 1;
+        if clocks > CLOCKS_PER_REQUEST * self.requests.len() {
+            return self.requests.sort_by_key(Request::time);
+        }
+        let mut places = vec![0_u32; clocks + 1];
+        for request in &self.requests {
+            places[(request.time - first) as usize + 1] += 1;
+        }
+        let mut before = 0;
+        for place in &mut places {
+            before += *place;
+            *place = before;
+        }
+        let mut sorted = self.requests.clone();
+        for request in &self.requests {
+            let place = &mut places[(request.time - first) as usize];
+            sorted[*place as usize] = *request;
+            *place += 1;
+        }
+        self.requests = sorted;
     }
 
     pub(crate) fn clear(&mut self) {

@@ -1,0 +1,305 @@
+//! Which way of a set gives way, under any replacement policy.
+
+use super::replacement::{Insertion, Rank, Replacement};
+
+/// Sets between two that are set aside for the same policy of a duel (Qureshi et al. 2007 take
+/// 32 leaders of each kind for 1024 sets).
+const DUEL_PERIOD: usize = 32;
+
+/// How far the selector of a duel counts: the ten bits of the paper.
+const SELECTOR_LIMIT: i32 = 512;
+
+/// What is remembered of the ways of a cache, or of one slice of it, to find victims.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    ways: usize,
+    memory: Memory,
+    insertion: Insertion,
+    /// Misses of each full set, modulo the period of a bimodal insertion.
+    misses: Vec<u32>,
+    random: u64,
+    /// Above 0 where plain insertion has missed more often than bimodal insertion.
+    selector: i32,
+}
+
+/// What is remembered of each way.
+#[derive(Clone, Debug)]
+enum Memory {
+    LastUse(Uses),
+    AnyButLast(Uses),
+    Prediction(Predictions),
+    Referenced(Vec<bool>),
+    Nothing,
+}
+
+impl Ranks {
+    /// Of `sets` sets of `ways` ways that hold nothing.
+    pub(crate) fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
+        Self {
+            ways,
+            memory: match replacement.rank() {
+                Rank::LastUse => Memory::LastUse(Uses::new(sets, ways)),
+                Rank::AnyButLast => Memory::AnyButLast(Uses::new(sets, ways)),
+                Rank::Prediction => Memory::Prediction(Predictions::new(sets, ways)),
+                Rank::Referenced => Memory::Referenced(vec![false; sets * ways]),
+                Rank::Nothing => Memory::Nothing,
+            },
+            insertion: replacement.insertion(),
+            misses: vec![0; sets],
+            random: replacement.seed(),
+            selector: 0,
+        }
+    }
+
+    /// What a way held is gone.
+    pub(crate) fn forget(&mut self, set: usize, way: usize) {
+        match &mut self.memory {
+            Memory::LastUse(uses) | Memory::AnyButLast(uses) => uses.forget(set, way),
+            Memory::Prediction(predictions) => predictions.set(set, way, Interval::Near),
+            Memory::Referenced(referenced) => referenced[set * self.ways + way] = false,
+            Memory::Nothing => {}
+        }
+    }
+
+    /// A way was used again.
+    #[inline]
+    pub(crate) fn reuse(&mut self, set: usize, way: usize) {
+        match &mut self.memory {
+            Memory::LastUse(uses) | Memory::AnyButLast(uses) => uses.record(set, way),
+            Memory::Prediction(predictions) => predictions.set(set, way, Interval::Near),
+            Memory::Referenced(referenced) => refer(referenced, set, way, self.ways),
+            Memory::Nothing => {}
+        }
+    }
+
+    /// Finds the way for a new line of `set`, which is `empty` if a way is.
+    #[inline]
+    pub(crate) fn admit(&mut self, set: usize, empty: Option<usize>) -> usize {
+        let way = empty.unwrap_or_else(|| self.victim(set));
+        let welcome = self.is_welcome(set, empty.is_some());
+        match &mut self.memory {
+            Memory::LastUse(uses) | Memory::AnyButLast(uses) => {
+                if welcome {
+                    uses.record(set, way);
+                } else {
+                    uses.forget(set, way);
+                }
+            }
+            Memory::Prediction(predictions) => {
+                let interval = if welcome { Interval::Long } else { Interval::Distant };
+                predictions.set(set, way, interval);
+            }
+            Memory::Referenced(referenced) => refer(referenced, set, way, self.ways),
+            Memory::Nothing => {}
+        }
+        way
+    }
+
+    /// Whether a new line of `set` gets the better of two places.
+    #[inline]
+    fn is_welcome(&mut self, set: usize, was_empty: bool) -> bool {
+        let every = match self.insertion {
+            Insertion::Always => return true,
+            Insertion::Rarely(every) | Insertion::Dueling(every) => every,
+        };
+        // An empty way is not a victim: a recency list fills up first. Predictions do not care, as
+        // in the paper.
+        if was_empty && matches!(self.memory, Memory::LastUse(_)) {
+            return true;
+        }
+        if matches!(self.insertion, Insertion::Dueling(_)) && self.inserts_plainly(set) {
+            return true;
+        }
+        let misses = &mut self.misses[set];
+        *misses = if *misses + 1 == every { 0 } else { *misses + 1 };
+        *misses == 0
+    }
+
+    /// Whether a miss of `set` is for plain insertion: sets that are set aside vote, all others
+    /// follow.
+    #[inline]
+    fn inserts_plainly(&mut self, set: usize) -> bool {
+        let sets = self.misses.len();
+        let (place, period) =
+            if sets < DUEL_PERIOD { (set, sets) } else { (set % DUEL_PERIOD, DUEL_PERIOD) };
+        if place == 0 {
+            self.selector = (self.selector + 1).min(SELECTOR_LIMIT - 1);
+            true
+        } else if place == period / 2 {
+            self.selector = (self.selector - 1).max(-SELECTOR_LIMIT);
+            false
+        } else {
+            self.selector <= 0
+        }
+    }
+
+    /// The way of a full set that gives way.
+    #[inline]
+    fn victim(&mut self, set: usize) -> usize {
+        let ways = self.ways;
+        match &mut self.memory {
+            Memory::LastUse(uses) => uses.first(set),
+            Memory::Prediction(predictions) => predictions.most_distant(set),
+            Memory::Referenced(referenced) => {
+                let of_set = &referenced[set * ways..(set + 1) * ways];
+                of_set.iter().position(|&referenced| !referenced).unwrap_or(0)
+            }
+            Memory::Nothing => draw(&mut self.random, ways),
+            Memory::AnyButLast(_) if ways == 1 => 0,
+            Memory::AnyButLast(uses) => {
+                let drawn = draw(&mut self.random, ways - 1);
+                drawn + usize::from(drawn >= uses.last(set))
+            }
+        }
+    }
+}
+
+/// When each way was used.
+#[derive(Clone, Debug)]
+struct Uses {
+    ways: usize,
+    /// The number of the last use of each line; 0 of those that were not used.
+    times: Vec<u64>,
+    /// Uses so far.
+    uses: u64,
+}
+
+impl Uses {
+    fn new(sets: usize, ways: usize) -> Self {
+        Self { ways, times: vec![0; sets * ways], uses: 0 }
+    }
+
+    #[inline]
+    fn record(&mut self, set: usize, way: usize) {
+        self.uses += 1;
+        self.times[set * self.ways + way] = self.uses;
+    }
+
+    /// As if the way had never been used.
+    fn forget(&mut self, set: usize, way: usize) {
+        self.times[set * self.ways + way] = 0;
+    }
+
+    /// The way that was not used for longest; the first of those that were not used.
+    #[inline]
+    fn first(&self, set: usize) -> usize {
+        let (mut least, mut first) = (u64::MAX, 0);
+        for (way, &time) in self.of_set(set).iter().enumerate() {
+            (least, first) = if time < least { (time, way) } else { (least, first) };
+        }
+        first
+    }
+
+    /// The way that was used last.
+    #[inline]
+    fn last(&self, set: usize) -> usize {
+        let (mut greatest, mut last) = (0, 0);
+        for (way, &time) in self.of_set(set).iter().enumerate() {
+            (greatest, last) = if time > greatest { (time, way) } else { (greatest, last) };
+        }
+        last
+    }
+
+    #[inline]
+    fn of_set(&self, set: usize) -> &[u64] {
+        &self.times[set * self.ways..(set + 1) * self.ways]
+    }
+}
+
+/// The re-reference interval that two bits predict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interval {
+    Near = 0,
+    Long = 2,
+    Distant = 3,
+}
+
+/// The predicted re-reference intervals of all lines, a word of lower and a word of upper bits
+/// for 64 ways.
+#[derive(Clone, Debug)]
+struct Predictions {
+    words_per_set: usize,
+    /// The ways of a set's last word.
+    last_word: u64,
+    words: Vec<Intervals>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Intervals {
+    low: u64,
+    high: u64,
+}
+
+impl Predictions {
+    fn new(sets: usize, ways: usize) -> Self {
+        let words_per_set = ways.div_ceil(64);
+        Self {
+            words_per_set,
+            last_word: u64::MAX >> (words_per_set * 64 - ways),
+            words: vec![Intervals::default(); sets * words_per_set],
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, set: usize, way: usize, interval: Interval) {
+        let word = &mut self.words[set * self.words_per_set + way / 64];
+        let (bits, way) = (interval as u64, way % 64);
+        word.low = word.low & !(1 << way) | (bits & 1) << way;
+        word.high = word.high & !(1 << way) | (bits >> 1) << way;
+    }
+
+    /// The first way of the longest interval; everybody's interval grows until that one is
+    /// distant.
+    #[inline]
+    fn most_distant(&mut self, set: usize) -> usize {
+        let words = &mut self.words[set * self.words_per_set..(set + 1) * self.words_per_set];
+        let last = words.len() - 1;
+        let ways = |word: usize| if word == last { self.last_word } else { !0 };
+        let (mut distant, mut long, mut short) = (0, 0, 0);
+        for (index, word) in words.iter().enumerate() {
+            let ways = ways(index);
+            distant |= word.low & word.high & ways;
+            long |= word.high & ways;
+            short |= word.low & ways;
+        }
+        // Which is the longest cannot be foreseen, so no branch asks.
+        let growth_low = mask(distant == 0 && (long != 0 || short == 0));
+        let growth_high = mask(distant == 0 && long == 0);
+        let mut victim = 0;
+        for (index, word) in words.iter_mut().enumerate().rev() {
+            word.high ^= word.low & growth_low ^ growth_high;
+            word.low ^= growth_low;
+            let distant = word.low & word.high & ways(index);
+            if distant != 0 {
+                victim = index * 64 + distant.trailing_zeros() as usize;
+            }
+        }
+        victim
+    }
+}
+
+/// All bits or none.
+#[inline]
+fn mask(all: bool) -> u64 {
+    u64::from(all).wrapping_neg()
+}
+
+/// Sets a reference bit, and clears the others of the set when all are set.
+fn refer(referenced: &mut [bool], set: usize, way: usize, ways: usize) {
+    let of_set = &mut referenced[set * ways..(set + 1) * ways];
+    of_set[way] = true;
+    if of_set.iter().all(|&referenced| referenced) {
+        of_set.fill(false);
+        of_set[way] = true;
+    }
+}
+
+/// A number below `bound`: xorshift64*, Vigna, "An experimental exploration of Marsaglia's
+/// xorshift generators, scrambled", 2016.
+fn draw(state: &mut u64, bound: usize) -> usize {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    let high = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
+    (high as usize * bound) >> 32
+}
