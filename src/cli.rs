@@ -1,5 +1,7 @@
 //! The command line: every command, option and help text.
 
+pub(crate) mod plot;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -38,6 +40,9 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Execute a kernel and check its results
     Run(Run),
+    /// Draw predictions as SVG or PNG
+    #[command(subcommand)]
+    Plot(plot::Plot),
     /// Parse PTX, alone or in containers; show what each kernel uses and needs, and what could not
     /// be executed
     Check(Check),

@@ -19,6 +19,7 @@ mod inspection;
 mod machine;
 mod metric_choice;
 mod model_choice;
+mod pictures;
 mod published;
 mod render;
 mod sources;

@@ -4,6 +4,7 @@ pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod corpus;
 pub(crate) mod gpus;
+pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod run;
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Predict(arguments) => predict::run(arguments),
         Command::Profile(arguments) => profile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Plot(command) => plot::run(command),
         Command::Check(arguments) => check::run(&arguments),
         Command::Gpus(command) => gpus::run(command),
         Command::Calibrate(command) => calibrate::run(&command),

@@ -20,7 +20,7 @@ use crate::{gpu_argument, published, what_if};
 const TARGET: &str = "target";
 
 /// A GPU on which the time is known: given, or to be looked up.
-struct Measured {
+pub(crate) struct Measured {
     gpu: Gpu,
     milliseconds: Option<f64>,
 }
@@ -121,7 +121,8 @@ fn reference(text: &str, find: impl Fn(&str) -> Result<Gpu, Report>) -> Result<M
     }
 }
 
-fn predict(
+/// Predicts with each model for each GPU.
+pub(crate) fn predict(
     models: &[Chosen],
     source: Source,
     gpus: &[Gpu],
@@ -158,8 +159,8 @@ fn predict(
         Some(report) if predictions.is_empty() => Err(report),
         _ => {
             let what_ifs = what_if::evaluate(what_ifs, &source, &predictions);
-            let Source { profile, origin, .. } = source;
-            Ok(KernelView { profile, origin, predictions, declined, what_ifs })
+            let Source { profile, origin, published, .. } = source;
+            Ok(KernelView { profile, origin, published, predictions, declined, what_ifs })
         }
     }
 }

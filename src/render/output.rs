@@ -26,7 +26,12 @@ impl Output {
 
     /// Writes a whole result and makes sure that it has arrived.
     pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
-        let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// As [`Output::write`], for what is no text.
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.writer.write_all(bytes).and_then(|()| self.writer.flush());
         written.map_err(|error| match (error.kind(), &self.path) {
             (ErrorKind::BrokenPipe, _) => Failure::BrokenPipe,
             (_, Some(path)) => Report::file("write", path, &error).into(),

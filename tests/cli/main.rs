@@ -18,6 +18,7 @@ mod gpus;
 mod help;
 mod machine;
 mod modules;
+mod plot;
 mod predict;
 mod profile;
 mod run;

@@ -48,6 +48,8 @@ pub(crate) struct KernelView {
     pub(crate) profile: KernelProfile,
     /// Where the counts come from, in words.
     pub(crate) origin: String,
+    /// The name under which measurements of the same counts are published.
+    pub(crate) published: Option<String>,
     pub(crate) predictions: Vec<PredictionView>,
     pub(crate) declined: Vec<Declined>,
     pub(crate) what_ifs: Vec<WhatIfView>,

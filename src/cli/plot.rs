@@ -1,0 +1,134 @@
+//! `gpucast plot`: the options of each kind of picture.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{ExecutionOptions, LaunchOptions, MachineOptions};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Plot {
+    /// Throughput over operational intensity, under the ceilings of each GPU
+    Roofline(PlotPredictions),
+    /// Throughput over bandwidth: GPUs as points, the kernel as a half-line (Konstantinidis 2017,
+    /// section 3.3)
+    QuadrantSplit(PlotQuadrantSplit),
+    /// How long each resource is busy, for each kernel, GPU and model
+    Breakdown(PlotPredictions),
+    /// The same for each stage between barriers, by models that tell stages apart
+    /// (--model component-throughput)
+    Stages(PlotPredictions),
+    /// Instructions by class
+    Mix(PlotMix),
+    /// Predicted beside measured times, and their errors
+    Errors(PlotPredictions),
+}
+
+/// Kernels, or files of counts.
+#[derive(Debug, Args)]
+pub(crate) struct PlotKernels {
+    /// Corpus names (sgemm), launch files (x.toml), PTX modules (x.ptx), or containers with PTX inside
+    #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
+    pub(crate) inputs: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchOptions,
+
+    /// Take counts from a metrics file or from the CSV of nvprof or ncu, too; repeat it for several
+    #[arg(long, help_heading = "Counts", value_name = "FILE")]
+    pub(crate) from_metrics: Vec<PathBuf>,
+
+    /// The GPU whose counters are modelled, by name or TOML file
+    #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
+    pub(crate) count_on: String,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+}
+
+/// Kernels on GPUs.
+#[derive(Debug, Args)]
+pub(crate) struct PlotPredictions {
+    #[command(flatten)]
+    pub(crate) kernels: PlotKernels,
+
+    /// GPUs by name or TOML file; repeat it, or separate them by commas
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "GPU",
+        value_delimiter = ',',
+        required = true
+    )]
+    pub(crate) gpu: Vec<String>,
+
+    /// Models, separated by commas, or all
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "quantitative-roofline"
+    )]
+    pub(crate) model: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) picture: PictureOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotMix {
+    #[command(flatten)]
+    pub(crate) kernels: PlotKernels,
+
+    #[command(flatten)]
+    pub(crate) picture: PictureOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotQuadrantSplit {
+    #[command(flatten)]
+    pub(crate) predictions: PlotPredictions,
+
+    /// How the axes run; logarithmic ones hold GPUs of very different sizes
+    #[arg(long, help_heading = "Output", value_name = "SCALE", default_value = "linear")]
+    pub(crate) scale: ScaleChoice,
+}
+
+/// How axes run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScaleChoice {
+    /// Equal differences are equally long
+    Linear,
+    /// Equal ratios are equally long
+    Log,
+}
+
+/// What a picture looks like and where it goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct PictureOptions {
+    /// The picture's file; its ending, svg or png, says the format
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// The colours
+    #[arg(long, value_name = "THEME", default_value = "light")]
+    pub(crate) theme: ThemeChoice,
+
+    /// The title [default: what the picture shows]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+}
+
+/// A picture's colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThemeChoice {
+    /// For white paper
+    Light,
+    /// For dark screens
+    Dark,
+}

@@ -1,0 +1,193 @@
+//! `gpucast plot`: pictures of predictions.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_plot::axis::Kind;
+use gpucast_plot::{DrawError, Scene, Theme, png, svg};
+
+use super::predict::predict;
+use crate::cli::Format;
+use crate::cli::plot::{
+    PictureOptions, Plot, PlotKernels, PlotMix, PlotPredictions, PlotQuadrantSplit, ScaleChoice,
+    ThemeChoice,
+};
+use crate::failure::{Failure, Report};
+use crate::gpu_argument;
+use crate::model_choice::{self, Chosen};
+use crate::pictures;
+use crate::render::output::Output;
+use crate::render::prediction::KernelView;
+use crate::sources::{self, Execution, Source};
+
+pub(crate) fn run(command: Plot) -> Result<(), Failure> {
+    match command {
+        Plot::Roofline(arguments) => roofline(&arguments),
+        Plot::QuadrantSplit(arguments) => quadrant_split(&arguments),
+        Plot::Breakdown(arguments) => breakdown(&arguments),
+        Plot::Stages(arguments) => stages(&arguments),
+        Plot::Mix(arguments) => mix(&arguments),
+        Plot::Errors(arguments) => errors(&arguments),
+    }
+}
+
+fn roofline(arguments: &PlotPredictions) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let kernels = predictions(arguments)?;
+    let scene = pictures::roofline::scene(&kernels, file.title());
+    file.write(scene)
+}
+
+fn quadrant_split(arguments: &PlotQuadrantSplit) -> Result<(), Failure> {
+    let PlotQuadrantSplit { predictions: arguments, scale } = arguments;
+    let file = File::open(&arguments.picture)?;
+    let scale = match scale {
+        ScaleChoice::Linear => Kind::Linear,
+        ScaleChoice::Log => Kind::Logarithmic,
+    };
+    let kernels = predictions(arguments)?;
+    let scene = pictures::quadrant_split::scene(&kernels, scale, file.title());
+    file.write(scene)
+}
+
+fn breakdown(arguments: &PlotPredictions) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let kernels = predictions(arguments)?;
+    let scene = pictures::breakdown::scene(&kernels, file.title());
+    file.write(scene)
+}
+
+fn stages(arguments: &PlotPredictions) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let kernels = predictions(arguments)?;
+    let mut predictions = kernels.iter().flat_map(|kernel| &kernel.predictions);
+    if predictions.all(|view| view.prediction.parts.len() < 2) {
+        let report = Report::new("no prediction tells stages apart");
+        let hint =
+            "choose a model that does, and a kernel with barriers: --model component-throughput";
+        return Err(report.hint(hint).into());
+    }
+    let scene = pictures::stages::scene(&kernels, file.title());
+    file.write(scene)
+}
+
+fn mix(arguments: &PlotMix) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let sources = counts(&arguments.kernels, &gpu_argument::library()?, false)?;
+    let scene = pictures::mix::scene(&sources, file.title());
+    file.write(scene)
+}
+
+fn errors(arguments: &PlotPredictions) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let kernels = predictions(arguments)?;
+    if kernels.iter().flat_map(|kernel| &kernel.predictions).all(|view| view.published.is_none()) {
+        let report = Report::new("no prediction has a measured time beside it");
+        let hint = "times of sgemm, sgemm-16, sor-red-black and lmsor are published, at full size and \
+                    on the thesis's GPUs";
+        return Err(report.hint(hint).into());
+    }
+    let scene = pictures::errors::scene(&kernels, file.title());
+    file.write(scene)
+}
+
+/// The predictions of all kernels by all models for all GPUs.
+fn predictions(arguments: &PlotPredictions) -> Result<Vec<KernelView>, Failure> {
+    let models = model_choice::read(&arguments.model)?;
+    let library = gpu_argument::library()?;
+    let gpus = arguments
+        .gpu
+        .iter()
+        .map(|name| gpu_argument::find(&library, name))
+        .collect::<Result<Vec<Gpu>, Report>>()?;
+    let sources = counts(&arguments.kernels, &library, model_choice::reads_stages(&models))?;
+    predicted(&models, sources, &gpus)
+}
+
+fn predicted(
+    models: &[Chosen],
+    sources: Vec<Source>,
+    gpus: &[Gpu],
+) -> Result<Vec<KernelView>, Failure> {
+    let views = sources.into_iter().map(|source| predict(models, source, gpus, None, &[]));
+    Ok(views.collect::<Result<Vec<KernelView>, Report>>()?)
+}
+
+/// The counts of all kernels, executed or read, in the order of the command line.
+fn counts(
+    kernels: &PlotKernels,
+    library: &GpuLibrary,
+    stages: bool,
+) -> Result<Vec<Source>, Failure> {
+    let counting_gpu = gpu_argument::find(library, &kernels.count_on)?;
+    let mut all = Vec::new();
+    for input in &kernels.inputs {
+        let execution = Execution {
+            input,
+            launch: &kernels.launch,
+            machine: &kernels.machine,
+            execution: &kernels.execution,
+            stages,
+            offload: None,
+            format: Format::Text,
+        };
+        all.extend(sources::executed(&execution, &counting_gpu)?);
+    }
+    for path in &kernels.from_metrics {
+        all.extend(sources::from_metrics(path, kernels.launch.kernel.as_deref())?);
+    }
+    Ok(all)
+}
+
+/// How a picture is written.
+#[derive(Clone, Copy)]
+enum Encoding {
+    Svg,
+    Png,
+}
+
+/// An open picture file.
+struct File<'a> {
+    output: Output,
+    encoding: Encoding,
+    options: &'a PictureOptions,
+}
+
+impl<'a> File<'a> {
+    /// Opens the file before anything is executed.
+    fn open(options: &'a PictureOptions) -> Result<Self, Failure> {
+        let encoding = encoding(&options.output)?;
+        Ok(Self { output: Output::open(Some(options.output.clone()))?, encoding, options })
+    }
+
+    fn title(&self) -> Option<&str> {
+        self.options.title.as_deref()
+    }
+
+    fn write(mut self, scene: Result<Scene, DrawError>) -> Result<(), Failure> {
+        let undrawable = |error: DrawError| Report::new(error.to_string());
+        let scene = scene.map_err(undrawable)?;
+        let theme = match self.options.theme {
+            ThemeChoice::Light => Theme::Light,
+            ThemeChoice::Dark => Theme::Dark,
+        };
+        let bytes = match self.encoding {
+            Encoding::Svg => svg::write(&scene, theme).map(String::into_bytes),
+            Encoding::Png => png::write(&scene, theme),
+        };
+        self.output.write_bytes(&bytes.map_err(undrawable)?)
+    }
+}
+
+fn encoding(path: &Path) -> Result<Encoding, Failure> {
+    let ending = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    match ending.as_deref() {
+        Some("svg") => Ok(Encoding::Svg),
+        Some("png") => Ok(Encoding::Png),
+        _ => Err(Failure::Usage(
+            Report::new(format!("{} is neither an SVG nor a PNG file", path.display()))
+                .hint("the file's ending says the format: -o picture.svg or -o picture.png"),
+        )),
+    }
+}

@@ -1,0 +1,76 @@
+//! Instructions by class.
+
+use gpucast_counters::KernelProfile;
+use gpucast_plot::number::significant;
+use gpucast_plot::pictures::bars::{Bar, Bars, Length};
+use gpucast_plot::{DrawError, Scene};
+
+use super::titled;
+use crate::sources::Source;
+
+/// The classes with the metrics that make them. Rare ones share the last colour.
+const CLASSES: [(&str, &[&str]); 7] = [
+    ("fp32", &["inst_fp_32"]),
+    ("fp64", &["inst_fp_64"]),
+    ("integer", &["inst_integer"]),
+    ("load/store", &["inst_compute_ld_st"]),
+    ("control", &["inst_control"]),
+    ("conversion", &["inst_bit_convert"]),
+    (
+        "fp16, between threads, other",
+        &["inst_fp_16", "inst_inter_thread_communication", "inst_misc"],
+    ),
+];
+
+/// A bar for each kernel.
+pub(crate) fn scene(sources: &[Source], title: Option<&str>) -> Result<Scene, DrawError> {
+    let profiles = sources.iter().map(|source| (&source.profile, source.origin.as_str()));
+    let mut picture = bars(profiles);
+    picture.title = titled(picture.title, title, false);
+    picture.scene()
+}
+
+/// Shares of the thread instructions, by class.
+pub(crate) fn bars<'a>(profiles: impl IntoIterator<Item = (&'a KernelProfile, &'a str)>) -> Bars {
+    let mut bars = Vec::new();
+    let mut lacking = Vec::new();
+    let mut notes = Vec::new();
+    for (profile, origin) in profiles {
+        let total = |metrics: &[&str]| {
+            let known = metrics.iter().filter_map(|name| profile.metrics.get(*name));
+            known.map(|metric| metric.value.as_f64()).sum::<f64>()
+        };
+        let parts: Vec<f64> = CLASSES.iter().map(|(_, metrics)| total(metrics)).collect();
+        let missing = CLASSES.iter().flat_map(|(_, metrics)| *metrics);
+        let missing: Vec<&str> =
+            missing.copied().filter(|name| !profile.metrics.contains_key(*name)).collect();
+        if !missing.is_empty() {
+            lacking.push(format!("{} lacks {}", profile.kernel, missing.join(", ")));
+        }
+        let origin = format!("{}: {origin}", profile.kernel);
+        if !notes.contains(&origin) {
+            notes.push(origin);
+        }
+        bars.push(Bar {
+            group: String::new(),
+            name: profile.kernel.clone(),
+            remark: significant(parts.iter().sum(), 3),
+            parts,
+            marked: None,
+        });
+    }
+    if !lacking.is_empty() {
+        notes.push(format!("Shares are of the classes that were counted: {}.", lacking.join("; ")));
+    }
+    Bars {
+        title: "Instructions by class".to_owned(),
+        subtitle: "Shares of the instructions that threads executed; beside each bar their number"
+            .to_owned(),
+        series: CLASSES.map(|(name, _)| name.to_owned()).to_vec(),
+        axis: "share of the instructions (%)".to_owned(),
+        mark: String::new(),
+        bars,
+        length: Length::Shares,
+        notes,
+    }
+}

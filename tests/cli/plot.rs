@@ -1,0 +1,95 @@
+//! `gpucast plot`.
+
+use std::path::PathBuf;
+
+use crate::gpucast::{gpucast, stdout};
+
+/// A file for a picture, of this test alone.
+fn file(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("gpucast-plot-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join(name)
+}
+
+/// Draws a picture and returns its bytes.
+#[track_caller]
+fn drawn(arguments: &str, name: &str) -> Vec<u8> {
+    let path = file(name);
+    assert_eq!(stdout(&format!("plot {arguments} -o {}", path.display())), "");
+    std::fs::read(path).unwrap()
+}
+
+#[track_caller]
+fn svg(arguments: &str, name: &str) -> String {
+    String::from_utf8(drawn(arguments, name)).unwrap()
+}
+
+#[test]
+fn a_quadrant_split_has_the_thesis_s_points() {
+    let text = svg("quadrant-split --from-metrics sgemm-metrics.toml --gpu gtx-660", "split.svg");
+    // Figure 4.6: 24.81 operations a byte, T_SP = 1940.8, T'_op = 202.8, 169.11 GFLOPS measured.
+    for words in ["24.8 operations/byte", "measured peak 1,941", "E_instr 202.8", "predicted 202.8"]
+    {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn several_gpus_and_kernels_share_a_file() {
+    let arguments =
+        "roofline vector-add transpose --size small --machine rules --gpu gtx-480,gtx-660";
+    let text = svg(arguments, "roofline.svg");
+    for words in
+        ["Roofline of the GeForce GTX 480", "Roofline of the GeForce GTX 660", "vector_add"]
+    {
+        assert!(text.contains(words), "{words}");
+    }
+    let again = svg(&format!("{arguments} --threads 1"), "again.svg");
+    assert!(text == again, "the number of threads changes nothing");
+}
+
+#[test]
+fn bars_show_components_and_classes() {
+    let arguments = "breakdown --from-metrics sgemm-metrics.toml --gpu gtx-660,gtx-960";
+    let text = svg(arguments, "breakdown.svg");
+    // Thesis, table 5.14: 5.171 ms and 2.973 ms.
+    for words in ["5.17 ms, instructions", "2.97 ms, instructions", ">gtx-960<"] {
+        assert!(text.contains(words), "{words}");
+    }
+    let text = svg("mix --from-metrics sgemm-metrics.toml", "mix.svg");
+    // 524,288,000 fp32, 721,715,200 loads and stores, 164,659,200 integer instructions.
+    for words in [">37 %<", ">51 %<", ">12 %<", "sgemm lacks inst_control"] {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn the_ending_of_the_file_says_the_format_and_the_theme_the_colours() {
+    let arguments = "quadrant-split --from-metrics sgemm-metrics.toml --gpu gtx-660 --theme dark";
+    assert!(drawn(arguments, "split.png").starts_with(b"\x89PNG\r\n\x1a\n"));
+    let text = svg(&format!("{arguments} --title 'One & only'"), "dark.svg");
+    assert!(text.contains("fill=\"#12161C\"") && text.contains(">One &amp; only</text>"));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_with_a_hint() {
+    let missing = file("missing/picture.svg");
+    let transcripts = [
+        "quadrant-split --from-metrics sgemm-metrics.toml --gpu gtx-660 -o picture.pdf".to_owned(),
+        format!(
+            "quadrant-split --from-metrics sgemm-metrics.toml --gpu gtx-285x -o {}",
+            file("unknown.svg").display()
+        ),
+        "roofline --gpu gtx-660 -o picture.svg".to_owned(),
+        format!("stages vector-add --size small --gpu gtx-660 -o {}", file("st.svg").display()),
+        format!("errors vector-add --size small --gpu gtx-660 -o {}", file("errors.svg").display()),
+        format!("roofline sgemm --gpu gtx-660 -o {}", missing.display()),
+    ]
+    .map(|arguments| {
+        let outcome = gpucast(&format!("plot {arguments}"));
+        let transcript = outcome.transcript();
+        let folder = file("").display().to_string();
+        transcript.replace(folder.trim_end_matches('/'), "FOLDER")
+    });
+    insta::assert_snapshot!("plot-errors", transcripts.join("\n"));
+}
