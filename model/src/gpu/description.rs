@@ -17,7 +17,7 @@ use super::source::{Source, Sourced};
 
 /// Declares [`Gpu`] and how a field is found by its name.
 macro_rules! gpu {
-    ($($(#[$doc:meta])* $field:ident: $quantity:ty,)+) => {
+    ($($(#[doc = $doc:literal])* $field:ident: $quantity:ty,)+) => {
         /// A GPU. Every field but its names may be unknown; a model says which it needs.
         #[derive(Clone, Debug, PartialEq, Serialize)]
         pub struct Gpu {
@@ -29,7 +29,7 @@ macro_rules! gpu {
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub aliases: Vec<String>,
             $(
-                $(#[$doc])*
+                $(#[doc = $doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $field: Option<Sourced<$quantity>>,
             )+
@@ -60,6 +60,15 @@ macro_rules! gpu {
             pub fn units(field: &str) -> Option<Units> {
                 match field {
                     $(stringify!($field) => Some(<$quantity as Quantity>::UNITS),)+
+                    _ => None,
+                }
+            }
+
+            /// What a field means; `None` if there is no such field.
+            #[must_use]
+            pub fn meaning(field: &str) -> Option<&'static str> {
+                match field {
+                    $(stringify!($field) => Some(concat!($($doc),*).trim_ascii()),)+
                     _ => None,
                 }
             }

@@ -40,6 +40,9 @@ impl GpuError {
             | FieldError::UnknownPart { .. }
             | FieldError::MissingName { .. }
             | FieldError::BadAliases
+            | FieldError::NoBase
+            | FieldError::BadBase { .. }
+            | FieldError::BadChange { .. }
             | FieldError::Impossible { .. }
             | FieldError::Duplicate { .. }
             | FieldError::Contradiction { .. } => None,
@@ -124,6 +127,25 @@ pub enum FieldError {
         /// The name.
         name: String,
     },
+    /// A base that is no text.
+    #[error("`base` must be the name of a GPU or the path of its file")]
+    NoBase,
+    /// A base that cannot be had.
+    #[error("`{base}` cannot be the base: {why}")]
+    BadBase {
+        /// The base as written.
+        base: String,
+        /// Why not.
+        why: String,
+    },
+    /// A change of the base that is not possible.
+    #[error("{why}")]
+    BadChange {
+        /// The field.
+        field: String,
+        /// Why not.
+        why: String,
+    },
     /// Aliases that are no list of names.
     #[error("`aliases` must be a list of names")]
     BadAliases,
@@ -156,12 +178,15 @@ impl FieldError {
             | Self::UnknownPart { field, .. }
             | Self::WrongUnit { field, .. }
             | Self::BadSource { field }
+            | Self::BadChange { field, .. }
             | Self::Impossible { field, .. } => Some(field),
             Self::Contradiction { field, .. } => Some(field),
             Self::Syntax { .. }
             | Self::MissingName { .. }
             | Self::BadName { .. }
             | Self::BadAliases
+            | Self::NoBase
+            | Self::BadBase { .. }
             | Self::Duplicate { .. } => None,
         }
     }

@@ -15,6 +15,18 @@
 //! sector = { value = 16, unit = "B", source = { assumed = "half of today's" } }
 //! ```
 //!
+//! A file may build on another GPU and say what is different; everything that follows, follows:
+//!
+//! ```toml
+//! name = "h100-next"
+//! base = "h100-sxm"
+//! sm_count = 144
+//! memory_bandwidth = "1.2x"
+//! ```
+//!
+//! [`Gpu::completed`] fills what a file leaves open by the [`RULES`]; [`Gpu::with_override`] changes a field and what
+//! follows from it; [`import`] reads what benchmarks print.
+//!
 //! A source is one of `datasheet`, `benchmark`, `derived` (with the name of the rule) or
 //! `assumed`, and says where to look.
 
@@ -23,11 +35,13 @@ mod description;
 mod device;
 mod error;
 mod figure;
+pub mod import;
 mod library;
 mod overrides;
 mod parse;
 pub mod quantity;
 mod source;
+mod write;
 
 pub use derive::{ACHIEVED, Achieved, RULES, Rule, Spread};
 pub use description::Gpu;
@@ -35,4 +49,5 @@ pub use error::{CountingError, FieldError, GpuError, UnknownGpu};
 pub use figure::Figure;
 pub use library::GpuLibrary;
 pub use overrides::{Change, OverrideError};
+pub use parse::FindBase;
 pub use source::{Source, Sourced};

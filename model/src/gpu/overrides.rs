@@ -11,12 +11,13 @@
 //!
 //! What the field itself follows from stays: a higher `sp_throughput` adds no SMs.
 
+use gpucast_counters::Capability;
 use thiserror::Error;
 
 use super::derive::{RULES, Rule};
 use super::description::Gpu;
 use super::error::{FieldError, nearest};
-use super::quantity::{Units, Value};
+use super::quantity::{ComputeCapability, Units, Value};
 use super::source::Source;
 
 /// What a field is to become.
@@ -84,6 +85,24 @@ pub enum OverrideError {
     /// A value that no GPU can have, alone or beside others.
     #[error("{0}")]
     Impossible(FieldError),
+}
+
+impl From<OverrideError> for FieldError {
+    fn from(error: OverrideError) -> Self {
+        let why = error.to_string();
+        match error {
+            OverrideError::Impossible(problem) => problem,
+            OverrideError::UnknownField { field, suggestion } => {
+                Self::UnknownField { field, suggestion }
+            }
+            OverrideError::Unreadable { field, .. }
+            | OverrideError::NothingToScale { field, .. }
+            | OverrideError::Twice { field }
+            | OverrideError::CannotFollow { field, .. } => {
+                Self::BadChange { field: field.to_owned(), why }
+            }
+        }
+    }
 }
 
 /// The field of a name as the description spells it.
@@ -174,6 +193,23 @@ impl Gpu {
         self.changed(&read.collect::<Result<Vec<_>, _>>()?)
     }
 
+    /// The same with a source for the values that are set; factors say what they multiply.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::with_overrides`].
+    pub fn with_sourced(
+        &self,
+        changes: &[(&str, &str)],
+        source: &Source,
+    ) -> Result<Self, OverrideError> {
+        let read = changes.iter().map(|(field, text)| {
+            let source = source.clone();
+            Ok(Override { field: field_named(field)?, change: Change::read(field, text)?, source })
+        });
+        self.changed(&read.collect::<Result<Vec<_>, _>>()?)
+    }
+
     /// This GPU, completed, with all changes and everything that follows from them.
     pub(super) fn changed(&self, changes: &[Override]) -> Result<Self, OverrideError> {
         let old = self.completed();
@@ -186,6 +222,15 @@ impl Gpu {
             }
             set.push(change.field);
             new.apply(&old, change)?;
+        }
+        if let Some(capability) = &new.compute_capability
+            && set.contains(&"compute_capability")
+        {
+            let ComputeCapability { major, minor } = capability.value;
+            if (Capability { major, minor }).sources().is_none() {
+                let value = Value::Text(capability.value.to_string());
+                return Err(impossible("compute_capability", &value, "nothing is known of it"));
+            }
         }
         new.follow_peak(&old, &mut set)?;
         new = new.with_capability_defaults();

@@ -8,18 +8,38 @@ use toml::de::{DeTable, DeValue};
 
 use super::description::Gpu;
 use super::error::{CountingError, FieldError, GpuError, nearest};
-use super::quantity::{Quantity, Raw};
+use super::library::GpuLibrary;
+use super::overrides::{Change, Override};
+use super::quantity::{Quantity, Raw, Value};
 use super::source::{Source, Sourced};
 
+/// Finds the GPU that a file's `base` names, or says why it cannot.
+pub type FindBase<'a> = &'a mut dyn FnMut(&str) -> Result<Gpu, String>;
+
 impl Gpu {
-    /// Reads a GPU's TOML file.
+    /// Reads a GPU's TOML file. Its `base`, if it has one, is a GPU of the built-in library.
     ///
     /// # Errors
     ///
     /// On text that is not TOML, on fields that do not exist, lack a part, have a unit that does
-    /// not measure them or a value that no GPU can have, on fields that contradict each other, and on parameters
-    /// with which nothing can be counted.
+    /// not measure them or a value that no GPU can have, on fields that contradict each other, on parameters
+    /// with which nothing can be counted, and on a base that is not known.
     pub fn from_toml(text: &str) -> Result<Self, GpuError> {
+        Self::from_toml_with(text, &mut |base| {
+            let library = GpuLibrary::builtin().map_err(|error| error.to_string())?;
+            library.get(base).cloned().map_err(|unknown| unknown.to_string())
+        })
+    }
+
+    /// Reads a GPU's TOML file, whose `base` is looked up by `find`.
+    ///
+    /// A file with a base is its base, completed, with the fields of the file changed and everything that follows
+    /// from them (see [`Gpu::with_overrides`]). Its fields may be short: `"8 TB/s"`, `"1.2x"`, `144`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::from_toml`].
+    pub fn from_toml_with(text: &str, find: FindBase<'_>) -> Result<Self, GpuError> {
         let root = DeTable::parse(text).map_err(|error| GpuError {
             position: error.span().map_or(Position::START, |span| Position::of(text, span.start)),
             problem: FieldError::Syntax { message: error.message().to_owned() },
@@ -30,25 +50,46 @@ impl Gpu {
             let span = span_of(root, "name");
             return Err(located(text, span, FieldError::BadName { name }));
         }
-        let mut gpu = Self::named(&name, &required_text(text, root, "display_name")?);
+        let base = match root.get("base") {
+            None => None,
+            Some(_) => Some(base(text, root, find)?),
+        };
+        let display_name = match &base {
+            Some(_) if !root.contains_key("display_name") => name.clone(),
+            _ => required_text(text, root, "display_name")?,
+        };
+        let mut gpu = Self::named(&name, &display_name);
+        let mut changes = Vec::new();
         for (key, value) in root {
             let field = key.get_ref().as_ref();
-            if matches!(field, "name" | "display_name") {
+            if matches!(field, "name" | "display_name" | "base") {
                 continue;
             }
             if field == "aliases" {
                 gpu.aliases = aliases(text, value)?;
                 continue;
             }
-            if !Self::FIELDS.contains(&field) {
+            let Some(known) = Self::FIELDS.iter().find(|known| **known == field) else {
                 let known = Self::FIELDS.iter().copied();
                 let suggestion = nearest(field, known).first().copied();
                 let problem = FieldError::UnknownField { field: field.to_owned(), suggestion };
                 return Err(located(text, key.span(), problem));
-            }
-            RawField::of(field, value)
-                .and_then(|raw| gpu.set(field, &raw))
-                .map_err(|problem| located(text, span_of_problem(value, &problem), problem))?;
+            };
+            let read = match &base {
+                None => RawField::of(field, value).and_then(|raw| gpu.set(field, &raw).map(|_| ())),
+                Some(_) => change(known, value, &name).map(|change| changes.push(change)),
+            };
+            read.map_err(|problem| located(text, span_of_problem(value, &problem), problem))?;
+        }
+        if let Some(base) = base {
+            let changed = base.changed(&changes).map_err(|error| {
+                let problem = FieldError::from(error);
+                // What a change reaches need not stand in the file.
+                let field = problem.field().filter(|field| root.contains_key(*field));
+                let span = span_of(root, field.unwrap_or("base"));
+                located(text, span, problem)
+            })?;
+            return Ok(Self { name, display_name, aliases: gpu.aliases, ..changed });
         }
         match gpu.problem() {
             Some(problem) => {
@@ -71,6 +112,44 @@ impl Gpu {
             Ok(_)
             | Err(CountingError::Missing { .. } | CountingError::UnknownCapability { .. }) => None,
         })
+    }
+}
+
+/// The GPU that the file builds on.
+fn base(text: &str, root: &DeTable<'_>, find: FindBase<'_>) -> Result<Gpu, GpuError> {
+    let span = span_of(root, "base");
+    let name = root.get("base").and_then(|base| base.get_ref().as_str());
+    let Some(base) = name else {
+        return Err(located(text, span, FieldError::NoBase));
+    };
+    find(base)
+        .map_err(|why| located(text, span, FieldError::BadBase { base: base.to_owned(), why }))
+}
+
+/// A field of a file with a base: in full, or `"8 TB/s"`, `"1.2x"`, `144`.
+fn change(
+    field: &'static str,
+    value: &Spanned<DeValue<'_>>,
+    name: &str,
+) -> Result<Override, FieldError> {
+    let assumed = |text: &str| Source::Assumed(format!("stated in the file of {name}: {text}"));
+    let short = |text: &str| {
+        let change = Change::read(field, text).map_err(FieldError::from)?;
+        Ok(Override { field, change, source: assumed(text) })
+    };
+    match value.get_ref() {
+        DeValue::String(text) => short(text),
+        DeValue::Integer(integer) => short(integer.as_str()),
+        DeValue::Float(float) => short(float.as_str()),
+        _ => {
+            let raw = RawField::of(field, value)?;
+            let source = raw.source.clone();
+            let change = match raw.value {
+                Raw::Text(text) if raw.unit.is_none() => Change::read(field, text)?,
+                _ => Change::To(raw.checked()?),
+            };
+            Ok(Override { field, change, source })
+        }
     }
 }
 
@@ -131,6 +210,15 @@ impl<'a> RawField<'a> {
             why,
         })?;
         Ok(Sourced { value, source: self.source.clone() })
+    }
+
+    /// The value in the field's first unit, whatever quantity it is; the field checks it later.
+    fn checked(&self) -> Result<Value, FieldError> {
+        let factor = self.factor(Gpu::units(self.field).unwrap_or_default())?;
+        Ok(match self.value {
+            Raw::Number(number) => Value::Number(number * factor),
+            Raw::Text(text) => Value::Text(text.to_owned()),
+        })
     }
 
     fn factor(&self, units: &[(&str, f64)]) -> Result<f64, FieldError> {
@@ -234,7 +322,7 @@ fn located(text: &str, span: Range<usize>, problem: FieldError) -> GpuError {
 }
 
 /// Lower-case letters, digits and single dashes between them.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     name.split('-').all(|word| {
         !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
     })

@@ -46,7 +46,7 @@ enum Method {
     Capability,
     /// A formula of numbers, each in its field's first unit.
     Formula { inputs: &'static [&'static str], evaluate: fn(&[f64]) -> f64 },
-    /// The same on every GPU of compute capability 2.0 or later.
+    /// The same on every GPU with a compute capability, or with one of 2.0 or later.
     Constant(f64),
     /// A share of the peak that depends on the memory.
     AchievedBandwidth,
@@ -191,7 +191,7 @@ pub const RULES: &[Rule] = &[
         &["fp32_rate", "sm_count", "sp_clock"],
         multiply_adds,
     )
-    .spread(0.88, 1.13, 8),
+    .spread(0.88, 1.13, 9),
     rule(
         "dp_throughput",
         "dp-throughput",
@@ -199,7 +199,7 @@ pub const RULES: &[Rule] = &[
         &["fp64_rate", "sm_count", "sp_clock"],
         multiply_adds,
     )
-    .spread(0.66, 1.07, 9),
+    .spread(0.66, 1.08, 10),
     rule(
         "int_throughput",
         "int-throughput",
@@ -207,7 +207,7 @@ pub const RULES: &[Rule] = &[
         &["int_mul_rate", "sm_count", "sp_clock"],
         multiply_adds,
     )
-    .spread(0.79, 1.06, 8),
+    .spread(0.79, 1.06, 9),
     rule(
         "int_add_throughput",
         "int-add-throughput",
