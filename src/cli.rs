@@ -10,6 +10,10 @@ use gpucast_sanitizer::Checks;
 
 use crate::metric_choice::MetricChoice;
 
+mod gpus;
+
+pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
+
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///
 /// It executes the kernel's PTX on the CPU, counts what a hardware profiler would count, and
@@ -437,23 +441,6 @@ pub(crate) struct Check {
     /// The form of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: TextOrJson,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Gpus {
-    /// List all GPUs
-    List {
-        #[command(flatten)]
-        output: OutputOptions,
-    },
-    /// Show every figure of a GPU with its unit and source
-    Show {
-        /// A GPU's name or TOML file
-        gpu: String,
-        /// The form of the result
-        #[arg(long, value_name = "FORMAT", default_value = "text")]
-        format: TextOrJson,
-    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,6 +1,6 @@
 //! `--gpu`: library names and GPU files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gpucast_counters::DeviceModel;
 use gpucast_counters::import::Position;
@@ -16,15 +16,12 @@ pub(crate) fn library() -> Result<GpuLibrary, Report> {
 
 /// A GPU by its name or by the path of a TOML file, with everything that follows from what the file gives.
 pub(crate) fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> {
-    if argument.ends_with(".toml") || argument.contains(['/', '\\']) {
-        let source = module_text::read_text(Path::new(argument))?;
-        let gpu = Gpu::from_toml(&source.text).map_err(|error| in_file(&source, &error))?;
-        return Ok(gpu.completed());
+    if is_path(argument) {
+        return Ok(read(library, Path::new(argument), &mut Vec::new())?.completed());
     }
     library.get(argument).map(Gpu::completed).map_err(|unknown| {
         let hint = if unknown.suggestions.is_empty() {
-            let names: Vec<&str> = library.names().collect();
-            format!("known are {}; a path to a TOML file works, too", names.join(", "))
+            "`gpucast gpus list` shows the known ones; a path to a TOML file works, too".to_owned()
         } else {
             let names: Vec<String> =
                 unknown.suggestions.iter().map(|name| format!("`{name}`")).collect();
@@ -32,6 +29,40 @@ pub(crate) fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> 
         };
         Report::new(format!("there is no GPU named `{argument}`")).hint(hint)
     })
+}
+
+/// A GPU with changes of `--set`.
+pub(crate) fn changed(gpu: &Gpu, changes: &[(String, String)]) -> Result<Gpu, Report> {
+    let changes: Vec<(&str, &str)> =
+        changes.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
+    gpu.with_overrides(&changes).map_err(|error| Report::new(error.to_string()))
+}
+
+fn is_path(argument: &str) -> bool {
+    argument.ends_with(".toml") || argument.contains(['/', '\\'])
+}
+
+/// Reads a GPU file and the files that it builds on, which stand in `under_way` while they are read.
+fn read(library: &GpuLibrary, path: &Path, under_way: &mut Vec<PathBuf>) -> Result<Gpu, Report> {
+    let source = module_text::read_text(path)?;
+    // A path that could be read can be made canonical, unless it is gone by now.
+    let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if under_way.contains(&canonical) {
+        return Err(Report::new(format!("{} builds on itself", path.display())));
+    }
+    under_way.push(canonical);
+    let gpu = Gpu::from_toml_with(&source.text, &mut |base| {
+        if !is_path(base) {
+            return library.get(base).cloned().map_err(|unknown| unknown.to_string());
+        }
+        let beside = path.parent().unwrap_or(Path::new("")).join(base);
+        read(library, &beside, under_way).map_err(|report| match &report.anchor {
+            Some(anchor) => format!("{}: {}", anchor.source.name, report.message),
+            None => report.message,
+        })
+    });
+    under_way.pop();
+    gpu.map_err(|error| in_file(&source, &error))
 }
 
 /// The GPU as the counters need it.

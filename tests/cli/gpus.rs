@@ -1,6 +1,6 @@
 //! `gpucast gpus`.
 
-use crate::gpucast::{json, stdout};
+use crate::gpucast::{gpucast, json, stdout};
 
 #[test]
 fn the_list_as_text_shows_what_tells_gpus_apart() {
@@ -39,4 +39,128 @@ fn the_list_as_json_and_csv_holds_the_same_figures() {
     let csv = stdout("gpus list --format csv");
     let row = csv.lines().find(|line| line.starts_with("gtx-480,memory_bandwidth,")).unwrap();
     assert!(row.starts_with(&format!("gtx-480,memory_bandwidth,{bandwidth},GB/s,benchmark,")));
+}
+
+#[test]
+fn the_list_can_be_narrowed_to_words() {
+    insta::assert_snapshot!("gpus-list-hopper", stdout("gpus list hopper"));
+    let names = |words: &str| -> Vec<String> {
+        let list = json(&format!("gpus list {words} --format json"));
+        let gpus = list["gpus"].as_array().unwrap();
+        gpus.iter().map(|gpu| gpu["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("amd"), ["r9-nano", "r9-fury"]);
+    assert_eq!(names("ada rtx 40"), ["rtx-4060", "rtx-4070", "rtx-4080", "rtx-4090"]);
+    assert_eq!(names("v100 sxm"), ["tesla-v100-sxm2"]);
+    insta::assert_snapshot!("gpus-list-nothing", gpucast("gpus list voodoo").transcript());
+}
+
+#[test]
+fn a_gpu_can_be_shown_with_changes() {
+    let shown = stdout("gpus show h100 --set sm_count=144 --set memory_bandwidth=1.2x");
+    let line = |field: &str| shown.lines().find(|line| line.contains(field));
+    let fields = ["sm_count", "sp_throughput", "  memory_bandwidth", "peak_memory_bandwidth"];
+    let shown: Vec<&str> = fields.into_iter().filter_map(line).collect();
+    insta::assert_snapshot!("gpus-show-set", shown.join("\n"));
+    for wrong in ["sm_count", "sm_count=many", "smcount=3", "memory_bandwidth=3"] {
+        let outcome = gpucast(&format!("gpus show h100 --set {wrong}"));
+        assert_eq!(outcome.stdout, "");
+        let status = if wrong.contains('=') { 1 } else { 2 };
+        assert_eq!(outcome.status, status, "{wrong}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_file_is_derived_from_a_data_sheet() {
+    let arguments = "gpus derive --name my-gpu --display-name 'My GPU' --compute-capability 8.9 \
+                     --sm-count 60 --clock '2.5 GHz' --memory-bandwidth '500 GB/s' \
+                     --memory-type GDDR6X --l2-size '48 MiB' --set tensor_rate=256 --source 'a data sheet'";
+    insta::assert_snapshot!("gpus-derive", stdout(arguments));
+    insta::assert_snapshot!("gpus-derive-given", stdout(&format!("{arguments} --given-only")));
+    let based = stdout("gpus derive --name h100-big --base h100 --sm-count 2x --given-only");
+    insta::assert_snapshot!("gpus-derive-base", based);
+    insta::assert_snapshot!("gpus-derive-wrong", [
+        "gpus derive --name g --compute-capability 4.0 --sm-count 6 --clock '1 GHz' --memory-bandwidth '1 GB/s'",
+        "gpus derive --name g --compute-capability 8.9 --sm-count 6 --clock 1000 --memory-bandwidth '1 GB/s'",
+        "gpus derive --name 'My GPU' --compute-capability 8.9 --sm-count 6 --clock '1 GHz' --memory-bandwidth '1 GB/s'",
+        "gpus derive --name g --compute-capability 8.9 --sm-count 2x --clock '1 GHz' --memory-bandwidth '1 GB/s'",
+        "gpus derive --name g --sm-count 2",
+    ].map(|arguments| gpucast(arguments).transcript()).join("\n"));
+}
+
+#[test]
+fn files_build_on_gpus_and_on_files() {
+    let diff = stdout("gpus diff h100-sxm h100-after-next.toml");
+    insta::assert_snapshot!("gpus-diff", diff);
+    assert_eq!(
+        stdout("gpus diff v100 tesla-v100-sxm2"),
+        "tesla-v100-sxm2 and tesla-v100-sxm2 do not differ\n"
+    );
+    let fields = &json("gpus diff h100-sxm h100-next.toml --format json")["fields"];
+    let sms = fields.as_array().unwrap().iter().find(|row| row["field"] == "sm_count").unwrap();
+    assert_eq!((&sms["one"]["value"], &sms["other"]["value"]), (&132.into(), &144.into()));
+    let csv = stdout("gpus diff h100-sxm h100-next.toml --format csv");
+    assert!(csv.contains("sm_count,SM,132,benchmark,144,assumed,1.09"), "{csv}");
+    let wrong = ["gpu-loop-a", "gpu-base", "gpu-change"];
+    let answers = wrong.map(|file| gpucast(&format!("gpus show broken/{file}.toml")).transcript());
+    insta::assert_snapshot!("gpus-broken-bases", answers.join("\n"));
+}
+
+#[test]
+fn a_gpu_is_imported_from_what_benchmarks_print() {
+    let folder = "../../model/tests/imports";
+    let imported = stdout(&format!(
+        "gpus import {folder}/cachebench-gtx-480.txt {folder}/shmembench-gtx-480.txt --name my-480"
+    ));
+    insta::assert_snapshot!("gpus-import", imported);
+    let ert = stdout(&format!("gpus import {folder}/roofline-v100.json --name v100-ert"));
+    insta::assert_snapshot!("gpus-import-ert", ert);
+    let second =
+        stdout(&format!("gpus import {folder}/device-query-two.txt --device 1 --complete"));
+    assert!(second.contains("name = \"nvs-310\"") && second.contains("sp_throughput"), "{second}");
+    let wrong = [
+        "saxpy.toml".to_owned(),
+        format!("{folder}/roofline-v100.json"),
+        format!("{folder}/roofline-cpu.json --name g"),
+        format!("{folder}/device-query-two.txt --format ert"),
+        format!("{folder}/device-query-two.txt --device 2"),
+        format!("{folder}/device-query-two.txt {folder}/shmembench-gtx-480.txt"),
+        "no-such-file".to_owned(),
+    ];
+    let answers = wrong.map(|arguments| gpucast(&format!("gpus import {arguments}")).transcript());
+    insta::assert_snapshot!("gpus-import-wrong", answers.join("\n"));
+}
+
+/// Whether there is a null, a negative number or one that is none anywhere in a value.
+fn is_sound(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Null => false,
+        serde_json::Value::Number(number) => number.as_f64().is_some_and(|n| n >= 0.0),
+        serde_json::Value::Array(values) => values.iter().all(is_sound),
+        serde_json::Value::Object(map) => map.values().all(is_sound),
+        serde_json::Value::Bool(_) | serde_json::Value::String(_) => true,
+    }
+}
+
+#[test]
+fn every_gpu_predicts_every_kernel_of_the_corpus() {
+    let list = json("gpus list --format json");
+    let gpus: Vec<&str> =
+        list["gpus"].as_array().unwrap().iter().map(|gpu| gpu["name"].as_str().unwrap()).collect();
+    assert!(gpus.len() >= 45);
+    let corpus = json("corpus list --format json");
+    for kernel in corpus["kernels"].as_array().unwrap() {
+        let kernel = kernel["name"].as_str().unwrap();
+        let all = gpus.join(",");
+        let result = json(&format!("predict {kernel} --size small --gpu {all} --format json"));
+        let predictions = result["predictions"].as_array().unwrap();
+        let predicted: Vec<&str> =
+            predictions.iter().map(|prediction| prediction["gpu"].as_str().unwrap()).collect();
+        assert_eq!(predicted.len() % gpus.len(), 0, "{kernel}");
+        assert!(gpus.iter().all(|gpu| predicted.contains(gpu)), "{kernel}");
+        for prediction in predictions {
+            assert!(prediction["time_ms"].as_f64().unwrap() > 0.0, "{kernel}: {prediction}");
+            assert!(is_sound(prediction), "{kernel}: {prediction}");
+        }
+    }
 }

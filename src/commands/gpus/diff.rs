@@ -1,0 +1,136 @@
+//! `gpucast gpus diff`.
+
+use gpucast_model::Gpu;
+use gpucast_model::gpu::Figure;
+use gpucast_model::gpu::quantity::Value;
+use serde::Serialize;
+
+use crate::cli::{Format, OutputOptions};
+use crate::failure::Failure;
+use crate::render::output::Output;
+use crate::render::table::{Align, aligned};
+use crate::render::{csv, json, number};
+
+const SCHEMA: &str = "gpucast.gpus-diff/1";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    one: &'a str,
+    other: &'a str,
+    fields: &'a [Difference],
+}
+
+/// A field in which two GPUs differ.
+#[derive(Serialize)]
+struct Difference {
+    field: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'static str>,
+    one: Option<Side>,
+    other: Option<Side>,
+    /// The other over the one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
+}
+
+/// A field of one GPU.
+#[derive(Serialize)]
+struct Side {
+    value: serde_json::Value,
+    source_kind: &'static str,
+    #[serde(skip)]
+    text: String,
+}
+
+impl Side {
+    fn of(figure: &Figure<'_>) -> Self {
+        let (value, text) = match &figure.value {
+            Value::Text(text) => (text.as_str().into(), text.clone()),
+            Value::Number(value) if value.fract() == 0.0 && *value >= 0.0 && *value < 1e15 => {
+                ((*value as u64).into(), number::count(*value as u64))
+            }
+            Value::Number(value) => ((*value).into(), format!("{value:.2}")),
+        };
+        Self { value, source_kind: figure.source.kind(), text }
+    }
+}
+
+pub(super) fn run(
+    one: &Gpu,
+    other: &Gpu,
+    OutputOptions { format, output }: OutputOptions,
+) -> Result<(), Failure> {
+    let differences: Vec<Difference> =
+        Gpu::FIELDS.iter().filter_map(|field| difference(field, one, other)).collect();
+    Output::open(output)?.write(&match format {
+        Format::Text => table(one, other, &differences),
+        Format::Json => json::document(&Document {
+            schema: SCHEMA,
+            one: &one.name,
+            other: &other.name,
+            fields: &differences,
+        })?,
+        Format::Csv => as_csv(&differences)?,
+    })
+}
+
+fn difference(field: &'static str, one: &Gpu, other: &Gpu) -> Option<Difference> {
+    let (left, right) = (one.figure(field), other.figure(field));
+    if left.as_ref().map(|f| &f.value) == right.as_ref().map(|f| &f.value) {
+        return None;
+    }
+    let numbers = one.number(field).zip(other.number(field));
+    Some(Difference {
+        field,
+        unit: left.as_ref().or(right.as_ref()).and_then(|figure| figure.unit),
+        one: left.as_ref().map(Side::of),
+        other: right.as_ref().map(Side::of),
+        ratio: numbers.map(|(one, other)| other / one),
+    })
+}
+
+fn table(one: &Gpu, other: &Gpu, differences: &[Difference]) -> String {
+    if differences.is_empty() {
+        return format!("{} and {} do not differ\n", one.name, other.name);
+    }
+    let side = |side: &Option<Side>| match side {
+        None => ["-".to_owned(), String::new()],
+        Some(side) => [side.text.clone(), side.source_kind.to_owned()],
+    };
+    let titles = ["field", &one.name, "", &other.name, "", "unit", "ratio"];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
+    for difference in differences {
+        let [one, one_kind] = side(&difference.one);
+        let [other, other_kind] = side(&difference.other);
+        let unit = difference.unit.unwrap_or_default().to_owned();
+        let ratio = difference.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"));
+        rows.push(vec![difference.field.to_owned(), one, one_kind, other, other_kind, unit, ratio]);
+    }
+    use Align::{Left, Right};
+    aligned(0, &[Left, Right, Left, Right, Left, Left, Right], &rows)
+}
+
+fn as_csv(differences: &[Difference]) -> Result<String, Failure> {
+    let side = |side: &Option<Side>| match side {
+        None => [String::new(), String::new()],
+        Some(side) => {
+            let value = side.value.as_str().map_or_else(|| side.value.to_string(), str::to_owned);
+            [value, side.source_kind.to_owned()]
+        }
+    };
+    let rows: Vec<Vec<String>> = differences
+        .iter()
+        .map(|difference| {
+            let [one, one_kind] = side(&difference.one);
+            let [other, other_kind] = side(&difference.other);
+            let ratio = difference.ratio.map_or(String::new(), |ratio| ratio.to_string());
+            let unit = difference.unit.unwrap_or_default().to_owned();
+            vec![difference.field.to_owned(), unit, one, one_kind, other, other_kind, ratio]
+        })
+        .collect();
+    csv::document(
+        &["field", "unit", "one", "one_source_kind", "other", "other_source_kind", "ratio"],
+        &rows,
+    )
+}
