@@ -14,7 +14,8 @@
 //! reads and [`export`] writes such profilers' files by the same definitions. Where a back end of
 //! [`machine`] knows the GPU's own instructions, they take the place of PTX in the metrics of
 //! instructions. [`attribution`] adds up the table by line, and a [`stages::StageCounter`] besides
-//! cuts the counts of each CTA at its barriers.
+//! cuts the counts of each CTA at its barriers. A [`features::FeatureCounter`] beside it recovers
+//! strides and footprints of accesses from their addresses.
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance
@@ -26,6 +27,7 @@ pub mod coalescing;
 pub mod definitions;
 pub mod device;
 pub mod export;
+pub mod features;
 pub mod hierarchy;
 pub mod import;
 pub mod integer_kind;

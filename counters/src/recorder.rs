@@ -143,7 +143,7 @@ const SPACES: u32 = 8;
 ///
 /// A copy from one shared memory to another reads and writes the same space, and tells an mbarrier
 /// there: reads and updates of shared memory take the places of registers, which no access goes to.
-fn row_key(instruction: u32, space: StateSpace, kind: AccessKind) -> u32 {
+pub(crate) fn row_key(instruction: u32, space: StateSpace, kind: AccessKind) -> u32 {
     let place = match (space, kind) {
         (StateSpace::Shared, AccessKind::Load | AccessKind::LoadReadOnly) => StateSpace::Reg,
         (StateSpace::Shared, AccessKind::Atomic | AccessKind::Reduction) => StateSpace::Sreg,

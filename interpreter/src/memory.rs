@@ -177,6 +177,11 @@ impl DeviceMemory {
         self.allocations.iter().find(|a| a.name == name).map(|a| a.address)
     }
 
+    /// Every buffer's name, device address and size in bytes, by address.
+    pub fn buffers(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        self.allocations.iter().map(|a| (a.name.as_str(), a.address, a.bytes))
+    }
+
     /// Make sure that there is a device heap; the first call decides its size.
     pub(crate) fn prepare_heap(&mut self, bytes: u64) -> Result<(), AllocationError> {
         if self.heap.is_none() {
@@ -241,6 +246,7 @@ mod tests {
         let a = memory.allocate("a", 100).unwrap();
         let b = memory.allocate("b", 8).unwrap();
         assert_eq!(memory.find(a).unwrap().name, "a");
+        assert_eq!(memory.buffers().collect::<Vec<_>>(), [("a", a, 100), ("b", b, 8)]);
         assert_eq!(memory.find(a + 99).unwrap().name, "a");
         assert!(memory.find(a + 100).is_none());
         assert!(memory.find(a - 1).is_none());

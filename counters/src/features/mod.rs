@@ -1,0 +1,223 @@
+//! Kernel features of Stevens & Klöckner, "A mechanism for balancing accuracy and scope in
+//! cross-machine black-box GPU performance modeling", IJHPCA 2020, sections 5 and 6.1, gathered from
+//! an execution.
+//!
+//! The paper counts symbolically, on the loops of a program; here the same quantities come from what
+//! the threads did. A [`FeatureCounter`] watches a launch beside a [`Counter`](crate::Counter), whose base table
+//! has the counts, and adds what only addresses tell:
+//!
+//! - **strides**, of thread indices (*local*) and block indices (*global*), from sampled blocks: of each thread
+//!   the first address, checked against an affine function of all sampled threads and blocks, and
+//!   the second, third, fifth, ninth … execution of each warp, which must have moved by as much as
+//!   those of all others;
+//! - the **footprint**, the distinct elements touched, from every access (the pages that hold it are
+//!   bounded: what exceeds them is sampled and marked as an estimate).
+//!
+//! Instructions whose accesses have the same space, direction, buffer, type and strides are one
+//! [`MemoryAccess`]: an unrolled loop is one access of the source.
+
+mod code;
+mod footprint;
+mod gather;
+mod kind;
+mod pattern;
+mod recorder;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gpucast_interpreter::{Launch, Observer, Program};
+
+use crate::table::BaseTable;
+use code::FeatureCode;
+use footprint::Footprints;
+use gather::Sampled;
+
+pub use footprint::Footprint;
+pub use kind::{
+    AccessDirection, ElementType, MemorySpace, Numbers, OPERATION_NAMES, operation_name,
+};
+pub use pattern::{Stride, Strides};
+pub use recorder::FeatureRecorder;
+
+/// How the addresses of an access depend on who makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessPattern {
+    /// Bytes from thread to thread, along the axes of a block.
+    pub local: Strides,
+    /// Bytes from block to block, along the axes of the grid.
+    pub global: Strides,
+    /// Bytes from one execution by a thread to its next, if they are always the same.
+    pub step_bytes: Option<i64>,
+}
+
+/// Accesses to memory with the same pattern.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryAccess {
+    /// The kind of memory.
+    pub space: MemorySpace,
+    /// What they do.
+    pub direction: AccessDirection,
+    /// The buffer, if it has a name.
+    pub buffer: Option<String>,
+    /// The type of their elements.
+    pub element: ElementType,
+    /// How addresses depend on indices.
+    pub pattern: AccessPattern,
+    /// Elements accessed, each counted once for each warp that accesses it in one instruction.
+    pub sub_groups: u64,
+    /// Elements accessed, each counted for each thread.
+    pub work_items: u64,
+    /// Distinct elements; none of private memory.
+    pub footprint: Option<Footprint>,
+    /// Lines of the PTX text.
+    pub ptx_lines: Vec<u32>,
+    /// CUDA files and lines, where `.loc` gives them.
+    pub cuda_lines: Vec<(u32, u32)>,
+}
+
+impl MemoryAccess {
+    /// The stride of thread index `axis` in elements; `None` if it is irregular or cannot be
+    /// observed.
+    #[must_use]
+    pub fn local_stride(&self, axis: usize) -> Option<f64> {
+        self.stride(self.pattern.local, axis)
+    }
+
+    /// The stride of block index `axis` in elements.
+    #[must_use]
+    pub fn global_stride(&self, axis: usize) -> Option<f64> {
+        self.stride(self.pattern.global, axis)
+    }
+
+    fn stride(&self, strides: Strides, axis: usize) -> Option<f64> {
+        match strides {
+            Strides::Affine(strides) => strides.get(axis)?.elements(self.element.bytes()),
+            Strides::Irregular => None,
+        }
+    }
+
+    /// The access-to-footprint ratio (AFR): elements accessed by threads over distinct elements
+    /// (section 6.1.1).
+    #[must_use]
+    pub fn access_to_footprint(&self) -> Option<f64> {
+        let footprint = self.footprint.filter(|footprint| footprint.elements > 0.0)?;
+        Some(self.work_items as f64 / footprint.elements)
+    }
+
+    /// Whether all threads along axis 0 access the same element (section 5: *uniform*).
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        self.local_stride(0) == Some(0.0)
+    }
+
+    /// The count that costs are assessed by (section 5): work-items for global memory, sub-groups
+    /// for what happens on chip and for uniform accesses.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        match self.space {
+            MemorySpace::Global if !self.is_uniform() => self.work_items,
+            _ => self.sub_groups,
+        }
+    }
+}
+
+/// How often an operation of arithmetic was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationCount {
+    /// One of [`OPERATION_NAMES`].
+    pub operation: &'static str,
+    /// The type of its operands.
+    pub element: ElementType,
+    /// Times that a warp did it: what features count (section 5).
+    pub sub_groups: u64,
+    /// Times that a thread did it.
+    pub work_items: u64,
+}
+
+/// The features of one launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    /// The kernel.
+    pub kernel: String,
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Work-groups: blocks of the grid.
+    pub groups: u64,
+    /// Sub-groups: warps of the grid.
+    pub sub_groups: u64,
+    /// Work-items: threads of the grid.
+    pub work_items: u64,
+    /// Accesses by pattern, in order of space, direction and buffer.
+    pub accesses: Vec<MemoryAccess>,
+    /// Arithmetic by operation and type.
+    pub operations: Vec<OperationCount>,
+    /// Barriers that a thread waits at; the mean, if threads differ.
+    pub barriers_per_work_item: f64,
+}
+
+/// A buffer of device memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Gathers the features of one launch.
+#[derive(Debug)]
+pub struct FeatureCounter {
+    code: Arc<FeatureCode>,
+    footprints: Arc<Footprints>,
+    sampled: BTreeMap<u32, Sampled>,
+}
+
+impl FeatureCounter {
+    /// Features of `launch` of `program`.
+    #[must_use]
+    pub fn new(program: &Program, launch: &Launch) -> Self {
+        let code = FeatureCode::of(program, launch);
+        Self {
+            footprints: Arc::new(Footprints::new(code.accesses)),
+            sampled: BTreeMap::new(),
+            code: Arc::new(code),
+        }
+    }
+
+    /// The features, with the counts that a [`Counter`](crate::Counter) made of the same launch;
+    /// `buffers` name what was accessed.
+    #[must_use]
+    pub fn finish(self, table: &BaseTable, buffers: &[Buffer]) -> Features {
+        gather::gather(&self.code, &self.sampled, &self.footprints, table, buffers)
+    }
+}
+
+impl Observer for FeatureCounter {
+    type Recorder = FeatureRecorder;
+
+    fn recorder(&self, _program: &Program) -> FeatureRecorder {
+        FeatureRecorder::new(Arc::clone(&self.code), Arc::clone(&self.footprints))
+    }
+
+    fn wave(&self) -> usize {
+        1
+    }
+
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut FeatureRecorder]) {
+        for recorder in recorders.iter_mut().filter(|recorder| recorder.sampled) {
+            for (key, sample) in recorder.samples.iter() {
+                let sampled = self.sampled.entry(key).or_default();
+                sampled.add(recorder.ctaid, self.code.block, sample);
+            }
+            recorder.samples.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
