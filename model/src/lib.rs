@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`cost_model`] | Stevens & Klöckner 2020: expressions in features of a kernel, calibrated |
 //! | [`gpu`] | what a GPU can do, each figure with its unit and its source; the built-in library |
 //! | [`predictor`] | what every model takes and the registry of models |
 //! | [`prediction`] | what every model gives: time, bound, symbols, explanation, warnings |
@@ -16,6 +17,7 @@
 //! it neither prints nor reads files.
 
 mod assumptions;
+pub mod cost_model;
 pub mod gpu;
 pub mod offload;
 pub mod prediction;
@@ -26,6 +28,7 @@ pub mod regression;
 pub mod warning;
 pub mod what_if;
 
+pub use cost_model::CostModel;
 pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use prediction::{Bound, Component, Part, Prediction, Symbol, SymbolValue, Symbols};
 pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, UnknownModel};

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::features::Features;
 use gpucast_counters::stages::Stages;
 use thiserror::Error;
 
+use crate::cost_model::{CostModel, CostModels, FeatureError};
 use crate::gpu::Gpu;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::Prediction;
@@ -18,6 +20,10 @@ pub struct Conditions {
     pub launch: Option<LaunchShape>,
     /// What happens between barriers.
     pub stages: Option<Arc<Stages>>,
+    /// The features of the launch's invocations, each with how many invocations have them.
+    pub features: Option<Arc<Vec<(Features, u64)>>>,
+    /// The calibrated models of the cost model.
+    pub cost_models: Option<Arc<CostModels>>,
     /// The library name of the GPU whose coalescing, banks and caches the counts follow.
     pub counted_on: Option<String>,
     /// Warps resident on an SM, over those that it can hold, where something other than the launch's
@@ -76,6 +82,11 @@ pub trait Model: Sync {
         false
     }
 
+    /// Whether it reads [`Conditions::features`], which cost time to gather.
+    fn reads_features(&self) -> bool {
+        false
+    }
+
     /// The GPU's fields that it reads, each under the paper's symbol, in the order to show them in.
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         &[]
@@ -97,7 +108,8 @@ pub trait Model: Sync {
 
 impl dyn Model {
     /// All models; the first is the default.
-    pub const ALL: &'static [&'static dyn Model] = &[&QuantitativeRoofline, &OffloadModel];
+    pub const ALL: &'static [&'static dyn Model] =
+        &[&QuantitativeRoofline, &OffloadModel, &CostModel];
 
     /// The model of a name.
     ///
@@ -160,6 +172,25 @@ pub enum ModelError {
         kernel: String,
         /// What is missing.
         what: &'static str,
+    },
+    /// The cost model without a calibration.
+    #[error("the cost model has no calibrated parameters")]
+    NoCostModel,
+    /// Calibrations of other GPUs only.
+    #[error("no calibrated cost model is for `{gpu}`; those given are for {known}")]
+    OtherGpu {
+        /// The GPU.
+        gpu: String,
+        /// Those that there are calibrations of.
+        known: String,
+    },
+    /// A feature that cannot be gathered.
+    #[error("the cost model cannot be evaluated for kernel `{kernel}`: {error}")]
+    Feature {
+        /// The kernel.
+        kernel: String,
+        /// Why.
+        error: FeatureError,
     },
     /// No instruction was executed.
     #[error("kernel `{kernel}` executed no instruction, so there is nothing to predict")]
@@ -237,6 +268,8 @@ impl ModelError {
             Self::MissingMetrics { .. }
                 | Self::MissingParameter { .. }
                 | Self::MissingCondition { .. }
+                | Self::NoCostModel
+                | Self::OtherGpu { .. }
         )
     }
 }

@@ -121,13 +121,22 @@ impl LinearFit {
     /// error. `None` without standard errors or for a confidence that is none.
     #[must_use]
     pub fn margin(&self, coefficient: usize, confidence: f64) -> Option<f64> {
-        if !(0.0..1.0).contains(&confidence) {
-            return None;
-        }
         let error = self.coefficients.get(coefficient)?.standard_error?;
-        let t = StudentsT::new(0.0, 1.0, self.degrees_of_freedom as f64).ok()?;
-        Some(error * t.inverse_cdf(0.5 + confidence / 2.0))
+        margin(error, self.degrees_of_freedom, confidence)
     }
+}
+
+/// [`LinearFit::margin`] of a standard error.
+pub(crate) fn margin(
+    standard_error: f64,
+    degrees_of_freedom: usize,
+    confidence: f64,
+) -> Option<f64> {
+    if !(0.0..1.0).contains(&confidence) {
+        return None;
+    }
+    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom as f64).ok()?;
+    Some(standard_error * t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 #[cfg(test)]

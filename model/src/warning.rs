@@ -64,6 +64,32 @@ pub enum Warning {
         /// The model that says how long the execution takes instead.
         executed_by: &'static str,
     },
+    /// A calibrated cost is negative (Stevens & Klöckner 2020, section 4).
+    NegativeCost {
+        /// The parameter.
+        parameter: String,
+        /// Its value.
+        value: f64,
+    },
+    /// The time itself is negative.
+    NegativeTime,
+    /// Work that no feature of a cost model counts.
+    NoCost {
+        /// What, in words.
+        what: String,
+    },
+    /// Accesses that several features of a cost model count.
+    SeveralCosts {
+        /// Which, in words.
+        what: String,
+    },
+    /// Features of a cost model that the kernel has none of.
+    AbsentFeatures {
+        /// Their names.
+        features: String,
+    },
+    /// A ratio of accesses to footprint rests on a sample of the memory.
+    EstimatedFootprint,
     /// The time was multiplied by E_util of the reference GPU (equation 5.13).
     Corrected {
         /// The reference GPU.
@@ -136,6 +162,25 @@ impl fmt::Display for Warning {
                      one's, and the time of the execution is that of {executed_by}"
                 )
             }
+            Self::NegativeCost { parameter, value } => write!(
+                f,
+                "the cost {parameter} is {value:e}: no work makes a kernel faster, so the \
+                 calibration does not explain the times that it was made from"
+            ),
+            Self::NegativeTime => f.write_str("the time is negative: the model does not fit"),
+            Self::NoCost { what } => {
+                write!(f, "the model charges nothing for {what}")
+            }
+            Self::SeveralCosts { what } => {
+                write!(f, "more than one feature of the model counts {what}")
+            }
+            Self::AbsentFeatures { features } => {
+                write!(f, "the kernel has nothing that these features count: {features}")
+            }
+            Self::EstimatedFootprint => f.write_str(
+                "accesses touch more memory than is recorded: a ratio of accesses to footprint \
+                 is extrapolated from a sample",
+            ),
             Self::Corrected { reference, factor } => write!(
                 f,
                 "the time was multiplied by {factor:.4}, measured over predicted on {reference}: \

@@ -1,0 +1,210 @@
+//! Features by name: what a model asks of a kernel (section 6.1).
+
+use std::fmt;
+
+use gpucast_counters::features::{AccessDirection, ElementType, MemorySpace};
+
+/// A feature, as a model names it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Feature {
+    /// `f_op_float32_madd`: arithmetic (section 6.1.2).
+    Operation(OperationFeature),
+    /// `f_mem_access_…`: data motion (section 6.1.1).
+    MemoryAccess(AccessFeature),
+    /// `f_sync_barrier_local`: barriers that a work-item meets (section 6.1.3).
+    LocalBarriers,
+    /// `f_sync_kernel_launch`: 1 for each launch.
+    KernelLaunches,
+    /// `f_thread_groups`: work-groups (section 6.1.4).
+    ThreadGroups,
+    /// `f_sub_groups`: warps; not in the paper.
+    SubGroups,
+    /// `f_work_items`: threads; not in the paper.
+    WorkItems,
+    /// `f_cl_wall_time_nvidia_geforce`: the time on a device, an output.
+    WallTime(String),
+}
+
+/// Which arithmetic is counted; what is not given may be anything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OperationFeature {
+    /// The type of the operands.
+    pub element: Option<ElementType>,
+    /// The operation, one of
+    /// [`OPERATION_NAMES`](gpucast_counters::features::OPERATION_NAMES).
+    pub operation: Option<String>,
+}
+
+/// Which accesses are counted: those that satisfy everything that is given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AccessFeature {
+    /// The name of the access.
+    pub tag: Option<String>,
+    /// The kind of memory.
+    pub space: Option<MemorySpace>,
+    /// The type of the elements.
+    pub element: Option<ElementType>,
+    /// The direction.
+    pub direction: Option<AccessDirection>,
+    /// What strides of thread indices must satisfy, by axis.
+    pub local_strides: Vec<(usize, Constraint)>,
+    /// What strides of block indices must satisfy, by axis.
+    pub global_strides: Vec<(usize, Constraint)>,
+    /// What the access-to-footprint ratio must satisfy.
+    pub ratio: Option<Constraint>,
+}
+
+/// A condition on a number: `1`, `>15`, `<n`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constraint {
+    /// How the number must compare.
+    pub relation: Relation,
+    /// With what.
+    pub bound: Bound,
+}
+
+/// How a number compares with a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The same.
+    Equal,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+impl Relation {
+    /// How it is written before the bound.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Equal => "",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+
+    /// Whether `number` compares so with `bound`; numbers that differ by no more than `tolerance`,
+    /// relative to the bound, are the same.
+    #[must_use]
+    pub fn holds(self, number: f64, bound: f64, tolerance: f64) -> bool {
+        let same = (number - bound).abs() <= tolerance * bound.abs().max(f64::MIN_POSITIVE);
+        match self {
+            Self::Equal => same,
+            Self::Less => number < bound && !same,
+            Self::AtMost => number < bound || same,
+            Self::Greater => number > bound && !same,
+            Self::AtLeast => number > bound || same,
+        }
+    }
+}
+
+/// A number, or a multiple of a size of the problem: `15`, `n`, `16*n`, `n/16`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// What the size is multiplied with, or the number itself.
+    pub factor: f64,
+    /// What the size is divided by.
+    pub divisor: f64,
+    /// The size's name.
+    pub size: Option<String>,
+}
+
+impl Bound {
+    /// A number.
+    #[must_use]
+    pub fn number(number: f64) -> Self {
+        Self { factor: number, divisor: 1.0, size: None }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(size) = &self.size else { return write!(f, "{}", self.factor) };
+        if self.factor != 1.0 {
+            write!(f, "{}*", self.factor)?;
+        }
+        f.write_str(size)?;
+        if self.divisor != 1.0 {
+            write!(f, "/{}", self.divisor)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Constraint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.relation.text(), self.bound)
+    }
+}
+
+/// Writes `_lstrides:{0:1;1:>15}`.
+fn strides(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    constraints: &[(usize, Constraint)],
+) -> fmt::Result {
+    for (place, (axis, constraint)) in constraints.iter().enumerate() {
+        match place {
+            0 => write!(f, "_{name}:{{{axis}:{constraint}")?,
+            _ => write!(f, ";{axis}:{constraint}")?,
+        }
+    }
+    if constraints.is_empty() { Ok(()) } else { f.write_str("}") }
+}
+
+impl fmt::Display for AccessFeature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("f_mem_access")?;
+        if let Some(tag) = &self.tag {
+            write!(f, "_tag:{tag}")?;
+        }
+        if let Some(space) = self.space {
+            write!(f, "_{}", space.name())?;
+        }
+        if let Some(element) = self.element {
+            write!(f, "_{element}")?;
+        }
+        if let Some(direction) = self.direction {
+            write!(f, "_{}", direction.name())?;
+        }
+        strides(f, "lstrides", &self.local_strides)?;
+        strides(f, "gstrides", &self.global_strides)?;
+        match &self.ratio {
+            Some(ratio) => write!(f, "_afr:{ratio}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operation(OperationFeature { element, operation }) => {
+                f.write_str("f_op")?;
+                if let Some(element) = element {
+                    write!(f, "_{element}")?;
+                }
+                match operation {
+                    Some(operation) => write!(f, "_{operation}"),
+                    None => Ok(()),
+                }
+            }
+            Self::MemoryAccess(access) => write!(f, "{access}"),
+            Self::LocalBarriers => f.write_str("f_sync_barrier_local"),
+            Self::KernelLaunches => f.write_str("f_sync_kernel_launch"),
+            Self::ThreadGroups => f.write_str("f_thread_groups"),
+            Self::SubGroups => f.write_str("f_sub_groups"),
+            Self::WorkItems => f.write_str("f_work_items"),
+            Self::WallTime(device) if device.is_empty() => f.write_str("f_cl_wall_time"),
+            Self::WallTime(device) => write!(f, "f_cl_wall_time_{device}"),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What a feature counts in a kernel.
+
+use std::collections::BTreeMap;
+
+use gpucast_counters::features::{Features, MemoryAccess};
+use thiserror::Error;
+
+use super::feature::{AccessFeature, Bound, Constraint, Feature};
+
+/// Names of the problem that features use: sizes in conditions, and tags of accesses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Names {
+    /// Values of sizes, such as `n` in `lstrides:{0:<n}`.
+    pub sizes: BTreeMap<String, f64>,
+    /// Tags, each with the buffer that it means, and the direction if that is not both:
+    /// `aLD` → `a:load`.
+    pub tags: BTreeMap<String, String>,
+}
+
+/// Why a feature has no value.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FeatureError {
+    /// A condition names a size that nobody has given.
+    #[error("`{feature}` asks for the size `{size}`, whose value is not known")]
+    UnknownSize {
+        /// The feature.
+        feature: String,
+        /// The size.
+        size: String,
+    },
+    /// A time is measured, not gathered.
+    #[error("`{feature}` is measured, so that a prediction cannot read it")]
+    Measured {
+        /// The feature.
+        feature: String,
+    },
+}
+
+/// Numbers that are the same but for rounding.
+const ROUNDING: f64 = 1e-9;
+/// How far an estimated footprint may be off for its ratio to be taken for a number.
+const ESTIMATE: f64 = 0.1;
+
+impl Feature {
+    /// Its value for a kernel (sections 5 and 6.1).
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be gathered.
+    pub fn value(&self, features: &Features, names: &Names) -> Result<f64, FeatureError> {
+        Ok(match self {
+            Self::Operation(wanted) => {
+                let counts = features.operations.iter().filter(|count| {
+                    let element = wanted.element;
+                    element.is_none_or(|element| count.element.is_taken_for(element))
+                        && wanted.operation.as_deref().is_none_or(|name| name == count.operation)
+                });
+                counts.map(|count| count.sub_groups as f64).sum()
+            }
+            Self::MemoryAccess(wanted) => {
+                let mut sum = 0.0;
+                for access in &features.accesses {
+                    if wanted.matches(access, names)? {
+                        sum += access.count() as f64;
+                    }
+                }
+                sum
+            }
+            Self::LocalBarriers => features.barriers_per_work_item,
+            Self::KernelLaunches => 1.0,
+            Self::ThreadGroups => features.groups as f64,
+            Self::SubGroups => features.sub_groups as f64,
+            Self::WorkItems => features.work_items as f64,
+            Self::WallTime(_) => {
+                return Err(FeatureError::Measured { feature: self.to_string() });
+            }
+        })
+    }
+}
+
+impl AccessFeature {
+    /// Whether an access has all properties that are asked for. What is irregular or could not be
+    /// observed satisfies no condition.
+    ///
+    /// # Errors
+    ///
+    /// If a condition names an unknown size.
+    pub fn matches(&self, access: &MemoryAccess, names: &Names) -> Result<bool, FeatureError> {
+        let named = self.tag.as_deref().is_none_or(|tag| is_tagged(access, tag, names))
+            && self.space.is_none_or(|space| space == access.space)
+            && self.element.is_none_or(|element| access.element.is_taken_for(element))
+            && self.direction.is_none_or(|direction| direction == access.direction);
+        let strides = |axis: usize| (access.local_stride(axis), access.global_stride(axis));
+        let local = self.local_strides.iter().map(|(axis, one)| (one, strides(*axis).0, ROUNDING));
+        let global =
+            self.global_strides.iter().map(|(axis, one)| (one, strides(*axis).1, ROUNDING));
+        let exact = access.footprint.is_some_and(|footprint| footprint.exact);
+        let tolerance = if exact { ROUNDING } else { ESTIMATE };
+        let ratio = self.ratio.iter().map(|one| (one, access.access_to_footprint(), tolerance));
+        let mut all = named;
+        for (constraint, number, tolerance) in local.chain(global).chain(ratio) {
+            all &= self.holds(constraint, number, tolerance, names)?;
+        }
+        Ok(all)
+    }
+
+    fn holds(
+        &self,
+        constraint: &Constraint,
+        number: Option<f64>,
+        tolerance: f64,
+        names: &Names,
+    ) -> Result<bool, FeatureError> {
+        let Bound { factor, divisor, size } = &constraint.bound;
+        let size = match size {
+            None => 1.0,
+            Some(size) => *names.sizes.get(size).ok_or_else(|| FeatureError::UnknownSize {
+                feature: self.to_string(),
+                size: size.clone(),
+            })?,
+        };
+        let bound = factor * size / divisor;
+        Ok(number.is_some_and(|number| constraint.relation.holds(number, bound, tolerance)))
+    }
+}
+
+/// Whether a tag means an access: that of the user's list, else the buffer's name, alone or with the
+/// paper's endings for its loads and stores (`aLD`, `cST`).
+fn is_tagged(access: &MemoryAccess, tag: &str, names: &Names) -> bool {
+    let Some(buffer) = access.buffer.as_deref() else { return false };
+    if let Some(meant) = names.tags.get(tag) {
+        let (name, direction) = meant.split_once(':').unwrap_or((meant, ""));
+        return name == buffer && (direction.is_empty() || direction == access.direction.name());
+    }
+    let ending = match access.direction.name() {
+        "load" => "LD",
+        "store" => "ST",
+        _ => "UP",
+    };
+    tag.strip_prefix(buffer).is_some_and(|rest| rest.is_empty() || rest == ending)
+}

@@ -1,0 +1,398 @@
+//! The cost models of J. D. Stevens and A. Klöckner, "A mechanism for balancing accuracy and scope in
+//! cross-machine black-box GPU performance modeling", IJHPCA 2020.
+//!
+//! A model is an expression that its user writes, in features of a kernel and parameters of a GPU
+//! (section 6): mostly a sum of counts, each with its cost. Parameters are calibrated by measured times of other
+//! kernels on the same GPU (section 7), so that the GPU itself stays a black box: nothing of its
+//! description is read.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `parser`, `feature_parser` | the language of model strings |
+//! | `expression`, `derivative` | values and symbolic derivatives |
+//! | `formula` | an expression with its names, and what its value is made of |
+//! | `feature`, `matching` | features by name, and what they count in a kernel |
+//! | `calibration` | parameters from measurements |
+//! | `file` | calibrated models as TOML |
+
+mod calibration;
+mod derivative;
+mod expression;
+mod feature;
+mod feature_parser;
+mod file;
+mod formula;
+mod matching;
+mod parser;
+
+use gpucast_counters::KernelProfile;
+use gpucast_counters::features::{Features, MemoryAccess, MemorySpace};
+
+use crate::gpu::Gpu;
+use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
+use crate::predictor::{Conditions, Model, ModelError};
+use crate::warning::Warning;
+
+pub use calibration::{
+    Calibration, CalibrationError, FittedParameter, FittedSample, Sample, Scale, Settings,
+    calibrate,
+};
+pub use expression::{Expression, Function, Role, Sign};
+pub use feature::{
+    AccessFeature, Bound as FeatureBound, Constraint, Feature, OperationFeature, Relation,
+};
+pub use file::{BUILT_IN, CostModelFile, ModelFileError, Parameter, SCHEMA};
+pub use formula::{Cost, Formula};
+pub use matching::{FeatureError, Names};
+pub use parser::ExpressionError;
+
+/// Calibrated models, and the names that their features use.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CostModels {
+    /// One for each GPU that is to be predicted.
+    pub files: Vec<CostModelFile>,
+    /// Sizes and tags.
+    pub names: Names,
+}
+
+/// The model of Stevens & Klöckner 2020.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CostModel;
+
+/// What the time of a launch is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// Seconds of all launches.
+    pub seconds: f64,
+    /// The products of features and parameters that the model adds up.
+    pub terms: Vec<Term>,
+    /// Features of the model that the kernel has none of.
+    pub absent: Vec<String>,
+    /// Accesses to global memory and arithmetic that no feature counts, in words.
+    pub uncharged: Vec<String>,
+    /// Accesses that more than one feature counts, in words.
+    pub charged_twice: Vec<String>,
+    /// Whether a ratio that a feature asks for rests on an estimate.
+    pub estimated: bool,
+}
+
+/// A product of features and parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// As in the model, features only: `f_op_float32_madd`.
+    pub name: String,
+    /// The product of its features, summed over launches.
+    pub count: f64,
+    /// What it would cost alone, in seconds.
+    pub alone: f64,
+    /// What it adds to the time, in seconds, overlap considered.
+    pub added: f64,
+    /// What works on it.
+    pub resource: Bound,
+}
+
+impl Analysis {
+    /// Applies a calibrated model to launches, each with how often it was made.
+    ///
+    /// # Errors
+    ///
+    /// If a feature cannot be gathered.
+    pub fn new(
+        file: &CostModelFile,
+        launches: &[(Features, u64)],
+        names: &Names,
+    ) -> Result<Self, FeatureError> {
+        let formula = &file.formula;
+        let parameters = file.values();
+        let mut analysis = Self {
+            seconds: 0.0,
+            terms: Vec::new(),
+            absent: Vec::new(),
+            uncharged: Vec::new(),
+            charged_twice: Vec::new(),
+            estimated: false,
+        };
+        let mut totals = vec![0.0; formula.features().len()];
+        for (features, times) in launches {
+            let times = *times as f64;
+            let values = formula
+                .features()
+                .iter()
+                .map(|feature| feature.value(features, names))
+                .collect::<Result<Vec<f64>, FeatureError>>()?;
+            analysis.seconds += times * formula.evaluate(&parameters, &values);
+            let costs = formula.costs(&parameters, &values);
+            for (place, cost) in costs.iter().enumerate() {
+                let count: f64 = cost.features.iter().map(|&at| values[at]).product();
+                if analysis.terms.len() <= place {
+                    analysis.terms.push(Term::new(formula, cost));
+                }
+                let term = &mut analysis.terms[place];
+                term.count += times * count;
+                term.alone += times * cost.alone;
+                term.added += times * cost.added;
+            }
+            for (total, value) in totals.iter_mut().zip(&values) {
+                *total += times * value;
+            }
+        }
+        let absent = formula.features().iter().zip(&totals).filter(|(_, total)| **total == 0.0);
+        analysis.absent = absent.map(|(feature, _)| feature.to_string()).collect();
+        if let Some((features, _)) = launches.first() {
+            analysis.look_for_gaps(formula, features, names)?;
+        }
+        Ok(analysis)
+    }
+
+    /// Finds what the model's features leave out or count twice.
+    fn look_for_gaps(
+        &mut self,
+        formula: &Formula,
+        features: &Features,
+        names: &Names,
+    ) -> Result<(), FeatureError> {
+        for access in &features.accesses {
+            let mut charges = 0;
+            for feature in formula.features() {
+                let Feature::MemoryAccess(wanted) = feature else { continue };
+                if wanted.matches(access, names)? {
+                    charges += 1;
+                }
+                self.estimated |= wanted.ratio.is_some()
+                    && access.footprint.is_some_and(|footprint| !footprint.exact)
+                    && access.space == MemorySpace::Global;
+            }
+            // Constants and private memory are no part of the paper's models.
+            let is_modelled = matches!(access.space, MemorySpace::Global | MemorySpace::Local);
+            if charges == 0 && is_modelled {
+                self.uncharged.push(describe(access));
+            } else if charges > 1 {
+                self.charged_twice.push(describe(access));
+            }
+        }
+        for count in &features.operations {
+            let is_charged = formula.features().iter().any(|feature| match feature {
+                Feature::Operation(wanted) => {
+                    wanted.element.is_none_or(|element| count.element.is_taken_for(element))
+                        && wanted.operation.as_deref().is_none_or(|name| name == count.operation)
+                }
+                _ => false,
+            });
+            let is_floating = count.element.to_string().contains("float");
+            if !is_charged && is_floating && count.sub_groups > 0 {
+                self.uncharged.push(format!(
+                    "{} x {} of {}",
+                    count.sub_groups, count.operation, count.element
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An access in a few words: `the loads of a`.
+fn describe(access: &MemoryAccess) -> String {
+    let buffer = match (&access.buffer, access.space) {
+        (Some(buffer), _) => format!(" of {buffer}"),
+        (None, space) => format!(" of {} memory", space.name()),
+    };
+    let lines: Vec<String> = access.ptx_lines.iter().take(4).map(ToString::to_string).collect();
+    let more = if access.ptx_lines.len() > 4 { ", …" } else { "" };
+    format!("the {}s{buffer} (PTX line {}{more})", access.direction.name(), lines.join(", "))
+}
+
+impl Term {
+    fn new(formula: &Formula, cost: &Cost) -> Self {
+        let features: Vec<&Feature> =
+            cost.features.iter().filter_map(|&at| formula.features().get(at)).collect();
+        let names: Vec<String> = features.iter().map(ToString::to_string).collect();
+        Self {
+            name: names.join(" * "),
+            count: 0.0,
+            alone: 0.0,
+            added: 0.0,
+            resource: features.first().map_or(Bound::Overhead, |feature| resource(feature)),
+        }
+    }
+}
+
+/// What works on a feature: c_gmem, c_on-chip (apart for arithmetic and shared memory) and
+/// c_overhead of section 8.1.
+fn resource(feature: &Feature) -> Bound {
+    match feature {
+        Feature::Operation(_) => Bound::Compute,
+        Feature::MemoryAccess(access) => match access.space {
+            Some(MemorySpace::Local) => Bound::Shared,
+            _ => Bound::Memory,
+        },
+        Feature::LocalBarriers
+        | Feature::KernelLaunches
+        | Feature::ThreadGroups
+        | Feature::SubGroups
+        | Feature::WorkItems
+        | Feature::WallTime(_) => Bound::Overhead,
+    }
+}
+
+impl Model for CostModel {
+    fn name(&self) -> &'static str {
+        "cost-model"
+    }
+
+    fn citation(&self) -> &'static str {
+        "Stevens & Klöckner 2020, equations 1 to 8, by a calibrated model file"
+    }
+
+    fn reads_features(&self) -> bool {
+        true
+    }
+
+    fn predict(
+        &self,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Prediction, ModelError> {
+        let models = conditions.cost_models.as_deref();
+        let Some(models) = models.filter(|models| !models.files.is_empty()) else {
+            return Err(ModelError::NoCostModel);
+        };
+        let Some(file) = models.files.iter().find(|file| file.gpu == gpu.name) else {
+            let known: Vec<String> =
+                models.files.iter().map(|file| format!("`{}`", file.gpu)).collect();
+            return Err(ModelError::OtherGpu { gpu: gpu.name.clone(), known: known.join(", ") });
+        };
+        let Some(launches) = conditions.features.as_deref() else {
+            let kernel = profile.kernel.clone();
+            return Err(ModelError::MissingCondition {
+                kernel,
+                what: "the features of its accesses",
+            });
+        };
+        let analysis = Analysis::new(file, launches, &models.names)
+            .map_err(|error| ModelError::Feature { kernel: profile.kernel.clone(), error })?;
+        if !analysis.seconds.is_finite() {
+            let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
+            return Err(ModelError::NotFinite { kernel, gpu });
+        }
+        let mut prediction = prediction(profile, gpu, file, &analysis);
+        if let [(features, _), ..] = launches.as_slice() {
+            prediction.parameters = of_launch(features);
+        }
+        Ok(prediction)
+    }
+}
+
+/// The analysis in the form that all models share.
+fn prediction(
+    profile: &KernelProfile,
+    gpu: &Gpu,
+    file: &CostModelFile,
+    analysis: &Analysis,
+) -> Prediction {
+    let of = |resource: Bound| -> f64 {
+        analysis.terms.iter().filter(|term| term.resource == resource).map(|one| one.alone).sum()
+    };
+    let on_chip = of(Bound::Compute) + of(Bound::Shared);
+    let mut intermediate = Symbols::default();
+    for (name, seconds) in [
+        ("c_gmem", of(Bound::Memory)),
+        ("c_on-chip", on_chip),
+        ("c_overhead", of(Bound::Overhead)),
+        ("t", analysis.seconds),
+    ] {
+        intermediate.push(name, seconds * 1e3, "ms");
+    }
+    let parts: Vec<Part> = analysis
+        .terms
+        .iter()
+        .filter(|term| term.count != 0.0)
+        .map(|term| Part {
+            name: term.name.clone(),
+            time_ms: term.added * 1e3,
+            bound: term.resource,
+            components: vec![Component { resource: term.resource, time_ms: term.alone * 1e3 }],
+        })
+        .collect();
+    let bound = [Bound::Memory, Bound::Compute, Bound::Shared, Bound::Overhead]
+        .into_iter()
+        .max_by(|a, b| added(analysis, *a).total_cmp(&added(analysis, *b)))
+        .unwrap_or(Bound::Overhead);
+    Prediction {
+        kernel: profile.kernel.clone(),
+        gpu: gpu.name.clone(),
+        model: CostModel.name(),
+        time_ms: analysis.seconds * 1e3,
+        bound,
+        parameters: Symbols::default(),
+        intermediate,
+        explanation: explanation(file, analysis),
+        warnings: warnings(file, analysis),
+        parts,
+    }
+}
+
+/// What features know of a launch besides accesses and arithmetic.
+fn of_launch(features: &Features) -> Symbols {
+    let mut symbols = Symbols::default();
+    symbols.push_total("work-groups", features.groups as f64, "");
+    symbols.push_total("sub-groups", features.sub_groups as f64, "");
+    symbols.push_total("work-items", features.work_items as f64, "");
+    symbols.push_total("barriers", features.barriers_per_work_item, "per work-item");
+    symbols
+}
+
+/// What the terms of a resource add to the time.
+fn added(analysis: &Analysis, resource: Bound) -> f64 {
+    analysis.terms.iter().filter(|term| term.resource == resource).map(|one| one.added).sum()
+}
+
+fn explanation(file: &CostModelFile, analysis: &Analysis) -> String {
+    let largest = analysis.terms.iter().max_by(|a, b| a.added.total_cmp(&b.added));
+    let alone: f64 = analysis.terms.iter().map(|term| term.alone).sum();
+    let mut text = match largest {
+        Some(term) if analysis.seconds > 0.0 => format!(
+            "{} adds most, {:.1} % of the time",
+            term.name,
+            100.0 * term.added / analysis.seconds
+        ),
+        _ => "the model adds up to no time".to_owned(),
+    };
+    let hidden = alone - analysis.seconds;
+    if hidden > 0.001 * alone {
+        text += &format!(
+            "; {:.1} % of what all terms cost alone is hidden behind others",
+            100.0 * hidden / alone
+        );
+    }
+    format!("{text}. The parameters hold for {}: {}.", file.gpu, file.source)
+}
+
+fn warnings(file: &CostModelFile, analysis: &Analysis) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for parameter in file.parameters.iter().filter(|parameter| parameter.value < 0.0) {
+        warnings.push(Warning::NegativeCost {
+            parameter: parameter.name.clone(),
+            value: parameter.value,
+        });
+    }
+    if analysis.seconds < 0.0 {
+        warnings.push(Warning::NegativeTime);
+    }
+    if !analysis.uncharged.is_empty() {
+        warnings.push(Warning::NoCost { what: analysis.uncharged.join("; ") });
+    }
+    if !analysis.charged_twice.is_empty() {
+        warnings.push(Warning::SeveralCosts { what: analysis.charged_twice.join("; ") });
+    }
+    if !analysis.absent.is_empty() {
+        warnings.push(Warning::AbsentFeatures { features: analysis.absent.join(", ") });
+    }
+    if analysis.estimated {
+        warnings.push(Warning::EstimatedFootprint);
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests;
