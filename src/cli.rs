@@ -74,7 +74,7 @@ pub(crate) struct KernelOptions {
 }
 
 /// The launch of a module, or the choice of a corpus kernel's files.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct LaunchOptions {
     /// The kernel of a module, or of a file of counts: its name, mangled or not, a part that only one
@@ -155,7 +155,7 @@ impl LaunchOptions {
 }
 
 /// A corpus kernel's problem size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Size {
     /// Runs in well under a second
     Small,
@@ -323,6 +323,14 @@ pub(crate) struct Predict {
     #[arg(long, help_heading = "Prediction", value_name = "GPU[=MS]")]
     pub(crate) reference: Option<String>,
 
+    /// A calibrated model for cost-model: a file that `gpucast calibrate cost` wrote, or
+    /// stevens-matmul; repeat it for several GPUs
+    #[arg(long, help_heading = "Prediction", value_name = "FILE")]
+    pub(crate) cost_model: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) names: FeatureNames,
+
     /// The GPU whose counters are modelled, by name or TOML file: quantitative-roofline was made for
     /// counts of a gtx-480; or target: each GPU's own counters, one execution for each
     #[arg(
@@ -342,6 +350,20 @@ pub(crate) struct Predict {
 
     #[command(flatten)]
     pub(crate) output: OutputOptions,
+}
+
+/// What names in the features of a cost model stand for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Features")]
+pub(crate) struct FeatureNames {
+    /// The value of a size that conditions of features name, as n in lstrides:{0:<n}
+    #[arg(long = "let", value_name = "NAME=VALUE")]
+    pub(crate) sizes: Vec<String>,
+
+    /// What a tag in features means: the loads or stores of a buffer, or both; buffers' own names,
+    /// and these with LD and ST, are tags anyway
+    #[arg(long, value_name = "NAME=BUFFER[:load|store]")]
+    pub(crate) tag: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -392,6 +414,8 @@ pub(crate) enum By {
     Stage,
     /// A conditional branch
     Branch,
+    /// Accesses to memory with the same strides: the features of cost models
+    Access,
 }
 
 /// Whose lines are shown.
@@ -447,6 +471,71 @@ pub(crate) struct Check {
 pub(crate) enum Calibrate {
     /// Transfers and execution of an offloaded kernel (Velho et al. 2013)
     Offload(CalibrateOffload),
+    /// A cost model: an expression in features of kernels (Stevens and Kloeckner 2020)
+    Cost(Box<CalibrateCost>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateCost {
+    /// CSV with a line for each measured kernel: time_s or time_ms, and kernel (a corpus name or
+    /// launch file, whose features are gathered by executing it) or a column for each feature of the
+    /// model; size (small or paper) and name besides
+    #[arg(value_name = "SAMPLES")]
+    pub(crate) samples: PathBuf,
+
+    /// The model, such as "p_madd * f_op_float32_madd + p_launch * f_sync_kernel_launch"
+    #[arg(
+        long,
+        value_name = "EXPRESSION",
+        required_unless_present = "like",
+        conflicts_with = "like"
+    )]
+    pub(crate) model: Option<String>,
+
+    /// The model and the named expressions of a model file, whatever its parameters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) like: Option<String>,
+
+    /// The GPU that was measured, by name or TOML file
+    #[arg(long, value_name = "GPU")]
+    pub(crate) gpu: String,
+
+    /// What makes short and long measurements count alike
+    #[arg(long, value_name = "WHAT", default_value = "features")]
+    pub(crate) scale: ScaleChoice,
+
+    /// Where a parameter starts, instead of the usual places
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) start: Vec<String>,
+
+    /// The confidence of margins, between 0 and 1
+    #[arg(long, value_name = "FRACTION", default_value = "0.95", value_parser = confidence)]
+    pub(crate) confidence: f64,
+
+    /// Write the calibrated model to a file, for `gpucast predict --cost-model`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) names: FeatureNames,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    /// The form of the result
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: TextOrJson,
+}
+
+/// What is divided by the measured times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScaleChoice {
+    /// Features, as the paper does; in models that are not linear this changes the model
+    Features,
+    /// Residuals: the model stays what it is
+    Residuals,
+    /// Nothing: long times count most
+    None,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use std::mem;
 
 use gpucast_counters::export::Ranges;
+use gpucast_counters::features::{Buffer, FeatureCounter, Features};
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::{Counter, DeviceModel, LaunchProfile, Metrics, Number};
 use gpucast_interpreter::{DeviceMemory, Launch, Observer, Program};
@@ -29,6 +30,9 @@ pub(crate) struct Counted {
     pub(crate) ranges: Ranges,
     /// The counts between barriers, of all invocations, if they were asked for.
     pub(crate) stages: Option<Stages>,
+    /// The features of each invocation, with how many following each other have them, if they were
+    /// asked for.
+    pub(crate) features: Option<Vec<(Features, u64)>>,
     pub(crate) timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub(crate) ordered_because: Option<String>,
@@ -49,6 +53,8 @@ pub(crate) struct Extras {
     pub(crate) stages: bool,
     /// Bytes that go to the GPU and come back.
     pub(crate) transfers: bool,
+    /// The features of accesses and operations.
+    pub(crate) features: bool,
 }
 
 /// How launches are counted.
@@ -69,9 +75,14 @@ pub(crate) fn count(
     settings: &Settings,
     counting: &Counting<'_>,
 ) -> Result<Vec<Counted>, Failure> {
-    match counting.extras.stages {
-        false => count_with::<Counter>(plan, loaded, settings, counting),
-        true => count_with::<StageCounter>(plan, loaded, settings, counting),
+    let Extras { stages, features, .. } = counting.extras;
+    match (stages, features) {
+        (false, false) => count_with::<Counter>(plan, loaded, settings, counting),
+        (true, false) => count_with::<StageCounter>(plan, loaded, settings, counting),
+        (false, true) => count_with::<(Counter, FeatureCounter)>(plan, loaded, settings, counting),
+        (true, true) => {
+            count_with::<(StageCounter, FeatureCounter)>(plan, loaded, settings, counting)
+        }
     }
 }
 
@@ -100,7 +111,14 @@ trait Counts: Observer {
         registers: Option<u32>,
     ) -> Self;
 
-    fn end(self) -> (LaunchProfile, Option<Stages>);
+    fn end(self, memory: &DeviceMemory) -> Repetition;
+}
+
+/// What one repetition of a launch was counted to be.
+struct Repetition {
+    profile: LaunchProfile,
+    stages: Option<Stages>,
+    features: Option<Features>,
 }
 
 impl Counts for Counter {
@@ -117,8 +135,8 @@ impl Counts for Counter {
         }
     }
 
-    fn end(self) -> (LaunchProfile, Option<Stages>) {
-        (self.finish().0, None)
+    fn end(self, _memory: &DeviceMemory) -> Repetition {
+        Repetition { profile: self.finish().0, stages: None, features: None }
     }
 }
 
@@ -136,9 +154,31 @@ impl Counts for StageCounter {
         }
     }
 
-    fn end(self) -> (LaunchProfile, Option<Stages>) {
+    fn end(self, _memory: &DeviceMemory) -> Repetition {
         let (profile, stages) = self.finish();
-        (profile, Some(stages))
+        Repetition { profile, stages: Some(stages), features: None }
+    }
+}
+
+impl<C: Counts> Counts for (C, FeatureCounter) {
+    fn begin(
+        program: &Program,
+        launch: &Launch,
+        device: DeviceModel,
+        registers: Option<u32>,
+    ) -> Self {
+        let counter = C::begin(program, launch, device, registers);
+        (counter, FeatureCounter::new(program, launch))
+    }
+
+    fn end(self, memory: &DeviceMemory) -> Repetition {
+        let counted = self.0.end(memory);
+        let buffers: Vec<Buffer> = memory
+            .buffers()
+            .map(|(name, address, bytes)| Buffer { name: name.to_owned(), address, bytes })
+            .collect();
+        let features = self.1.finish(&counted.profile.table, &buffers);
+        Repetition { features: Some(features), ..counted }
     }
 }
 
@@ -167,18 +207,19 @@ impl<C: Counts> Watch for Count<'_, C> {
         C::begin(program, launch, self.counting.device, registers)
     }
 
-    fn end(&mut self, counter: C, program: &Program) -> Result<(), Failure> {
-        let (profile, stages) = counter.end();
+    fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {
+        let Repetition { profile, stages, features } = counter.end(memory);
         let profile = match self.counting.machine.profile(program, &profile.table)? {
             Some(machine) => profile.with_machine(machine),
             None => profile,
         };
-        self.repetitions.add(profile, stages);
+        self.repetitions.add(Repetition { profile, stages, features });
         Ok(())
     }
 
     fn launched(&mut self, executed: Executed<'_>) {
-        let Some(Repeated { profile, ranges, stages }) = mem::take(&mut self.repetitions).finish()
+        let Some(Repeated { profile, ranges, stages, features }) =
+            mem::take(&mut self.repetitions).finish()
         else {
             return;
         };
@@ -197,6 +238,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             profile,
             ranges,
             stages,
+            features,
             timing: executed.timing,
             ordered_because: executed.ordered_because,
             machine_code,
@@ -260,6 +302,7 @@ struct Mean {
     /// The first profile, to which the tables of the others are added.
     first: Option<LaunchProfile>,
     stages: Option<Stages>,
+    features: Option<Vec<(Features, u64)>>,
     invocations: u64,
     metrics: Sums,
     ptx_metrics: Sums,
@@ -270,6 +313,7 @@ struct Repeated {
     profile: LaunchProfile,
     ranges: Ranges,
     stages: Option<Stages>,
+    features: Option<Vec<(Features, u64)>>,
 }
 
 /// Sums of metrics over repetitions.
@@ -335,7 +379,15 @@ impl Sums {
 }
 
 impl Mean {
-    fn add(&mut self, profile: LaunchProfile, stages: Option<Stages>) {
+    fn add(&mut self, repetition: Repetition) {
+        let Repetition { profile, stages, features } = repetition;
+        if let Some(features) = features {
+            let all = self.features.get_or_insert_default();
+            match all.last_mut() {
+                Some((last, times)) if *last == features => *times += 1,
+                _ => all.push((features, 1)),
+            }
+        }
         self.invocations += 1;
         self.metrics.add(&profile.metrics);
         self.ptx_metrics.add(&profile.ptx_metrics);
@@ -368,7 +420,8 @@ impl Mean {
         profile.invocations = self.invocations;
         self.metrics.put_means(&mut profile.metrics);
         self.ptx_metrics.put_means(&mut profile.ptx_metrics);
-        Some(Repeated { profile, ranges: self.metrics.ranges(), stages: self.stages })
+        let (stages, features) = (self.stages, self.features);
+        Some(Repeated { profile, ranges: self.metrics.ranges(), stages, features })
     }
 }
 

@@ -60,12 +60,17 @@ pub(crate) trait Watch {
     /// A repetition of a launch begins.
     fn begin(&mut self, program: &Program, launch: &Launch) -> Self::Observer;
 
-    /// It has ended.
+    /// It has ended, and left `memory` behind.
     ///
     /// # Errors
     ///
     /// What keeps its result from being used; nothing else runs.
-    fn end(&mut self, observer: Self::Observer, program: &Program) -> Result<(), Failure>;
+    fn end(
+        &mut self,
+        observer: Self::Observer,
+        program: &Program,
+        memory: &DeviceMemory,
+    ) -> Result<(), Failure>;
 
     /// It could not be done, or came to a fault. Answers whether the watcher explains that, so
     /// that nothing else needs to be said.
@@ -195,7 +200,7 @@ pub(crate) fn execute<W: Watch>(
             };
             lanes += summary.issued_lanes;
             ordered_because = summary.ordered_because;
-            watch.end(observer, &program)?;
+            watch.end(observer, &program, memory)?;
         }
         drop(progress);
         let execute_s = started.elapsed().as_secs_f64();

@@ -10,6 +10,7 @@
 mod assembler;
 mod cli;
 mod commands;
+mod cost_model;
 mod counting;
 mod execute;
 mod failure;

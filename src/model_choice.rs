@@ -79,6 +79,11 @@ pub(crate) fn reads_stages(chosen: &[Chosen]) -> bool {
     chosen.iter().any(|one| one.model.reads_stages())
 }
 
+/// Whether any of the models reads the features of accesses and operations.
+pub(crate) fn reads_features(chosen: &[Chosen]) -> bool {
+    chosen.iter().any(|one| one.model.reads_features())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

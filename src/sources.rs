@@ -46,6 +46,8 @@ pub(crate) struct Execution<'a> {
     pub(crate) stages: bool,
     /// How transfers are timed; they are counted if this is known.
     pub(crate) offload: Option<&'a Arc<CalibratedOffload>>,
+    /// Whether the features of accesses and operations are needed.
+    pub(crate) features: bool,
     /// Notes for people go to the standard error where the result is text.
     pub(crate) format: Format,
 }
@@ -106,7 +108,7 @@ pub(crate) fn executed(what: &Execution<'_>, counting_gpu: &Gpu) -> Result<Vec<S
         diagnostic::note(machine.note.as_deref());
     }
     let transfers = what.offload.is_some();
-    let extras = Extras { stages: what.stages, transfers, hashes: false };
+    let extras = Extras { stages: what.stages, features: what.features, transfers, hashes: false };
     let counting = Counting { device, machine: &machine, extras };
     let counted = counting::count(&plan, &loaded, &settings, &counting)?;
     let published = plan.corpus_name.and_then(published::name_of_entry);
@@ -141,6 +143,8 @@ pub(crate) fn executed(what: &Execution<'_>, counting_gpu: &Gpu) -> Result<Vec<S
                     registers: profile.cta_shape().registers_per_thread,
                 }),
                 stages: counted.stages.map(Arc::new),
+                features: counted.features.map(Arc::new),
+                cost_models: None,
                 counted_on: Some(counting_gpu.name.clone()),
                 occupancy: None,
                 transfers: counted.transfers,

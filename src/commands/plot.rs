@@ -129,6 +129,7 @@ fn counts(
             machine: &kernels.machine,
             execution: &kernels.execution,
             stages,
+            features: false,
             offload: None,
             format: Format::Text,
         };

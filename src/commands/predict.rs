@@ -8,6 +8,7 @@ use gpucast_model::{
 };
 
 use crate::cli::Predict;
+use crate::cost_model;
 use crate::failure::{Failure, Report};
 use crate::input::calibration;
 use crate::model_choice::{self, Chosen};
@@ -47,6 +48,7 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         .as_deref()
         .map(|text| reference(text, |name| gpu_argument::find(&library, name)))
         .transpose()?;
+    let cost_models = cost_model::read(&arguments.cost_model, &arguments.names)?.map(Arc::new);
     let mut output = Output::open(arguments.output.output.clone())?;
     let groups = groups(&arguments, &library, gpus, &models)?;
     let kernels = groups
@@ -54,7 +56,10 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         .flat_map(|Group { sources, gpus }| {
             sources.into_iter().map(move |source| (source, gpus.clone()))
         })
-        .map(|(source, gpus)| predict(&models, source, &gpus, measured.as_ref(), &what_ifs))
+        .map(|(mut source, gpus)| {
+            source.conditions.cost_models.clone_from(&cost_models);
+            predict(&models, source, &gpus, measured.as_ref(), &what_ifs)
+        })
         .collect::<Result<Vec<KernelView>, Report>>()?;
     output.write(&prediction::document(&kernels, arguments.output.format)?)
 }
@@ -90,6 +95,8 @@ fn groups(
         execution: &arguments.execution,
         stages: model_choice::reads_stages(models),
         offload: offload.as_ref(),
+        // Without a calibration they would be of no use.
+        features: model_choice::reads_features(models) && !arguments.cost_model.is_empty(),
         format: arguments.output.format,
     };
     if arguments.count_on != TARGET {
@@ -223,6 +230,11 @@ fn report_of(error: &ModelError, source: &Source) -> Report {
         }
         ModelError::MissingParameter { .. } => Some("add the figure to the GPU's file"),
         ModelError::MissingCondition { .. } => Some("execute the kernel here"),
+        ModelError::NoCostModel | ModelError::OtherGpu { .. } => Some(
+            "give a file for the GPU with --cost-model, as `gpucast calibrate cost` writes it; \
+             `--cost-model stevens-matmul` holds for titan-v",
+        ),
+        ModelError::Feature { .. } => Some("give the sizes of the problem: --let n=2048"),
         _ => None,
     };
     Report::new(error.to_string()).maybe_hint(hint.map(str::to_owned))

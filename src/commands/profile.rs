@@ -32,7 +32,12 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
     if arguments.output.format == Format::Text {
         diagnostic::note(machine.note.as_deref());
     }
-    let extras = Extras { hashes: true, stages: arguments.by == By::Stage, transfers: false };
+    let extras = Extras {
+        hashes: true,
+        stages: arguments.by == By::Stage,
+        features: arguments.by == By::Access,
+        transfers: false,
+    };
     let counting = Counting { device, machine: &machine, extras };
     let counted = counting::count(&plan, &loaded, &settings, &counting)?;
     let view = View {

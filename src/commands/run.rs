@@ -105,7 +105,12 @@ impl Watch for Nothing {
         NoObserver
     }
 
-    fn end(&mut self, _observer: NoObserver, _program: &Program) -> Result<(), Failure> {
+    fn end(
+        &mut self,
+        _observer: NoObserver,
+        _program: &Program,
+        _memory: &DeviceMemory,
+    ) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -147,7 +152,12 @@ impl Watch for Check {
         Sanitizer::new(program, launch, self.checks, &self.device)
     }
 
-    fn end(&mut self, sanitizer: Sanitizer, _program: &Program) -> Result<(), Failure> {
+    fn end(
+        &mut self,
+        sanitizer: Sanitizer,
+        _program: &Program,
+        _memory: &DeviceMemory,
+    ) -> Result<(), Failure> {
         let findings = sanitizer.finish(None);
         self.checked.push(CheckedLaunch { kernel: self.kernel.clone(), findings });
         Ok(())

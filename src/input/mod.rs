@@ -11,6 +11,7 @@ pub(crate) mod argument;
 pub(crate) mod calibration;
 mod command_line;
 pub(crate) mod container;
+pub(crate) mod cost_samples;
 pub(crate) mod cuda_source;
 pub(crate) mod expectation;
 pub(crate) mod files;

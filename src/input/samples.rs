@@ -91,7 +91,8 @@ fn number(
     }
 }
 
-fn in_table(source: &SourceText, error: &csv::Error) -> Report {
+/// A complaint about the form of the table.
+pub(super) fn in_table(source: &SourceText, error: &csv::Error) -> Report {
     let line = error.position().map_or(0, csv::Position::byte) as usize;
     let rest = source.text.get(line..).unwrap_or_default();
     let end = rest.find('\n').unwrap_or(rest.len());

@@ -13,6 +13,7 @@ mod calibrate;
 mod check;
 mod containers;
 mod corpus;
+mod cost_model;
 mod gpucast;
 mod gpus;
 mod help;

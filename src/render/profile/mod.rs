@@ -1,5 +1,6 @@
 //! Profiles as text, JSON and CSV: by launch, line, stage or branch.
 
+mod accesses;
 mod branches;
 mod launches;
 mod lines;
@@ -80,6 +81,9 @@ enum Rows<'a> {
     Branches {
         branches: Vec<branches::Branch>,
     },
+    Features {
+        features: Vec<accesses::FeaturesView>,
+    },
     Stages {
         stages: Vec<stages::StageView>,
         /// Stages that are part of the last one because there were too many.
@@ -100,6 +104,7 @@ pub(crate) fn document(view: &View<'_>, format: Format) -> Result<String, Failur
         (Format::Csv, By::Line, _) => lines::csv(view),
         (Format::Csv, By::Stage, _) => stages::csv(view),
         (Format::Csv, By::Branch, _) => branches::csv(view),
+        (Format::Csv, By::Access, _) => accesses::csv(view),
         (Format::Text, _, _) => Ok(text(view)),
     }
 }
@@ -111,6 +116,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         By::Line => Rows::Lines { lines: lines::lines(view, counted) },
         By::Branch => Rows::Branches { branches: branches::branches(view, counted) },
         By::Stage => stages::rows(counted),
+        By::Access => Rows::Features { features: accesses::views(counted) },
     };
     LaunchView {
         kernel: &profile.kernel,
@@ -143,6 +149,7 @@ fn text(view: &View<'_>) -> String {
             By::Line => lines::text(view, counted),
             By::Branch => branches::text(view, counted),
             By::Stage => stages::text(counted),
+            By::Access => accesses::text(counted),
         };
     }
     text

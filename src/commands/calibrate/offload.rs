@@ -1,19 +1,17 @@
-//! `gpucast calibrate`: fits a model to measurements.
+//! `gpucast calibrate offload`: transfers and execution of an offloaded kernel.
 
 use gpucast_model::offload::{Calibration, CalibrationError, discrepancy};
 use gpucast_model::regression::RegressionError;
 use serde::Serialize;
 
-use crate::cli::{Calibrate, CalibrateOffload, TextOrJson};
+use super::SCHEMA;
+use crate::cli::{CalibrateOffload, TextOrJson};
 use crate::failure::{Failure, Report};
 use crate::gpu_argument;
 use crate::input::{module_text, samples};
 use crate::render::output::Output;
 use crate::render::table::{Align, aligned};
 use crate::render::{json, number};
-
-/// What calibrations are, so that predictions can tell them from other files.
-pub(crate) const SCHEMA: &str = "gpucast.calibration/1";
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -25,13 +23,7 @@ struct Document<'a> {
     offload: &'a Calibration,
 }
 
-pub(crate) fn run(command: &Calibrate) -> Result<(), Failure> {
-    match command {
-        Calibrate::Offload(arguments) => offload(arguments),
-    }
-}
-
-fn offload(arguments: &CalibrateOffload) -> Result<(), Failure> {
+pub(super) fn run(arguments: &CalibrateOffload) -> Result<(), Failure> {
     let library = gpu_argument::library()?;
     let gpu =
         arguments.gpu.as_deref().map(|name| gpu_argument::find(&library, name)).transpose()?;

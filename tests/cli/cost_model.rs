@@ -1,0 +1,142 @@
+//! `gpucast calibrate cost`, `profile --by access`, and `predict --model cost-model`.
+
+use crate::gpucast::{gpucast, json, stdout};
+
+const SAMPLES: &str = "cost-samples.csv";
+const PREDICT: &str = "predict --size small --machine none --model cost-model";
+
+/// A linear model of the kernels in the samples.
+const MODEL: &str = "p_madd*f_op_float32_madd+p_load*f_mem_access_global_float32_load\
+                     +p_store*f_mem_access_global_float32_store+p_local*f_mem_access_local_float32\
+                     +p_group*f_thread_groups+p_launch*f_sync_kernel_launch";
+
+#[test]
+fn accesses_are_shown_with_their_patterns() {
+    let profile =
+        |kernel| stdout(&format!("profile {kernel} --size small --machine none --by access"));
+    insta::assert_snapshot!("accesses-matmul-prefetch", profile("matmul-prefetch"));
+    // Addresses that come from memory, and atomics.
+    insta::assert_snapshot!("accesses-histogram", profile("histogram"));
+    let arguments = "profile matmul-direct --size small --machine none --by access";
+    insta::assert_snapshot!("accesses-csv", stdout(&format!("{arguments} --format csv")));
+    let document = json(&format!("{arguments} --format json"));
+    let features = &document["launches"][0]["features"][0];
+    assert_eq!(features["thread_groups"], 16);
+    let a = &features["accesses"][0];
+    assert_eq!((&a["buffer"], &a["local_strides"][1]), (&"a".into(), &64.0.into()));
+    // Uniform: counted by sub-groups.
+    assert_eq!(a["count"], a["sub_groups"]);
+    assert_eq!(a["access_to_footprint"], 64.0);
+}
+
+#[test]
+fn features_do_not_depend_on_the_number_of_threads() {
+    for kernel in ["spmv-ell", "reduction-f32", "finite-differences-16"] {
+        let with = |threads| {
+            stdout(&format!(
+                "profile {kernel} --size small --machine none --by access --threads {threads}"
+            ))
+        };
+        assert_eq!(with(1), with(5), "{kernel}");
+    }
+}
+
+/// The samples are synthetic: see the comment in the file for the costs that they were made with.
+#[test]
+fn samples_give_back_the_costs_that_they_were_made_with() {
+    let arguments = format!("calibrate cost {SAMPLES} --gpu titan-v --model {MODEL}");
+    insta::assert_snapshot!("calibrate-cost", stdout(&arguments));
+    let document = json(&format!("{arguments} --format json"));
+    assert_eq!(document["schema"], "gpucast.calibration/1");
+    let truth = [4e-10, 6e-11, 9e-11, 7e-10, 3e-8, 5e-6];
+    let parameters = document["cost"]["parameters"].as_array().unwrap();
+    assert_eq!(parameters.len(), truth.len());
+    for (parameter, truth) in parameters.iter().zip(truth) {
+        let number = |name: &str| parameter[name].as_f64().unwrap();
+        assert!((number("value") - truth).abs() < number("margin"), "{parameter} {truth}");
+    }
+    assert_eq!(document["negative"].as_array().map(Vec::len), Some(0));
+}
+
+/// What is saved predicts: the samples' own kernel as the calibration models it.
+#[test]
+fn a_calibration_predicts_what_it_was_made_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("titan-v.toml");
+    let file = file.to_str().unwrap();
+    let arguments = format!("calibrate cost {SAMPLES} --gpu titan-v --model {MODEL}");
+    let calibrated = json(&format!("{arguments} --format json --save {file}"));
+    let samples = calibrated["cost"]["samples"].as_array().unwrap();
+    let modelled = |kernel: &str| {
+        let sample = samples.iter().find(|sample| sample["name"] == kernel).unwrap();
+        sample["modelled"].as_f64().unwrap() * 1e3
+    };
+    for kernel in ["matmul-prefetch", "transpose"] {
+        let arguments = PREDICT.replacen("predict", &format!("predict {kernel}"), 1);
+        let predicted =
+            json(&format!("{arguments} --gpu titan-v --cost-model {file} --format json"));
+        let time = predicted["predictions"][0]["time_ms"].as_f64().unwrap();
+        assert!((time / modelled(kernel) - 1.0).abs() < 1e-6, "{time} {}", modelled(kernel));
+    }
+    // The same model, calibrated again from its file.
+    let again =
+        json(&format!("calibrate cost {SAMPLES} --gpu titan-v --like {file} --format json"));
+    assert_eq!(again["cost"]["parameters"], calibrated["cost"]["parameters"]);
+}
+
+#[test]
+fn the_papers_table_3_predicts() {
+    let arguments = PREDICT.replacen("predict", "predict matmul-prefetch", 1);
+    insta::assert_snapshot!(
+        "predict-cost-model",
+        stdout(&format!("{arguments} --gpu titan-v --cost-model stevens-matmul"))
+    );
+}
+
+fn refused(arguments: &str) -> String {
+    let outcome = gpucast(arguments);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (1, ""), "{arguments}");
+    outcome.transcript()
+}
+
+#[test]
+fn predictions_without_a_calibration_are_refused() {
+    let arguments = PREDICT.replacen("predict", "predict transpose", 1);
+    let mut all = String::new();
+    for rest in [
+        "--gpu titan-v",
+        "--gpu gtx-480 --cost-model stevens-matmul",
+        "--gpu titan-v --cost-model stevens-matmull",
+        "--gpu titan-v --cost-model broken/cost-model.toml",
+        "--gpu titan-v --cost-model stevens-matmul --cost-model stevens-matmul",
+        "--gpu titan-v --cost-model cost-model-sizes.toml",
+    ] {
+        all += &refused(&format!("{arguments} {rest}"));
+        all.push('\n');
+    }
+    insta::assert_snapshot!("cost-model-refusals", all);
+    // With the size that the last file asks for it predicts.
+    let sized = format!("{arguments} --gpu titan-v --cost-model cost-model-sizes.toml --let n=70");
+    assert!(stdout(&sized).contains("lstrides:{1:<=n}"));
+}
+
+#[test]
+fn bad_samples_and_models_are_pointed_at() {
+    let mut all = String::new();
+    for arguments in [
+        "broken/cost-column.csv --model p_a*f_thread_groups",
+        "broken/cost-feature.csv --model p_a*f_thread_groups",
+        "broken/cost-number.csv --model p_a*f_thread_groups",
+        "broken/cost-no-time.csv --model p_a*f_thread_groups",
+        "broken/cost-lacking.csv --model p_a*f_work_items",
+        "broken/cost-lacking.csv --model p_a*f_thread_groups+p_b",
+        "cost-samples.csv --model p_a*f_thread_grops",
+        "cost-samples.csv --model p_a*f_op_float64_madd",
+        "cost-samples.csv --model p_a*f_thread_groups+p_b*f_thread_groups",
+        "cost-samples.csv --model p_a*f_thread_groups --start p_b=1",
+    ] {
+        all += &refused(&format!("calibrate cost {arguments} --gpu titan-v"));
+        all.push('\n');
+    }
+    insta::assert_snapshot!("calibrate-cost-refusals", all);
+}
