@@ -272,7 +272,6 @@ const NOT_EXECUTED: &[&str] = &[
     "sust",
     "sured",
     "suq",
-    "wgmma.mma_async.sp",
     "tcgen05.",
     "fabric.",
     "spcompress",

@@ -73,6 +73,8 @@ pub(crate) struct WarpgroupMultiply {
     pub(crate) scale_d: (u32, bool),
     pub(crate) negate_a: bool,
     pub(crate) negate_b: bool,
+    /// Of a sparse A, half of whose columns are stored.
+    pub(crate) sparse: Option<Sparse>,
 }
 
 /// Where A is.
@@ -101,7 +103,7 @@ pub(crate) enum Arithmetic {
     Bits { operation: BitOperation },
 }
 
-/// The operands of `mma.sp` beyond those of `mma`.
+/// The operands of `mma.sp` and `wgmma.mma_async.sp` beyond the others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sparse {
     /// Row of the metadata.

@@ -1,4 +1,4 @@
-//! `wgmma.mma_async`: every row of the table with operands laid out as the manual's CuTe layouts say
+//! `wgmma.mma_async` and `wgmma.mma_async.sp`: every row of the table with operands laid out as the manual's CuTe layouts say
 //! (table "Canonical Layouts"), against integers. All values are small integers, so that every sum is exact.
 
 use std::fmt::Write as _;
@@ -7,12 +7,13 @@ use gpucast_interpreter::NoObserver;
 use gpucast_ptx_frontend::isa::{Form, Modifier, Opcode, forms_of};
 use half::{bf16, f16};
 
+use crate::layout;
 use crate::machine::{Random, keep, to_bytes, try_launch, words};
 use crate::multiply::combinations;
 
 /// Bytes of shared memory.
 const SHARED: usize = 48 << 10;
-/// Bytes of a row of A and of a column of B.
+/// Bytes of a row of A, as far as it is stored, and of a column of B where A is not sparse.
 const DEPTH: usize = 32;
 
 /// What an element of A or B is; bits are taken by the byte.
@@ -82,20 +83,21 @@ impl Element {
     }
 }
 
-/// A matrix of `rows` rows (or columns) of [`DEPTH`] bytes.
+/// A matrix of `rows` rows (or columns) of `bytes` bytes.
 struct Matrix {
     element: Element,
+    bytes: usize,
     values: Vec<(i64, Vec<u8>)>,
 }
 
 impl Matrix {
-    fn new(element: Element, rows: usize, random: &mut Random) -> Self {
-        let count = rows * DEPTH / element.bytes();
-        Self { element, values: (0..count).map(|_| element.random(random)).collect() }
+    fn new(element: Element, rows: usize, bytes: usize, random: &mut Random) -> Self {
+        let count = rows * bytes / element.bytes();
+        Self { element, bytes, values: (0..count).map(|_| element.random(random)).collect() }
     }
 
     fn depth(&self) -> usize {
-        DEPTH / self.element.bytes()
+        self.bytes / self.element.bytes()
     }
 
     fn at(&self, mn: usize, k: usize) -> &(i64, Vec<u8>) {
@@ -133,14 +135,20 @@ fn place(
 ) -> u64 {
     let size = matrix.element.bytes();
     let per_row = 16 / size;
-    let bits = random.below(4) as u32;
+    // A swizzle of at least as many bytes as lie along K, or none.
+    let bits = loop {
+        let bits = random.below(4) as u32;
+        if transposed || bits == 0 || 16 << bits >= matrix.bytes {
+            break bits;
+        }
+    };
     let width = 1usize << bits;
     // Blocks of eight rows of 16 bytes, or of the swizzle's bytes, along M or N and along K.
     let block = 128 * width;
     let along_mn = if transposed { rows.div_ceil(per_row * width) } else { rows / 8 };
     let along_k = match (transposed, bits) {
         (true, _) => matrix.depth() / 8,
-        (false, 0) => 2,
+        (false, 0) => matrix.bytes / 16,
         _ => 1,
     };
     let k_first = random.below(2) == 0;
@@ -155,8 +163,11 @@ fn place(
     let pattern =
         from + if bits == 0 { 16 * random.below(8) } else { 128 * random.below(8) } as usize;
     // A part of longer rows: a multiple of what an instruction consumes.
-    let inside =
-        if transposed || bits == 0 { 0 } else { 32 * random.below(width as u64 / 2) as usize };
+    let inside = if transposed || bits == 0 {
+        0
+    } else {
+        matrix.bytes * random.below((16 * width / matrix.bytes) as u64) as usize
+    };
     let (lbo, sbo, t) = (leading / size, stride / size, per_row);
     for mn in 0..rows {
         for k in 0..matrix.depth() {
@@ -185,13 +196,16 @@ struct Options {
 }
 
 impl Options {
-    fn new(form: &Form, in_registers: bool, random: &mut Random) -> Self {
+    fn new(form: &Form, in_registers: bool, selector: u64, random: &mut Random) -> Self {
         let has = |name: &str| form.text.contains(name);
         let mut flip = |possible: bool| possible && random.below(2) == 0;
         let scale_d = flip(true);
         let negate = [flip(has("#ia")), flip(has("#ib"))];
         let transposed = [flip(has("#ta") && !in_registers), flip(has("#tb"))];
-        let mut text = "%p".to_owned();
+        let mut text = match form.opcode {
+            Opcode::WgmmaMmaAsyncSp => format!("%e, {selector}, %p"),
+            _ => "%p".to_owned(),
+        };
         for (present, negated) in [has("#ia"), has("#ib")].into_iter().zip(negate) {
             text += match (present, negated) {
                 (false, _) => "",
@@ -281,6 +295,59 @@ fn a_registers(a: &Matrix) -> Vec<u32> {
     registers
 }
 
+/// Which columns the stored elements of a sparse A stand for, and the metadata that says so.
+struct Sparsity {
+    selector: u64,
+    /// By row and stored element.
+    columns: Vec<usize>,
+    /// By thread.
+    registers: Vec<u32>,
+}
+
+fn sparsity(a: &Matrix, random: &mut Random) -> Sparsity {
+    let depth = a.depth();
+    let bits = 8 * a.element.bytes() as u32;
+    // As of the sparse `mma` of the same type and depth, by each warp.
+    let members = layout::metadata(["m16n8k64", "m16n8k32", "m16n8k16"][bits as usize / 16], bits);
+    let lanes = 1 + members.iter().map(|&(lane, ..)| lane).max().unwrap();
+    let selector = random.below(u64::from(4 / lanes));
+    let first = selector as u32 * lanes;
+    let (mut columns, mut fields) = (Vec::new(), Vec::new());
+    for _ in 0..64 {
+        if bits == 32 {
+            for chunk in 0..depth {
+                let second = random.below(2);
+                fields.push(if second == 1 { 0b1110 } else { 0b0100 });
+                columns.push(2 * chunk + second as usize);
+            }
+            continue;
+        }
+        for chunk in 0..depth / 2 {
+            let lower = random.below(3);
+            let upper = lower + 1 + random.below(3 - lower);
+            fields.push((lower | upper << 2) as u32);
+            columns.extend([4 * chunk + lower as usize, 4 * chunk + upper as usize]);
+        }
+    }
+    let chunks = fields.len() / 64;
+    let mut registers = Vec::new();
+    for t in 0..128 {
+        let (warp, lane) = (t / 32, t % 32);
+        let mut word = random.next() as u32;
+        for (member, lower, range, bit) in members {
+            if first + member == lane % 4 {
+                for (index, chunk) in range.clone().enumerate() {
+                    let row = (16 * warp + lane / 4 + lower) as usize;
+                    let at = bit + 4 * index as u32;
+                    word = word & !(15 << at) | fields[row * chunks + chunk as usize] << at;
+                }
+            }
+        }
+        registers.push(word);
+    }
+    Sparsity { selector, columns, registers }
+}
+
 fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
     let mut elements = modifiers.iter().rev().filter_map(|&m| Element::of(m));
     let (b_element, a_element) = (elements.next().unwrap(), elements.next().unwrap());
@@ -291,9 +358,12 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
         () => Sum::F16,
     };
     let in_registers = form.text.contains("a:b32*4");
-    let options = Options::new(form, in_registers, random);
-    let a = Matrix::new(a_element, 64, random);
-    let b = Matrix::new(b_element, n, random);
+    let a = Matrix::new(a_element, 64, DEPTH, random);
+    let sparse = form.opcode == Opcode::WgmmaMmaAsyncSp;
+    let b = Matrix::new(b_element, n, if sparse { 2 * DEPTH } else { DEPTH }, random);
+    let sparsity = sparse.then(|| sparsity(&a, random));
+    let selector = sparsity.as_ref().map_or(0, |sparsity| sparsity.selector);
+    let options = Options::new(form, in_registers, selector, random);
     let mut shared = vec![0; SHARED];
     let a_descriptor = place(&a, 64, options.transposed[0], &mut shared, 0, random);
     let b_descriptor = place(&b, n, options.transposed[1], &mut shared, 10 << 10, random);
@@ -303,8 +373,13 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
     let each = d.len() / 128;
     let sign = if options.negate[0] == options.negate[1] { 1 } else { -1 };
     let wanted = accumulator(sum, n, |row, column| {
-        let terms =
-            (0..a.depth()).map(|k| a_element.product(a.at(row, k).0, b.at(column, k).0) * sign);
+        let terms = (0..a.depth()).map(|k| {
+            let of_b = match &sparsity {
+                Some(sparsity) => sparsity.columns[row * a.depth() + k],
+                None => k,
+            };
+            a_element.product(a.at(row, k).0, b.at(column, of_b).0) * sign
+        });
         terms.sum::<i64>() + if options.scale_d { before(row, column) } else { 0 }
     });
 
@@ -312,7 +387,7 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
     for modifier in modifiers {
         write!(name, ".{modifier}").unwrap();
     }
-    let (major, minor) = form.min_isa.max((8, 0));
+    let (major, minor) = form.min_isa;
     let registers = |name: &str, count: usize| {
         let names: Vec<_> = (0..count).map(|i| format!("%{name}{i}")).collect();
         format!("{{{}}}", names.join(", "))
@@ -321,7 +396,7 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
     let mut text = format!(
         ".version {major}.{minor}\n.target sm_90a\n.address_size 64\n\
          .visible .entry k(.param .u64 in, .param .u64 out) {{\n\
-         .reg .b64 %in, %out, %at, %da, %db; .reg .b32 %i, %t, %s, %word; .reg .pred %p;\n\
+         .reg .b64 %in, %out, %at, %da, %db; .reg .b32 %i, %t, %s, %word, %e; .reg .pred %p;\n\
          .reg .b32 %a<4>, %d<{each}>;\n.shared .align 1024 .b8 s[{SHARED}];\n\
          ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x;\n\
          shl.b32 %i, %t, 2;\n\
@@ -333,9 +408,11 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
     for i in 0..4 {
         writeln!(text, "ld.global.b32 %a{i}, [%at+{}];", SHARED + 4 * i).unwrap();
     }
+    writeln!(text, "mad.wide.u32 %at, %t, 4, %in; ld.global.b32 %e, [%at+{}];", SHARED + 2048)
+        .unwrap();
     writeln!(text, "mad.wide.u32 %at, %t, {}, %in;", 4 * each).unwrap();
     for i in 0..each {
-        writeln!(text, "ld.global.b32 %d{i}, [%at+{}];", SHARED + 2048 + 4 * i).unwrap();
+        writeln!(text, "ld.global.b32 %d{i}, [%at+{}];", SHARED + 2560 + 4 * i).unwrap();
     }
     write!(
         text,
@@ -355,7 +432,8 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
     }
     text += "ret; }\n";
     keep(&format!("{name}_{in_registers}"), &text);
-    let input = [shared, to_bytes(&a_registers(&a)), to_bytes(&d)].concat();
+    let metadata = sparsity.map_or(vec![0; 128], |sparsity| sparsity.registers);
+    let input = [shared, to_bytes(&a_registers(&a)), to_bytes(&metadata), to_bytes(&d)].concat();
     let result = try_launch(&text, 128, &input, 4 * d.len(), &mut NoObserver);
     let result = words(&result.unwrap_or_else(|error| panic!("{error}\n{text}")));
     for (at, (&got, &wanted)) in result.iter().zip(&wanted).enumerate() {
@@ -374,7 +452,8 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
 #[test]
 fn every_wgmma_of_the_table_multiplies_what_the_layouts_say() {
     let mut random = Random::new(9);
-    for (_, form) in forms_of(Opcode::WgmmaMmaAsync) {
+    let dense = forms_of(Opcode::WgmmaMmaAsync);
+    for (_, form) in dense.chain(forms_of(Opcode::WgmmaMmaAsyncSp)) {
         for modifiers in combinations(form) {
             let n = modifiers.iter().find_map(|modifier| {
                 modifier.text().strip_prefix("m64n")?.split_once('k')?.0.parse().ok()
@@ -393,16 +472,20 @@ fn every_wgmma_of_the_table_multiplies_what_the_layouts_say() {
     }
 }
 
-/// The fault of an `m64n8k16` of halves with these operands.
-fn fault(a: &str, b: &str, prepare: &str) -> String {
+/// The fault of an `m64n8k16` of halves with these operands, or of an `m64n8k32` with metadata.
+fn fault(a: &str, b: &str, prepare: &str, metadata: Option<u32>) -> String {
+    let (sparse, k, extra) = match metadata {
+        Some(metadata) => (".sp", 32, format!("{metadata:#x}, 1, ")),
+        None => ("", 16, String::new()),
+    };
     let text = format!(
-        ".version 8.0\n.target sm_90a\n.address_size 64\n\
+        ".version 8.2\n.target sm_90a\n.address_size 64\n\
          .visible .entry k(.param .u64 in, .param .u64 out) {{\n\
          .reg .b64 %a, %b; .reg .b32 %d<4>, %t; .reg .pred %p;\n\
          .shared .align 1024 .b8 s[4096]; mov.u32 %t, %tid.x; mov.b64 %a, {a}; mov.b64 %b, {b};\n\
          setp.eq.u32 %p, 0, 0; {prepare}\n\
-         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%d0, %d1, %d2, %d3}}, %a, %b, %p, 1, 1, \
-         0, 0;\nret; }}\n"
+         wgmma.mma_async{sparse}.sync.aligned.m64n8k{k}.f32.f16.f16 {{%d0, %d1, %d2, %d3}}, %a, %b, \
+         {extra}%p, 1, 1, 0, 0;\nret; }}\n"
     );
     match try_launch(&text, 128, &[], 4, &mut NoObserver) {
         Err(error) => error.to_string(),
@@ -419,7 +502,15 @@ fn operands_that_have_no_meaning_are_faults() {
         (fine, fine, "cvt.u64.u32 %b, %t;", "a matrix descriptor that differs between lanes"),
         (fine, fine, "setp.lt.u32 %p, %t, 40;", "a scale-d that differs between lanes"),
     ] {
-        let got = fault(a, b, prepare);
+        let got = fault(a, b, prepare, None);
+        assert!(got.contains(said), "{got}");
+    }
+    let narrow = "0xc000001000080000";
+    for (b, metadata, said) in [
+        (narrow, 0x4444_4444, "a swizzle of fewer bytes than the instruction takes of each column"),
+        (fine, 0x4444_4454, "metadata"),
+    ] {
+        let got = fault(fine, b, "", Some(metadata));
         assert!(got.contains(said), "{got}");
     }
 }

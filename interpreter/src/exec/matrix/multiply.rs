@@ -83,7 +83,12 @@ pub(crate) unsafe fn multiply(frame: &Frame, op: &Multiply) -> Result<(), Operan
 }
 
 fn used_a<'a, T>(op: &Multiply, a: &'a [T; LARGEST_A]) -> &'a [T] {
-    &a[..(op.products * op.shape.m * stored_columns(op)) as usize]
+    &a[..stored_a(op)]
+}
+
+/// Elements of A that are stored.
+fn stored_a(op: &Multiply) -> usize {
+    (op.products * op.shape.m * stored_columns(op)) as usize
 }
 
 /// Columns of A that are stored: half of them if it is sparse.
@@ -117,7 +122,7 @@ unsafe fn float(
             element::decode_float(op.a_format, register, values);
         });
         if let Some(sparse) = &op.sparse {
-            find_columns(frame, op, sparse, columns)?;
+            find_columns(frame, sparse, stored_columns(op), &mut columns[..stored_a(op)])?;
         }
         gather(frame, &op.b, b, values, |register, values| {
             element::decode_float(op.b_format, register, values);
@@ -190,7 +195,8 @@ unsafe fn integer(
             }
             (None, None) => product::integer(op.shape, used_a(op, a), used_b(op, b), sums),
             (None, Some(sparse)) => {
-                if let Err(fault) = find_columns(frame, op, sparse, columns) {
+                let columns = &mut columns[..stored_a(op)];
+                if let Err(fault) = find_columns(frame, sparse, stored_columns(op), columns) {
                     INTEGERS.set(Some(dense));
                     return Err(fault);
                 }
@@ -313,22 +319,22 @@ unsafe fn scatter_f64(frame: &Frame, fragment: &Fragment, matrix: &[f64; LARGEST
     }
 }
 
-/// The columns of the stored elements of a sparse A, as its metadata says.
+/// The columns of the elements of a sparse A that stores `stored` elements of each row, as its
+/// metadata says.
 ///
 /// # Safety
 ///
-/// As [`multiply`].
-unsafe fn find_columns(
+/// The invariants of [`Frame`]; the operation of `sparse` belongs to its program.
+pub(super) unsafe fn find_columns(
     frame: &Frame,
-    op: &Multiply,
     sparse: &Sparse,
-    columns: &mut [u16; LARGEST_A],
+    stored: u32,
+    columns: &mut [u16],
 ) -> Result<(), OperandFault> {
     // SAFETY: by the contract.
     let metadata = unsafe { frame.row::<u32>(sparse.metadata) };
     let chunk = sparse.sparsity.chunk();
-    let rows = columns.chunks_exact_mut(stored_columns(op) as usize);
-    for (row, columns) in (0..op.shape.m).zip(rows) {
+    for (row, columns) in (0..).zip(columns.chunks_exact_mut(stored as usize)) {
         for (index, columns) in (0..).zip(columns.chunks_exact_mut(chunk as usize / 2)) {
             let (lane, bit) = sparse.layout.field(sparse.selector, row, index);
             let register = metadata[lane as usize % 32];

@@ -1,5 +1,5 @@
-//! `wgmma.mma_async`: each warp's sixteen rows of a warpgroup's product, with B and perhaps A in shared
-//! memory.
+//! `wgmma.mma_async` and its sparse form: each warp's sixteen rows of a warpgroup's product, with B
+//! and perhaps A in shared memory.
 //!
 //! It is done when it is issued, which the manual allows: `wgmma.wait_group` only says when it is
 //! done at the latest.
@@ -7,27 +7,41 @@
 use super::super::access::Memories;
 use super::super::lanes::{FULL_MASK, Frame};
 use super::OperandFault;
+use super::multiply::find_columns as columns_of_metadata;
 use crate::fault::FaultKind;
 use crate::program::matrix_op::{Accumulator, Arithmetic, WarpgroupA, WarpgroupMultiply};
 use crate::semantics::matrix::element::{self, Format};
 use crate::semantics::matrix::warpgroup::{Descriptor, Major};
 use crate::semantics::matrix::{Shape, fragment, product};
 
-/// Bytes of a row of A and of a column of B: K is as long for all formats.
-const DEPTH_BYTES: usize = 32;
+/// Bytes of a row of A and of a column of B, whatever the format. Of a sparse A they are half of the
+/// columns, and columns of B are twice as long.
+const DEPTH_BYTES: u32 = 32;
 /// Rows of A and D of one warp.
 const ROWS: usize = 16;
 /// Columns of B and D that are computed at once.
 const COLUMNS: usize = 8;
 /// The most elements in [`DEPTH_BYTES`].
-const DEPTH: usize = 32;
+const A_DEPTH: usize = 32;
+/// The most elements in a column of B.
+const B_DEPTH: usize = 64;
 
-/// Elements of A by rows, of B by columns, and sums by rows, of which a tile uses the first ones.
+/// Elements of A, B and the sums by rows, of which a tile uses the first ones.
 struct Tile<T> {
-    a: [T; ROWS * DEPTH],
-    b: [T; DEPTH * COLUMNS],
+    a: [T; ROWS * A_DEPTH],
+    b: [T; B_DEPTH * COLUMNS],
     d: [T; ROWS * COLUMNS],
 }
+
+impl<T: Copy + Default> Tile<T> {
+    fn new() -> Self {
+        let zero = T::default();
+        Self { a: [zero; ROWS * A_DEPTH], b: [zero; B_DEPTH * COLUMNS], d: [zero; ROWS * COLUMNS] }
+    }
+}
+
+/// The columns of A's stored elements, if it is sparse.
+type Columns = Option<[u16; ROWS * A_DEPTH]>;
 
 /// Execute the part of warp `warp` of its warpgroup.
 ///
@@ -63,7 +77,7 @@ unsafe fn float(
     warp: u32,
     accumulator: Accumulator,
 ) -> Result<(), OperandFault> {
-    let k = op.shape.k as usize;
+    let (k, stored) = (op.shape.k as usize, stored_columns(op));
     let decode = |format, negate: bool, words: &[u32; 32], values: &mut [f64]| {
         let mut decoded = [0.0; 256];
         element::decode_float(format, words, &mut decoded);
@@ -72,19 +86,21 @@ unsafe fn float(
             *value = element * sign;
         }
     };
-    let mut tile = Tile { a: [0.0; ROWS * DEPTH], b: [0.0; DEPTH * COLUMNS], d: [0.0; 128] };
+    let mut tile = Tile::<f64>::new();
     // SAFETY: by the contract.
     unsafe {
         let words = a_words(frame, memories, op, warp)?;
-        for (words, values) in words.iter().zip(tile.a.chunks_mut(4 * k)) {
+        for (words, values) in words.iter().zip(tile.a.chunks_mut(4 * stored)) {
             decode(op.a_format, op.negate_a, words, values);
         }
+        let places_of_a = find_columns(frame, op)?;
         let keeps = keeps(frame, op)?;
         let descriptor = descriptor(frame, op.b)?;
         for first in (0..op.shape.n).step_by(COLUMNS) {
             let words = columns(memories, op, descriptor, first)?;
-            let mut columns = [0.0; DEPTH * COLUMNS];
-            for (words, values) in words.iter().zip(columns.chunks_mut(4 * k)) {
+            let mut columns = [0.0; B_DEPTH * COLUMNS];
+            let per_array = 32 * op.b_format.per_register() as usize;
+            for (words, values) in words.iter().zip(columns.chunks_mut(per_array)) {
                 decode(op.b_format, op.negate_b, words, values);
             }
             transpose(&columns, k, &mut tile.b);
@@ -101,7 +117,11 @@ unsafe fn float(
                     Accumulator::F32 => f64::from(f32::from_bits(word)),
                 };
             }
-            product::float(shape(k), &tile.a[..ROWS * k], &tile.b[..k * COLUMNS], &mut tile.d);
+            let (a, b) = (&tile.a[..ROWS * stored], &tile.b[..k * COLUMNS]);
+            match &places_of_a {
+                None => product::float(shape(k), a, b, &mut tile.d),
+                Some(columns) => product::sparse_float(shape(k), a, columns, b, &mut tile.d),
+            }
             let mut results = [[0; 32]; 4];
             for (lane, i, place) in places() {
                 match accumulator {
@@ -132,35 +152,40 @@ unsafe fn integer(
     warp: u32,
     saturate: bool,
 ) -> Result<(), OperandFault> {
-    let k = op.shape.k as usize;
+    let (k, stored) = (op.shape.k as usize, stored_columns(op));
     let decode = |format, words: &[u32; 32], values: &mut [i32]| {
         let mut decoded = [0; 256];
         element::decode_integer(format, words, &mut decoded);
         values.copy_from_slice(&decoded[..values.len()]);
     };
-    let mut tile = Tile { a: [0; ROWS * DEPTH], b: [0; DEPTH * COLUMNS], d: [0; 128] };
+    let mut tile = Tile::<i32>::new();
     // SAFETY: by the contract.
     unsafe {
         let words = a_words(frame, memories, op, warp)?;
-        for (words, values) in words.iter().zip(tile.a[..ROWS * k].chunks_mut(4 * k)) {
+        for (words, values) in words.iter().zip(tile.a.chunks_mut(4 * stored)) {
             decode(op.a_format, words, values);
         }
+        let places_of_a = find_columns(frame, op)?;
         let keeps = keeps(frame, op)?;
         let descriptor = descriptor(frame, op.b)?;
         for first in (0..op.shape.n).step_by(COLUMNS) {
             let words = columns(memories, op, descriptor, first)?;
-            let mut columns = [0; DEPTH * COLUMNS];
-            for (words, values) in words.iter().zip(columns[..k * COLUMNS].chunks_mut(4 * k)) {
+            let mut columns = [0; B_DEPTH * COLUMNS];
+            let per_array = 32 * op.b_format.per_register() as usize;
+            for (words, values) in words.iter().zip(columns.chunks_mut(per_array)) {
                 decode(op.b_format, words, values);
             }
             transpose(&columns, k, &mut tile.b);
             tile.d.fill(0);
-            let (a, b) = (&tile.a[..ROWS * k], &tile.b[..k * COLUMNS]);
-            match op.arithmetic {
-                Arithmetic::Bits { operation } => {
+            let (a, b) = (&tile.a[..ROWS * stored], &tile.b[..k * COLUMNS]);
+            match (op.arithmetic, &places_of_a) {
+                (Arithmetic::Bits { operation }, _) => {
                     product::bits(shape(k), operation, a, b, &mut tile.d);
                 }
-                _ => product::integer(shape(k), a, b, &mut tile.d),
+                (_, None) => product::integer(shape(k), a, b, &mut tile.d),
+                (_, Some(columns)) => {
+                    product::sparse_integer(shape(k), a, columns, b, &mut tile.d);
+                }
             }
             let registers = registers(op, Accumulator::F32, first);
             let mut results = [[0; 32]; 4];
@@ -176,6 +201,27 @@ unsafe fn integer(
         }
     }
     Ok(())
+}
+
+/// Columns of A that are stored.
+fn stored_columns(op: &WarpgroupMultiply) -> usize {
+    op.shape.k as usize / if op.sparse.is_some() { 2 } else { 1 }
+}
+
+/// The columns of A's stored elements.
+///
+/// # Safety
+///
+/// As [`multiply`].
+unsafe fn find_columns(frame: &Frame, op: &WarpgroupMultiply) -> Result<Columns, OperandFault> {
+    let Some(sparse) = &op.sparse else { return Ok(None) };
+    let stored = stored_columns(op);
+    let mut columns = [0; ROWS * A_DEPTH];
+    // SAFETY: passed on.
+    unsafe {
+        columns_of_metadata(frame, sparse, stored as u32, &mut columns[..ROWS * stored])?;
+    }
+    Ok(Some(columns))
 }
 
 /// The extents of a tile whose depth is `k` elements.
@@ -200,7 +246,7 @@ fn registers(op: &WarpgroupMultiply, accumulator: Accumulator, first: u32) -> &[
 }
 
 /// Columns of `k` elements each, one after the other, as rows of eight.
-fn transpose<T: Copy>(columns: &[T; DEPTH * COLUMNS], k: usize, rows: &mut [T; DEPTH * COLUMNS]) {
+fn transpose<T: Copy>(columns: &[T], k: usize, rows: &mut [T]) {
     for (column, elements) in columns.chunks_exact(k).take(COLUMNS).enumerate() {
         for (row, &element) in elements.iter().enumerate() {
             rows[row * COLUMNS + column] = element;
@@ -237,28 +283,28 @@ unsafe fn a_words(
         WarpgroupA::Descriptor { row, major } => {
             // SAFETY: by the contract.
             let descriptor = unsafe { descriptor(frame, row)? };
-            let depth = Depth { major, format: op.a_format };
-            for row in 0..ROWS as u32 {
-                let line = depth.read(memories, descriptor, warp % 4 * 16 + row)?;
-                words[row as usize / 4][row as usize % 4 * 8..][..8].copy_from_slice(&line);
+            let depth = Depth { major, format: op.a_format, bytes: DEPTH_BYTES };
+            for (row, words) in (0..).zip(words.iter_mut().flat_map(|four| four.chunks_mut(8))) {
+                depth.read(memories, descriptor, warp % 4 * 16 + row, words)?;
             }
         }
     }
     Ok(words)
 }
 
-/// The words of eight columns of B from `first` on, four columns at a time.
+/// The words of eight columns of B from `first` on, as many columns at a time as fit.
 fn columns(
     memories: &Memories<'_>,
     op: &WarpgroupMultiply,
     descriptor: Descriptor,
     first: u32,
-) -> Result<[[u32; 32]; 2], OperandFault> {
-    let depth = Depth { major: op.b_major, format: op.b_format };
-    let mut words = [[0; 32]; 2];
-    for column in 0..COLUMNS as u32 {
-        let line = depth.read(memories, descriptor, first + column)?;
-        words[column as usize / 4][column as usize % 4 * 8..][..8].copy_from_slice(&line);
+) -> Result<[[u32; 32]; 4], OperandFault> {
+    let bytes = DEPTH_BYTES * if op.sparse.is_some() { 2 } else { 1 };
+    let depth = Depth { major: op.b_major, format: op.b_format, bytes };
+    let mut words = [[0; 32]; 4];
+    let columns = words.iter_mut().flat_map(|some| some.chunks_mut(bytes as usize / 4));
+    for (column, words) in (first..).zip(columns.take(COLUMNS)) {
+        depth.read(memories, descriptor, column, words)?;
     }
     Ok(words)
 }
@@ -268,6 +314,7 @@ fn columns(
 struct Depth {
     major: Major,
     format: Format,
+    bytes: u32,
 }
 
 impl Depth {
@@ -277,10 +324,20 @@ impl Depth {
         memories: &Memories<'_>,
         descriptor: Descriptor,
         mn: u32,
-    ) -> Result<[u32; 8], OperandFault> {
+        words: &mut [u32],
+    ) -> Result<(), OperandFault> {
+        if self.major == Major::K
+            && descriptor.swizzle != 0
+            && 16 << descriptor.swizzle < self.bytes
+        {
+            let what = "a swizzle of fewer bytes than the instruction takes of each column";
+            let kind = FaultKind::UndefinedOperand { what, value: 16 << descriptor.swizzle };
+            return Err(OperandFault { lane: 0, kind });
+        }
         // Elements of `.b1` are counted in words of 32.
         let per_row = 4 * self.format.per_register();
-        let mut bytes = [0; DEPTH_BYTES];
+        let mut bytes = [0; 2 * DEPTH_BYTES as usize];
+        let bytes = &mut bytes[..self.bytes as usize];
         match self.major {
             Major::K => {
                 for (index, bytes) in (0..).zip(bytes.as_chunks_mut::<16>().0) {
@@ -298,11 +355,10 @@ impl Depth {
                 }
             }
         }
-        let mut words = [0; 8];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
             *word = u32::from_le_bytes(*bytes);
         }
-        Ok(words)
+        Ok(())
     }
 }
 

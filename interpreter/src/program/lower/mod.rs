@@ -440,8 +440,7 @@ fn instruction(
         }
         O::Ldmatrix | O::Stmatrix => matrix::rows(builder, instruction),
         O::Movmatrix => matrix::transpose(builder, instruction),
-        O::WgmmaMmaAsync => matrix::warpgroup::lower(builder, instruction),
-        O::WgmmaMmaAsyncSp => not_yet(instruction),
+        O::WgmmaMmaAsync | O::WgmmaMmaAsyncSp => matrix::warpgroup::lower(builder, instruction),
         // Products of warpgroups are done when they are issued.
         O::WgmmaFence | O::WgmmaCommitGroup | O::WgmmaWaitGroup => Ok(()),
         O::Tcgen05Alloc

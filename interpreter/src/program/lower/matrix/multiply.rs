@@ -168,7 +168,11 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
         c: accumulator(c_rows, types.c)?,
         d: accumulator(d_rows, types.d)?,
         arithmetic: arithmetic(instruction, &types)?,
-        sparse: if sparse { Some(metadata(builder, instruction, shape, a_format)?) } else { None },
+        sparse: if sparse {
+            Some(metadata(builder, instruction, shape, a_format, 4)?)
+        } else {
+            None
+        },
         scales: match types.scale {
             Some(ty) => Some(scales(builder, instruction, ty, if sparse { 6 } else { 4 })?),
             None => None,
@@ -178,12 +182,13 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
     Ok(())
 }
 
-/// The metadata operands of `mma.sp`.
-fn metadata(
+/// The metadata operands of `mma.sp` and the like, from operand `first` on.
+pub(super) fn metadata(
     builder: &mut Builder<'_>,
     instruction: &Instruction,
     shape: Shape,
     format: Format,
+    first: usize,
 ) -> Lowered<Sparse> {
     let sparsity = match format {
         Format::Tf32 => Sparsity::OneOfTwo,
@@ -194,7 +199,7 @@ fn metadata(
         chunks: shape.k / sparsity.chunk(),
         rows_share_registers: format.per_register() <= 2,
     };
-    let Operand::Immediate(Immediate::Integer(selector)) = *operand(instruction, 5)? else {
+    let Operand::Immediate(Immediate::Integer(selector)) = *operand(instruction, first + 1)? else {
         return Err("the sparsity selector is not a constant".to_owned());
     };
     let selector = u32::try_from(selector).ok().filter(|&s| layout.is_selector_valid(s));
@@ -203,7 +208,7 @@ fn metadata(
         return Err(format!("the sparsity selector of this form must be at most {most}"));
     };
     Ok(Sparse {
-        metadata: builder.value(operand(instruction, 4)?, T::B32)?,
+        metadata: builder.value(operand(instruction, first)?, T::B32)?,
         selector,
         layout,
         sparsity,

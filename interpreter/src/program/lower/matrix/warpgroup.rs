@@ -1,7 +1,7 @@
-//! `wgmma.mma_async` without sparsity.
+//! `wgmma.mma_async` and `wgmma.mma_async.sp`.
 
 use gpucast_ptx_frontend::ScalarType as T;
-use gpucast_ptx_frontend::isa::Modifier as M;
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{Immediate, Instruction, Operand};
 
 use super::super::super::matrix_op::{
@@ -9,7 +9,7 @@ use super::super::super::matrix_op::{
 };
 use super::super::builder::{Builder, Lowered, Width, operand};
 use super::super::memory;
-use super::multiply::format;
+use super::multiply::{format, metadata};
 use super::{destinations, emit, shape, sources};
 use crate::semantics::matrix::element::Format;
 use crate::semantics::matrix::product::BitOperation;
@@ -19,7 +19,7 @@ use crate::semantics::matrix::warpgroup::Major;
 const ROWS: u32 = 64;
 const ROWS_OF_WARP: u32 = 16;
 
-/// `wgmma.mma_async`.
+/// `wgmma.mma_async` and `wgmma.mma_async.sp`.
 pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let types: Vec<T> = instruction.types().collect();
     let [d_type, a_type, b_type] = types[..] else {
@@ -52,7 +52,13 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
     }
     let a = operand(instruction, 1)?;
     let in_registers = memory::elements(builder, a).len() > 1;
-    let mut immediates = instruction.operands.iter().skip(4).map(immediate);
+    let sparse = if instruction.opcode == Opcode::WgmmaMmaAsyncSp {
+        Some(metadata(builder, instruction, shape, a_format, 3)?)
+    } else {
+        None
+    };
+    let scale_d = if sparse.is_some() { 5 } else { 3 };
+    let mut immediates = instruction.operands.iter().skip(scale_d + 1).map(immediate);
     let mut next = || immediates.next().transpose();
     let (negate_a, negate_b) = (next()? == Some(-1), next()? == Some(-1));
     let major = |trans: Option<i64>| if trans == Some(1) { Major::MN } else { Major::K };
@@ -73,9 +79,10 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
         b_major,
         d,
         arithmetic,
-        scale_d: builder.predicate(operand(instruction, 3)?)?,
+        scale_d: builder.predicate(operand(instruction, scale_d)?)?,
         negate_a,
         negate_b,
+        sparse,
     };
     emit(builder, MatrixOp::Warpgroup(Box::new(op)));
     Ok(())
