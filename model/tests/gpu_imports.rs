@@ -189,3 +189,37 @@ fn what_cannot_be_read_is_refused_with_its_line() {
     let answer = read(QUERY, &options(Some("My GPU"))).unwrap_err().problem.to_string();
     assert!(answer.starts_with("`My GPU` is not a GPU name"));
 }
+
+/// What is cut off, doubled or garbled is read or refused, and never takes the program down.
+#[test]
+fn damaged_texts_do_no_harm() {
+    let three = include_str!("imports/roofline-three-levels.json");
+    for text in [MIXBENCH, SHARED, CACHE, ERT, QUERY, three] {
+        let lines: Vec<&str> = text.lines().collect();
+        let mut damaged: Vec<String> = Vec::new();
+        for at in 0..lines.len() {
+            let (before, after) = (lines[..at].join("\n"), lines[at..].join("\n"));
+            damaged.push(format!("{before}\n{}", lines[at + 1..].join("\n")));
+            damaged.push(format!("{before}\n{}\n{after}", lines[at]));
+            damaged.push(format!("{before}\n{}", after.replace([':', ','], "")));
+            damaged.push(format!("{before}\n{}", after.replace(['1', '('], "é")));
+            damaged.push(format!("{before}\n{}", after.replace('2', "-")));
+            damaged.push(format!("{before}\n{}", after.replace('.', "99999999999999999999")));
+        }
+        damaged.extend((0..text.len()).step_by(7).map(|end| text[..end].to_owned()));
+        for text in damaged {
+            for format in
+                [Format::Mixbench, Format::Gpumembench, Format::Ert, Format::DeviceQuery].map(Some)
+            {
+                let options = Options { format, ..options(Some("g")) };
+                if let Ok(imported) = read(&text, &options) {
+                    // What was read is a GPU, unless its figures contradict each other.
+                    let written = imported.gpu.to_toml(true);
+                    if let Ok(gpu) = Gpu::from_toml(&written) {
+                        assert_eq!(gpu, imported.gpu);
+                    }
+                }
+            }
+        }
+    }
+}

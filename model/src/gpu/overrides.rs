@@ -344,8 +344,8 @@ impl Gpu {
             figure.source.kind(),
             figure.source.text(),
         ));
-        let is_count = figure.value.number().is_some_and(|number| number.fract() == 0.0)
-            && matches!(field, "sp_count" | "max_threads_per_sm");
+        // Counts of the file need not be what the rule says, but they stay whole.
+        let is_count = matches!(field, "sp_count" | "max_threads_per_sm");
         let value = given * after / before;
         let value = Value::Number(if is_count { value.round() } else { value });
         self.put(field, value.raw(), source).map_err(|why| impossible(field, &value, why))

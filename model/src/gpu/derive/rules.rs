@@ -46,8 +46,8 @@ enum Method {
     Capability,
     /// A formula of numbers, each in its field's first unit.
     Formula { inputs: &'static [&'static str], evaluate: fn(&[f64]) -> f64 },
-    /// The same on every GPU with a compute capability, or with one of 2.0 or later.
-    Constant(f64),
+    /// The same on every GPU from a generation of compute capabilities on.
+    Constant { value: f64, since_major: u32 },
     /// A share of the peak that depends on the memory.
     AchievedBandwidth,
     /// The same on every GPU, by what was measured on a few.
@@ -110,14 +110,14 @@ pub const RULES: &[Rule] = &[
         name: "warp-size",
         formula: "32 threads on every GPU with a compute capability",
         spread: None,
-        method: Method::Constant(32.0),
+        method: Method::Constant { value: 32.0, since_major: 1 },
     },
     Rule {
         field: "cache_line",
         name: "cache-line",
         formula: "128 bytes from compute capability 2.0 on",
         spread: None,
-        method: Method::Constant(128.0),
+        method: Method::Constant { value: 128.0, since_major: 2 },
     },
     rule(
         "max_threads_per_sm",
@@ -299,7 +299,7 @@ impl Rule {
     #[must_use]
     pub fn inputs(&self) -> &'static [&'static str] {
         match self.method {
-            Method::Capability | Method::Constant(_) => &["compute_capability"],
+            Method::Capability | Method::Constant { .. } => &["compute_capability"],
             Method::Formula { inputs, .. } => inputs,
             Method::AchievedBandwidth => &["peak_memory_bandwidth", "memory_type"],
             Method::Typical(..) => &[],
@@ -315,10 +315,10 @@ impl Rule {
                 let entry = capability::entry(capability, self.field)?;
                 Some((entry.value, entry.source.clone()))
             }
-            Method::Constant(value) => {
+            Method::Constant { value, since_major } => {
                 let capability = gpu.compute_capability.as_ref()?.value;
-                let holds = self.field != "cache_line" || capability.major >= 2;
-                holds.then(|| (value, Source::Derived(format!("{}: {}", self.name, self.formula))))
+                let source = || Source::Derived(format!("{}: {}", self.name, self.formula));
+                (capability.major >= since_major).then(|| (value, source()))
             }
             Method::Formula { inputs, evaluate } => {
                 let values: Option<Vec<f64>> = inputs.iter().map(|field| number(field)).collect();
