@@ -1,6 +1,7 @@
 //! The command line: every command, option and help text.
 
 pub(crate) mod plot;
+pub(crate) mod report;
 
 use std::path::PathBuf;
 
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     /// Draw predictions as SVG or PNG
     #[command(subcommand)]
     Plot(plot::Plot),
+    /// Write everything about a kernel on GPUs into one HTML file
+    Report(report::Report),
     /// Parse PTX, alone or in containers; show what each kernel uses and needs, and what could not
     /// be executed
     Check(Check),

@@ -23,6 +23,7 @@ mod model_choice;
 mod pictures;
 mod published;
 mod render;
+mod report;
 mod sources;
 mod trouble;
 mod what_if;

@@ -10,9 +10,10 @@ use gpucast_model::offload::CalibratedOffload;
 use gpucast_model::{Conditions, Gpu, LaunchShape};
 
 use crate::cli::{ExecutionOptions, Format, LaunchOptions, MachineOptions};
-use crate::counting::{self, Counting, Extras};
+use crate::counting::{self, Counted, Counting, Extras};
 use crate::execute::{self, Timing};
 use crate::failure::{Failure, Report, SourceText, suggest};
+use crate::input::plan::Plan;
 use crate::input::{kernel_argument, kernel_name, module_text};
 use crate::inspection::MachineFacts;
 use crate::machine::Machine;
@@ -111,51 +112,58 @@ pub(crate) fn executed(what: &Execution<'_>, counting_gpu: &Gpu) -> Result<Vec<S
     let extras = Extras { stages: what.stages, features: what.features, transfers, hashes: false };
     let counting = Counting { device, machine: &machine, extras };
     let counted = counting::count(&plan, &loaded, &settings, &counting)?;
-    let published = plan.corpus_name.and_then(published::name_of_entry);
-    let source = |counted: counting::Counted| {
-        let profile = counted.profile;
-        let blocks = profile.grid.iter().map(|&count| u64::from(count)).product();
-        let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
-        let machine_code = counted.machine_code.as_ref();
-        let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));
-        let instructions = match profile.machine.as_ref().map(|one| (&one.back_end, &one.target)) {
-            Some((BackEnd::Ptxas { version }, target)) => {
-                format!("machine instructions are those of ptxas {version} for {target}")
-            }
-            Some((BackEnd::Rules, target)) => {
-                format!("machine instructions are estimated by rules for {target}")
-            }
-            None => "PTX instructions stand for machine instructions".to_owned(),
-        };
-        Source {
-            origin: format!(
-                "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
-                 caches are modelled as on a {}.{machine_code}",
-                number::count(blocks),
-                number::count(threads_per_block),
-                counting_gpu.name
-            ),
-            conditions: Conditions {
-                launch: Some(LaunchShape {
-                    blocks,
-                    threads_per_block,
-                    shared_bytes: profile.cta_shape().shared_bytes,
-                    registers: profile.cta_shape().registers_per_thread,
-                }),
-                stages: counted.stages.map(Arc::new),
-                features: counted.features.map(Arc::new),
-                cost_models: None,
-                counted_on: Some(counting_gpu.name.clone()),
-                occupancy: None,
-                transfers: counted.transfers,
-                offload: what.offload.cloned(),
-            },
-            published: published.clone(),
-            timing: what.execution.timing.then_some(counted.timing),
-            machine_code: counted.machine_code,
-            one_of_several: false,
-            profile: profile.to_kernel_profile(),
-        }
+    let source = |one: &Counted| {
+        let timing = what.execution.timing.then_some(one.timing);
+        let mut source = Source { timing, ..of_counted(one, &plan, counting_gpu) };
+        source.conditions.offload = what.offload.cloned();
+        source
     };
-    Ok(counted.into_iter().map(source).collect())
+    Ok(counted.iter().map(source).collect())
+}
+
+/// The counts of a launch of `plan`, taken as `counting_gpu` would.
+pub(crate) fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source {
+    let profile = &counted.profile;
+    let blocks = profile.grid.iter().map(|&count| u64::from(count)).product();
+    let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
+    let machine_code = counted.machine_code.as_ref();
+    let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));
+    let instructions = match profile.machine.as_ref().map(|one| (&one.back_end, &one.target)) {
+        Some((BackEnd::Ptxas { version }, target)) => {
+            format!("machine instructions are those of ptxas {version} for {target}")
+        }
+        Some((BackEnd::Rules, target)) => {
+            format!("machine instructions are estimated by rules for {target}")
+        }
+        None => "PTX instructions stand for machine instructions".to_owned(),
+    };
+    Source {
+        origin: format!(
+            "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
+             caches are modelled as on a {}.{machine_code}",
+            number::count(blocks),
+            number::count(threads_per_block),
+            counting_gpu.name
+        ),
+        conditions: Conditions {
+            launch: Some(LaunchShape {
+                blocks,
+                threads_per_block,
+                shared_bytes: profile.cta_shape().shared_bytes,
+                registers: profile.cta_shape().registers_per_thread,
+            }),
+            stages: counted.stages.clone().map(Arc::new),
+            features: counted.features.clone().map(Arc::new),
+            cost_models: None,
+            counted_on: Some(counting_gpu.name.clone()),
+            occupancy: None,
+            transfers: counted.transfers,
+            offload: None,
+        },
+        published: plan.corpus_name.and_then(published::name_of_entry),
+        timing: None,
+        machine_code: counted.machine_code.clone(),
+        one_of_several: false,
+        profile: profile.to_kernel_profile(),
+    }
 }

@@ -20,6 +20,10 @@ pub(crate) enum Plot {
     Stages(PlotPredictions),
     /// Instructions by class
     Mix(PlotMix),
+    /// The table of a sweep: lines, or a heat map
+    Sweep(PlotSweep),
+    /// The table of sensitivities: how much each figure of a GPU moves the time
+    Sensitivity(PlotSensitivity),
     /// Predicted beside measured times, and their errors
     Errors(PlotPredictions),
 }
@@ -83,6 +87,38 @@ pub(crate) struct PlotPredictions {
 pub(crate) struct PlotMix {
     #[command(flatten)]
     pub(crate) kernels: PlotKernels,
+
+    #[command(flatten)]
+    pub(crate) picture: PictureOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotSweep {
+    /// The CSV of `gpucast sweep`, or one with the same columns
+    #[arg(value_name = "TABLE")]
+    pub(crate) table: PathBuf,
+
+    /// The column along the x axis [default: the first swept one whose numbers vary]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) x: Option<String>,
+
+    /// The column along the y axis: then the picture is a heat map
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) y: Option<String>,
+
+    /// The column that is shown [default: time_ms]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) value: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) picture: PictureOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotSensitivity {
+    /// The CSV of `gpucast sensitivity`
+    #[arg(value_name = "TABLE")]
+    pub(crate) table: PathBuf,
 
     #[command(flatten)]
     pub(crate) picture: PictureOptions,

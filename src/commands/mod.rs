@@ -7,6 +7,7 @@ pub(crate) mod gpus;
 pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
+pub(crate) mod report;
 pub(crate) mod run;
 
 use crate::cli::{Cli, Command};
@@ -25,6 +26,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Profile(arguments) => profile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Plot(command) => plot::run(command),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Gpus(command) => gpus::run(command),
         Command::Calibrate(command) => calibrate::run(&command),

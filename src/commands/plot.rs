@@ -3,18 +3,19 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_model::{Gpu, GpuLibrary, Model};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
 
 use super::predict::predict;
 use crate::cli::Format;
 use crate::cli::plot::{
-    PictureOptions, Plot, PlotKernels, PlotMix, PlotPredictions, PlotQuadrantSplit, ScaleChoice,
-    ThemeChoice,
+    PictureOptions, Plot, PlotKernels, PlotMix, PlotPredictions, PlotQuadrantSplit,
+    PlotSensitivity, PlotSweep, ScaleChoice, ThemeChoice,
 };
 use crate::failure::{Failure, Report};
 use crate::gpu_argument;
+use crate::input::module_text;
 use crate::model_choice::{self, Chosen};
 use crate::pictures;
 use crate::render::output::Output;
@@ -28,13 +29,20 @@ pub(crate) fn run(command: Plot) -> Result<(), Failure> {
         Plot::Breakdown(arguments) => breakdown(&arguments),
         Plot::Stages(arguments) => stages(&arguments),
         Plot::Mix(arguments) => mix(&arguments),
+        Plot::Sweep(arguments) => sweep(&arguments),
+        Plot::Sensitivity(arguments) => sensitivity(&arguments),
         Plot::Errors(arguments) => errors(&arguments),
     }
 }
 
 fn roofline(arguments: &PlotPredictions) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
-    let kernels = predictions(arguments)?;
+    let mut models = model_choice::read(&arguments.model)?;
+    // The traffic of all levels of memory, where the counts have it.
+    if let Ok(model) = <dyn Model>::by_name("hierarchical-roofline") {
+        models.push(Chosen { model, by_name: false });
+    }
+    let kernels = predictions_by(&models, arguments)?;
     let scene = pictures::roofline::scene(&kernels, file.title());
     file.write(scene)
 }
@@ -79,6 +87,25 @@ fn mix(arguments: &PlotMix) -> Result<(), Failure> {
     file.write(scene)
 }
 
+fn sweep(arguments: &PlotSweep) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let choice = pictures::sweep::Choice {
+        x: arguments.x.as_deref(),
+        y: arguments.y.as_deref(),
+        value: arguments.value.as_deref(),
+    };
+    let table = module_text::read_text(&arguments.table)?;
+    let scene = pictures::sweep::scene(&table, choice, file.title())?;
+    file.write(scene)
+}
+
+fn sensitivity(arguments: &PlotSensitivity) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let table = module_text::read_text(&arguments.table)?;
+    let scene = pictures::sensitivity::scene(&table, file.title())?;
+    file.write(scene)
+}
+
 fn errors(arguments: &PlotPredictions) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
     let kernels = predictions(arguments)?;
@@ -94,15 +121,21 @@ fn errors(arguments: &PlotPredictions) -> Result<(), Failure> {
 
 /// The predictions of all kernels by all models for all GPUs.
 fn predictions(arguments: &PlotPredictions) -> Result<Vec<KernelView>, Failure> {
-    let models = model_choice::read(&arguments.model)?;
+    predictions_by(&model_choice::read(&arguments.model)?, arguments)
+}
+
+fn predictions_by(
+    models: &[Chosen],
+    arguments: &PlotPredictions,
+) -> Result<Vec<KernelView>, Failure> {
     let library = gpu_argument::library()?;
     let gpus = arguments
         .gpu
         .iter()
         .map(|name| gpu_argument::find(&library, name))
         .collect::<Result<Vec<Gpu>, Report>>()?;
-    let sources = counts(&arguments.kernels, &library, model_choice::reads_stages(&models))?;
-    predicted(&models, sources, &gpus)
+    let sources = counts(&arguments.kernels, &library, model_choice::reads_stages(models))?;
+    predicted(models, sources, &gpus)
 }
 
 fn predicted(

@@ -5,7 +5,10 @@ pub(crate) mod errors;
 pub(crate) mod mix;
 pub(crate) mod quadrant_split;
 pub(crate) mod roofline;
+pub(crate) mod sensitivity;
 pub(crate) mod stages;
+pub(crate) mod sweep;
+mod table;
 
 use gpucast_model::{Prediction, SymbolValue};
 

@@ -1,6 +1,8 @@
 //! Rooflines: one for each GPU, with all kernels.
 
-use gpucast_model::Gpu;
+use gpucast_model::gpu::Sourced;
+use gpucast_model::gpu::quantity::Gflops;
+use gpucast_model::{Gpu, SymbolValue};
 use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, Place, Roofline};
 use gpucast_plot::{DrawError, Scene};
 
@@ -26,60 +28,62 @@ pub(crate) fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene
 
 /// The roofline of a GPU.
 pub(crate) fn roofline(kernels: &[KernelView], gpu: &Gpu) -> Roofline {
-    let views = kernels.iter().flat_map(|kernel| &kernel.predictions);
-    let views: Vec<&PredictionView> = views.filter(|view| view.gpu.name == gpu.name).collect();
-    let points: Vec<Kernel> = views.iter().filter_map(|view| place(view)).collect();
-    let idle = views.iter().filter(|view| place(view).is_none());
-    let idle = listed(idle.map(|view| view.prediction.kernel.as_str()));
+    let views: Vec<Vec<&PredictionView>> = kernels
+        .iter()
+        .map(|kernel| kernel.predictions.iter().filter(|view| view.gpu.name == gpu.name).collect())
+        .collect();
+    let points: Vec<Kernel> = views.iter().filter_map(|views| place(views)).collect();
+    let idle = kernels.iter().zip(&views).filter(|(_, views)| place(views).is_none());
+    let idle = listed(idle.map(|(kernel, _)| kernel.profile.kernel.as_str()));
     let mut notes = Vec::new();
     if !idle.is_empty() {
         notes.push(format!("Not shown, for want of operations or of traffic: {idle}."));
     }
-    let types: Vec<OperationKind> =
-        views.iter().filter_map(|view| OperationKind::of(view)).collect();
+    let integers = views.iter().flatten().any(|view| does_integers(view));
     let names = listed(points.iter().map(|kernel| kernel.name.as_str()));
+    let model = views.iter().flatten().next().map_or("", |view| view.prediction.model);
     Roofline {
         title: format!("Roofline of the {}", gpu.display_name),
-        subtitle: format!("Predicted throughput of {names}; operational intensity by DRAM traffic"),
+        subtitle: format!("Throughput of {names} as {model} predicts it"),
         bandwidths: bandwidths(gpu),
-        ceilings: ceilings(gpu, &types),
+        ceilings: ceilings(gpu, integers),
         kernels: points,
         notes,
     }
 }
 
-/// What a kernel's operations are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OperationKind {
-    Single,
-    Double,
-    Integer,
+/// Whether the kernel's operations are integer ones.
+fn does_integers(view: &PredictionView) -> bool {
+    let kind = view.prediction.parameters.get("K_type");
+    kind.is_some_and(|kind| *kind == SymbolValue::Name("int"))
 }
 
-impl OperationKind {
-    fn of(view: &PredictionView) -> Option<Self> {
-        let kind = view.prediction.parameters.get("K_type")?;
-        match kind {
-            gpucast_model::SymbolValue::Name("fp32") => Some(Self::Single),
-            gpucast_model::SymbolValue::Name("fp64") => Some(Self::Double),
-            gpucast_model::SymbolValue::Name(_) => Some(Self::Integer),
-            _ => None,
-        }
-    }
-}
-
-fn place(view: &PredictionView) -> Option<Kernel> {
-    let prediction = &view.prediction;
-    let operations = symbol(prediction, "W_comp")?;
-    let bytes = symbol(prediction, "W_traf")?;
-    if operations <= 0.0 || bytes <= 0.0 {
-        return None;
-    }
-    Some(Kernel {
-        name: prediction.kernel.clone(),
-        places: vec![Place { level: Level::Dram, intensity: operations / bytes }],
-        gflops: operations / prediction.time_ms / 1e6,
-        measured_gflops: view.published.as_ref().map(|one| operations / one.measured_ms / 1e6),
+/// A kernel under the roofs of a GPU: the throughput that the first of its models predicts, at the
+/// intensities that hierarchical-roofline knows, if it is among them.
+fn place(views: &[&PredictionView]) -> Option<Kernel> {
+    const LEVELS: [(&str, Level); 3] =
+        [("AI_DRAM", Level::Dram), ("AI_L2", Level::L2), ("AI_L1", Level::L1)];
+    let first = &views.first()?.prediction;
+    let hierarchical = views.iter().find_map(|view| {
+        let operations = symbol(&view.prediction, "FLOPs").filter(|count| *count > 0.0)?;
+        let places = LEVELS.into_iter().filter_map(|(name, level)| {
+            let intensity = symbol(&view.prediction, name).filter(|value| *value > 0.0)?;
+            Some(Place { level, intensity })
+        });
+        Some((operations, places.collect::<Vec<Place>>()))
+    });
+    let by_traffic = || {
+        let operations = symbol(first, "W_comp").filter(|count| *count > 0.0)?;
+        let bytes = symbol(first, "W_traf").filter(|count| *count > 0.0)?;
+        Some((operations, vec![Place { level: Level::Dram, intensity: operations / bytes }]))
+    };
+    let (operations, places) = hierarchical.or_else(by_traffic)?;
+    let published = views.first()?.published.as_ref();
+    (!places.is_empty()).then(|| Kernel {
+        name: first.kernel.clone(),
+        places,
+        gflops: operations / first.time_ms / 1e6,
+        measured_gflops: published.map(|one| operations / one.measured_ms / 1e6),
     })
 }
 
@@ -96,29 +100,26 @@ fn bandwidths(gpu: &Gpu) -> Vec<Bandwidth> {
     known.collect()
 }
 
-/// The flat roofs for the kinds of operations that the kernels do; for single precision if none is
-/// known.
-fn ceilings(gpu: &Gpu, types: &[OperationKind]) -> Vec<Ceiling> {
+/// The flat roofs of every pipeline that the GPU has; integers' only where a kernel needs them.
+fn ceilings(gpu: &Gpu, integers: bool) -> Vec<Ceiling> {
     let mut ceilings = Vec::new();
     let mut add = |name: &str, gflops: Option<f64>, theoretical| {
         if let Some(gflops) = gflops {
             ceilings.push(Ceiling { name: name.to_owned(), gflops, theoretical });
         }
     };
-    let any = |kind| types.contains(&kind);
-    if any(OperationKind::Single) || types.is_empty() {
-        let measured = gpu.sp_throughput.as_ref().map(|field| field.value.0);
-        add("fp32 FMA", measured, false);
-        add("fp32 without FMA", measured.map(|gflops| gflops / 2.0), false);
-        add("fp32 FMA", gpu.peak_sp_throughput.as_ref().map(|f| f.value.0), true);
+    let gflops = |field: &Option<Sourced<Gflops>>| field.as_ref().map(|field| field.value.0);
+    for (name, measured, peak) in [
+        ("fp32", &gpu.sp_throughput, &gpu.peak_sp_throughput),
+        ("fp64", &gpu.dp_throughput, &gpu.peak_dp_throughput),
+    ] {
+        add(&format!("{name} FMA"), gflops(measured), false);
+        add(&format!("{name} without FMA"), gflops(measured).map(|gflops| gflops / 2.0), false);
+        add(&format!("{name} FMA"), gflops(peak), true);
     }
-    if any(OperationKind::Double) {
-        let measured = gpu.dp_throughput.as_ref().map(|field| field.value.0);
-        add("fp64 FMA", measured, false);
-        add("fp64 without FMA", measured.map(|gflops| gflops / 2.0), false);
-        add("fp64 FMA", gpu.peak_dp_throughput.as_ref().map(|f| f.value.0), true);
-    }
-    if any(OperationKind::Integer) {
+    add("fp16 tensor", gflops(&gpu.tensor_throughput), false);
+    add("fp16 tensor", gflops(&gpu.peak_tensor_throughput), true);
+    if integers {
         add("integer multiply-add", gpu.int_throughput.as_ref().map(|f| f.value.0), false);
         add("integer add", gpu.int_add_throughput.as_ref().map(|f| f.value.0), false);
     }

@@ -22,6 +22,7 @@ mod modules;
 mod plot;
 mod predict;
 mod profile;
+mod report;
 mod run;
 mod sanitiser;
 mod what_if;

@@ -64,6 +64,33 @@ fn bars_show_components_and_classes() {
 }
 
 #[test]
+fn a_sweep_becomes_lines_or_a_heat_map_and_says_what_is_missing() {
+    let lines = svg("sweep sweep.csv", "sweep.svg");
+    for words in [
+        "predicted time (ms) over memory_bandwidth",
+        ">sm_count 8<",
+        ">sm_count 16<",
+        "1 rows have no value, the first because there is no such GPU",
+    ] {
+        assert!(lines.contains(words), "{words}");
+    }
+    let cells = svg("sweep sweep.csv --x memory_bandwidth --y sm_count", "cells.svg");
+    for words in [">6.5<", ">3.2<", ">6.4<", ">3.1<", ">320<", ">16<"] {
+        assert!(cells.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn sensitivities_become_bars_to_both_sides() {
+    let text = svg("sensitivity sensitivity.csv", "tornado.svg");
+    for words in
+        ["+25.0 %", "−16.7 %", "+0.8 %", "−0.8 %", "lowered by 1 %", "warp_size cannot be lowered"]
+    {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+#[test]
 fn the_ending_of_the_file_says_the_format_and_the_theme_the_colours() {
     let arguments = "quadrant-split --from-metrics sgemm-metrics.toml --gpu gtx-660 --theme dark";
     assert!(drawn(arguments, "split.png").starts_with(b"\x89PNG\r\n\x1a\n"));
@@ -82,6 +109,8 @@ fn what_cannot_be_drawn_is_refused_with_a_hint() {
         ),
         "roofline --gpu gtx-660 -o picture.svg".to_owned(),
         format!("stages vector-add --size small --gpu gtx-660 -o {}", file("st.svg").display()),
+        format!("sweep sweep.csv --x memory_bandwith -o {}", file("sw.svg").display()),
+        format!("sweep saxpy.ptx -o {}", file("noise.svg").display()),
         format!("errors vector-add --size small --gpu gtx-660 -o {}", file("errors.svg").display()),
         format!("roofline sgemm --gpu gtx-660 -o {}", missing.display()),
     ]

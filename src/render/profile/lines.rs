@@ -218,8 +218,22 @@ const COLUMNS: [Column; 14] = [
     ("DRAM %", |line| percent(line.shares.dram_reads)),
 ];
 
-/// Counts beside each line, the source last; columns in which there is nothing are left out.
+/// Counts beside each line, with a legend.
 pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
+    let mut rows = table(view, counted);
+    let columns = rows.first().map_or(1, Vec::len);
+    let mut aligns = vec![Align::Right; columns - 1];
+    aligns.push(Align::Left);
+    cut_sources(&mut rows, view.width);
+    let mut text = aligned(0, &aligns, &rows);
+    text.push('\n');
+    text.push_str(&legend(counted));
+    text
+}
+
+/// Counts beside each line under a header, the source last; columns in which there is nothing are left
+/// out.
+pub(super) fn table(view: &View<'_>, counted: &Counted) -> Vec<Vec<String>> {
     let lines = lines(view, counted);
     let is_used =
         |(_, value): &&Column| lines.iter().any(|line| value(line).is_some_and(|v| v != "0"));
@@ -263,12 +277,7 @@ pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
         }
         rows.push(row);
     }
-    let mut aligns = vec![Align::Right; columns.len() + 1 + usize::from(of_ptx)];
-    aligns.push(Align::Left);
-    cut_sources(&mut rows, view.width);
-    let mut text = aligned(0, &aligns, &rows);
-    text.push_str(&legend(counted));
-    text
+    rows
 }
 
 /// The lines of the file between two lines with counts, if they are few.
@@ -317,10 +326,10 @@ fn cut_sources(rows: &mut [Vec<String>], width: Option<usize>) {
 }
 
 /// What the columns mean, and what could not be attributed.
-fn legend(counted: &Counted) -> String {
+pub(super) fn legend(counted: &Counted) -> String {
     let profile = &counted.profile;
     let mut text = String::from(
-        "\nlanes: mean threads of an executed instruction; degree: passes over those without bank \
+        "lanes: mean threads of an executed instruction; degree: passes over those without bank \
          conflicts;\nlast columns: share of the launch's instructions, shared-memory passes, \
          sectors and DRAM reads\n",
     );

@@ -91,6 +91,11 @@ enum Rows<'a> {
     },
 }
 
+/// The lines of a launch with their counts, under a header, the source last; and what the columns mean.
+pub(crate) fn listing(view: &View<'_>, counted: &Counted) -> (Vec<Vec<String>>, String) {
+    (lines::table(view, counted), lines::legend(counted))
+}
+
 /// The launches in the form asked for.
 pub(crate) fn document(view: &View<'_>, format: Format) -> Result<String, Failure> {
     match (format, view.by, view.metrics) {

@@ -1,0 +1,51 @@
+//! `gpucast report`: its options.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{ExecutionOptions, KernelOptions, MachineOptions, SourceChoice};
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) kernel: KernelOptions,
+
+    /// GPUs by name or TOML file; repeat it, or separate them by commas
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "GPU",
+        value_delimiter = ',',
+        required = true
+    )]
+    pub(crate) gpu: Vec<String>,
+
+    /// Models, separated by commas, or all: then a model that lacks an input says so
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "all"
+    )]
+    pub(crate) model: Vec<String>,
+
+    /// The GPU whose counters are modelled, by name or TOML file
+    #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "gtx-480")]
+    pub(crate) count_on: String,
+
+    /// Whose lines are annotated
+    #[arg(long, help_heading = "Output", value_name = "SOURCE", default_value = "auto")]
+    pub(crate) source: SourceChoice,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    /// The HTML file
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}

@@ -1,0 +1,153 @@
+//! `gpucast report`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use scraper::{Html, Selector};
+
+use crate::gpucast::{gpucast, json, stdout};
+
+const ARGUMENTS: &str = "sgemm --size small --machine rules";
+
+fn file(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("gpucast-report-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join(name)
+}
+
+/// Writes a report and returns its text.
+#[track_caller]
+fn report(arguments: &str, name: &str) -> String {
+    let path = file(name);
+    assert_eq!(stdout(&format!("report {arguments} -o {}", path.display())), "");
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn selector(css: &str) -> Selector {
+    Selector::parse(css).unwrap()
+}
+
+#[test]
+fn a_report_is_well_formed_and_refers_to_nothing_outside() {
+    let text = report(&format!("{ARGUMENTS} --gpu gtx-480,gtx-660"), "form.html");
+    let page = Html::parse_document(&text);
+    assert!(page.errors.is_empty(), "{:?}", page.errors);
+    for forbidden in ["script", "link", "img", "iframe", "object", "base", "form", "image", "use"] {
+        assert_eq!(page.select(&selector(forbidden)).count(), 0, "{forbidden}");
+    }
+    let mut anchors = 0;
+    for element in page.select(&selector("*")) {
+        for (name, value) in element.value().attrs() {
+            assert!(
+                !name.starts_with("on") && !["src", "srcset", "action"].contains(&name),
+                "{name}"
+            );
+            if name == "href" {
+                let target = value.strip_prefix('#').expect("only places in the page");
+                assert_eq!(
+                    page.select(&selector(&format!("[id=\"{target}\"]"))).count(),
+                    1,
+                    "{target}"
+                );
+                anchors += 1;
+            }
+        }
+    }
+    assert!(anchors > 5);
+    for style in page.select(&selector("style")) {
+        let css: String = style.text().collect();
+        assert!(!css.contains("url(") && !css.contains("@import"));
+        assert!(css.contains("prefers-color-scheme: dark"));
+    }
+    // Pictures: two rooflines, quadrant split, breakdown and mix at least, each with its texts.
+    let pictures: Vec<_> = page.select(&selector(".picture svg")).collect();
+    assert!(pictures.len() >= 5, "{}", pictures.len());
+    assert!(pictures.iter().all(|svg| svg.select(&selector("text")).count() > 5));
+}
+
+#[test]
+fn a_report_holds_every_metric_of_the_profile_and_every_figure_of_the_gpu() {
+    let page = Html::parse_document(&report(&format!("{ARGUMENTS} --gpu gtx-660"), "values.html"));
+    let (row, cell) = (selector("tr"), selector("td"));
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for element in page.select(&row) {
+        let cells: Vec<String> =
+            element.select(&cell).map(|cell| cell.text().collect::<String>()).collect();
+        if let [name, rest @ ..] = cells.as_slice() {
+            rows.insert(name.clone(), rest.to_vec());
+        }
+    }
+    let profile = json(&format!("profile {ARGUMENTS} --format json"));
+    let metrics = profile["launches"][0]["metrics"].as_object().unwrap();
+    assert!(metrics.len() > 60, "{}", metrics.len());
+    for (name, metric) in metrics {
+        let cells = rows.get(name).unwrap_or_else(|| panic!("{name} is missing"));
+        let shown: f64 = cells[0].replace(',', "").parse().unwrap_or_else(|_| panic!("{cells:?}"));
+        let value = metric["value"].as_f64().unwrap();
+        assert!((shown - value).abs() <= 1e-3 * value.abs(), "{name}: {shown} for {value}");
+        assert_eq!(cells[1], metric["unit"].as_str().unwrap(), "{name}");
+        assert_eq!(cells[2], metric["kind"].as_str().unwrap(), "{name}");
+        assert!(!cells[4].is_empty(), "{name} has no meaning");
+    }
+    let gpu = json("gpus show gtx-660 --format json");
+    let fields = gpu["gpus"][0].as_object().unwrap();
+    for (name, field) in fields.iter().filter(|(_, field)| field.is_object()) {
+        let cells = rows.get(name).unwrap_or_else(|| panic!("{name} is missing"));
+        let source = field["source"].as_object().unwrap().values().next().unwrap();
+        assert!(cells[2].contains(source.as_str().unwrap()), "{name}: {cells:?}");
+    }
+}
+
+#[test]
+fn a_report_quotes_the_source_as_it_is_and_names_the_stages() {
+    let text = report(&format!("{ARGUMENTS} --gpu gtx-660"), "source.html");
+    let page = Html::parse_document(&text);
+    let lines: Vec<String> =
+        page.select(&selector("td.code")).map(|cell| cell.text().collect()).collect();
+    let corpus = stdout("corpus show sgemm --part source");
+    // Characters that mean something in HTML survive.
+    let quoted = lines.iter().filter(|line| line.contains(['<', '>', '&']));
+    let quoted: Vec<&String> = quoted.collect();
+    assert!(!quoted.is_empty(), "{lines:?}");
+    for line in quoted {
+        assert!(corpus.contains(line.trim()), "{line}");
+    }
+    assert!(text.contains("Barriers part the kernel into"), "sgemm has barriers");
+}
+
+#[test]
+fn a_report_of_a_published_kernel_has_its_measured_time_and_each_warning() {
+    let arguments = "vector-add --size small --machine rules --gpu gtx-660";
+    let text = report(arguments, "warnings.html");
+    let page = Html::parse_document(&text);
+    let shown: Vec<String> =
+        page.select(&selector(".warnings li")).map(|item| item.text().collect()).collect();
+    let predictions = json(&format!("predict {arguments} --format json"));
+    let warnings = predictions["predictions"][0]["warnings"].as_array().unwrap();
+    assert!(!warnings.is_empty());
+    for warning in warnings {
+        assert!(shown.iter().any(|item| item == warning.as_str().unwrap()), "{warning}");
+    }
+}
+
+#[test]
+fn a_report_does_not_depend_on_the_number_of_threads() {
+    let arguments = format!("{ARGUMENTS} --gpu gtx-660");
+    let one = report(&format!("{arguments} --threads 1"), "one.html");
+    assert!(one == report(&format!("{arguments} --threads 2"), "two.html"));
+}
+
+#[test]
+fn what_cannot_be_reported_is_refused_with_a_hint() {
+    let transcripts = [
+        format!("report sgemm -o {}", file("a.html").display()),
+        format!("report sgem --gpu gtx-660 -o {}", file("b.html").display()),
+        format!("report sgemm --gpu gtx-660 --model oracle -o {}", file("c.html").display()),
+        format!("report sgemm --gpu gtx-660 -o {}", file("missing/d.html").display()),
+    ]
+    .map(|arguments| {
+        let folder = file("").display().to_string();
+        gpucast(&arguments).transcript().replace(folder.trim_end_matches('/'), "FOLDER")
+    });
+    insta::assert_snapshot!("report-errors", transcripts.join("\n"));
+}
