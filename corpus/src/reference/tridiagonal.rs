@@ -15,7 +15,8 @@ pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
         .ok_or_else(|| ReferenceError::UnknownKernel {
             kernel: inputs.kernel.to_owned(),
             known: "cyclic_reduction_<equations>, cyclic_reduction_nbc_<equations>, \
-                    cyclic_reduction_nbc_32_<equations>",
+                    cyclic_reduction_nbc_32_<equations>, cyclic_reduction_regrouped_<equations>, \
+                    cyclic_reduction_regrouped_32_<equations>",
         })?;
     if !equations.is_power_of_two() || equations < 2 {
         return Err(unsupported(format!("{equations} is not a power of two above 1")));
