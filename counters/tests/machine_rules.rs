@@ -221,7 +221,7 @@ fn machine_code_of_kernels_that_no_rule_was_made_for() {
         ("pipeline_sm_80.ptx", "barriers", "sm_80", 168),
         ("pipeline_sm_80.ptx", "primitives", "sm_80", 73),
         ("pipeline_sm_80.ptx", "specialised_pipeline", "sm_80", 334),
-        ("pipeline_sm_80.ptx", "group_copy", "sm_80", 156),
+        ("pipeline_sm_80.ptx", "group_copy", "sm_80", 161),
         ("pipeline_sm_80.ptx", "dropping", "sm_80", 115),
     ];
     let mut text = String::new();

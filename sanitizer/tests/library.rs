@@ -74,6 +74,8 @@ fn pipelines_and_barriers_of_the_library_are_silent() {
         }
         let barriers = found(file, "barriers", ([2, 1, 1], 102), 0, &[576, 140], 1, Some(9));
         assert_eq!(barriers, NOTHING, "{file}");
+        let copies = found(file, "group_copy", ([2, 1, 1], 96), 1000, &[500, 192], 1, Some(250));
+        assert_eq!(copies, NOTHING, "{file}");
         assert_eq!(found(file, "dropping", ([2, 1, 1], 80), 0, &[160], 0, None), NOTHING, "{file}");
     }
 }
@@ -93,8 +95,8 @@ fn clusters_and_bulk_copies_are_silent() {
 fn a_copy_over_what_others_still_read_is_found() {
     // The kernel adds up what it has copied in reverse, and copies again without a barrier: cooperative
     // groups' memcpy_async does not wait for readers.
-    let found =
-        found("pipeline_sm_80", "group_copy", ([2, 1, 1], 96), 1000, &[500, 192], 1, Some(250));
+    let (file, kernel) = ("pipeline_sm_80", "group_copy_racing");
+    let found = found(file, kernel, ([2, 1, 1], 96), 1000, &[500, 192], 1, Some(250));
     let kinds: Vec<&str> = found.iter().map(|line| line.split(" x").next().unwrap()).collect();
     let wanted = ["read-after-write Warps", "write-after-read Lanes", "write-after-read Warps"];
     assert_eq!(kinds, wanted, "{found:?}");

@@ -1,8 +1,7 @@
 // Histograms, sums and rings over the shared memories of a cluster, and bulk copies.
 //
-// Compiled with NVRTC 12.9.86 (--gpu-architecture=compute_90 --std=c++17) and the headers of
-// CUDA 12.9; declarations of the headers that nothing uses were taken out of the PTX. The reference
-// computations are in interpreter/tests/asynchronous_kernels.rs.
+// Compiled by regenerate.py for compute_90. The reference computations are in
+// interpreter/tests/asynchronous_kernels.rs.
 
 #include <cooperative_groups.h>
 #include <cuda/barrier>

@@ -1,8 +1,7 @@
 // Tiles of a row that arrive through asynchronous copies while the tile before is used.
 //
-// Compiled with NVRTC 12.9.86 (--gpu-architecture=compute_80 and compute_90, --std=c++17) and the headers of
-// CUDA 12.9; declarations of the headers that nothing uses were taken out of the PTX. The reference
-// computations are in interpreter/tests/asynchronous_kernels.rs.
+// Compiled by regenerate.py for compute_80 and compute_90. The reference computations are in
+// interpreter/tests/asynchronous_kernels.rs.
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
@@ -126,8 +125,10 @@ extern "C" __global__ void barriers(const int *x, int *y, int rounds)
     }
 }
 
-// A copy of the whole group into shared memory, and a barrier that waits for it.
-extern "C" __global__ void group_copy(const int *x, int *y, int count)
+// A copy of the whole group into shared memory, and a barrier that waits for it; then another copy to
+// the same place, which has to wait until everybody has read the first one.
+template <bool WAITS_FOR_READERS>
+__device__ __forceinline__ void copy_twice(const int *x, int *y, int count)
 {
     extern __shared__ int items[];
     __shared__ cuda::barrier<cuda::thread_scope_block> arrived;
@@ -139,11 +140,23 @@ extern "C" __global__ void group_copy(const int *x, int *y, int count)
     int sum = 0;
     #pragma unroll 1
     for (int i = threadIdx.x; i < count; i += blockDim.x) sum += items[count - 1 - i] * i;
+    if (WAITS_FOR_READERS) block.sync();
     cg::memcpy_async(block, items, x + blockIdx.x * count, sizeof(int) * count);
     cg::wait(block);
     #pragma unroll 1
     for (int i = threadIdx.x; i < count; i += blockDim.x) sum -= items[i];
     y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+extern "C" __global__ void group_copy(const int *x, int *y, int count)
+{
+    copy_twice<true>(x, y, count);
+}
+
+// Wrong on purpose: a race for the sanitizer's tests.
+extern "C" __global__ void group_copy_racing(const int *x, int *y, int count)
+{
+    copy_twice<false>(x, y, count);
 }
 
 // Fewer threads in every round: those that are done drop out of the barrier.

@@ -5,10 +5,12 @@
 
 The compiler is NVIDIA's NVRTC, taken with its headers as wheels from PyPI into a virtual
 environment under target/ on the first run. No GPU, driver or CUDA installation is needed.
+Declarations of the headers that nothing uses are taken out of the PTX.
 """
 
 import ctypes
 import pathlib
+import re
 import subprocess
 import venv
 
@@ -18,7 +20,30 @@ WHEELS = [
     "nvidia-cuda-nvrtc-cu12==12.9.86",
     "nvidia-cuda-runtime-cu12==12.9.79",
     "nvidia-cuda-nvcc-cu12==12.9.86",
+    "nvidia-cuda-cccl-cu12==12.9.27",
 ]
+# Source, architecture, PTX.
+KERNELS = [
+    ("wmma", "compute_80", "wmma"),
+    ("mma", "compute_80", "mma"),
+    ("pipeline", "compute_80", "pipeline_sm_80"),
+    ("pipeline", "compute_90", "pipeline_sm_90"),
+    ("cluster", "compute_90", "cluster_sm_90"),
+]
+
+
+def without_unused(text):
+    """Takes out the variables that occur nowhere else, until there are none."""
+    declaration = re.compile(r"^\.(?:global|const)[^\n=]* (\w+)(?:\[\d*\])?(?: = [^\n]*)?;\n", re.M)
+    while True:
+        words = re.findall(r"[\w$]+", text)
+        count = {}
+        for word in words:
+            count[word] = count.get(word, 0) + 1
+        shorter = declaration.sub(lambda found: "" if count[found[1]] == 1 else found[0], text)
+        if shorter == text:
+            return text
+        text = shorter
 
 
 def main():
@@ -28,8 +53,8 @@ def main():
         subprocess.run([python, "-m", "pip", "install", "--quiet", *WHEELS], check=True)
     packages = next(ENVIRONMENT.glob("lib/python*/site-packages/nvidia"))
     library = ctypes.CDLL(str(next(packages.glob("cuda_nvrtc/lib/libnvrtc.so.12"))))
-    includes = [f"-I{packages / wheel / 'include'}" for wheel in ("cuda_runtime", "cuda_nvcc")]
-    for name, architecture in (("wmma", "compute_80"), ("mma", "compute_80")):
+    includes = [f"-I{packages / wheel / 'include'}" for wheel in ("cuda_runtime", "cuda_nvcc", "cuda_cccl")]
+    for name, architecture, output in KERNELS:
         source = (HERE / f"{name}.cu").read_bytes()
         program = ctypes.c_void_p()
         created = library.nvrtcCreateProgram(
@@ -48,7 +73,7 @@ def main():
         library.nvrtcGetPTXSize(program, ctypes.byref(size))
         text = ctypes.create_string_buffer(size.value)
         library.nvrtcGetPTX(program, text)
-        (HERE / f"{name}.ptx").write_bytes(text.value)
+        (HERE / f"{output}.ptx").write_text(without_unused(text.value.decode()))
 
 
 if __name__ == "__main__":
