@@ -1,8 +1,9 @@
 //! Which back end says what machine instructions a kernel has: the user's choice, what is
 //! installed, and what knows the architecture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use gpucast_counters::Capability;
 use gpucast_counters::machine::architecture::Architecture;
@@ -29,6 +30,8 @@ pub(crate) struct Machine {
     insists: bool,
     /// Why the assembler that is installed is not used.
     pub(crate) note: Option<String>,
+    /// Kernels of which it has been said that the rules take the assembler's place.
+    given_up: Mutex<BTreeSet<String>>,
 }
 
 enum Chosen {
@@ -52,6 +55,7 @@ impl Machine {
             is_of_the_gpu: false,
             insists: false,
             note: None,
+            given_up: Mutex::default(),
         }
     }
 
@@ -74,6 +78,7 @@ impl Machine {
             is_of_the_gpu: false,
             insists: false,
             note,
+            given_up: Mutex::default(),
         };
         let rules = |note| new(Chosen::Rules, note);
         let ptx = match options.machine_target {
@@ -136,7 +141,11 @@ impl Machine {
                     Err(error) if self.insists => Err(Report::new(error.to_string())
                         .hint("--machine rules estimates machine instructions without it")),
                     Err(error) => {
-                        diagnostic::note(Some(&by_rules(&error)));
+                        let kernel = program.kernel().to_owned();
+                        // Launches of the same kernel fail alike.
+                        if self.given_up.lock().is_ok_and(|mut said| said.insert(kernel)) {
+                            diagnostic::note(Some(&by_rules(&error)));
+                        }
                         Ok(self.by_rules(program, table))
                     }
                 }

@@ -8,23 +8,20 @@ use crate::{gpp, mixbench, published};
 /// An entry, without published metrics, whose launch files are `<launch>.toml` and `<launch>-small.toml` in its folder.
 macro_rules! entry {
     ($name:literal in $family:literal, $launch:literal, reference: $reference:literal, $summary:literal) => {
+        entry!($name in $family, $launch, targets: ["sm_35", "sm_80"], reference: $reference, $summary)
+    };
+    ($name:literal in $family:literal, $launch:literal, targets: [$($target:literal),+],
+     reference: $reference:literal, $summary:literal) => {
         Entry {
             name: $name,
             family: $family,
             summary: $summary,
             source: include_str!(concat!("../kernels/", $family, "/kernel.cu")),
-            modules: &[
-                Module {
-                    target: "sm_35",
-                    file: "sm_35.ptx",
-                    ptx: include_str!(concat!("../kernels/", $family, "/sm_35.ptx")),
-                },
-                Module {
-                    target: "sm_80",
-                    file: "sm_80.ptx",
-                    ptx: include_str!(concat!("../kernels/", $family, "/sm_80.ptx")),
-                },
-            ],
+            modules: &[$(Module {
+                target: $target,
+                file: concat!($target, ".ptx"),
+                ptx: include_str!(concat!("../kernels/", $family, "/", $target, ".ptx")),
+            }),+],
             launch: include_str!(concat!("../kernels/", $family, "/", $launch, ".toml")),
             launch_small: include_str!(concat!(
                 "../kernels/",
@@ -41,13 +38,13 @@ macro_rules! entry {
 
 /// The entries with launch files of their own.
 const SINGLE: &[Entry] = &[
-    entry!("sgemm" in "sgemm", "launch", reference: "sgemm",
+    entry!("sgemm" in "sgemm", "launch", targets: ["sm_35", "sm_80", "sm_30"], reference: "sgemm",
         "single-precision matrix product, tiled in shared memory, 32 x 32 blocks"),
-    entry!("sgemm-16" in "sgemm-16", "launch", reference: "sgemm",
+    entry!("sgemm-16" in "sgemm-16", "launch", targets: ["sm_35", "sm_80", "sm_30"], reference: "sgemm",
         "the same matrix product with 16 x 16 blocks"),
-    entry!("sor-red-black" in "sor-red-black", "launch", reference: "sor-red-black",
+    entry!("sor-red-black" in "sor-red-black", "launch", targets: ["sm_35", "sm_80", "sm_30"], reference: "sor-red-black",
         "red pass of a red/black SOR stencil in double precision, reordered by colour"),
-    entry!("lmsor" in "lmsor", "launch", reference: "lmsor",
+    entry!("lmsor" in "lmsor", "launch", targets: ["sm_35", "sm_80", "sm_30"], reference: "lmsor",
         "red pass of the local modified SOR stencil, coefficients recomputed"),
     entry!("shmem-swap-float" in "shmem-swap", "float", reference: "shmem-swap",
         "5120 swaps a thread in shared memory, 4 bytes each"),

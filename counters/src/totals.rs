@@ -277,6 +277,22 @@ impl Totals<'_> {
         self.sum(|row| if row.class == class { row.warps } else { 0 })
     }
 
+    /// Loads and stores issued by a warp, textures included, but for those of constant memory, which
+    /// go another way.
+    #[must_use]
+    pub fn loads_and_stores(&self) -> u64 {
+        use InstructionClass::{LoadStore, Texture};
+        let constants = match self.machine {
+            Some(_) => self.accesses(StateSpace::Const, Operation::Load),
+            None => self.ptx(|row| {
+                let only_constants = !row.memory.is_empty()
+                    && row.memory.iter().all(|counts| counts.space == StateSpace::Const);
+                if only_constants { row.warp_executions } else { 0 }
+            }),
+        };
+        (self.warps(LoadStore) + self.warps(Texture)).saturating_sub(constants)
+    }
+
     /// Floating-point operations of one kind; a multiply-add counts once.
     #[must_use]
     pub fn flops(&self, precision: Precision, kind: FlopKind) -> u64 {

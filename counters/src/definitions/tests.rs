@@ -147,6 +147,20 @@ fn machine(back_end: BackEnd) -> MachineProfile {
 }
 
 #[test]
+fn constants_that_are_loaded_are_loads_but_no_accesses_of_memory() {
+    let table = table();
+    let mut machine = machine(BackEnd::Ptxas { version: "13.5".to_owned() });
+    machine.rows.push(MachineRow {
+        access: access(Some(StateSpace::Const), Direction::Load),
+        ..machine_row("LDC", InstructionClass::LoadStore, 5)
+    });
+    let metrics = metrics(&totals(&table, Some(&machine)));
+    assert_eq!(metrics["inst_compute_ld_st"].value, Number::Count((7 + 5) * 25));
+    assert_eq!(metrics["ldst_executed"].value, Number::Count(7));
+    assert_eq!(metrics["ldst_issued"].value, Number::Count(7));
+}
+
+#[test]
 fn machine_instructions_take_the_place_of_ptx_where_they_are_known() {
     let table = table();
     let ptx = metrics(&totals(&table, None));

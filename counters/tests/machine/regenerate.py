@@ -22,6 +22,7 @@ CORPUS = HERE.parents[2] / "corpus" / "kernels"
 #: Kernel, PTX, architectures; without a kernel it is a file beside this one.
 INPUTS = [
     (None, "paths", ["sm_35", "sm_50", "sm_70"]),
+    (None, "rounds", ["sm_80"]),
     ("sgemm", "sm_35", ["sm_35", "sm_50", "sm_70"]),
     ("sgemm", "sm_80", ["sm_80", "sm_90", "sm_120"]),
     ("sor-red-black", "sm_35", ["sm_35", "sm_50", "sm_70"]),

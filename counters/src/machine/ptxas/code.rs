@@ -64,6 +64,7 @@ impl Code {
         for section in called_sections(image) {
             builder.decode(section, &target)?;
         }
+        builder.tell_jumps_from_calls();
         Ok(builder.finish())
     }
 }
@@ -148,6 +149,62 @@ impl<'i, 'a> Builder<'i, 'a> {
         targets.sort_unstable();
         targets.dedup();
         targets
+    }
+
+    /// Since Volta `ptxas` also leaves a loop by a `CALL` to code that never returns: those are jumps.
+    fn tell_jumps_from_calls(&mut self) {
+        let jumps: Vec<(usize, u64)> = self
+            .instructions
+            .iter()
+            .enumerate()
+            .filter_map(|(index, instruction)| {
+                let Flow::Call(Some(place)) = instruction.decoded.flow else { return None };
+                let is_known = self.relocated(instruction).is_none();
+                let target = self.index(instruction.section, place).filter(|_| is_known)?;
+                (!self.returns(target)).then_some((index, place))
+            })
+            .collect();
+        for (index, place) in jumps {
+            self.instructions[index].decoded.flow = Flow::Branch(Some(place));
+        }
+    }
+
+    /// Whether threads that come to an instruction may return from the function that it is in, as
+    /// far as jumps show; calls come back.
+    fn returns(&self, first: usize) -> bool {
+        let section = self.instructions[first].section;
+        let mut seen = BTreeSet::new();
+        let mut open = vec![first];
+        while let Some(at) = open.pop() {
+            let Some(instruction) = self.instructions.get(at) else { continue };
+            if instruction.section != section || !seen.insert(at) {
+                continue;
+            }
+            let decoded = &instruction.decoded;
+            let mut goes_on = decoded.conditional;
+            match decoded.flow {
+                Flow::Next | Flow::Push(..) | Flow::Call(_) => goes_on = true,
+                Flow::Branch(Some(place)) => open.extend(self.index(section, place)),
+                Flow::Exit => {}
+                Flow::Pop(region) => {
+                    // Wherever such a region continues.
+                    let pushed = self.instructions.iter().filter(|one| one.section == section);
+                    open.extend(pushed.filter_map(|one| match one.decoded.flow {
+                        Flow::Push(other, place) if other == region => self.index(section, place),
+                        _ => None,
+                    }));
+                    goes_on = true;
+                }
+                Flow::Indirect if !self.jump_table(instruction).is_empty() => {
+                    open.extend(self.jump_table(instruction));
+                }
+                Flow::Return | Flow::Branch(None) | Flow::Indirect => return true,
+            }
+            if goes_on {
+                open.push(at + 1);
+            }
+        }
+        false
     }
 
     /// The instructions that begin a block.

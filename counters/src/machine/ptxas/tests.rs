@@ -156,6 +156,23 @@ fn kepler_code_has_the_instructions_that_its_ptx_asks_for() {
 }
 
 #[test]
+fn a_loop_may_be_left_by_a_call() {
+    // Of this kernel's eight calls six are of the path for rare divisors, at the end of the code, which
+    // returns; two lead out of the loops around them, where nothing returns.
+    let data = fs::read(inputs().join("rounds.sm_80.cubin")).unwrap();
+    let image = Image::parse(&data, "gpp_nw6_no_fma").unwrap();
+    let code = Code::read(&image).unwrap();
+    let calls = |is_one: fn(&Flow) -> bool| {
+        let written = code.instructions.iter().filter(|one| one.decoded.mnemonic == "CALL");
+        written.filter(|one| is_one(&one.decoded.flow)).count()
+    };
+    assert_eq!(calls(|flow| matches!(flow, Flow::Call(Some(_)))), 6);
+    assert_eq!(calls(|flow| matches!(flow, Flow::Branch(Some(_)))), 2);
+    let called: BTreeSet<usize> = code.blocks.iter().filter_map(|block| block.calls).collect();
+    assert_eq!(called.len(), 1, "one subroutine");
+}
+
+#[test]
 fn damaged_files_are_refused() {
     let data = fs::read(inputs().join("sgemm.sm_50.cubin")).unwrap();
     assert!(Image::parse(&[], "sgemm").is_err());

@@ -4,7 +4,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::MachineRow;
 use super::branches::{control, home};
-use super::family::Family;
+use super::family::{Constants, Family};
 use super::flow::Dominators;
 use super::graph::Graph;
 use super::passes::MergedAccess;
@@ -80,20 +80,24 @@ const LOADS_OF_BARRIER: u32 = 4;
 fn preamble(graph: &Graph<'_>, family: &Family, rows: &mut Vec<MachineRow>) {
     let Some(entry) = graph.blocks.first() else { return };
     let executions = of_block(graph, 0);
-    let mut push = |mnemonic, count| {
-        if count > 0 {
-            rows.push(row(Selected::misc(mnemonic, count), entry.first, executions));
+    let mut push = |selected: Selected| {
+        if selected.count > 0 {
+            rows.push(row(selected, entry.first, executions));
         }
     };
-    push("MOV", 1);
-    push("SHFL", family.preamble);
+    // The stack pointer.
+    push(match family.constants {
+        Constants::Direct => Selected::misc("MOV", 1),
+        Constants::Uniform => Selected::constant(4),
+    });
+    push(Selected::misc("SHFL", family.preamble));
     let global = graph.ops.iter().any(|op| {
         op.is_live()
             && op
                 .memory
                 .is_some_and(|memory| matches!(memory.space, None | Some(StateSpace::Global)))
     });
-    push("ULDC", u32::from(global && family.descriptor));
+    push(Selected::misc("ULDC", u32::from(global && family.descriptor)));
 }
 
 /// The executions of an unguarded instruction of a block.

@@ -5,7 +5,8 @@
 //! `inst_*` metrics: what computes on integers is `Integer`, moves, selections, predicates,
 //! barriers and fences are `Misc`. Instructions of the uniform datapath have the class of their
 //! counterparts; constants that they fetch are operands (`Misc`), as `LDC` is not: the reference
-//! lists it with loads.
+//! lists it with loads. nvprof's `inst_compute_ld_st` has no space in its definition, so `LDC` is one
+//! of them; `ldst_executed` names its spaces, and constant memory is not among them.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

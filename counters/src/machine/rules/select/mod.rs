@@ -9,13 +9,14 @@ mod movement;
 mod operands;
 
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
-use gpucast_ptx_frontend::types::{ScalarType, TypeKind};
+use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
 use smallvec::{SmallVec, smallvec};
 
 use super::super::MachineAccess;
 use super::family::{Convergence, Family};
 use super::graph::{Graph, Op};
 use crate::operation::Flops;
+use crate::totals::Direction;
 
 pub(super) use operands::Operands;
 
@@ -44,6 +45,13 @@ impl Selected {
 
     const fn integer(mnemonic: &'static str, count: u32) -> Self {
         Self::new(mnemonic, InstructionClass::Integer, count)
+    }
+
+    /// A constant that is loaded into registers: a load, where other generations have an operand.
+    pub(super) const fn constant(bytes: u32) -> Self {
+        let space = Some(StateSpace::Const);
+        let access = Some(MachineAccess { space, direction: Direction::Load, bytes });
+        Self { access, ..Self::new("LDC", InstructionClass::LoadStore, 1) }
     }
 
     pub(super) const fn misc(mnemonic: &'static str, count: u32) -> Self {

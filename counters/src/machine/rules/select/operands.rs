@@ -83,7 +83,8 @@ impl<'a> Operands<'a> {
                     return None;
                 }
                 homes.push(block);
-                Some(Selected::misc("ULDC", 1))
+                // Addresses are added up by the lanes, which take pointers from registers.
+                Some(if need.words > 1 { Selected::constant(8) } else { Selected::misc("ULDC", 1) })
             }
             _ if need.in_register => {
                 let is_new = self.moved.insert((block, need.arg));
@@ -151,7 +152,14 @@ fn needs(op: &Op<'_>, family: &Family) -> SmallVec<[Need; 4]> {
         if !must_move && !in_register_already {
             taken += 1;
         }
-        let words = if is_bank { words } else { 1 };
+        // The sum that a product of twice the width is added to.
+        let is_twice_as_wide =
+            op.part == Part::Wide && position == 2 && family.constants == Constants::Uniform;
+        let words = match (is_bank, is_twice_as_wide) {
+            (true, true) => 2 * words,
+            (true, false) => words,
+            (false, _) => 1,
+        };
         needs.push(Need { arg: *arg, in_register: must_move, words });
     }
     // Doubles whose low half is not zero are literals of the constant bank up to Ada.
