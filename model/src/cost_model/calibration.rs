@@ -202,7 +202,7 @@ pub fn calibrate(
     settings: &Settings,
 ) -> Result<Calibration, CalibrationError> {
     check(formula, samples, settings)?;
-    let problem = Problem::new(formula, samples, settings.scale);
+    let problem = Prepared::new(formula, samples, settings.scale);
     let (found, termination) = best(&problem, &settings.start)?;
     let jacobian = problem.at(&found).jacobian_rows();
     let residuals: Vec<f64> = problem.at(&found).residual_values();
@@ -310,7 +310,7 @@ struct Problem<'a> {
     parameters: DVector<f64>,
 }
 
-/// What a [`Problem`] borrows.
+/// The least squares problem without parameters: what a [`Problem`] borrows.
 struct Prepared<'a> {
     formula: &'a Formula,
     gradient: Vec<Expression>,
@@ -318,6 +318,22 @@ struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
+    fn new(formula: &'a Formula, samples: &[Sample], scale: Scale) -> Self {
+        let scaled = |sample: &Sample| match scale {
+            Scale::Features => {
+                let features = sample.features.iter().map(|one| one / sample.output).collect();
+                (features, 1.0, 1.0)
+            }
+            Scale::Residuals => (sample.features.clone(), sample.output, sample.output.recip()),
+            Scale::None => (sample.features.clone(), sample.output, 1.0),
+        };
+        Self {
+            formula,
+            gradient: formula.gradient(),
+            samples: samples.iter().map(scaled).collect(),
+        }
+    }
+
     fn at(&'a self, parameters: &[f64]) -> Problem<'a> {
         Problem {
             formula: self.formula,
@@ -329,23 +345,6 @@ impl<'a> Prepared<'a> {
 }
 
 impl Problem<'_> {
-    #[expect(clippy::new_ret_no_self, reason = "a problem needs parameters to be at")]
-    fn new<'a>(formula: &'a Formula, samples: &[Sample], scale: Scale) -> Prepared<'a> {
-        let scaled = |sample: &Sample| match scale {
-            Scale::Features => {
-                let features = sample.features.iter().map(|one| one / sample.output).collect();
-                (features, 1.0, 1.0)
-            }
-            Scale::Residuals => (sample.features.clone(), sample.output, sample.output.recip()),
-            Scale::None => (sample.features.clone(), sample.output, 1.0),
-        };
-        Prepared {
-            formula,
-            gradient: formula.gradient(),
-            samples: samples.iter().map(scaled).collect(),
-        }
-    }
-
     /// t − g(p) of each sample.
     fn residual_values(&self) -> Vec<f64> {
         let parameters = self.parameters.as_slice();
@@ -483,11 +482,11 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Standard errors at a minimum, and the degrees of freedom. A parameter that has no effect there,
-/// such as the edge of a step that is sharp already, has none; costs that cannot be told apart are
-/// an error.
+/// Standard errors, in the order of the parameters, and the degrees of freedom.
 type StandardErrors = (Vec<Option<f64>>, usize);
 
+/// The standard errors at a minimum. A parameter that has no effect there, such as the edge of a step
+/// that is sharp already, has none; costs that cannot be told apart are an error.
 fn standard_errors(
     formula: &Formula,
     jacobian: &[Vec<f64>],

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gpucast_counters::features::{Features, MemoryAccess};
+use gpucast_counters::features::{AccessDirection, Features, MemoryAccess, OperationCount};
 use thiserror::Error;
 
-use super::feature::{AccessFeature, Bound, Constraint, Feature};
+use super::feature::{AccessFeature, Bound, Constraint, Feature, OperationFeature};
 
 /// Names of the problem that features use: sizes in conditions, and tags of accesses.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,11 +50,7 @@ impl Feature {
     pub fn value(&self, features: &Features, names: &Names) -> Result<f64, FeatureError> {
         Ok(match self {
             Self::Operation(wanted) => {
-                let counts = features.operations.iter().filter(|count| {
-                    let element = wanted.element;
-                    element.is_none_or(|element| count.element.is_taken_for(element))
-                        && wanted.operation.as_deref().is_none_or(|name| name == count.operation)
-                });
+                let counts = features.operations.iter().filter(|count| wanted.matches(count));
                 counts.map(|count| count.sub_groups as f64).sum()
             }
             Self::MemoryAccess(wanted) => {
@@ -75,6 +71,15 @@ impl Feature {
                 return Err(FeatureError::Measured { feature: self.to_string() });
             }
         })
+    }
+}
+
+impl OperationFeature {
+    /// Whether it counts these operations.
+    #[must_use]
+    pub fn matches(&self, count: &OperationCount) -> bool {
+        self.element.is_none_or(|element| count.element.is_taken_for(element))
+            && self.operation.as_deref().is_none_or(|name| name == count.operation)
     }
 }
 
@@ -132,10 +137,10 @@ fn is_tagged(access: &MemoryAccess, tag: &str, names: &Names) -> bool {
         let (name, direction) = meant.split_once(':').unwrap_or((meant, ""));
         return name == buffer && (direction.is_empty() || direction == access.direction.name());
     }
-    let ending = match access.direction.name() {
-        "load" => "LD",
-        "store" => "ST",
-        _ => "UP",
+    let ending = match access.direction {
+        AccessDirection::Load => "LD",
+        AccessDirection::Store => "ST",
+        AccessDirection::Update => "UP",
     };
     tag.strip_prefix(buffer).is_some_and(|rest| rest.is_empty() || rest == ending)
 }

@@ -26,7 +26,7 @@ mod matching;
 mod parser;
 
 use gpucast_counters::KernelProfile;
-use gpucast_counters::features::{Features, MemoryAccess, MemorySpace};
+use gpucast_counters::features::{Features, MemoryAccess, MemorySpace, Numbers};
 
 use crate::gpu::Gpu;
 use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
@@ -171,14 +171,11 @@ impl Analysis {
             }
         }
         for count in &features.operations {
-            let is_charged = formula.features().iter().any(|feature| match feature {
-                Feature::Operation(wanted) => {
-                    wanted.element.is_none_or(|element| count.element.is_taken_for(element))
-                        && wanted.operation.as_deref().is_none_or(|name| name == count.operation)
-                }
-                _ => false,
-            });
-            let is_floating = count.element.to_string().contains("float");
+            let is_charged = formula.features().iter().any(
+                |feature| matches!(feature, Feature::Operation(wanted) if wanted.matches(count)),
+            );
+            // Integers compute addresses, which the paper leaves out (section 6.1.2).
+            let is_floating = matches!(count.element.numbers, Numbers::Float | Numbers::Bfloat);
             if !is_charged && is_floating && count.sub_groups > 0 {
                 self.uncharged.push(format!(
                     "{} x {} of {}",

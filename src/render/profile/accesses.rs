@@ -89,14 +89,15 @@ impl AccessView {
         }
     }
 
-    fn is_irregular_by_nature(&self) -> bool {
+    /// Whether addresses say nothing: each thread has private memory of its own.
+    fn has_no_pattern(&self) -> bool {
         self.memory == MemorySpace::Private.name()
     }
 
     /// `{0:1, 1:2048}`; axes that have one index only are left out.
     fn strides(&self, strides: Option<[Option<f64>; 3]>, extents: [u32; 3]) -> String {
         match strides {
-            None if self.is_irregular_by_nature() => "-".to_owned(),
+            None if self.has_no_pattern() => "-".to_owned(),
             None => "irregular".to_owned(),
             Some(strides) => {
                 let shown: Vec<String> = (0..3)
