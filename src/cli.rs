@@ -1,5 +1,6 @@
 //! The command line: every command, option and help text.
 
+mod explore;
 pub(crate) mod plot;
 pub(crate) mod report;
 
@@ -13,6 +14,7 @@ use crate::metric_choice::MetricChoice;
 
 mod gpus;
 
+pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
@@ -41,6 +43,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Predict a kernel's time on one GPU or several
     Predict(Predict),
+    /// Predict over a grid of kernels, sizes, GPUs, fields of GPUs and models
+    Sweep(Sweep),
+    /// Show how much each parameter of a GPU moves a kernel's time
+    Sensitivity(Sensitivity),
+    /// Compare predicted times with measured ones
+    Compare(Compare),
     /// Execute a kernel and count what a hardware profiler would count
     Profile(Profile),
     /// Execute a kernel and check its results
@@ -121,6 +129,15 @@ pub(crate) struct LaunchOptions {
     /// The problem size of a corpus kernel
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Size>,
+
+    // The text is an attribute because rustdoc would take its brackets for links.
+    #[arg(
+        long,
+        value_name = "NAME=NUMBER",
+        value_parser = parameter,
+        help = "A value for one of the [parameters] of a launch file; repeat for more"
+    )]
+    pub(crate) param: Vec<(String, f64)>,
 }
 
 impl LaunchOptions {
@@ -128,7 +145,9 @@ impl LaunchOptions {
     pub(crate) fn first_of_execution(&self) -> Option<&'static str> {
         let of_module = self.options_of_module();
         let mut given = of_module.into_iter().filter(|&(option, _)| option != "--kernel");
-        given.find_map(|(option, given)| given.then_some(option)).or_else(|| self.first_of_corpus())
+        let of_module = given.find_map(|(option, given)| given.then_some(option));
+        let of_launch_file = || (!self.param.is_empty()).then_some("--param");
+        of_module.or_else(|| self.first_of_corpus()).or_else(of_launch_file)
     }
 
     /// The first option given that describes a module's launch.
@@ -164,6 +183,25 @@ pub(crate) enum Size {
     Small,
     /// The size of the publication
     Paper,
+}
+
+impl Size {
+    /// As it is written on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+/// `NAME=NUMBER`.
+fn parameter(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=NUMBER")?;
+    match value.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok((name.trim().to_owned(), number)),
+        _ => Err(format!("`{value}` is not a number")),
+    }
 }
 
 /// How to execute.
@@ -279,7 +317,7 @@ pub(crate) struct Predict {
     #[command(flatten)]
     pub(crate) launch: LaunchOptions,
 
-    /// GPUs by name or TOML file; repeat it, or separate them by commas
+    /// GPUs by name or TOML file, or all; repeat it, or separate them by commas
     #[arg(
         long,
         help_heading = "Prediction",
@@ -616,7 +654,7 @@ fn confidence(text: &str) -> Result<f64, String> {
 }
 
 /// Reads `x`, `x,y` or `x,y,z`.
-fn extent(text: &str) -> Result<[u32; 3], String> {
+pub(crate) fn extent(text: &str) -> Result<[u32; 3], String> {
     let mut extent = [1; 3];
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > 3 {

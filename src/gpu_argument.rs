@@ -65,6 +65,24 @@ fn read(library: &GpuLibrary, path: &Path, under_way: &mut Vec<PathBuf>) -> Resu
     gpu.map_err(|error| in_file(&source, &error))
 }
 
+/// The GPUs of a list of names and files, each once; `all` stands for the library.
+pub(crate) fn find_all(library: &GpuLibrary, arguments: &[String]) -> Result<Vec<Gpu>, Report> {
+    const ALL: &str = "all";
+    let mut gpus: Vec<Gpu> = Vec::new();
+    let mut add = |gpu: Gpu| {
+        if !gpus.contains(&gpu) {
+            gpus.push(gpu);
+        }
+    };
+    for argument in arguments {
+        match argument.as_str() {
+            ALL => library.iter().map(Gpu::completed).for_each(&mut add),
+            name => add(find(library, name)?),
+        }
+    }
+    Ok(gpus)
+}
+
 /// The GPU as the counters need it.
 pub(crate) fn device_model(gpu: &Gpu) -> Result<DeviceModel, Report> {
     gpu.device_model().map_err(|error| {

@@ -10,6 +10,7 @@
 mod assembler;
 mod cli;
 mod commands;
+mod comparison;
 mod cost_model;
 mod counting;
 mod execute;
@@ -25,6 +26,7 @@ mod published;
 mod render;
 mod report;
 mod sources;
+mod sweep;
 mod trouble;
 mod what_if;
 

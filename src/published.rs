@@ -30,6 +30,42 @@ pub(crate) struct Measurement {
     pub(crate) source: String,
 }
 
+/// A time that a paper printed.
+pub(crate) struct Published {
+    /// The corpus kernel, if it has one.
+    pub(crate) entry: Option<&'static str>,
+    /// What the paper calls the kernel.
+    pub(crate) kernel: String,
+    pub(crate) gpu: String,
+    /// Milliseconds, of all invocations.
+    pub(crate) measured_ms: f64,
+    /// Where it is printed.
+    pub(crate) source: String,
+}
+
+/// All published times.
+pub(crate) fn times() -> Vec<Published> {
+    // The corpus' own tests make sure that the file can be read.
+    let times: Times = toml::from_str(TIMES).unwrap_or(Times { times: Vec::new() });
+    let published = |time: Time| {
+        let is_its = |entry: &&gpucast_corpus::Entry| {
+            name_of_entry(entry.name).is_some_and(|name| name == time.kernel)
+        };
+        Published {
+            entry: gpucast_corpus::entries().iter().find(is_its).map(|entry| entry.name),
+            source: source(&time.table),
+            kernel: time.kernel,
+            gpu: time.gpu,
+            measured_ms: time.measured_ms,
+        }
+    };
+    times.times.into_iter().map(published).collect()
+}
+
+fn source(table: &str) -> String {
+    format!("Konstantinidis 2017, table {table}")
+}
+
 /// The name under which a corpus kernel's times are published.
 pub(crate) fn name_of_entry(corpus_name: &str) -> Option<String> {
     let text = gpucast_corpus::published::metrics(corpus_name)?;
@@ -50,7 +86,7 @@ pub(crate) fn measured(name: &str, gpu: &str) -> Option<(f64, String)> {
     // The corpus' own tests make sure that the file can be read.
     let times: Times = toml::from_str(TIMES).ok()?;
     let time = times.times.into_iter().find(|time| time.kernel == name && time.gpu == gpu)?;
-    Some((time.measured_ms, format!("Konstantinidis 2017, table {}", time.table)))
+    Some((time.measured_ms, source(&time.table)))
 }
 
 /// The measurement that a prediction can be held against.

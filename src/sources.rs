@@ -81,6 +81,24 @@ pub(crate) fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Sour
     Ok(imported.profiles.into_iter().map(source).collect())
 }
 
+/// The counts that a paper printed of a corpus kernel.
+pub(crate) fn from_publication(entry: &str) -> Result<Vec<Source>, Report> {
+    let text = gpucast_corpus::published::metrics(entry)
+        .ok_or_else(|| Report::new(format!("no counts of {entry} are published")))?;
+    let profile = import::metrics_toml(text).map_err(|error| {
+        Report::new(format!("the published counts of {entry}: {}", error.reason))
+    })?;
+    Ok(vec![Source {
+        origin: format!("Counts published of {entry}."),
+        published: Some(profile.kernel.clone()),
+        profile,
+        conditions: Conditions::default(),
+        machine_code: None,
+        timing: None,
+        one_of_several: false,
+    }])
+}
+
 fn origin_of_measurement(path: &Path, profile: &KernelProfile) -> String {
     let origin = format!("Counts read from {}", path.display());
     match &profile.measured_on {

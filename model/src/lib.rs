@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`cost_model`] | Stevens & Klöckner 2020: expressions in features of a kernel, calibrated |
+//! | [`agreement`] | predictions against measurements: the papers' error formulas |
 //! | [`gpu`] | what a GPU can do, each figure with its unit and its source; the built-in library |
 //! | [`predictor`] | what every model takes and the registry of models |
 //! | [`prediction`] | what every model gives: time, bound, symbols, explanation, warnings |
@@ -10,12 +11,14 @@
 //! | [`quantitative_roofline`] | Konstantinidis 2017, the default model |
 //! | [`reference`](mod@reference) | the correction by a measured time, and the error of a prediction |
 //! | [`regression`] | linear least squares with uncertainties |
+//! | [`sensitivity`] | how much each parameter of a GPU moves a time |
 //! | [`warning`] | the assumptions of a model that a kernel breaks |
 //! | [`what_if`](mod@what_if) | counts as they would be without conflicts, divergence, … |
 //!
 //! This crate reads counts (`gpucast_counters::KernelProfile`); it knows no PTX and no warps, and
 //! it neither prints nor reads files.
 
+pub mod agreement;
 mod assumptions;
 pub mod cost_model;
 pub mod gpu;
@@ -25,6 +28,7 @@ pub mod predictor;
 pub mod quantitative_roofline;
 pub mod reference;
 pub mod regression;
+pub mod sensitivity;
 pub mod warning;
 pub mod what_if;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod calibrate;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod corpus;
 pub(crate) mod gpus;
 pub(crate) mod plot;
@@ -9,6 +10,8 @@ pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod sensitivity;
+pub(crate) mod sweep;
 
 use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Report};
@@ -23,6 +26,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     }
     match cli.command {
         Command::Predict(arguments) => predict::run(arguments),
+        Command::Sweep(arguments) => sweep::run(arguments),
+        Command::Sensitivity(arguments) => sensitivity::run(&arguments),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::Profile(arguments) => profile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Plot(command) => plot::run(command),

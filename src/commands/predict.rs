@@ -38,11 +38,7 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     model_choice::refine(&mut models, &arguments.refine)?;
     let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
-    let gpus = arguments
-        .gpu
-        .iter()
-        .map(|name| gpu_argument::find(&library, name))
-        .collect::<Result<Vec<Gpu>, Report>>()?;
+    let gpus = gpu_argument::find_all(&library, &arguments.gpu)?;
     let measured = arguments
         .reference
         .as_deref()

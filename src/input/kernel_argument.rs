@@ -16,6 +16,11 @@ use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
 pub(crate) fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     let path = Path::new(input);
     let is_launch_file = path.extension().is_some_and(|extension| extension == "toml");
+    if !is_launch_file && let Some((name, _)) = options.param.first() {
+        let message =
+            format!("--param {name} sets a parameter of a launch file, and {input} is none");
+        return Err(Failure::Usage(Report::new(message)));
+    }
     if let Some(entry) = gpucast_corpus::find(input) {
         refuse_launch_options(options, &format!("the corpus kernel {input} has a launch file"))?;
         return from_corpus(entry, options);
@@ -82,7 +87,7 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
 }
 
 fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
-    let source = module_text::read_text(path)?;
+    let source = launch_file::with_parameters(module_text::read_text(path)?, &options.param)?;
     let file = launch_file::parse(&source)?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let module_path = folder.join(file.module.get_ref());

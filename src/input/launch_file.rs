@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
+use super::expression::{self, Parameters};
 use super::scalar::Literal;
 use crate::failure::{Report, SourceText, suggest};
 
@@ -20,6 +21,12 @@ use crate::failure::{Report, SourceText, suggest};
 pub(super) struct LaunchFile {
     /// The PTX file, relative to this one.
     pub(super) module: Spanned<String>,
+    #[serde(default)]
+    #[expect(
+        dead_code,
+        reason = "`with_parameters` has read it; here it is only allowed to be there"
+    )]
+    parameters: BTreeMap<String, f64>,
     #[serde(default)]
     pub(super) buffers: BTreeMap<Spanned<String>, BufferTable>,
     #[serde(default)]
@@ -111,6 +118,40 @@ pub(super) enum ArgumentValue {
     Scalar { ty: String, value: Literal },
     Structure(Vec<Spanned<Self>>),
     Bytes(String),
+}
+
+/// The text with every `"${expression}"` replaced by its value.
+///
+/// Parameters are declared with their usual values under `[parameters]`; `given` ones take the place
+/// of these. The text stays TOML before and after, and places in it are those of the text after.
+pub(super) fn with_parameters(
+    source: SourceText,
+    given: &[(String, f64)],
+) -> Result<SourceText, Report> {
+    // What is wrong with the file as a whole is said when it is read.
+    let table: toml::Table = toml::from_str(&source.text).unwrap_or_default();
+    let declared = table.get("parameters").and_then(toml::Value::as_table);
+    let number = |value: &toml::Value| match value {
+        toml::Value::Integer(value) => Some(*value as f64),
+        toml::Value::Float(value) => Some(*value),
+        _ => None,
+    };
+    let mut parameters = Parameters::new();
+    for (name, value) in declared.into_iter().flatten() {
+        parameters.extend(number(value).map(|value| (name.clone(), value)));
+    }
+    for (name, value) in given {
+        if !parameters.contains_key(name) {
+            let report = Report::new(format!("{} has no parameter `{name}`", source.name));
+            let known = parameters.keys().map(String::as_str);
+            return Err(report.maybe_hint(suggest(name, known).or_else(|| {
+                Some(format!("declare it with its usual value: [parameters] {name} = {value}"))
+            })));
+        }
+        parameters.insert(name.clone(), *value);
+    }
+    let text = expression::substitute(&source, &parameters, true)?;
+    Ok(SourceText { name: source.name, text: text.into() })
 }
 
 /// Reads the text's shape.

@@ -2,6 +2,7 @@
 //! progress on the standard error. Nothing else in the program prints.
 
 pub(crate) mod check;
+pub(crate) mod comparison;
 pub(crate) mod csv;
 pub(crate) mod diagnostic;
 pub(crate) mod findings;
@@ -14,4 +15,5 @@ pub(crate) mod printed;
 pub(crate) mod profile;
 pub(crate) mod progress;
 pub(crate) mod run;
+pub(crate) mod sensitivity;
 pub(crate) mod table;

@@ -11,6 +11,7 @@
 mod broken;
 mod calibrate;
 mod check;
+mod compare;
 mod containers;
 mod corpus;
 mod cost_model;
@@ -25,4 +26,6 @@ mod profile;
 mod report;
 mod run;
 mod sanitiser;
+mod sensitivity;
+mod sweep;
 mod what_if;

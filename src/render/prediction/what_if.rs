@@ -54,9 +54,15 @@ fn changes(view: &WhatIfView) -> String {
     if view.changes.is_empty() {
         return format!("{}: nothing in the counts is different.", view.what_if);
     }
+    let figure = |value: f64| match value {
+        whole if whole.fract() == 0.0 && (0.0..9e15).contains(&whole) => {
+            number::count(whole as u64)
+        }
+        real => number::real(real),
+    };
     let change = |change: &gpucast_model::what_if::Change| {
-        let before = change.before.map_or_else(|| "what it was".to_owned(), number::real);
-        format!("{} from {before} to {}", change.quantity, number::real(change.after))
+        let before = change.before.map_or_else(|| "what it was".to_owned(), figure);
+        format!("{} from {before} to {}", change.quantity, figure(change.after))
     };
     let changes: Vec<String> = view.changes.iter().map(change).collect();
     format!("{}: {}.", view.what_if, changes.join("; "))

@@ -1,0 +1,122 @@
+//! How far predictions are from measurements, by the formulas of the papers.
+//!
+//! | figure | formula | source |
+//! |---|---|---|
+//! | error | (predicted − measured) / measured | Konstantinidis 2017, eq. 5.12 |
+//! | APE | its amount | the same, section 5.2.5 |
+//! | within 25 % | the share of predictions whose APE is at most 25 % | the same, section 5.2.6 |
+//! | geometric mean | exp(mean ln APE) | Stevens & Klöckner 2020, section 8 |
+//! | discrepancy | exp(\|ln predicted − ln measured\|) − 1 | Velho et al. 2013, eq. 5 and 6 |
+
+use serde::Serialize;
+
+use crate::offload::{discrepancy, symmetric_error};
+use crate::reference::error_fraction;
+
+/// A prediction beside a measurement, in the same unit; both are positive and finite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The prediction.
+    pub predicted: f64,
+    /// The measurement.
+    pub measured: f64,
+}
+
+impl Pair {
+    /// The relative error, a fraction: negative where the kernel ran longer than predicted.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        error_fraction(self.predicted, self.measured)
+    }
+
+    /// The relative error that is the same both ways, a fraction that is not negative.
+    #[must_use]
+    pub fn discrepancy(&self) -> f64 {
+        discrepancy(symmetric_error(self.predicted, self.measured))
+    }
+}
+
+/// The errors of several predictions; all figures are fractions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// How many predictions.
+    pub count: usize,
+    /// The mean error: its sign shows a bias.
+    pub mean_error: f64,
+    /// The mean APE.
+    pub mean_ape: f64,
+    /// The median APE.
+    pub median_ape: f64,
+    /// The error of the largest amount.
+    pub worst_error: f64,
+    /// The share of predictions whose APE is at most 25 %.
+    pub within_25_percent: f64,
+    /// The geometric mean of the APEs; 0 if one of them is.
+    pub geometric_mean_ape: f64,
+    /// The mean discrepancy.
+    pub mean_discrepancy: f64,
+}
+
+impl Summary {
+    /// The summary of predictions; `None` of none.
+    #[must_use]
+    pub fn of(pairs: &[Pair]) -> Option<Self> {
+        let count = pairs.len() as f64;
+        let errors: Vec<f64> = pairs.iter().map(Pair::error).collect();
+        let mut amounts: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+        amounts.sort_by(f64::total_cmp);
+        let (low, high) = (amounts.get((pairs.len().checked_sub(1)?) / 2)?, pairs.len() / 2);
+        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
+        Some(Self {
+            count: pairs.len(),
+            mean_error: mean(&mut errors.iter().copied()),
+            mean_ape: mean(&mut amounts.iter().copied()),
+            median_ape: f64::midpoint(*low, *amounts.get(high)?),
+            worst_error: errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()))?,
+            within_25_percent: mean(&mut amounts.iter().map(|&ape| f64::from(ape <= 0.25))),
+            geometric_mean_ape: mean(&mut amounts.iter().map(|ape| ape.ln())).exp(),
+            mean_discrepancy: mean(&mut pairs.iter().map(Pair::discrepancy)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(predicted: f64, measured: f64) -> Pair {
+        Pair { predicted, measured }
+    }
+
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-12, "{a} {b}");
+    }
+
+    /// Errors of −50 %, +10 % and +100 %: their mean is 20 %, that of their amounts 160/3 %, the
+    /// median 50 %; their geometric mean is ∛(0.5·0.1·1). Half and twice as long are the same
+    /// discrepancy: 100 %.
+    #[test]
+    fn the_figures_are_those_of_the_formulas() {
+        let pairs = [pair(1.0, 2.0), pair(11.0, 10.0), pair(4.0, 2.0)];
+        let summary = Summary::of(&pairs).unwrap();
+        close(summary.mean_error, 0.2);
+        close(summary.mean_ape, 1.6 / 3.0);
+        close(summary.median_ape, 0.5);
+        close(summary.worst_error, 1.0);
+        close(summary.within_25_percent, 1.0 / 3.0);
+        close(summary.geometric_mean_ape, 0.05_f64.cbrt());
+        close(summary.mean_discrepancy, (1.0 + 0.1 + 1.0) / 3.0);
+        // The median of two lies between them; a perfect prediction has no logarithm.
+        let summary = Summary::of(&pairs[..2]).unwrap();
+        close(summary.median_ape, 0.3);
+        let summary = Summary::of(&[pair(3.0, 3.0), pair(4.0, 2.0)]).unwrap();
+        assert_eq!(summary.geometric_mean_ape, 0.0);
+        assert_eq!(Summary::of(&[]), None);
+    }
+
+    /// Konstantinidis 2017, table 6.5 in times as printed: (7.75 − 8.72) / 8.72.
+    #[test]
+    fn an_error_of_the_thesis() {
+        assert_eq!(format!("{:.2}", 100.0 * pair(7.75, 8.72).error()), "-11.12");
+    }
+}

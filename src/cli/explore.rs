@@ -1,0 +1,205 @@
+//! Options of the commands that look around a prediction: `sweep`, `sensitivity`, `compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size};
+use crate::sweep::TableFormat;
+
+/// Which models predict, and from whose counts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Prediction")]
+pub(crate) struct ModelOptions {
+    /// Models, separated by commas, or all
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "quantitative-roofline"
+    )]
+    pub(crate) model: Vec<String>,
+
+    /// Add the model refined by the thesis's own proposals, separated by commas, or all: see predict
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) refine: Vec<String>,
+
+    /// The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own
+    /// counters, one execution for each
+    #[arg(long, value_name = "GPU", default_value = "gtx-480")]
+    pub(crate) count_on: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sweep {
+    /// Corpus names, launch files, or a module; all stands for the whole corpus
+    #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
+    pub(crate) input: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchTemplate,
+
+    /// Problem sizes of corpus kernels
+    #[arg(long, help_heading = "Kernel", value_name = "SIZES", value_delimiter = ',')]
+    pub(crate) size: Vec<Size>,
+
+    /// Values of a parameter; repeat for more. Launch files declare parameters in [parameters] and
+    /// use them as "${n*n}"; with a module, --grid, --block, --arg and --shared-bytes use them
+    #[arg(
+        long,
+        help_heading = "Grid",
+        value_name = "NAME=VALUES",
+        help = "Values of a parameter, such as n=256..4096:x2; repeat for more. Launch files declare \
+                parameters under [parameters] and use them as \"${n*n}\"; for a module, --grid, \
+                --block, --arg and --shared-bytes use them as ${ceil(n/256)}"
+    )]
+    pub(crate) vary: Vec<String>,
+
+    /// Values of a GPU's field, with everything that follows from it; repeat for more:
+    /// memory_bandwidth=0.5x..2x:0.1x, sm_count=40..160:20, l2_size=4 MiB,8 MiB, sp_clock=1..2 GHz:log5
+    #[arg(long, help_heading = "Grid", value_name = "FIELD=VALUES")]
+    pub(crate) set: Vec<String>,
+
+    /// GPUs by name or TOML file, separated by commas, or all
+    #[arg(long, help_heading = "Grid", value_name = "GPU", value_delimiter = ',', required = true)]
+    pub(crate) gpu: Vec<String>,
+
+    /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing; repeat
+    /// for more
+    #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "input")]
+    pub(crate) from_metrics: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) models: ModelOptions,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    /// The form of the result [default: what the output file's name ends in, else text]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT")]
+    pub(crate) format: Option<TableFormat>,
+
+    /// Write the result to a file
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// The launch of a module with parameters in it, or the choice of a corpus kernel's files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Kernel")]
+pub(crate) struct LaunchTemplate {
+    /// The kernel of a module, or of a file of counts
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+
+    /// CTAs of the grid, for a module
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) grid: Option<String>,
+
+    /// Threads of a CTA, for a module
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) block: Option<String>,
+
+    /// CTAs of a cluster, for a module
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) cluster: Option<String>,
+
+    /// Dynamic shared memory in bytes, for a module
+    #[arg(long, value_name = "N")]
+    pub(crate) shared_bytes: Option<String>,
+
+    /// An argument, for a module; repeat in order: see predict
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub(crate) arg: Vec<String>,
+
+    /// The PTX of a corpus kernel or a container: sm_35, sm_80
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) arch: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sensitivity {
+    /// A corpus name, a launch file, a module, or a container of one
+    #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
+    pub(crate) input: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchOptions,
+
+    /// GPUs by name or TOML file; repeat it, or separate them by commas
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "GPU",
+        value_delimiter = ',',
+        required = true
+    )]
+    pub(crate) gpu: Vec<String>,
+
+    /// The step up and down, a fraction of each parameter
+    #[arg(long, help_heading = "Prediction", value_name = "FRACTION", default_value = "1%", value_parser = step)]
+    pub(crate) step: f64,
+
+    /// The fields that are moved, separated by commas [default: all that are numbers]
+    #[arg(long, help_heading = "Prediction", value_name = "FIELDS", value_delimiter = ',')]
+    pub(crate) field: Vec<String>,
+
+    /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing
+    #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "input")]
+    pub(crate) from_metrics: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) models: ModelOptions,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+}
+
+/// `0.01` or `1%`, above 0 and at most a half.
+fn step(text: &str) -> Result<f64, String> {
+    let (digits, scale) = match text.strip_suffix('%') {
+        Some(digits) => (digits.trim(), 0.01),
+        None => (text, 1.0),
+    };
+    match digits.parse::<f64>().map(|value| value * scale) {
+        Ok(value) if (1e-6..=0.5).contains(&value) => Ok(value),
+        _ => Err("a step is a fraction from 0.000001 to 0.5, such as 0.01 or 1%".to_owned()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// CSV with the columns kernel, gpu, measured_ms, and where needed metrics: a file of counts,
+    /// relative to this one
+    #[arg(value_name = "MEASURED", required_unless_present = "published")]
+    pub(crate) measured: Option<PathBuf>,
+
+    /// Compare with the times that papers published for corpus kernels
+    #[arg(long, conflicts_with = "measured")]
+    pub(crate) published: bool,
+
+    /// With --published, take the published counts too, instead of executing
+    #[arg(long, requires = "published")]
+    pub(crate) published_counts: bool,
+
+    #[command(flatten)]
+    pub(crate) models: ModelOptions,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+}

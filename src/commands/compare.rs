@@ -1,0 +1,218 @@
+//! `gpucast compare`: predicted times against measured ones.
+
+use std::path::PathBuf;
+
+use gpucast_model::{Gpu, GpuLibrary};
+
+use crate::cli::{Compare, Format, LaunchOptions, Size};
+use crate::comparison::{Comparison, Row};
+use crate::failure::{Failure, Report};
+use crate::input::measurements::{self, Measured};
+use crate::input::{kernel_name, module_text};
+use crate::model_choice::{self, Chosen};
+use crate::render::output::Output;
+use crate::sources::{self, Execution, Source};
+use crate::{gpu_argument, published, render};
+
+/// The word that `--count-on` takes for the GPUs themselves.
+const TARGET: &str = "target";
+
+/// A measured time, wherever it comes from.
+struct Time {
+    counts: Counts,
+    /// What to call the kernel.
+    label: String,
+    /// Which launch, where there are several.
+    function: Option<String>,
+    gpu: Result<Gpu, String>,
+    gpu_name: String,
+    measured_ms: f64,
+    source: Option<String>,
+}
+
+/// Where the counts come from; equal ones are taken once.
+#[derive(Clone, Debug, PartialEq)]
+enum Counts {
+    Executed {
+        input: String,
+        size: Option<Size>,
+        count_on: String,
+    },
+    File(PathBuf),
+    Published(&'static str),
+    /// A kernel that only its publication has.
+    Nowhere,
+}
+
+pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
+    // Everything that is cheap to refuse is refused before anything is executed.
+    let mut models = model_choice::read(&arguments.models.model)?;
+    model_choice::refine(&mut models, &arguments.models.refine)?;
+    let library = gpu_argument::library()?;
+    if arguments.models.count_on != TARGET {
+        gpu_argument::find(&library, &arguments.models.count_on)?;
+    }
+    let times = match &arguments.measured {
+        Some(path) => {
+            let text = module_text::read_text(path)?;
+            let measured = measurements::read(&text, path)?;
+            let times = measured.into_iter().map(|one| of_file(one, &arguments, &library));
+            times.collect::<Result<Vec<Time>, Report>>()?
+        }
+        None => of_publications(&arguments, &library),
+    };
+    let mut output = Output::open(arguments.output.output.clone())?;
+    let mut counted: Vec<(Counts, Result<Vec<Source>, String>)> = Vec::new();
+    let mut rows = Vec::new();
+    for time in &times {
+        if !counted.iter().any(|(counts, _)| *counts == time.counts) {
+            let sources = count(&time.counts, &arguments, &models, &library)?;
+            counted.push((time.counts.clone(), sources));
+        }
+        let sources = counted.iter().find(|(counts, _)| *counts == time.counts);
+        if let Some((_, sources)) = sources {
+            rows.extend(models.iter().map(|model| row(time, sources, model)));
+        }
+    }
+    output.write(&render::comparison::document(&Comparison::new(rows), arguments.output.format)?)
+}
+
+fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<Time, Report> {
+    let gpu = gpu_argument::find(library, &one.gpu).map_err(|report| match report.anchor {
+        Some(_) => report,
+        None => report.at(&one.anchor),
+    })?;
+    let label = match one.size {
+        Some(Size::Small) => format!("{} (small)", one.kernel),
+        Some(Size::Paper) | None => one.kernel.clone(),
+    };
+    let counts = match one.metrics {
+        Some(path) => Counts::File(path),
+        None => Counts::Executed {
+            input: one.kernel,
+            size: one.size,
+            count_on: counting_gpu(arguments, &one.gpu),
+        },
+    };
+    Ok(Time {
+        counts,
+        label,
+        function: one.function,
+        gpu_name: gpu.name.clone(),
+        gpu: Ok(gpu),
+        measured_ms: one.measured_ms,
+        source: None,
+    })
+}
+
+fn counting_gpu(arguments: &Compare, target: &str) -> String {
+    match arguments.models.count_on.as_str() {
+        TARGET => target.to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
+    let time = |time: published::Published| {
+        let counts = match time.entry {
+            None => Counts::Nowhere,
+            Some(entry) if arguments.published_counts => Counts::Published(entry),
+            Some(entry) => Counts::Executed {
+                input: entry.to_owned(),
+                size: None,
+                count_on: counting_gpu(arguments, &time.gpu),
+            },
+        };
+        Time {
+            counts,
+            label: time.entry.map_or_else(|| time.kernel.clone(), str::to_owned),
+            function: None,
+            gpu: gpu_argument::find(library, &time.gpu).map_err(|report| report.message),
+            gpu_name: time.gpu,
+            measured_ms: time.measured_ms,
+            source: Some(time.source),
+        }
+    };
+    published::times().into_iter().map(time).collect()
+}
+
+/// The counts, or why there are none; the outer error is one that no other kernel would avoid.
+fn count(
+    counts: &Counts,
+    arguments: &Compare,
+    models: &[Chosen],
+    library: &GpuLibrary,
+) -> Result<Result<Vec<Source>, String>, Failure> {
+    let counted = match counts {
+        Counts::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
+        Counts::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
+        Counts::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
+        Counts::Executed { input, size, count_on } => {
+            let gpu = gpu_argument::find(library, count_on)?;
+            let launch = LaunchOptions { size: *size, ..LaunchOptions::default() };
+            let execution = Execution {
+                input,
+                launch: &launch,
+                machine: &arguments.machine,
+                execution: &arguments.execution,
+                stages: model_choice::reads_stages(models),
+                offload: None,
+                features: false,
+                // Notes about each of many kernels would be noise.
+                format: Format::Csv,
+            };
+            sources::executed(&execution, &gpu)
+        }
+    };
+    // What is wrong with a kernel is worth the same words as in `predict`.
+    counted.map(Ok)
+}
+
+fn row(time: &Time, sources: &Result<Vec<Source>, String>, chosen: &Chosen) -> Row {
+    let predicted = sources.as_ref().map_err(String::clone).and_then(|sources| {
+        let source = launch(sources, time.function.as_deref())?;
+        let gpu = time.gpu.as_ref().map_err(String::clone)?;
+        let predicted = chosen.model.predict(&source.profile, gpu, &source.conditions);
+        predicted.map_err(|error| error.to_string())
+    });
+    let mut row = Row {
+        kernel: time.label.clone(),
+        gpu: time.gpu_name.clone(),
+        model: chosen.model.name(),
+        measured_ms: time.measured_ms,
+        predicted_ms: None,
+        error: None,
+        source: time.source.clone(),
+        declined_because: None,
+    };
+    match predicted {
+        Ok(prediction) => {
+            row.predicted_ms = Some(prediction.time_ms);
+            row.error = row.pair().map(|pair| pair.error());
+        }
+        Err(reason) => row.declined_because = Some(reason),
+    }
+    row
+}
+
+/// The launch that was measured.
+fn launch<'a>(sources: &'a [Source], function: Option<&str>) -> Result<&'a Source, String> {
+    match (sources, function) {
+        ([source], None) => Ok(source),
+        (_, None) => Err(format!(
+            "it launches {} kernels; a column `function` says which one was measured",
+            sources.len()
+        )),
+        (sources, Some(function)) => {
+            let names: Vec<&str> =
+                sources.iter().map(|source| source.profile.kernel.as_str()).collect();
+            let meant = kernel_name::meant(function, &names);
+            let mut meant = sources.iter().filter(|it| meant.contains(&it.profile.kernel.as_str()));
+            match (meant.next(), meant.next()) {
+                (Some(source), None) => Ok(source),
+                (None, _) => Err(format!("it launches no kernel `{function}`")),
+                (Some(_), Some(_)) => Err(format!("it launches `{function}` several times")),
+            }
+        }
+    }
+}

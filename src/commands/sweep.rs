@@ -1,0 +1,258 @@
+//! `gpucast sweep`: predictions over grids of kernels, sizes, GPUs, fields of GPUs and models.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use gpucast_model::Gpu;
+
+use crate::cli::{LaunchOptions, LaunchTemplate, Size, Sweep};
+use crate::failure::{Failure, Report, SourceText, suggest};
+use crate::input::expression::{self, Parameters};
+use crate::render::output::Output;
+use crate::sweep::axis::{Axis, Value};
+use crate::sweep::{self, Axes, Case, CaseSource, Cell, TableFormat};
+use crate::{gpu_argument, model_choice};
+
+/// The word for the whole corpus, or for every GPU of the library.
+const ALL: &str = "all";
+/// The word that `--count-on` takes for the GPUs themselves.
+const TARGET: &str = "target";
+
+pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
+    // Everything that is cheap to refuse is refused before anything is executed.
+    let mut models = model_choice::read(&arguments.models.model)?;
+    model_choice::refine(&mut models, &arguments.models.refine)?;
+    let library = gpu_argument::library()?;
+    let gpus = gpu_argument::find_all(&library, &arguments.gpu)?;
+    let count_on = match arguments.models.count_on.as_str() {
+        TARGET => None,
+        name => Some(gpu_argument::find(&library, name)?),
+    };
+    let fields = read_axes("--set", &arguments.set)?;
+    fields.iter().try_for_each(check_field)?;
+    let parameters = read_axes("--vary", &arguments.vary)?;
+    let format = format(&arguments)?;
+    let (labels, cases) = cases(&arguments, &parameters)?;
+    let number_of_points = sweep::number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
+    sweep::check_size(cases.len(), number_of_points, models.len())?;
+    let mut output = Output::open(arguments.output.clone())?;
+
+    let points = sweep::points(&gpus, &fields);
+    let counting = sweep::Counting {
+        machine: &arguments.machine,
+        execution: &arguments.execution,
+        stages: model_choice::reads_stages(&models),
+        count_on: count_on.as_ref(),
+    };
+    let counted = sweep::count(&cases, &points, &counting)?;
+    let axes =
+        Axes { of_cases: labels, of_gpus: fields.iter().map(|axis| axis.name.clone()).collect() };
+    let table = sweep::table(&axes, &counted, &points, &models);
+    output.write_bytes(&sweep::document(&table, format)?)?;
+    // Each row has said why it has no time.
+    let has_time = |row: &Vec<Cell>| table.column("error").is_some_and(|at| row[at] == Cell::Empty);
+    if table.rows.iter().any(has_time) { Ok(()) } else { Err(Failure::Said) }
+}
+
+fn format(arguments: &Sweep) -> Result<TableFormat, Failure> {
+    let by_name = arguments.output.as_deref().and_then(TableFormat::of_file);
+    let format = arguments.format.or(by_name).unwrap_or(TableFormat::Text);
+    if format == TableFormat::Parquet && arguments.output.is_none() {
+        let report = Report::new("Parquet is not for a terminal");
+        return Err(Failure::Usage(report.hint("name a file: --output sweep.parquet")));
+    }
+    Ok(format)
+}
+
+fn read_axes(option: &str, texts: &[String]) -> Result<Vec<Axis>, Failure> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for text in texts {
+        let axis = Axis::read(option, text).map_err(Failure::Usage)?;
+        if axes.iter().any(|other| other.name == axis.name) {
+            let message = format!("{option} has two axes `{}`", axis.name);
+            return Err(Failure::Usage(Report::new(message).hint("join their values by commas")));
+        }
+        axes.push(axis);
+    }
+    Ok(axes)
+}
+
+fn check_field(axis: &Axis) -> Result<(), Failure> {
+    if Gpu::FIELDS.contains(&axis.name.as_str()) {
+        return Ok(());
+    }
+    let hint = suggest(&axis.name, Gpu::FIELDS.iter().copied());
+    let report = Report::new(format!("a GPU has no field `{}`", axis.name));
+    Err(Failure::Usage(
+        report.maybe_hint(hint.or_else(|| Some("`gpucast gpus show` shows all".to_owned()))),
+    ))
+}
+
+/// Every kernel in every size with every combination of parameters, and what these are called.
+fn cases(arguments: &Sweep, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), Failure> {
+    if !arguments.from_metrics.is_empty() {
+        let given = !axes.is_empty() || !arguments.size.is_empty();
+        if given || arguments.launch.first_given().is_some() {
+            let message = "--from-metrics has counts of one size, and executes nothing";
+            return Err(Failure::Usage(Report::new(message)));
+        }
+        let case = |path: &std::path::PathBuf| Case {
+            name: path.display().to_string().into(),
+            labels: Vec::new(),
+            source: Ok(CaseSource::Metrics {
+                path: path.clone(),
+                kernel: arguments.launch.kernel.clone(),
+            }),
+        };
+        return Ok((Vec::new(), arguments.from_metrics.iter().map(case).collect()));
+    }
+    let inputs: Vec<&str> = arguments
+        .input
+        .iter()
+        .flat_map(|input| match input.as_str() {
+            ALL => gpucast_corpus::entries().iter().map(|entry| entry.name).collect(),
+            name => vec![name],
+        })
+        .collect();
+    inputs.iter().try_for_each(|input| check_parameters(input, axes, &arguments.launch))?;
+    let sizes: Vec<Option<Size>> = match arguments.size.as_slice() {
+        [] => vec![None],
+        sizes => sizes.iter().copied().map(Some).collect(),
+    };
+    let mut labels: Vec<String> = Vec::new();
+    if !arguments.size.is_empty() {
+        labels.push("size".to_owned());
+    }
+    labels.extend(axes.iter().map(|axis| axis.name.clone()));
+    let combinations = sweep::combinations(axes);
+    let mut cases = Vec::new();
+    for &input in &inputs {
+        for &size in &sizes {
+            for values in &combinations {
+                cases.push(case(arguments, input, size, axes, values)?);
+            }
+        }
+    }
+    Ok((labels, cases))
+}
+
+/// Refuses parameters that nothing would use, so that no grid is of equal points.
+fn check_parameters(input: &str, axes: &[Axis], launch: &LaunchTemplate) -> Result<(), Failure> {
+    let usage = |message: String, hint: &str| Err(Failure::Usage(Report::new(message).hint(hint)));
+    for Axis { name, .. } in axes {
+        if gpucast_corpus::find(input).is_some() {
+            let message = format!("the corpus kernel {input} has no parameter `{name}`");
+            return usage(message, "its sizes are --size small,paper");
+        }
+        if !is_launch_file(input) && !launch.mentions(name) {
+            let message = format!("no option of the launch uses `{name}`");
+            return usage(message, "write --grid '${ceil(n/256)}' or --arg 'u32:${n}'");
+        }
+    }
+    Ok(())
+}
+
+fn is_launch_file(input: &str) -> bool {
+    Path::new(input).extension().is_some_and(|extension| extension == "toml")
+}
+
+fn case(
+    arguments: &Sweep,
+    input: &str,
+    size: Option<Size>,
+    axes: &[Axis],
+    values: &[&Value],
+) -> Result<Case, Failure> {
+    let mut parameters = Parameters::new();
+    for (axis, value) in axes.iter().zip(values) {
+        // `4x` and `4 GB` are no values of a parameter.
+        let number = value.text.parse::<f64>().ok().filter(|number| number.is_finite());
+        let number = number.ok_or_else(|| {
+            let message = format!("`{}` is no number, and {} needs one", value.text, axis.name);
+            Failure::Usage(Report::new(message))
+        })?;
+        parameters.insert(axis.name.clone(), number);
+    }
+    let mut labels: Vec<Cell> = Vec::new();
+    labels.extend(size.map(|size| Cell::text(size.name())));
+    labels.extend(values.iter().map(|value| Cell::from(value.text.parse::<f64>().ok())));
+    let launch = arguments.launch.at(input, size, parameters);
+    let launch = launch
+        .map(|launch| CaseSource::Execution { input: input.to_owned(), launch: Box::new(launch) });
+    Ok(Case { name: Arc::from(input), labels, source: launch.map_err(|report| report.message) })
+}
+
+impl LaunchTemplate {
+    /// The first option that describes an execution.
+    fn first_given(&self) -> Option<&'static str> {
+        let options = [
+            ("--grid", self.grid.is_some()),
+            ("--block", self.block.is_some()),
+            ("--cluster", self.cluster.is_some()),
+            ("--shared-bytes", self.shared_bytes.is_some()),
+            ("--arg", !self.arg.is_empty()),
+            ("--arch", self.arch.is_some()),
+        ];
+        options.into_iter().find_map(|(option, given)| given.then_some(option))
+    }
+
+    /// Whether an expression in one of the options has this name in it.
+    fn mentions(&self, name: &str) -> bool {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let single = [&self.grid, &self.block, &self.cluster, &self.shared_bytes];
+        let mut texts = single.into_iter().flatten().chain(&self.arg);
+        texts.any(|text| {
+            let expressions = text.split("${").skip(1).filter_map(|rest| rest.split('}').next());
+            let mut words = expressions.flat_map(|it| it.split(|c: char| !is_word(c)));
+            words.any(|word| word == name)
+        })
+    }
+
+    /// The options of one point. A launch file takes the parameters itself.
+    fn at(
+        &self,
+        input: &str,
+        size: Option<Size>,
+        parameters: Parameters,
+    ) -> Result<LaunchOptions, Report> {
+        let text = |option: &str, text: &Option<String>| {
+            let filled = text.as_ref().map(|text| {
+                let source = SourceText::new(option, text.as_str());
+                expression::substitute(&source, &parameters, false)
+            });
+            filled.transpose()
+        };
+        let extent = |option: &str, template: &Option<String>| {
+            let filled = text(option, template)?;
+            let extent = filled.map(|text| {
+                crate::cli::extent(&text)
+                    .map_err(|error| Report::new(format!("{option} {text}: {error}")))
+            });
+            extent.transpose()
+        };
+        let bytes = text("--shared-bytes", &self.shared_bytes)?;
+        let shared_bytes = bytes.map(|text| {
+            text.trim()
+                .parse()
+                .map_err(|_| Report::new(format!("--shared-bytes {text} is no number of bytes")))
+        });
+        let arguments = self.arg.iter().map(|argument| {
+            let source = SourceText::new("--arg", argument.as_str());
+            expression::substitute(&source, &parameters, false)
+        });
+        Ok(LaunchOptions {
+            kernel: self.kernel.clone(),
+            grid: extent("--grid", &self.grid)?,
+            block: extent("--block", &self.block)?,
+            cluster: extent("--cluster", &self.cluster)?,
+            shared_bytes: shared_bytes.transpose()?,
+            arg: arguments.collect::<Result<_, _>>()?,
+            arch: self.arch.clone(),
+            size,
+            param: match is_launch_file(input) {
+                true => parameters.into_iter().collect(),
+                false => Vec::new(),
+            },
+        })
+    }
+}

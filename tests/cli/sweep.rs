@@ -1,0 +1,162 @@
+//! `gpucast sweep`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::gpucast::{command, gpucast, inputs, json, outcome, stdout};
+
+fn rows(arguments: &str) -> Vec<Value> {
+    json(&format!("sweep {arguments} --format json"))["rows"].as_array().unwrap().clone()
+}
+
+fn time(row: &Value) -> f64 {
+    row["time_ms"].as_f64().unwrap_or_else(|| panic!("no time: {row}"))
+}
+
+#[test]
+fn a_grid_as_text() {
+    insta::assert_snapshot!(
+        "sweep-text",
+        stdout(
+            "sweep --from-metrics sgemm-metrics.toml --gpu gtx-480,gtx-960 \
+             --set memory_bandwidth=0.5x..2x:0.5x --set sm_count=8,16 --model quantitative-roofline"
+        )
+    );
+}
+
+/// W_traf is 42,258,880 bytes: a memory-bound kernel takes as long as they take at each bandwidth, and
+/// a compute-bound one as long as at any other.
+#[test]
+fn a_swept_field_has_the_effect_that_the_equations_give_it() {
+    let rows = rows(
+        "--from-metrics sgemm-metrics.toml --gpu gtx-480 --set memory_bandwidth=1..100GB/s:log9",
+    );
+    assert_eq!(rows.len(), 9);
+    let unbound = time(&rows[8]);
+    for row in &rows {
+        let bandwidth = row["memory_bandwidth"].as_f64().unwrap();
+        let traffic_ms = 42_258_880.0 / bandwidth / 1e6;
+        assert!((time(row) / traffic_ms.max(unbound) - 1.0).abs() < 1e-9, "{row}");
+    }
+    assert_eq!((&rows[0]["bound"], &rows[8]["bound"]), (&"memory".into(), &"compute".into()));
+}
+
+/// Each size is executed with its own parameters: the operations of SAXPY are its length.
+#[test]
+fn a_launch_file_and_a_module_take_sizes_from_the_sweep() {
+    let of_file = rows("saxpy-n.toml --gpu gtx-480 --vary n=256..4096:x2");
+    let lengths: Vec<i64> = of_file.iter().map(|row| row["n"].as_i64().unwrap()).collect();
+    assert_eq!(lengths, [256, 512, 1024, 2048, 4096]);
+    let of_module = rows(
+        "saxpy.ptx --kernel saxpy --grid ${ceil(n/256)} --block 256 --arg u32:${n} --arg f32:0.5 \
+         --arg buf:f32[${n}]=uniform(-1,1,1) --arg buf:f32[${n}]=iota --gpu gtx-480 --vary n=256..4096:x2",
+    );
+    let times = |rows: &[Value]| rows.iter().map(time).collect::<Vec<_>>();
+    assert_eq!(times(&of_file), times(&of_module));
+    assert!(times(&of_file).is_sorted());
+    // Outside of a sweep, parameters have their usual value or a given one.
+    let predicted = |more: &str| {
+        let result = json(&format!("predict saxpy-n.toml {more} --gpu gtx-480 --format json"));
+        result["predictions"][0]["parameters"]["W_comp"].as_i64().unwrap()
+    };
+    assert_eq!((predicted(""), predicted("--param n=4096")), (2 * 1000, 2 * 4096));
+}
+
+/// The whole corpus on the whole library: every row has a time that is one, or says why it has none.
+#[test]
+fn every_gpu_predicts_every_corpus_kernel_or_says_what_is_missing() {
+    let rows = rows("all --size small --gpu all --model all --machine rules");
+    let set = |column: &str| -> BTreeSet<String> {
+        rows.iter().map(|row| row[column].as_str().unwrap().to_owned()).collect()
+    };
+    let kernels = set("kernel").len();
+    assert!(kernels >= 19 && set("gpu").len() >= 45, "{kernels} kernels");
+    assert_eq!(rows.len() % (set("gpu").len() * set("model").len()), 0, "a combination is missing");
+    for row in &rows {
+        match row["time_ms"].as_f64() {
+            Some(time) => {
+                assert!(time.is_finite() && time > 0.0, "{row}");
+                assert_eq!(row["error"], Value::Null, "{row}");
+                assert!(row["bound"].is_string(), "{row}");
+            }
+            None => assert!(row["error"].as_str().is_some_and(|error| !error.is_empty()), "{row}"),
+        }
+    }
+    // The default model knows every GPU of NVIDIA's in the library.
+    let lacking: Vec<&Value> = rows
+        .iter()
+        .filter(|row| row["model"] == "quantitative-roofline" && row["time_ms"].is_null())
+        .collect();
+    assert!(lacking.is_empty(), "{lacking:?}");
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let of = |threads: &str| {
+        let mut command = command(
+            "sweep sgemm transpose --size small --gpu gtx-480,gtx-960 --model all --machine rules \
+             --set sm_count=1..40:1 --format csv",
+        );
+        command.env("RAYON_NUM_THREADS", threads);
+        outcome(command).stdout
+    };
+    assert_eq!(of("1"), of("3"));
+}
+
+/// A point that cannot be is a row, in its place.
+#[test]
+fn points_that_fail_are_rows() {
+    let csv = stdout(
+        "sweep --from-metrics sgemm-metrics.toml --gpu gtx-480 --set sm_count=1,1.5,2 --format csv",
+    );
+    insta::assert_snapshot!("sweep-failing-point", csv);
+    let rows = rows("saxpy-n.toml --gpu gtx-480 --vary n=0,256");
+    assert!(rows[0]["time_ms"].is_null() && rows[0]["error"].is_string(), "{}", rows[0]);
+    time(&rows[1]);
+    // Nothing but failures is none.
+    let failed = gpucast("sweep saxpy-n.toml --gpu gtx-480 --vary n=0 --format csv");
+    assert_eq!(failed.status, 1);
+    assert_eq!(failed.stdout.lines().count(), 2, "{}", failed.stdout);
+}
+
+#[test]
+fn a_file_gets_the_form_of_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str| {
+        let path = folder.path().join(name);
+        let arguments =
+            "sweep --from-metrics sgemm-metrics.toml --gpu gtx-480 --set sm_count=1..9:1";
+        let mut command = command(arguments);
+        command.arg("--output").arg(&path);
+        assert_eq!(outcome(command).status, 0);
+        std::fs::read(path).unwrap()
+    };
+    assert!(write("sweep.csv").starts_with(b"kernel,function,launch,gpu,sm_count,model,time_ms"));
+    assert!(write("sweep.json").starts_with(b"{\n  \"schema\": \"gpucast.sweep/1\""));
+    let parquet = write("sweep.parquet");
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+    assert_eq!(parquet, write("again.parquet"));
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_runs() {
+    assert!(inputs().exists());
+    for (name, arguments) in [
+        ("field", "sgemm --gpu gtx-480 --set memory_bandwith=1..2:1"),
+        ("axis", "sgemm --gpu gtx-480 --set sm_count=1..x:1"),
+        ("twice", "sgemm --gpu gtx-480 --set sm_count=1 --set sm_count=2"),
+        ("corpus-parameter", "sgemm --gpu gtx-480 --vary n=1..2:1"),
+        (
+            "unused-parameter",
+            "saxpy.ptx --kernel saxpy --grid 1 --block 1 --gpu gtx-480 --vary n=1",
+        ),
+        ("too-many", "sgemm --gpu all --set sm_count=1..1000:1 --set l2_slices=1..1000:1"),
+        ("parquet", "sgemm --gpu gtx-480 --format parquet"),
+        ("metrics-size", "--from-metrics sgemm-metrics.toml --size small --gpu gtx-480"),
+    ] {
+        let outcome = gpucast(&format!("sweep {arguments}"));
+        assert_eq!(outcome.status, 2, "{name}: {}", outcome.stderr);
+        insta::assert_snapshot!(format!("sweep-wrong-{name}"), outcome.stderr);
+    }
+}
