@@ -7,6 +7,9 @@ fn every_command_explains_itself() {
     for command in [
         "",
         "predict",
+        "sweep",
+        "sensitivity",
+        "compare",
         "profile",
         "run",
         "plot",
