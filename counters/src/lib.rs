@@ -43,6 +43,7 @@ pub mod recorder;
 mod sparse;
 pub mod stages;
 pub mod table;
+pub mod throughput;
 pub mod totals;
 
 pub use gpucast_ptx_frontend::isa::InstructionClass;

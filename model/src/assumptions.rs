@@ -34,15 +34,9 @@ pub(crate) fn broken(
     conditions: &Conditions,
     time_ms: f64,
 ) -> Vec<Warning> {
-    let mut warnings = Vec::new();
+    let mut warnings = few_threads(conditions);
     if let Some(launch) = conditions.launch {
         let threads = launch.threads_per_block;
-        if launch.blocks < MIN_BLOCKS {
-            warnings.push(Warning::FewBlocks { blocks: launch.blocks, wanted: MIN_BLOCKS });
-        }
-        if threads < MIN_THREADS_PER_BLOCK {
-            warnings.push(Warning::SmallBlocks { threads, wanted: MIN_THREADS_PER_BLOCK });
-        }
         if let Some(limit) = &gpu.max_threads_per_block
             && threads > limit.value.0
         {
@@ -63,6 +57,46 @@ pub(crate) fn broken(
         if count > 0.0 {
             warnings.push(Warning::Uncharged { what, instructions: count });
         }
+    }
+    warnings
+}
+
+/// A launch too small for throughput to decide.
+pub(crate) fn few_threads(conditions: &Conditions) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if let Some(launch) = conditions.launch {
+        let threads = launch.threads_per_block;
+        if launch.blocks < MIN_BLOCKS {
+            warnings.push(Warning::FewBlocks { blocks: launch.blocks, wanted: MIN_BLOCKS });
+        }
+        if threads < MIN_THREADS_PER_BLOCK {
+            warnings.push(Warning::SmallBlocks { threads, wanted: MIN_THREADS_PER_BLOCK });
+        }
+    }
+    warnings
+}
+
+/// What any model assumes that leaves out launches and reads counts of one GPU for another.
+pub(crate) fn common(
+    profile: &KernelProfile,
+    gpu: &Gpu,
+    conditions: &Conditions,
+    time_ms: f64,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let elsewhere = conditions.counted_on.as_ref().filter(|&name| *name != gpu.name);
+    if let Some(counted_on) = elsewhere {
+        warnings.push(Warning::CountedElsewhere { counted_on: counted_on.clone() });
+    }
+    if let (Some(launch), Some(limit)) = (conditions.launch, &gpu.max_threads_per_block)
+        && launch.threads_per_block > limit.value.0
+    {
+        let (threads, allowed) = (launch.threads_per_block, limit.value.0);
+        warnings.push(Warning::BlockTooLarge { threads, allowed });
+    }
+    let milliseconds = time_ms / profile.invocations as f64;
+    if milliseconds < MIN_INVOCATION_MS {
+        warnings.push(Warning::ShortLaunch { milliseconds });
     }
     warnings
 }

@@ -7,6 +7,8 @@
 //! | [`gpu`] | what a GPU can do, each figure with its unit and its source; the built-in library |
 //! | [`predictor`] | what every model takes and the registry of models |
 //! | [`prediction`] | what every model gives: time, bound, symbols, explanation, warnings |
+//! | [`component_throughput`] | Zhang & Owens 2011: instructions, shared and global memory, by stages |
+//! | [`hierarchical_roofline`] | Yang & Williams 2019: a roofline for each level of memory |
 //! | [`offload`] | Velho et al. 2013: a kernel with its transfers, fitted to samples |
 //! | [`quantitative_roofline`] | Konstantinidis 2017, the default model |
 //! | [`reference`](mod@reference) | the correction by a measured time, and the error of a prediction |
@@ -20,8 +22,11 @@
 
 pub mod agreement;
 mod assumptions;
+pub mod component_throughput;
 pub mod cost_model;
 pub mod gpu;
+pub mod hierarchical_roofline;
+mod inputs;
 pub mod offload;
 pub mod prediction;
 pub mod predictor;
@@ -29,11 +34,14 @@ pub mod quantitative_roofline;
 pub mod reference;
 pub mod regression;
 pub mod sensitivity;
+mod text;
 pub mod warning;
 pub mod what_if;
 
+pub use component_throughput::ComponentThroughput;
 pub use cost_model::CostModel;
 pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
+pub use hierarchical_roofline::HierarchicalRoofline;
 pub use prediction::{Bound, Component, Part, Prediction, Symbol, SymbolValue, Symbols};
 pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, UnknownModel};
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};

@@ -7,8 +7,10 @@ use gpucast_counters::features::Features;
 use gpucast_counters::stages::Stages;
 use thiserror::Error;
 
+use crate::component_throughput::ComponentThroughput;
 use crate::cost_model::{CostModel, CostModels, FeatureError};
 use crate::gpu::Gpu;
+use crate::hierarchical_roofline::HierarchicalRoofline;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::Prediction;
 use crate::quantitative_roofline::QuantitativeRoofline;
@@ -108,8 +110,13 @@ pub trait Model: Sync {
 
 impl dyn Model {
     /// All models; the first is the default.
-    pub const ALL: &'static [&'static dyn Model] =
-        &[&QuantitativeRoofline, &OffloadModel, &CostModel];
+    pub const ALL: &'static [&'static dyn Model] = &[
+        &QuantitativeRoofline,
+        &ComponentThroughput,
+        &HierarchicalRoofline,
+        &OffloadModel,
+        &CostModel,
+    ];
 
     /// The model of a name.
     ///

@@ -90,6 +90,37 @@ pub enum Warning {
     },
     /// A ratio of accesses to footprint rests on a sample of the memory.
     EstimatedFootprint,
+    /// The counts follow another GPU's coalescing, banks and caches.
+    CountedElsewhere {
+        /// The GPU that they follow.
+        counted_on: String,
+    },
+    /// Nothing says how many registers a thread has, so that they limit no occupancy.
+    UnknownRegisters,
+    /// Counts between barriers are those of PTX, scaled to the machine-level counts of the launch.
+    ScaledStages,
+    /// Stages beyond those that are told apart.
+    MergedStages {
+        /// How many are part of the last one.
+        merged: u64,
+    },
+    /// The counts say nothing of a level of memory, so that its bandwidth bounds nothing.
+    UnknownLevel {
+        /// The level.
+        level: &'static str,
+    },
+    /// Most instructions are no floating-point ones, which a roofline leaves out.
+    FewComputations {
+        /// The share of floating-point instructions.
+        share: f64,
+    },
+    /// Fewer warps than cover the latency of instructions.
+    FewWarps {
+        /// Warps of an SM.
+        warps: f64,
+        /// How many cover it.
+        needed: f64,
+    },
     /// The time was multiplied by E_util of the reference GPU (equation 5.13).
     Corrected {
         /// The reference GPU.
@@ -180,6 +211,40 @@ impl fmt::Display for Warning {
             Self::EstimatedFootprint => f.write_str(
                 "accesses touch more memory than is recorded: a ratio of accesses to footprint \
                  is extrapolated from a sample",
+            ),
+            Self::CountedElsewhere { counted_on } => write!(
+                f,
+                "transactions, bank conflicts and cache hits are those of a {counted_on}, not of this \
+                 GPU: --count-on target counts them for it"
+            ),
+            Self::UnknownRegisters => f.write_str(
+                "how many registers a thread has is not known, so that they do not limit the blocks of \
+                 an SM: fewer may fit",
+            ),
+            Self::ScaledStages => f.write_str(
+                "instructions between barriers are those of PTX, scaled class by class to the machine \
+                 instructions of the whole launch",
+            ),
+            Self::MergedStages { merged } => write!(
+                f,
+                "{merged} further stages are part of the last one, and share its bottleneck"
+            ),
+            Self::UnknownLevel { level } => write!(
+                f,
+                "the counts have no bytes of the {level}: its bandwidth may bound the kernel and is left \
+                 out"
+            ),
+            Self::FewComputations { share } => write!(
+                f,
+                "only {:.0} % of the instructions are floating-point ones: the others take time that the \
+                 roofline leaves out, and the prediction is a lower bound",
+                100.0 * share
+            ),
+            Self::FewWarps { warps, needed } => write!(
+                f,
+                "an SM has {warps:.0} warps, fewer than the {needed:.0} that cover the latency of \
+                 instructions: independent instructions of a warp, which the model leaves out, make the \
+                 kernel faster than predicted"
             ),
             Self::Corrected { reference, factor } => write!(
                 f,

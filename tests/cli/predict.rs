@@ -169,3 +169,45 @@ fn an_unknown_model_is_refused_before_anything_runs() {
     let outcome = gpucast("predict saxpy.toml --gpu gtx-480 --model all,quantitative-rofline");
     insta::assert_snapshot!("predict-unknown-model", outcome.transcript());
 }
+
+/// Models that lack an input are lines with a reason, in every format; the order is that of the GPUs.
+#[test]
+fn all_models_side_by_side() {
+    let arguments = "predict saxpy.toml --gpu gtx-480,r9-nano --model all --machine none";
+    let text = stdout(arguments);
+    insta::assert_snapshot!("predict-all-comparison", text.split("\nCounts").next().unwrap());
+    assert_eq!(text.matches("\nModel ").count(), 3, "{text}");
+    let result = json(&format!("{arguments} --format json"));
+    let of = |list: &str| -> Vec<String> {
+        let items = result[list].as_array().unwrap().iter();
+        items.map(|one| format!("{} {}", one["gpu"], one["model"]).replace('"', "")).collect()
+    };
+    let predicted = [
+        "gtx-480 quantitative-roofline",
+        "gtx-480 component-throughput",
+        "gtx-480 hierarchical-roofline",
+        "r9-nano quantitative-roofline",
+        "r9-nano hierarchical-roofline",
+    ];
+    assert_eq!(of("predictions"), predicted);
+    let csv = stdout(&format!("{arguments} --format csv"));
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 1 + of("predictions").len() + of("declined").len());
+    assert!(lines[0].contains(",declined_because,"), "{}", lines[0]);
+    let declined = lines.iter().find(|line| line.contains("r9-nano,component-throughput"));
+    assert!(declined.unwrap().contains("has no `compute_capability`"), "{csv}");
+}
+
+#[test]
+fn a_model_that_is_asked_for_must_have_its_inputs() {
+    let from_file = "predict --from-metrics sgemm-metrics.toml --gpu gtx-660 --model";
+    let transcripts: Vec<String> = [
+        format!("{from_file} component-throughput"),
+        format!("{from_file} hierarchical-roofline"),
+        "predict saxpy.toml --gpu r9-nano --model all,component-throughput".to_owned(),
+    ]
+    .iter()
+    .map(|arguments| format!("$ gpucast {arguments}\n{}", gpucast(arguments).transcript()))
+    .collect();
+    insta::assert_snapshot!("predict-model-lacks-input", transcripts.join("\n"));
+}

@@ -6,12 +6,15 @@ use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use super::CLASSES;
 use crate::operation::FlopKind;
 use crate::table::Description;
+use crate::throughput::Operation;
 
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StageInstruction {
     /// Its class, as an index into [`CLASSES`].
     pub(super) class: usize,
+    /// Its row of the throughput table, as an index into [`Operation::ALL`].
+    pub(super) operation: usize,
     /// Whether it multiplies and adds floating-point numbers.
     pub(super) multiply_add: bool,
     /// Its place among the guarded instructions.
@@ -42,6 +45,7 @@ impl StageCode {
                 let flops = description.flops;
                 StageInstruction {
                     class: class.unwrap_or(CLASSES.len() - 1),
+                    operation: Operation::of(&instruction.instruction) as usize,
                     multiply_add: flops.is_some_and(|flops| flops.kind == FlopKind::Fma),
                     guard: instruction.guard_index,
                     block_end: 0,

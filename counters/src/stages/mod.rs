@@ -22,6 +22,7 @@ use crate::device::DeviceModel;
 use crate::launch_profile::LaunchProfile;
 use crate::observer::Counter;
 use crate::recorder::{CtaRecorder, MemoryCounts};
+use crate::throughput::Operation;
 use code::StageCode;
 
 pub use recorder::StageRecorder;
@@ -89,8 +90,14 @@ pub struct Stage {
     pub active_warps: u64,
     /// Instructions by class.
     classes: [ClassCount; CLASSES.len()],
+    /// Times that a warp issued each operation, in the order of [`Operation::ALL`].
+    operations: [u64; Operation::ALL.len()],
     /// Times that a warp issued a floating-point multiply-add.
     pub multiply_adds: u64,
+    /// Loads among the requests to shared memory.
+    pub shared_loads: u64,
+    /// Loads among the requests to global memory.
+    pub global_loads: u64,
     /// Shared memory.
     pub shared: StageMemory,
     /// Global memory and textures.
@@ -122,11 +129,28 @@ impl Stage {
         at.and_then(|at| self.classes.get(at)).copied().unwrap_or_default()
     }
 
-    /// Sets the PTX instructions of a class.
+    /// Sets the PTX instructions of a class, and those of its operations in proportion.
     pub fn set_class(&mut self, class: InstructionClass, count: ClassCount) {
-        if let Some(at) = CLASSES.iter().position(|&one| one == class) {
-            self.classes[at] = count;
+        let Some(at) = CLASSES.iter().position(|&one| one == class) else { return };
+        for operation in Operation::ALL {
+            if !operation.classes().contains(&class) {
+                continue;
+            }
+            let before: u64 = operation.classes().iter().map(|&one| self.class(one).warps).sum();
+            let after = before - self.classes[at].warps + count.warps;
+            let warps = &mut self.operations[operation as usize];
+            if let Some(share) = (u128::from(*warps) * u128::from(after)).checked_div(before.into())
+            {
+                *warps = share.try_into().unwrap_or(u64::MAX);
+            }
         }
+        self.classes[at] = count;
+    }
+
+    /// Times that a warp issued PTX instructions of a row of the throughput table.
+    #[must_use]
+    pub fn operation(&self, operation: Operation) -> u64 {
+        self.operations[operation as usize]
     }
 
     /// PTX instructions of all classes.
@@ -158,7 +182,12 @@ impl Stage {
             total.warps += count.warps;
             total.threads += count.threads;
         }
+        for (total, count) in self.operations.iter_mut().zip(&other.operations) {
+            *total += count;
+        }
         self.multiply_adds += other.multiply_adds;
+        self.shared_loads += other.shared_loads;
+        self.global_loads += other.global_loads;
         self.shared.add(&other.shared);
         self.global.add(&other.global);
         self.local.add(&other.local);

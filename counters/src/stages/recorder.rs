@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use gpucast_interpreter::{Access, Arrival, Recorder, Release};
+use gpucast_interpreter::{Access, AccessKind, Arrival, Recorder, Release};
 
 use super::code::StageCode;
+use gpucast_ptx_frontend::types::StateSpace;
+
 use super::{MOST_STAGES, Stage};
 use crate::recorder::{BlockCount, CtaRecorder, MemoryCounts};
 
@@ -147,10 +149,19 @@ impl StageRecorder {
                 None => issued,
                 Some(guard) => lane_count(lanes, guard) - lane_count(&self.guarded_lanes, guard),
             };
+            stage.operations[instruction.operation] += warps;
             stage.multiply_adds += if instruction.multiply_add { warps } else { 0 };
         }
         for (at, (_, now)) in self.cta.memory.iter().enumerate() {
             let before = self.memory.get(at).copied().unwrap_or_default();
+            if matches!(now.kind, AccessKind::Load | AccessKind::LoadReadOnly) {
+                let loads = now.requests - before.requests;
+                match now.space {
+                    StateSpace::Shared => stage.shared_loads += loads,
+                    StateSpace::Global | StateSpace::Tex => stage.global_loads += loads,
+                    _ => {}
+                }
+            }
             if let Some(memory) = stage.memory(now.space) {
                 memory.add_difference(now, &before);
             }

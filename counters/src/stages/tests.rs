@@ -51,6 +51,10 @@ fn check_sums(profile: &LaunchProfile, stages: &Stages) {
     ] {
         assert_eq!(sum(of), count(profile, name), "{name}");
     }
+    for stage in &stages.stages {
+        let operations: u64 = Operation::ALL.iter().map(|&one| stage.operation(one)).sum();
+        assert_eq!(operations, stage.instructions().warps);
+    }
 }
 
 /// The access pattern of cyclic reduction's forward phase: half the threads and twice the stride in
@@ -89,6 +93,11 @@ fn conflicts_keep_transactions_constant_while_work_halves() {
         assert_eq!(per_cta(stage.class(Class::Fp32).warps), warps);
         assert_eq!(per_cta(stage.class(Class::Fp32).threads), threads as u64);
         assert_eq!(per_cta(stage.multiply_adds), warps);
+        assert_eq!(per_cta(stage.operation(Operation::Fp32)), warps);
+        // Two comparisons of everybody; the shift of the count is everybody's, too.
+        assert_eq!(per_cta(stage.operation(Operation::IntegerCompare)), 2 * 8);
+        assert_eq!(per_cta(stage.operation(Operation::Shift)), 8 + warps);
+        assert_eq!(per_cta(stage.shared_loads), warps);
         assert_eq!(per_cta(stage.class(Class::LoadStore).warps), 2 * warps);
         // Two comparisons, a shift and an addition of everybody; two of those who work.
         assert_eq!(per_cta(stage.class(Class::Integer).warps), 4 * 8 + 2 * warps);

@@ -177,6 +177,8 @@ gpu! {
     fp16_rate: PerClock,
     /// Results of single-precision add, multiply and multiply-add.
     fp32_rate: PerClock,
+    /// Results of single-precision multiply, where further units than those of `fp32_rate` take it.
+    fp32_mul_rate: PerClock,
     /// Results of double-precision add, multiply and multiply-add.
     fp64_rate: PerClock,
     /// Results of reciprocal, square root, exponential, logarithm, sine and cosine.

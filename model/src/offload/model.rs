@@ -6,7 +6,8 @@ use super::{Offload, Workload};
 use crate::gpu::Gpu;
 use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
 use crate::predictor::{Conditions, Model, ModelError};
-use crate::quantitative_roofline::{KernelParameters, QuantitativeRoofline, duration};
+use crate::quantitative_roofline::{KernelParameters, QuantitativeRoofline};
+use crate::text::duration;
 use crate::warning::Warning;
 
 /// A model of one machine, and which GPU that machine has.

@@ -21,15 +21,15 @@ use gpucast_counters::KernelProfile;
 
 use crate::assumptions;
 use crate::gpu::Gpu;
+use crate::inputs::parameter;
 use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::warning::Warning;
 use refinements::{Refinement, Refinements};
-use weights::{parameter, peak_throughput};
+use weights::peak_throughput;
 
 pub use kernel::{KernelParameters, OperationType};
 pub use refinements::RefinedRoofline;
-pub(crate) use text::duration;
 pub use weights::Weights;
 
 /// Bytes of a DRAM transaction (text above eq. 4.2).

@@ -1,8 +1,8 @@
 //! What instructions cost on a GPU: Konstantinidis 2017, equations 4.9 to 4.12.
 
 use super::kernel::OperationType;
-use crate::gpu::quantity::Quantity;
-use crate::gpu::{Gpu, Sourced};
+use crate::gpu::Gpu;
+use crate::inputs::parameter;
 use crate::predictor::ModelError;
 
 /// What an instruction of each class costs, in single-precision multiply-adds.
@@ -43,16 +43,4 @@ pub(super) fn peak_throughput(operation_type: OperationType, gpu: &Gpu) -> Resul
         OperationType::Fp32 => Ok(parameter(gpu, "sp_throughput", &gpu.sp_throughput)?.0),
         OperationType::Int => Ok(parameter(gpu, "int_throughput", &gpu.int_throughput)?.0),
     }
-}
-
-/// A parameter of the GPU, or an error that names its field.
-pub(super) fn parameter<T: Quantity + Copy>(
-    gpu: &Gpu,
-    field: &'static str,
-    value: &Option<Sourced<T>>,
-) -> Result<T, ModelError> {
-    value
-        .as_ref()
-        .map(|sourced| sourced.value)
-        .ok_or_else(|| ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field })
 }

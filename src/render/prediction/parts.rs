@@ -27,7 +27,8 @@ pub(super) fn table(parts: &[Part]) -> Option<String> {
         let mut row = vec![part.name.clone(), milliseconds(part.time_ms), part.bound.to_string()];
         row.extend(resources.iter().map(|resource| {
             let component = part.components.iter().find(|one| one.resource == *resource);
-            component.map_or_else(|| "-".to_owned(), |one| milliseconds(one.time_ms))
+            let time = component.map(|one| one.time_ms).filter(|&time| time > 0.0);
+            time.map_or_else(|| "-".to_owned(), milliseconds)
         }));
         rows.push(row);
     }

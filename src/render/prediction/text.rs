@@ -140,7 +140,7 @@ fn one_gpu(view: &PredictionView) -> String {
         text.push_str(&section("GPU parameters"));
         text.push_str(&gpu_parameters(&view.gpu, parameters));
     }
-    text.push_str(&section("Weights, costs and efficiencies"));
+    text.push_str(&section("Intermediate values"));
     text.push_str(&symbols(&prediction.intermediate));
     if !prediction.warnings.is_empty() {
         text.push_str(&section("Warnings"));

@@ -3,10 +3,11 @@
 use super::{AddedCost, Inputs};
 use crate::gpu::quantity::PerClock;
 use crate::gpu::{Gpu, Sourced};
+use crate::inputs::parameter;
 use crate::predictor::ModelError;
 use crate::quantitative_roofline::WARP_LANES;
 use crate::quantitative_roofline::kernel::OperationType;
-use crate::quantitative_roofline::weights::{Weights, parameter};
+use crate::quantitative_roofline::weights::Weights;
 
 /// What the cost of [`separate_integers`] is called.
 pub(super) const INTEGERS: &str = "C_integer";

@@ -1,10 +1,10 @@
 //! Refinements that add roofs and times beside the pipeline.
 
 use super::{Inputs, Roof};
+use crate::inputs::parameter;
 use crate::prediction::{Bound, Component};
 use crate::predictor::ModelError;
 use crate::quantitative_roofline::TRANSACTION_BYTES;
-use crate::quantitative_roofline::weights::parameter;
 
 /// Adds the GPU's launch overhead for each invocation, in milliseconds (thesis, section 7.2: it
 /// "should be included in the model").

@@ -1,0 +1,60 @@
+//! The analysis in sentences.
+
+use super::Analysis;
+use crate::prediction::Bound;
+use crate::text::duration;
+
+/// What a component is called.
+fn name(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Compute => "the instruction pipeline",
+        Bound::Shared => "shared memory",
+        _ => "global memory",
+    }
+}
+
+/// What its time is spent on.
+fn what(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Compute => "instructions",
+        Bound::Shared => "shared memory",
+        _ => "global memory",
+    }
+}
+
+/// The bottleneck, its causes, and what comes next.
+pub(super) fn of(subject: &str, analysis: &Analysis) -> String {
+    let times = &analysis.times;
+    let spent: Vec<String> = times
+        .components()
+        .into_iter()
+        .filter(|(_, time_ms)| *time_ms > 0.0)
+        .map(|(bound, time_ms)| format!("{} of {}", duration(time_ms), what(bound)))
+        .collect();
+    let mut text =
+        format!("{subject} is bound by {}: {}", name(analysis.bottleneck), spent.join(", "));
+    let count = analysis.stages.len();
+    if count > 1 {
+        let how = if analysis.is_serialised() {
+            "one after the other, since an SM has one block"
+        } else {
+            "overlapped by the blocks of an SM"
+        };
+        text.push_str(&format!(", in {count} stages {how}"));
+    }
+    text.push('.');
+    let causes: Vec<String> = analysis.causes.iter().map(ToString::to_string).collect();
+    if !causes.is_empty() {
+        text.push_str(&format!(" The causes: {}.", causes.join("; ")));
+    }
+    let (next, time_ms) = analysis.next;
+    if time_ms > 0.0 {
+        text.push_str(&format!(
+            " Were {} free, the kernel would take {}, bound by {}.",
+            name(analysis.bottleneck),
+            duration(time_ms),
+            name(next),
+        ));
+    }
+    text
+}

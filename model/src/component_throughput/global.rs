@@ -1,0 +1,129 @@
+//! Global memory: section 4.3.
+//!
+//! The paper finds that the bandwidth depends on the number of blocks, the threads of a block and the
+//! transactions of a thread, and runs a synthetic benchmark of the kernel's configuration for it. We have
+//! no GPU to run it on; what takes its place follows from the reasons that the paper gives:
+//!
+//! - SMs that share a path to memory share its bandwidth: the 30 SMs of a GTX 285 are 10 clusters of
+//!   three. Blocks are dealt to clusters uniformly, and the cluster with most of them decides. With a
+//!   number of blocks that is no multiple of 10 some paths idle at the end, the less the more blocks
+//!   there are: figure 3's saw-tooth.
+//! - A warp waits for each of its loads, so that with few warps latency decides (Little's law). Then the
+//!   bandwidth is linear in blocks and threads, and more of either is almost free.
+//! - The first load's latency passes before anything arrives, which many transactions of a thread
+//!   amortise.
+
+use crate::gpu::Gpu;
+use crate::inputs::{number, optional};
+use crate::predictor::ModelError;
+
+/// Bytes that a warp loads with four bytes for each lane.
+const WARP_BYTES: f64 = 128.0;
+/// Threads of a warp.
+const LANES: f64 = 32.0;
+
+/// How a launch occupies the GPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Configuration {
+    /// Blocks of the grid.
+    pub blocks: f64,
+    /// Blocks that an SM runs at the same time.
+    pub blocks_per_sm: f64,
+}
+
+/// What a launch, or a stage of it, asks of global memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// Bytes to and from device memory.
+    pub bytes: f64,
+    /// Loads that each warp waits for, one after the other.
+    pub loads_per_warp: f64,
+    /// The share of the loads that go to device memory; caches answer the others.
+    pub missing: f64,
+}
+
+/// The time of global memory and what decides it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GlobalTime {
+    /// In milliseconds.
+    pub time_ms: f64,
+    /// What the bytes take at full bandwidth.
+    pub streaming_ms: f64,
+}
+
+/// The path to device memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GlobalMemory {
+    /// B_mem, of the whole GPU, in GB/s.
+    bandwidth_gbps: f64,
+    /// Paths to memory, and SMs on each.
+    paths: f64,
+    sms_per_path: f64,
+    /// Of loads that go to device memory, and of those that the L2 answers, in milliseconds.
+    latency_ms: f64,
+    hit_latency_ms: f64,
+}
+
+impl GlobalMemory {
+    /// The path to memory of a GPU. Without `sms_per_cluster` all SMs share one path.
+    ///
+    /// # Errors
+    ///
+    /// When the bandwidth, the latency, the clock or the number of SMs is not known.
+    pub fn of(gpu: &Gpu) -> Result<Self, ModelError> {
+        let sms = number!(gpu.sm_count) as f64;
+        let sms_per_path = optional!(gpu.sms_per_cluster).map_or(sms, |count| count as f64);
+        let clocks_of_ms = 1e3 * number!(gpu.sp_clock);
+        let latency = number!(gpu.memory_latency);
+        Ok(Self {
+            bandwidth_gbps: number!(gpu.memory_bandwidth),
+            paths: (sms / sms_per_path).ceil(),
+            sms_per_path,
+            latency_ms: latency as f64 / clocks_of_ms,
+            hit_latency_ms: optional!(gpu.l2_latency).unwrap_or(latency) as f64 / clocks_of_ms,
+        })
+    }
+
+    /// B_mem, in GB/s.
+    #[must_use]
+    pub fn peak_bandwidth(&self) -> f64 {
+        self.bandwidth_gbps
+    }
+
+    /// The time of traffic.
+    #[must_use]
+    pub fn time(&self, traffic: &Traffic, configuration: &Configuration) -> GlobalTime {
+        if traffic.bytes == 0.0 && traffic.loads_per_warp == 0.0 {
+            return GlobalTime::default();
+        }
+        let streaming_ms = traffic.bytes / self.bandwidth_gbps / 1e6;
+        // The cluster with most blocks has this many times the mean.
+        let of_one_path = (configuration.blocks / self.paths).ceil();
+        let busiest = streaming_ms * of_one_path * self.paths / configuration.blocks;
+        let latency_ms =
+            self.hit_latency_ms + (self.latency_ms - self.hit_latency_ms) * traffic.missing;
+        let together = self.sms_per_path * configuration.blocks_per_sm;
+        let rounds = (of_one_path / together).ceil();
+        let waiting = rounds * traffic.loads_per_warp * latency_ms;
+        GlobalTime { time_ms: busiest.max(waiting) + latency_ms, streaming_ms }
+    }
+
+    /// The bandwidth of the paper's synthetic benchmark, in GB/s: each of `threads` threads of `blocks`
+    /// blocks loads `transactions` words of four bytes, neighbours beside each other, and an SM runs
+    /// `blocks_per_sm` blocks at a time (figure 3).
+    #[must_use]
+    pub fn synthetic_bandwidth(
+        &self,
+        blocks: u64,
+        threads: u64,
+        transactions: u64,
+        blocks_per_sm: u64,
+    ) -> f64 {
+        let warps = blocks as f64 * (threads as f64 / LANES).ceil();
+        let bytes = warps * transactions as f64 * WARP_BYTES;
+        let traffic = Traffic { bytes, loads_per_warp: transactions as f64, missing: 1.0 };
+        let configuration =
+            Configuration { blocks: blocks as f64, blocks_per_sm: blocks_per_sm as f64 };
+        bytes / self.time(&traffic, &configuration).time_ms / 1e6
+    }
+}

@@ -1,0 +1,174 @@
+//! What a stage of a kernel asks of each component, from the counts between barriers.
+//!
+//! Stages carry PTX instructions. Where the profile has machine-level counts, those of each class are
+//! scaled to them, the same in every stage: an estimate, since unrolled and folded instructions need not
+//! lie evenly. On compute capability 1.x arithmetic takes an operand from shared memory, so that a load
+//! from there is no instruction as long as there is arithmetic to take it.
+
+use gpucast_counters::KernelProfile;
+use gpucast_counters::operation::class_metric;
+use gpucast_counters::stages::{ClassCount, Stage, StageMemory, Stages};
+use gpucast_counters::throughput::Operation;
+
+use super::instructions::InstructionCounts;
+use crate::inputs::Totals;
+use crate::predictor::ModelError;
+
+/// The work of one stage, of all blocks and invocations together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageWork {
+    /// Blocks that have the stage, of all invocations.
+    pub blocks: f64,
+    /// Warps of a block that work in it, on average.
+    pub active_warps: f64,
+    /// Warp instructions.
+    pub instructions: InstructionCounts,
+    /// Passes over the banks of shared memory.
+    pub passes: f64,
+    /// The same without conflicts.
+    pub conflict_free: f64,
+    /// Bytes to and from device memory.
+    pub bytes: f64,
+    /// Loads from global memory by warps.
+    pub loads: f64,
+    /// The share of the sectors that device memory moves.
+    pub missing: f64,
+    /// Bytes that threads ask of global and local memory.
+    pub requested_bytes: f64,
+    /// Bytes of the sectors that their requests touch.
+    pub sector_bytes: f64,
+    /// Requests of warps to global and local memory.
+    pub requests: f64,
+}
+
+/// The work of all stages, and where its instructions come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// In order of time.
+    pub stages: Vec<StageWork>,
+    /// Whether instructions are scaled to machine-level counts.
+    pub scaled: bool,
+}
+
+impl Work {
+    /// What stages ask of the components of a GPU; `folds` says whether arithmetic takes operands from
+    /// shared memory.
+    ///
+    /// # Errors
+    ///
+    /// When the profile lacks the traffic to device memory or the number of instructions.
+    pub fn of(
+        profile: &KernelProfile,
+        stages: &Stages,
+        sector_bytes: f64,
+        folds: bool,
+    ) -> Result<Self, ModelError> {
+        let totals = Totals(profile);
+        let [reads, writes, executed] =
+            totals.require(["dram_read_bytes", "dram_write_bytes", "inst_executed"])?;
+        let mut all = Stage::default();
+        stages.stages.iter().for_each(|stage| all.add(stage));
+        if all.instructions().warps == 0 {
+            return Err(ModelError::NothingExecuted { kernel: profile.kernel.clone() });
+        }
+        let scale = Scale::of(totals, &all, executed)?;
+        let bytes = reads + writes;
+        let all_sectors = (all.global.sectors + all.local.sectors) as f64;
+        let missing = match all_sectors {
+            0.0 => 0.0,
+            sectors => (bytes / sector_bytes / sectors).min(1.0),
+        };
+        let stage = |stage: &Stage| {
+            let sectors = (stage.global.sectors + stage.local.sectors) as f64;
+            let of = |count: fn(&StageMemory) -> u64| {
+                (count(&stage.global) + count(&stage.local)) as f64
+            };
+            let idle = stage.mean_active_warps() == 0.0;
+            let warps = if idle { stage.warps } else { stage.active_warps };
+            StageWork {
+                blocks: stage.ctas as f64,
+                active_warps: warps as f64 / stage.ctas.max(1) as f64,
+                instructions: instructions(stage, folds).scaled(|one| scale.factor(one)),
+                passes: stage.shared.passes as f64,
+                conflict_free: stage.shared.conflict_free as f64,
+                bytes: if all_sectors == 0.0 { 0.0 } else { bytes * sectors / all_sectors },
+                loads: stage.global_loads as f64,
+                missing,
+                requested_bytes: of(|memory| memory.requested_bytes),
+                sector_bytes: sector_bytes * sectors,
+                requests: of(|memory| memory.requests),
+            }
+        };
+        Ok(Self { stages: stages.stages.iter().map(stage).collect(), scaled: scale.is_any() })
+    }
+}
+
+impl Work {
+    /// All stages as one, whose blocks have `warps` warps: what overlapped stages amount to.
+    #[must_use]
+    pub fn combined(&self, warps: f64) -> StageWork {
+        let sum = |of: fn(&StageWork) -> f64| self.stages.iter().map(of).sum::<f64>();
+        let mut instructions = InstructionCounts::default();
+        self.stages.iter().for_each(|stage| instructions.add(&stage.instructions));
+        StageWork {
+            blocks: self.stages.iter().map(|stage| stage.blocks).fold(0.0, f64::max),
+            active_warps: warps,
+            instructions,
+            passes: sum(|stage| stage.passes),
+            conflict_free: sum(|stage| stage.conflict_free),
+            bytes: sum(|stage| stage.bytes),
+            loads: sum(|stage| stage.loads),
+            missing: self.stages.first().map_or(0.0, |stage| stage.missing),
+            requested_bytes: sum(|stage| stage.requested_bytes),
+            sector_bytes: sum(|stage| stage.sector_bytes),
+            requests: sum(|stage| stage.requests),
+        }
+    }
+}
+
+/// PTX instructions of a stage, without the loads that arithmetic takes in.
+fn instructions(stage: &Stage, folds: bool) -> InstructionCounts {
+    let counts = InstructionCounts::by(|operation| stage.operation(operation) as f64);
+    if !folds {
+        return counts;
+    }
+    let folded = counts.computations().min(stage.shared_loads as f64);
+    InstructionCounts::by(|operation| match operation {
+        Operation::LoadStore => (counts.of(operation) - folded).max(0.0),
+        _ => counts.of(operation),
+    })
+}
+
+/// Machine instructions for each PTX instruction, by operation.
+struct Scale([f64; Operation::ALL.len()]);
+
+impl Scale {
+    fn of(totals: Totals<'_>, all: &Stage, executed: f64) -> Result<Self, ModelError> {
+        let mut factors = [1.0; Operation::ALL.len()];
+        for operation in Operation::ALL {
+            let (mut ptx, mut machine) = (ClassCount::default(), 0.0);
+            for &class in operation.classes() {
+                ptx.threads += all.class(class).threads;
+                machine += totals.get(class_metric(class))?.unwrap_or_default();
+            }
+            if ptx.threads > 0 && machine > 0.0 {
+                factors[operation as usize] = machine / ptx.threads as f64;
+            }
+        }
+        // Guards and idle lanes differ between the levels: the total of warps is what was executed.
+        let scaled: f64 = Operation::ALL
+            .map(|one| factors[one as usize] * all.operation(one) as f64)
+            .iter()
+            .sum();
+        let rest = if scaled > 0.0 { executed / scaled } else { 1.0 };
+        Ok(Self(factors.map(|factor| factor * rest)))
+    }
+
+    fn factor(&self, operation: Operation) -> f64 {
+        self.0[operation as usize]
+    }
+
+    fn is_any(&self) -> bool {
+        self.0.iter().any(|factor| (factor - 1.0).abs() > 1e-9)
+    }
+}

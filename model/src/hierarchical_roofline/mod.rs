@@ -1,0 +1,312 @@
+//! The hierarchical roofline: C. Yang and S. Williams, "Performance Analysis of GPU-Accelerated
+//! Applications using the Roofline Model", GTC 2019 (S9624).
+//!
+//! A roofline for each level of memory, above each other: time is the longest of the operations over the
+//! peak and the bytes of each level over its bandwidth. The peak is that of multiply-adds; a kernel with a
+//! share α of them among its floating-point instructions reaches β = (2 α + (1 − α)) / 2 of it at most.
+//!
+//! The model tracks throughput: it presumes enough threads to reach it, and leaves out instructions that
+//! are no floating-point ones, launches and transfers (slides "Making good use of your GPU?" and "Can
+//! performance be below roofline?").
+
+mod roofline;
+mod work;
+
+use gpucast_counters::KernelProfile;
+
+use crate::assumptions;
+use crate::gpu::Gpu;
+use crate::inputs::optional;
+use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
+use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::text::duration;
+use crate::warning::Warning;
+
+pub use roofline::{Basis, Ceiling, Limit, Mix, Point, Roofline};
+pub use work::{Level, Operations, Precision, Work, attainable_share};
+
+/// The model of Yang & Williams 2019.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HierarchicalRoofline;
+
+/// What the model says of a kernel on a GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// What the kernel computes and moves.
+    pub work: Work,
+    /// Ceilings and points.
+    pub roofline: Roofline,
+    /// Milliseconds of operations and of each level's bytes.
+    pub times: Vec<(Bound, f64)>,
+    /// The longest of them.
+    pub bottleneck: (Bound, f64),
+    /// Levels of which the counts say nothing.
+    pub unknown: Vec<Level>,
+}
+
+impl Analysis {
+    /// Analyses a kernel on a GPU.
+    ///
+    /// # Errors
+    ///
+    /// When the profile lacks operations or DRAM traffic, or the GPU the ceiling of something that the
+    /// kernel does.
+    pub fn of(profile: &KernelProfile, gpu: &Gpu) -> Result<Self, ModelError> {
+        let missing =
+            |field| ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field };
+        let banks = (optional!(gpu.shared_banks), optional!(gpu.shared_bank_width));
+        let pass_bytes = match banks {
+            (Some(banks), Some(width)) => Some((banks * width) as f64),
+            _ => None,
+        };
+        let work = Work::of(profile, pass_bytes)?;
+        // Formats have pipelines of their own, which work side by side.
+        let mut compute_ms: f64 = 0.0;
+        for operations in &work.operations {
+            let (peak, field) = roofline::effective_throughput(gpu, operations.precision);
+            let attainable =
+                peak.ok_or_else(|| missing(field))? * attainable_share(operations.fma_share());
+            compute_ms = compute_ms.max(operations.flops() / attainable / 1e6);
+        }
+        let mut times = vec![(Bound::Compute, compute_ms)];
+        let mut unknown = Vec::new();
+        for (level, bytes) in work.bytes {
+            match bytes {
+                // A GPU without this cache moves nothing there.
+                Some(0.0) => {}
+                Some(bytes) => {
+                    let bandwidth = roofline::effective_bandwidth(gpu, level)
+                        .ok_or_else(|| missing(roofline::bandwidth_field(level)))?;
+                    times.push((bound_of(level), bytes / bandwidth / 1e6));
+                }
+                None => unknown.push(level),
+            }
+        }
+        let first = (Bound::Compute, compute_ms);
+        let longest =
+            |most: (Bound, f64), one: &(Bound, f64)| if one.1 > most.1 { *one } else { most };
+        let bottleneck = times.iter().fold(first, longest);
+        let roofline = Roofline::of(gpu, &work, bottleneck.1);
+        Ok(Self { work, roofline, times, bottleneck, unknown })
+    }
+
+    fn parameters(&self) -> Symbols {
+        let mut symbols = Symbols::default();
+        symbols.push_total("FLOPs", self.work.flops(), "operation");
+        for operations in &self.work.operations {
+            let (alpha, beta) = match operations.precision {
+                Precision::Double => ("alpha_fp64", "beta_fp64"),
+                Precision::Single => ("alpha_fp32", "beta_fp32"),
+                Precision::Half => ("alpha_fp16", "beta_fp16"),
+            };
+            symbols.push(alpha, operations.fma_share(), "");
+            symbols.push(beta, attainable_share(operations.fma_share()), "");
+        }
+        for point in &self.roofline.points {
+            let (bytes, intensity) = match point.level {
+                Level::L1 => ("bytes_L1", "AI_L1"),
+                Level::L2 => ("bytes_L2", "AI_L2"),
+                Level::Dram => ("bytes_DRAM", "AI_DRAM"),
+            };
+            symbols.push_total(bytes, point.bytes, "byte");
+            symbols.push(intensity, point.intensity, "operation/byte");
+        }
+        symbols
+    }
+
+    fn intermediate(&self) -> Symbols {
+        let mut symbols = Symbols::default();
+        for ceiling in &self.roofline.ceilings {
+            let (name, unit) = symbol(ceiling);
+            symbols.push(name, ceiling.value, unit);
+        }
+        symbols.push("T_predicted", self.work.flops() / self.bottleneck.1 / 1e6, "GFLOPS");
+        symbols
+    }
+}
+
+/// The symbol of a ceiling.
+fn symbol(ceiling: &Ceiling) -> (&'static str, &'static str) {
+    let measured = ceiling.basis == Basis::Measured;
+    let pick = |theoretical, in_fact| if measured { in_fact } else { theoretical };
+    match ceiling.limit {
+        Limit::Bandwidth(Level::L1) => (pick("L1", "L1_measured"), "GB/s"),
+        Limit::Bandwidth(Level::L2) => (pick("L2", "L2_measured"), "GB/s"),
+        Limit::Bandwidth(Level::Dram) => (pick("DRAM", "DRAM_measured"), "GB/s"),
+        Limit::Compute(precision, mix) => {
+            let name = match (precision, mix) {
+                (_, Mix::Tensor) => pick("tensor", "tensor_measured"),
+                (Precision::Double, Mix::Fma) => pick("fp64_FMA", "fp64_FMA_measured"),
+                (Precision::Double, Mix::PartialFma(_)) => {
+                    pick("fp64_partial_FMA", "fp64_partial_FMA_measured")
+                }
+                (Precision::Double, Mix::NoFma) => pick("fp64_no_FMA", "fp64_no_FMA_measured"),
+                (Precision::Single, Mix::Fma) => pick("fp32_FMA", "fp32_FMA_measured"),
+                (Precision::Single, Mix::PartialFma(_)) => {
+                    pick("fp32_partial_FMA", "fp32_partial_FMA_measured")
+                }
+                (Precision::Single, Mix::NoFma) => pick("fp32_no_FMA", "fp32_no_FMA_measured"),
+                (Precision::Half, Mix::Fma) => pick("fp16_FMA", "fp16_FMA_measured"),
+                (Precision::Half, Mix::PartialFma(_)) => {
+                    pick("fp16_partial_FMA", "fp16_partial_FMA_measured")
+                }
+                (Precision::Half, Mix::NoFma) => pick("fp16_no_FMA", "fp16_no_FMA_measured"),
+            };
+            (name, "GFLOPS")
+        }
+    }
+}
+
+fn bound_of(level: Level) -> Bound {
+    match level {
+        Level::L1 => Bound::L1,
+        Level::L2 => Bound::L2,
+        Level::Dram => Bound::Memory,
+    }
+}
+
+const GPU_PARAMETERS: &[GpuParameter] = &[
+    GpuParameter::new("dp_throughput", "fp64"),
+    GpuParameter::new("sp_throughput", "fp32"),
+    GpuParameter::new("hp_throughput", "fp16"),
+    GpuParameter::new("tensor_throughput", "tensor"),
+    GpuParameter::new("l1_bandwidth", "L1"),
+    GpuParameter::new("l2_bandwidth", "L2"),
+    GpuParameter::new("memory_bandwidth", "DRAM"),
+    GpuParameter::new("peak_memory_bandwidth", "DRAM, peak"),
+];
+
+impl Model for HierarchicalRoofline {
+    fn name(&self) -> &'static str {
+        "hierarchical-roofline"
+    }
+
+    fn citation(&self) -> &'static str {
+        "Yang & Williams 2019, \"(DRAM) Roofline\", \"Cache Effects\", \"Failure to Exploit CISC Instructions\""
+    }
+
+    fn gpu_parameters(&self) -> &'static [GpuParameter] {
+        GPU_PARAMETERS
+    }
+
+    fn predict(
+        &self,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Prediction, ModelError> {
+        let analysis = Analysis::of(profile, gpu)?;
+        let (bound, time_ms) = analysis.bottleneck;
+        if !(time_ms.is_finite() && time_ms > 0.0) {
+            let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
+            return Err(match time_ms {
+                0.0 => ModelError::NothingExecuted { kernel },
+                _ => ModelError::NotFinite { kernel, gpu },
+            });
+        }
+        let component = |&(resource, time_ms): &(Bound, f64)| Component { resource, time_ms };
+        let components = analysis.times.iter().map(component).collect();
+        Ok(Prediction {
+            kernel: profile.kernel.clone(),
+            gpu: gpu.name.clone(),
+            model: self.name(),
+            time_ms,
+            bound,
+            parameters: analysis.parameters(),
+            intermediate: analysis.intermediate(),
+            parts: vec![Part { name: "kernel".to_owned(), time_ms, bound, components }],
+            explanation: explain(&format!("{} on {}", profile.kernel, gpu.name), &analysis),
+            warnings: warnings(profile, gpu, conditions, &analysis),
+        })
+    }
+}
+
+fn name(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Compute => "floating-point arithmetic",
+        Bound::L1 => "the bandwidth of the first-level cache",
+        Bound::L2 => "the bandwidth of the L2",
+        _ => "the bandwidth of device memory",
+    }
+}
+
+/// What bounds the kernel, by how much, and what its reuse is at each level.
+fn explain(subject: &str, analysis: &Analysis) -> String {
+    let times: Vec<String> = analysis
+        .times
+        .iter()
+        .map(|(bound, time)| match bound {
+            Bound::Compute => format!("{} of arithmetic", duration(*time)),
+            Bound::L1 => format!("{} of the L1", duration(*time)),
+            Bound::L2 => format!("{} of the L2", duration(*time)),
+            _ => format!("{} of device memory", duration(*time)),
+        })
+        .collect();
+    let mut text =
+        format!("{subject} is bound by {}: {}.", name(analysis.bottleneck.0), times.join(", "));
+    for operations in &analysis.work.operations {
+        let alpha = operations.fma_share();
+        text.push_str(&format!(
+            " Of its {} instructions {:.0} % are multiply-adds, so that it can reach {:.0} % of the \
+             peak.",
+            operations.precision.name(),
+            100.0 * alpha,
+            100.0 * attainable_share(alpha)
+        ));
+    }
+    let bytes = |level| {
+        let points = &analysis.roofline.points;
+        points.iter().find(|point| point.level == level).map(|point| point.bytes)
+    };
+    if let (Some(near), Some(far)) = (bytes(Level::L1), bytes(Level::Dram))
+        && near > 0.0
+        && far > 0.0
+    {
+        text.push_str(&format!(
+            " Caches answer {:.0} % of the bytes that the L1 delivers.",
+            100.0 * (1.0 - far / near).max(0.0)
+        ));
+    }
+    text
+}
+
+/// The assumptions that the kernel breaks.
+fn warnings(
+    profile: &KernelProfile,
+    gpu: &Gpu,
+    conditions: &Conditions,
+    analysis: &Analysis,
+) -> Vec<Warning> {
+    let time_ms = analysis.bottleneck.1;
+    let mut warnings = assumptions::common(profile, gpu, conditions, time_ms);
+    warnings.extend(assumptions::few_threads(conditions));
+    for level in &analysis.unknown {
+        warnings.push(Warning::UnknownLevel { level: level.name() });
+    }
+    if analysis.work.operations.is_empty() {
+        warnings.push(Warning::NoOperations);
+    }
+    let count = |metric: &str| profile.metrics.get(metric).map_or(0.0, |one| one.value.as_f64());
+    let tensor = count("inst_executed_pipe_tensor");
+    if tensor > 0.0 {
+        warnings.push(Warning::Uncharged { what: "tensor-core", instructions: tensor });
+    }
+    let (all, compute) = (count("thread_inst_executed"), arithmetic(profile));
+    if all > 0.0 && compute < MOSTLY * all {
+        warnings.push(Warning::FewComputations { share: compute / all });
+    }
+    warnings
+}
+
+/// The share of floating-point instructions below which what the roofline leaves out is worth a
+/// warning ("Too many non-FP instructions"); the slides set no limit, this one is ours.
+const MOSTLY: f64 = 0.5;
+
+/// Floating-point instructions of threads.
+fn arithmetic(profile: &KernelProfile) -> f64 {
+    ["inst_fp_16", "inst_fp_32", "inst_fp_64"]
+        .iter()
+        .filter_map(|metric| profile.metrics.get(*metric))
+        .map(|figure| figure.value.as_f64())
+        .sum()
+}

@@ -1,0 +1,71 @@
+//! What models read from a GPU and a profile, or the error that says what is missing.
+
+use gpucast_counters::KernelProfile;
+
+use crate::gpu::quantity::Quantity;
+use crate::gpu::{Gpu, Sourced};
+use crate::predictor::ModelError;
+
+/// A parameter of the GPU, or an error that names its field.
+pub(crate) fn parameter<T: Quantity + Copy>(
+    gpu: &Gpu,
+    field: &'static str,
+    value: &Option<Sourced<T>>,
+) -> Result<T, ModelError> {
+    value
+        .as_ref()
+        .map(|sourced| sourced.value)
+        .ok_or_else(|| ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field })
+}
+
+/// The number of a GPU's field, or an error that names the field.
+macro_rules! number {
+    ($gpu:ident.$field:ident) => {
+        $crate::inputs::parameter($gpu, stringify!($field), &$gpu.$field)?.0
+    };
+}
+
+/// The number of a GPU's field, if it has it.
+macro_rules! optional {
+    ($gpu:ident.$field:ident) => {
+        $gpu.$field.as_ref().map(|sourced| sourced.value.0)
+    };
+}
+
+pub(crate) use {number, optional};
+
+/// The totals of a profile over its invocations, refused where no count can have them.
+#[derive(Clone, Copy)]
+pub(crate) struct Totals<'a>(pub(crate) &'a KernelProfile);
+
+impl Totals<'_> {
+    /// The total of a metric, if the profile has it.
+    pub(crate) fn get(self, metric: &str) -> Result<Option<f64>, ModelError> {
+        let Some(figure) = self.0.metrics.get(metric) else { return Ok(None) };
+        let value = figure.value.as_f64();
+        if value.is_finite() && value >= 0.0 {
+            Ok(Some(value * self.0.invocations as f64))
+        } else {
+            let (kernel, metric) = (self.0.kernel.clone(), metric.to_owned());
+            Err(ModelError::ImpossibleMetric { kernel, metric, value })
+        }
+    }
+
+    /// The totals of metrics, or an error that names all that are missing.
+    pub(crate) fn require<const N: usize>(
+        self,
+        metrics: [&'static str; N],
+    ) -> Result<[f64; N], ModelError> {
+        let missing: Vec<&'static str> =
+            metrics.into_iter().filter(|metric| !self.0.metrics.contains_key(*metric)).collect();
+        if !missing.is_empty() {
+            let kernel = self.0.kernel.clone();
+            return Err(ModelError::MissingMetrics { kernel, metrics: missing });
+        }
+        let mut totals = [0.0; N];
+        for (total, metric) in totals.iter_mut().zip(metrics) {
+            *total = self.get(metric)?.unwrap_or_default();
+        }
+        Ok(totals)
+    }
+}

@@ -1,0 +1,131 @@
+//! The components of Zhang & Owens 2011: what their figures and text say, and how it carries over.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use gpucast_counters::throughput::Operation;
+use gpucast_model::component_throughput::global::{Configuration, Traffic};
+use gpucast_model::component_throughput::{Components, InstructionCounts, Times, stages};
+use gpucast_model::{Bound, Gpu, GpuLibrary};
+
+fn gpu(name: &str) -> Gpu {
+    GpuLibrary::builtin().unwrap().get(name).unwrap().completed()
+}
+
+fn components(name: &str) -> Components {
+    let gpu = gpu(name);
+    Components::of(&gpu, &gpu.device_model().unwrap()).unwrap()
+}
+
+#[track_caller]
+fn assert_near(value: f64, expected: f64, within: f64) {
+    assert!((value - expected).abs() <= within, "{value}, not {expected} within {within}");
+}
+
+/// Section 5.1: "For {6, 16, 32 (max)} active warps per block, we expect an instruction throughput of
+/// {8.39, 9.05, 9.33} gigainstructions/s and a shared memory bandwidth of {870, 1112, 1165} GB/s."
+#[test]
+fn a_gtx_285_has_the_throughputs_of_section_5_1() {
+    let gtx_285 = components("gtx-285");
+    for (warps, ginst, gbps) in [(6.0, 8.39, 870.0), (16.0, 9.05, 1112.0), (32.0, 9.33, 1165.0)] {
+        assert_near(gtx_285.instructions.throughput(Operation::Fp32, warps), ginst, 1e-6);
+        assert_near(gtx_285.shared.bandwidth(warps), gbps, 1e-6);
+    }
+    // "The saturation point of type II instructions is 6 warps."
+    assert_near(gtx_285.instructions.covering_warps(), 6.0, 0.0);
+}
+
+/// Table 1: 10, 8, 4 and 1 units, which are the ratios of the peaks; the sustained throughputs of well
+/// occupied SMs keep that order, and "the more functional units there are, the more parallel warps we need".
+#[test]
+fn types_of_instructions_have_the_order_of_table_1() {
+    let pipeline = components("gtx-285").instructions;
+    let types = [Operation::Fp32Multiply, Operation::Fp32, Operation::Special, Operation::Fp64];
+    let at = |warps: f64| types.map(|one| pipeline.throughput(one, warps));
+    assert!(at(32.0).is_sorted_by(|a, b| a > b), "{:?}", at(32.0));
+    // One warp runs one instruction in each latency, whatever the type, unless it keeps the units busy for
+    // longer: the double-precision unit takes 32 clocks.
+    let [one, two, three, four] = at(1.0);
+    assert_near(one, two, 1e-9);
+    assert_near(three, two, 1e-9);
+    assert!(four < two);
+    // 1 unit at 1.48 GHz on 30 SMs: 1.39 GI/s at most.
+    assert!(at(32.0)[3] < 1.39);
+}
+
+/// Figure 3's properties, with blocks of 256 threads, four of which fill an SM's 32 warps.
+#[test]
+fn global_bandwidth_behaves_as_figure_3() {
+    let global = components("gtx-285").global;
+    let bandwidth = |blocks, transactions| global.synthetic_bandwidth(blocks, 256, transactions, 4);
+    // "The plot is almost linear with the number of blocks when it is far below the peak."
+    assert_near(bandwidth(10, 16) / bandwidth(5, 16), 2.0, 0.02);
+    // More blocks, more threads or more transactions of a thread bring it nearer the peak.
+    let peak = global.peak_bandwidth();
+    assert!(bandwidth(10, 256) < 0.5 * peak);
+    assert!(bandwidth(60, 256) > 0.9 * peak, "{}", bandwidth(60, 256));
+    assert!(bandwidth(60, 2) < bandwidth(60, 16) && bandwidth(60, 16) < bandwidth(60, 256));
+    let threads = [64, 128, 256].map(|threads| global.synthetic_bandwidth(20, threads, 16, 2));
+    assert!(threads.is_sorted_by(|a, b| a < b), "{threads:?}");
+    // "Sawtooth patterns with a period of 10 when the bandwidth is near the peak ... the number of
+    // blocks should be a multiple of 10", and "the fluctuation becomes smaller".
+    let mut depths = Vec::new();
+    for multiple in (60..200).step_by(10) {
+        let (full, one_more) = (bandwidth(multiple, 256), bandwidth(multiple + 1, 256));
+        assert!(full > one_more);
+        assert!((multiple + 1..multiple + 10).all(|blocks| bandwidth(blocks, 256) < full));
+        depths.push(1.0 - one_more / full);
+    }
+    assert!(depths.is_sorted_by(|a, b| a > b), "{depths:?}");
+}
+
+/// Little's law by hand, on a V100: one block of one warp waits for each of 100 loads.
+#[test]
+fn a_lonely_warp_waits_for_each_load() {
+    let gpu = gpu("tesla-v100-sxm2");
+    let latency = gpu.memory_latency.as_ref().unwrap().value.0 as f64;
+    let clock = gpu.sp_clock.as_ref().unwrap().value.0;
+    let global = components("tesla-v100-sxm2").global;
+    let traffic = Traffic { bytes: 12_800.0, loads_per_warp: 100.0, missing: 1.0 };
+    let configuration = Configuration { blocks: 1.0, blocks_per_sm: 1.0 };
+    // The first latency passes before anything arrives.
+    let expected = 101.0 * latency / (clock * 1e3);
+    assert_near(global.time(&traffic, &configuration).time_ms, expected, 1e-12);
+}
+
+/// On GPUs whose units work side by side the slowest resource decides: here by hand for a V100 SM with
+/// 64 lanes for single precision, 64 for integers, 16 for special functions, four schedulers, a latency
+/// of four clocks.
+#[test]
+fn units_side_by_side_do_not_add_up() {
+    let pipeline = components("tesla-v100-sxm2").instructions;
+    let clocks = |counts: &[(Operation, f64)], warps: f64| {
+        let count = |operation| {
+            counts.iter().find(|(one, _)| *one == operation).map_or(0.0, |(_, count)| *count)
+        };
+        let time = pipeline.time(&InstructionCounts::by(count), warps, 1.0);
+        time.time_ms * 1e6 * 80.0 * 1.53
+    };
+    // 1000 instructions over half a warp a clock of either kind, side by side.
+    let mixed = [(Operation::Fp32, 500.0), (Operation::IntegerAdd, 500.0)];
+    assert_near(clocks(&mixed, 64.0), 250.0, 1e-6);
+    assert_near(clocks(&[(Operation::Fp32, 1000.0)], 64.0), 500.0, 1e-6);
+    assert_near(clocks(&[(Operation::Special, 100.0)], 64.0), 200.0, 1e-6);
+    // Moves only have to be issued.
+    assert_near(clocks(&[(Operation::Other, 1000.0)], 64.0), 250.0, 1e-6);
+    // Two warps issue an instruction in four clocks each.
+    assert_near(clocks(&mixed, 2.0), 2000.0, 1e-6);
+}
+
+#[test]
+fn serialised_stages_add_up_their_bottlenecks_and_overlapped_ones_share_one() {
+    let stage =
+        |instructions_ms, shared_ms, global_ms| Times { instructions_ms, shared_ms, global_ms };
+    let all = [stage(1.0, 2.0, 9.0), stage(6.0, 5.0, 0.0), stage(6.0, 5.0, 0.0)];
+    let serialised = stages::sum(all, true);
+    assert_eq!((serialised.time_ms, serialised.bottleneck), (21.0, Bound::Compute));
+    let overlapped = stages::sum(all, false);
+    assert_eq!((overlapped.time_ms, overlapped.bottleneck), (13.0, Bound::Compute));
+    // Without instructions, shared memory is next: 9 of global memory, and 5 twice.
+    let next = stages::sum(all.map(|stage| stage.without(Bound::Compute)), true);
+    assert_eq!((next.time_ms, next.bottleneck), (19.0, Bound::Shared));
+}

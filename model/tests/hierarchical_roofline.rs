@@ -1,0 +1,122 @@
+//! Ceilings and mixes of Yang & Williams 2019.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use gpucast_counters::import::metrics_toml;
+use gpucast_model::hierarchical_roofline::{
+    Analysis, Basis, Level, Limit, Mix, Precision, attainable_share,
+};
+use gpucast_model::{Bound, Conditions, Gpu, GpuLibrary, HierarchicalRoofline, Model, ModelError};
+
+fn v100() -> Gpu {
+    GpuLibrary::builtin().unwrap().get("tesla-v100-sxm2").unwrap().completed()
+}
+
+/// The kernel of the slides' nvprof example, with its counts; multiply-adds are not printed there, and
+/// taken to be none.
+const SMOOTH: &str = "
+kernel = \"smooth_kernel\"
+invocations = 1
+[metrics]
+flop_count_dp_add = 20277632
+flop_count_dp_mul = 10000000
+flop_count_dp_fma = 0
+gld_transactions = 4280320
+gst_transactions = 73728
+l2_read_transactions = 890596
+l2_write_transactions = 85927
+dram_read_transactions = 702911
+dram_write_transactions = 151487
+";
+
+#[track_caller]
+fn assert_near(value: f64, expected: f64, within: f64) {
+    assert!((value - expected).abs() <= within, "{value}, not {expected} within {within}");
+}
+
+#[track_caller]
+fn ceiling(analysis: &Analysis, limit: Limit, basis: Basis) -> f64 {
+    let of = analysis.roofline.ceilings.iter().find(|one| (one.limit, one.basis) == (limit, basis));
+    of.unwrap().value
+}
+
+#[test]
+fn a_v100_has_the_ceilings_of_the_slides() {
+    let analysis = Analysis::of(&metrics_toml(SMOOTH).unwrap(), &v100()).unwrap();
+    let at = |limit, basis| ceiling(&analysis, limit, basis);
+    use Basis::{Measured, Theoretical};
+    let compute = |mix| Limit::Compute(Precision::Double, mix);
+    // 80 SMs × 32 FP64 cores × 1.53 GHz × 2, and without the 2.
+    assert_near(at(compute(Mix::Fma), Theoretical), 7833.6, 1e-6);
+    assert_near(at(compute(Mix::NoFma), Theoretical), 3916.8, 1e-6);
+    // data.txt: memroofs 14336.0 2996.8 828.758, comproofs 7068.86 3535.79.
+    assert_near(at(compute(Mix::Fma), Measured), 7068.86, 0.01);
+    assert_near(at(compute(Mix::NoFma), Measured), 3535.79, 2.0);
+    assert_near(at(Limit::Bandwidth(Level::L2), Measured), 2996.8, 0.1);
+    assert_near(at(Limit::Bandwidth(Level::Dram), Measured), 828.758, 1e-6);
+    assert_near(at(Limit::Bandwidth(Level::Dram), Theoretical), 900.0, 0.0);
+    // The first level's 14 TB/s were not measured; the slides compute them with 1.4 GHz.
+    let l1 =
+        analysis.roofline.ceilings.iter().filter(|one| one.limit == Limit::Bandwidth(Level::L1));
+    assert!(l1.clone().count() > 0 && l1.clone().all(|one| one.basis == Theoretical));
+}
+
+#[test]
+fn the_example_of_the_slides_has_their_intensities_by_hand() {
+    let analysis = Analysis::of(&metrics_toml(SMOOTH).unwrap(), &v100()).unwrap();
+    let bytes: Vec<f64> = analysis.roofline.points.iter().map(|point| point.bytes).collect();
+    assert_eq!(bytes, [32.0 * 4_354_048.0, 32.0 * 976_523.0, 32.0 * 854_398.0]);
+    let intensities = [0.2173, 0.9689, 1.1074];
+    for (point, expected) in analysis.roofline.points.iter().zip(intensities) {
+        assert_near(point.intensity, expected, 5e-5);
+    }
+    // 27.34 MB at 828.758 GB/s take longest: 33.0 µs; arithmetic half the peak: 8.6 µs.
+    let (bound, time_ms) = analysis.bottleneck;
+    assert_eq!(bound, Bound::Memory);
+    assert_near(time_ms, 0.03299, 1e-5);
+    assert_near(analysis.times[0].1, 30_277_632.0 / 3534.43e6, 1e-6);
+    for point in &analysis.roofline.points {
+        assert_near(point.gflops, 30_277_632.0 / 0.03299 / 1e6, 0.1);
+    }
+}
+
+#[test]
+fn sixty_percent_of_multiply_adds_reach_eighty_percent_of_the_peak() {
+    assert_eq!(attainable_share(0.6), 0.8);
+    assert_eq!((attainable_share(0.0), attainable_share(1.0)), (0.5, 1.0));
+    // 60 multiply-adds of 100 instructions: 160 operations in the time of 100 instructions.
+    let text = SMOOTH
+        .replace("dp_add = 20277632", "dp_add = 20000000000")
+        .replace("dp_mul = 10000000", "dp_mul = 20000000000")
+        .replace("dp_fma = 0", "dp_fma = 60000000000");
+    let analysis = Analysis::of(&metrics_toml(&text).unwrap(), &v100()).unwrap();
+    let (bound, time_ms) = analysis.bottleneck;
+    assert_eq!(bound, Bound::Compute);
+    assert_near(time_ms, 1e11 / (7068.86 / 2.0) / 1e6, 1e-9);
+    let partial = Limit::Compute(Precision::Double, Mix::PartialFma(0.6));
+    assert_near(ceiling(&analysis, partial, Basis::Theoretical), 0.8 * 7833.6, 1e-6);
+    assert_near(analysis.roofline.points[0].gflops, 0.8 * 7068.86, 1e-6);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let predict = |text: &str, gpu: &Gpu| {
+        HierarchicalRoofline.predict(&metrics_toml(text).unwrap(), gpu, &Conditions::default())
+    };
+    // Multiply-adds without additions would be a guess of α.
+    let guess = SMOOTH.replace("flop_count_dp_add = 20277632\n", "").replace("fma = 0", "fma = 7");
+    let error = predict(&guess, &v100()).unwrap_err();
+    let kernel = "smooth_kernel".to_owned();
+    assert_eq!(error, ModelError::MissingMetrics { kernel, metrics: vec!["flop_count_dp_add"] });
+    // A level without counts is left out, and said.
+    let no_l2 = SMOOTH.replace("l2_read_transactions = 890596\n", "");
+    let warnings = predict(&no_l2, &v100()).unwrap().warnings;
+    assert!(warnings.iter().any(|one| one.to_string().contains("no bytes of the L2")));
+    // A level without a ceiling is an error, since its bytes would be free.
+    let mut gpu = v100();
+    gpu.l2_bandwidth = None;
+    let error = predict(SMOOTH, &gpu).unwrap_err();
+    let expected =
+        ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: "l2_bandwidth" };
+    assert_eq!(error, expected);
+}
