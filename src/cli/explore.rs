@@ -43,8 +43,7 @@ pub(crate) struct Sweep {
     #[arg(long, help_heading = "Kernel", value_name = "SIZES", value_delimiter = ',')]
     pub(crate) size: Vec<Size>,
 
-    /// Values of a parameter; repeat for more. Launch files declare parameters in [parameters] and
-    /// use them as "${n*n}"; with a module, --grid, --block, --arg and --shared-bytes use them
+    // The text is an attribute because rustdoc would take its brackets for links.
     #[arg(
         long,
         help_heading = "Grid",

@@ -42,7 +42,7 @@ pub(crate) struct PlotKernels {
     #[arg(long, help_heading = "Counts", value_name = "FILE")]
     pub(crate) from_metrics: Vec<PathBuf>,
 
-    /// The GPU whose counters are modelled, by name or TOML file
+    /// The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own counters
     #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
     pub(crate) count_on: String,
 

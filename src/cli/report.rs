@@ -31,7 +31,7 @@ pub(crate) struct Report {
     )]
     pub(crate) model: Vec<String>,
 
-    /// The GPU whose counters are modelled, by name or TOML file
+    /// The GPU whose counters are modelled, by name or TOML file; or target: those of the only GPU
     #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "gtx-480")]
     pub(crate) count_on: String,
 

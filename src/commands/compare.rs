@@ -7,15 +7,13 @@ use gpucast_model::{Gpu, GpuLibrary};
 use crate::cli::{Compare, Format, LaunchOptions, Size};
 use crate::comparison::{Comparison, Row};
 use crate::failure::{Failure, Report};
+use crate::gpu_argument::{self, TARGET};
 use crate::input::measurements::{self, Measured};
 use crate::input::{kernel_name, module_text};
 use crate::model_choice::{self, Chosen};
 use crate::render::output::Output;
 use crate::sources::{self, Execution, Source};
-use crate::{gpu_argument, published, render};
-
-/// The word that `--count-on` takes for the GPUs themselves.
-const TARGET: &str = "target";
+use crate::{published, render};
 
 /// A measured time, wherever it comes from.
 struct Time {

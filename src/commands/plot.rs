@@ -2,8 +2,9 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::slice;
 
-use gpucast_model::{Gpu, GpuLibrary, Model};
+use gpucast_model::{Gpu, Model};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
 
@@ -14,7 +15,7 @@ use crate::cli::plot::{
     PlotSensitivity, PlotSweep, ScaleChoice, ThemeChoice,
 };
 use crate::failure::{Failure, Report};
-use crate::gpu_argument;
+use crate::gpu_argument::{self, TARGET};
 use crate::input::module_text;
 use crate::model_choice::{self, Chosen};
 use crate::pictures;
@@ -82,7 +83,8 @@ fn stages(arguments: &PlotPredictions) -> Result<(), Failure> {
 
 fn mix(arguments: &PlotMix) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
-    let sources = counts(&arguments.kernels, &gpu_argument::library()?, false)?;
+    let counting_gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.kernels.count_on)?;
+    let sources = counts(&arguments.kernels, &counting_gpu, false)?;
     let scene = pictures::mix::scene(&sources, file.title());
     file.write(scene)
 }
@@ -134,8 +136,19 @@ fn predictions_by(
         .iter()
         .map(|name| gpu_argument::find(&library, name))
         .collect::<Result<Vec<Gpu>, Report>>()?;
-    let sources = counts(&arguments.kernels, &library, model_choice::reads_stages(models))?;
-    predicted(models, sources, &gpus)
+    let stages = model_choice::reads_stages(models);
+    let kernels = &arguments.kernels;
+    if kernels.count_on != TARGET {
+        let counting_gpu = gpu_argument::find(&library, &kernels.count_on)?;
+        return predicted(models, counts(kernels, &counting_gpu, stages)?, &gpus);
+    }
+    // Counts differ from GPU to GPU, so that each has views of its own.
+    let mut views = Vec::new();
+    for gpu in &gpus {
+        let sources = counts(kernels, gpu, stages)?;
+        views.extend(predicted(models, sources, slice::from_ref(gpu))?);
+    }
+    Ok(views)
 }
 
 fn predicted(
@@ -148,12 +161,7 @@ fn predicted(
 }
 
 /// The counts of all kernels, executed or read, in the order of the command line.
-fn counts(
-    kernels: &PlotKernels,
-    library: &GpuLibrary,
-    stages: bool,
-) -> Result<Vec<Source>, Failure> {
-    let counting_gpu = gpu_argument::find(library, &kernels.count_on)?;
+fn counts(kernels: &PlotKernels, counting_gpu: &Gpu, stages: bool) -> Result<Vec<Source>, Failure> {
     let mut all = Vec::new();
     for input in &kernels.inputs {
         let execution = Execution {
@@ -166,7 +174,7 @@ fn counts(
             offload: None,
             format: Format::Text,
         };
-        all.extend(sources::executed(&execution, &counting_gpu)?);
+        all.extend(sources::executed(&execution, counting_gpu)?);
     }
     for path in &kernels.from_metrics {
         all.extend(sources::from_metrics(path, kernels.launch.kernel.as_deref())?);

@@ -10,15 +10,13 @@ use gpucast_model::{
 use crate::cli::Predict;
 use crate::cost_model;
 use crate::failure::{Failure, Report};
+use crate::gpu_argument::{self, TARGET};
 use crate::input::calibration;
 use crate::model_choice::{self, Chosen};
 use crate::render::output::Output;
 use crate::render::prediction::{self, Declined, KernelView, PredictionView};
 use crate::sources::{self, Execution, Source};
-use crate::{gpu_argument, published, what_if};
-
-/// The word that `--count-on` takes for the GPUs of `--gpu` themselves.
-const TARGET: &str = "target";
+use crate::{published, what_if};
 
 /// A GPU on which the time is known: given, or to be looked up.
 pub(crate) struct Measured {

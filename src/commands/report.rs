@@ -7,6 +7,7 @@ use crate::cli::By;
 use crate::cli::report::Report as Arguments;
 use crate::counting::{self, Counting, Extras};
 use crate::failure::{Failure, Report};
+use crate::gpu_argument::{self, TARGET};
 use crate::input::{cuda_source, kernel_argument};
 use crate::machine::Machine;
 use crate::metric_choice::MetricChoice;
@@ -14,7 +15,7 @@ use crate::render::diagnostic;
 use crate::render::output::Output;
 use crate::render::prediction::KernelView;
 use crate::render::profile::View;
-use crate::{execute, gpu_argument, model_choice, report, sources};
+use crate::{execute, model_choice, report, sources};
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let models = model_choice::read(&arguments.model)?;
@@ -24,7 +25,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .map(|name| gpu_argument::find(&library, name))
         .collect::<Result<Vec<Gpu>, Report>>()?;
-    let counting_gpu = gpu_argument::find(&library, &arguments.count_on)?;
+    let counting_gpu = match (arguments.count_on.as_str(), gpus.as_slice()) {
+        (TARGET, [only]) => only.clone(),
+        (TARGET, _) => {
+            let report = Report::new("a report shows the counts of one GPU");
+            let hint = "with --count-on target, give one --gpu and write a report for each";
+            return Err(Failure::Usage(report.hint(hint)));
+        }
+        (name, _) => gpu_argument::find(&library, name)?,
+    };
     let device = gpu_argument::device_model(&counting_gpu)?;
     let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch)?;
     diagnostic::note(plan.note.as_deref());

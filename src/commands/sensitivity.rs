@@ -5,12 +5,10 @@ use gpucast_model::sensitivity::{Analysis, analyse};
 
 use crate::cli::Sensitivity;
 use crate::failure::{Failure, Report, suggest};
+use crate::gpu_argument::{self, TARGET};
 use crate::render::output::Output;
 use crate::sources::{self, Execution};
-use crate::{gpu_argument, model_choice, render};
-
-/// The word that `--count-on` takes for the GPUs themselves.
-const TARGET: &str = "target";
+use crate::{model_choice, render};
 
 pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.

@@ -7,17 +7,15 @@ use gpucast_model::Gpu;
 
 use crate::cli::{LaunchOptions, LaunchTemplate, Size, Sweep};
 use crate::failure::{Failure, Report, SourceText, suggest};
+use crate::gpu_argument::{self, TARGET};
 use crate::input::expression::{self, Parameters};
+use crate::model_choice;
 use crate::render::output::Output;
 use crate::sweep::axis::{Axis, Value};
 use crate::sweep::{self, Axes, Case, CaseSource, Cell, TableFormat};
-use crate::{gpu_argument, model_choice};
 
 /// The word for the whole corpus, or for every GPU of the library.
 const ALL: &str = "all";
-/// The word that `--count-on` takes for the GPUs themselves.
-const TARGET: &str = "target";
-
 pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
     let mut models = model_choice::read(&arguments.models.model)?;

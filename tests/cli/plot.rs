@@ -122,3 +122,46 @@ fn what_cannot_be_drawn_is_refused_with_a_hint() {
     });
     insta::assert_snapshot!("plot-errors", transcripts.join("\n"));
 }
+
+/// Cyclic reduction of 512 equations: a step in each of the stages that its barriers make.
+#[test]
+fn stages_are_those_of_the_model_that_tells_them_apart() {
+    let text = svg(
+        "stages cyclic-reduction --size small --machine none --gpu gtx-285 --count-on target \
+         --model component-throughput",
+        "stages.svg",
+    );
+    for words in ["instructions", "shared memory", "cyclic_reduction_64 on gtx-285"] {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+/// L1, L2 and DRAM have intensities of their own.
+#[test]
+fn a_roofline_has_a_point_for_each_level_of_memory() {
+    let text = svg(
+        "roofline stencil-7pt --size small --machine none --gpu tesla-v100-sxm2 --count-on target",
+        "levels.svg",
+    );
+    for words in ["at L1", "at L2", "at DRAM"] {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+/// No result, no file; and an old one stays as it was.
+#[test]
+fn a_command_that_fails_leaves_files_as_they_were() {
+    let (new, old) = (file("new.svg"), file("old.svg"));
+    std::fs::write(&old, "old").unwrap();
+    for path in [&new, &old] {
+        let outcome = gpucast(&format!(
+            "plot stages vector-add --size small --gpu gtx-480 --machine none -o {}",
+            path.display()
+        ));
+        assert_eq!(outcome.status, 1);
+    }
+    assert!(!new.exists());
+    assert_eq!(std::fs::read(&old).unwrap(), b"old");
+    stdout(&format!("corpus list --format csv -o {}", old.display()));
+    assert!(std::fs::read_to_string(&old).unwrap().starts_with("name,"));
+}
