@@ -5,17 +5,9 @@
 use super::access::AccessReport;
 use super::async_copy::PendingCopy;
 use super::lanes::Frame;
-use super::warp::{Context, Split, Wait, Warp, WarpFault};
+use super::warp::{Context, Next, Split, Wait, Warp, WarpFault};
 use crate::observer::{ClusterStep, ClusterUse, Recorder};
 use crate::program::op::{Code, Op, cluster_barrier};
-
-/// What an instruction did to its split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    GoOn,
-    /// It has been set aside to wait.
-    Waits,
-}
 
 impl Warp {
     /// Execute `op`, an asynchronous copy, an operation on an mbarrier or the cluster's barrier.
@@ -28,11 +20,11 @@ impl Warp {
         op: &Op,
         split: &mut Split,
         report: &mut AccessReport,
-    ) -> Result<Outcome, WarpFault> {
+    ) -> Result<Next, WarpFault> {
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let mask = unsafe { frame.guard(op, split.mask) };
         if mask == 0 {
-            return Ok(Outcome::GoOn);
+            return Ok(Next::Operation);
         }
         match op.code {
             Code::AsyncCopy => {
@@ -64,11 +56,11 @@ impl Warp {
                     self.splits.push(split.part(waiting, wait));
                     split.mask &= !waiting;
                     if split.mask == 0 {
-                        return Ok(Outcome::Waits);
+                        return Ok(Next::Other);
                     }
                 }
             }
         }
-        Ok(Outcome::GoOn)
+        Ok(Next::Operation)
     }
 }

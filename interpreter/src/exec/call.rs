@@ -4,7 +4,7 @@
 
 use super::lanes::Frame;
 use super::runtime::HeapEvents;
-use super::warp::{Context, Split, Warp, WarpFault, lanes_with};
+use super::warp::{Context, Next, Split, Warp, WarpFault, lanes_with};
 use crate::fault::FaultKind;
 use crate::program::Program;
 use crate::program::lower::function_at;
@@ -21,17 +21,6 @@ const MAX_CALL_DEPTH: usize = 1 << 12;
 pub(super) struct SavedActivation {
     rows: Vec<super::lane::Row>,
     predicates: Vec<u32>,
-}
-
-/// What a split does after an operation of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// It goes on with the next operation.
-    Operation,
-    /// It has entered a block.
-    Block,
-    /// Other splits have taken its place.
-    Other,
 }
 
 impl Warp {

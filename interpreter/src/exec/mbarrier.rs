@@ -10,9 +10,8 @@
 
 use super::access::{AccessFault, AccessReport, Memories, addresses};
 use super::async_copy::{PendingCopy, aligned};
-use super::asynchronous::Outcome;
 use super::lanes::Frame;
-use super::warp::{Context, Split, Wait, Warp, WarpFault};
+use super::warp::{Context, Next, Split, Wait, Warp, WarpFault};
 use crate::fault::FaultKind;
 use crate::observer::{MbarrierStep, MbarrierUse, Pattern, Recorder};
 use crate::program::asynchronous::{Arrival, MbarrierAction, MbarrierOp, PhaseWait};
@@ -48,7 +47,7 @@ impl Warp {
         split: &mut Split,
         mask: u32,
         report: &mut AccessReport,
-    ) -> Result<Outcome, WarpFault> {
+    ) -> Result<Next, WarpFault> {
         let mbarrier = &context.program.mbarrier_ops[op.a as usize];
         let memories = &context.memories;
         if let MbarrierAction::ArriveWithCopies { .. } = mbarrier.action {
@@ -87,14 +86,14 @@ impl Warp {
             MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. } => {
                 // SAFETY: the destination is a predicate.
                 unsafe { frame.set_predicate(op.dst, mask, done) };
-                return Ok(Outcome::GoOn);
+                return Ok(Next::Operation);
             }
-            _ => return Ok(Outcome::GoOn),
+            _ => return Ok(Next::Operation),
         };
         let patience = if wait.suspends { TRY_PATIENCE } else { 1 };
         split.wait = Wait::Mbarrier { lanes: mask, patience };
         self.splits.push(split.clone());
-        Ok(Outcome::Waits)
+        Ok(Next::Other)
     }
 
     /// Tell the recorder what the lanes of `mask` did to mbarrier objects; `done` is the answer of

@@ -1,0 +1,106 @@
+//! The addresses of a warp's lanes, and how they relate.
+
+#![allow(unsafe_code, reason = "addresses are checked here and then followed")]
+
+use super::memories::window_of;
+use crate::exec::lanes::{FULL_MASK, Frame};
+use crate::observer::Pattern;
+use crate::program::memory_op::{MemoryOp, Space};
+
+/// Each lane's address.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program.
+#[inline(always)]
+pub(in crate::exec) unsafe fn addresses(frame: &Frame, op: &MemoryOp) -> [u64; 32] {
+    let mut addresses = [op.offset; 32];
+    if let Some(base) = op.base {
+        // SAFETY: the base is a row of the width that the operation says.
+        unsafe {
+            if op.wide_base {
+                let base = frame.row::<u64>(base);
+                for lane in 0..32 {
+                    addresses[lane] = base[lane].wrapping_add(op.offset);
+                }
+            } else {
+                let base = frame.row::<u32>(base);
+                for lane in 0..32 {
+                    addresses[lane] = u64::from(base[lane].wrapping_add(op.offset as u32));
+                }
+            }
+        }
+    }
+    addresses
+}
+
+/// Whether all lanes use one address or consecutive ones, and the first.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program.
+#[inline(always)]
+pub(super) unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
+    /// `step` is the distance of consecutive addresses.
+    macro_rules! regular {
+        ($base:expr, $ty:ty, $step:expr) => {{
+            let base = $base;
+            let (mut uniform, mut consecutive) = (0, 0);
+            for lane in 0..32 {
+                let distance = base[lane].wrapping_sub(base[0]);
+                uniform |= distance;
+                consecutive |= distance ^ (lane as $ty * $step);
+            }
+            if uniform == 0 {
+                Pattern::Uniform
+            } else if consecutive == 0 {
+                Pattern::Consecutive
+            } else {
+                return None;
+            }
+        }};
+    }
+    let bytes = op.bytes_per_lane();
+    let Some(row) = op.base else { return Some((Pattern::Uniform, op.offset)) };
+    // SAFETY: the base is a row of the width that the operation says.
+    unsafe {
+        if op.wide_base {
+            let base = frame.row::<u64>(row);
+            let pattern = regular!(base, u64, u64::from(bytes));
+            Some((pattern, base[0].wrapping_add(op.offset)))
+        } else {
+            let base = frame.row::<u32>(row);
+            let pattern = regular!(base, u32, bytes);
+            Some((pattern, u64::from(base[0].wrapping_add(op.offset as u32))))
+        }
+    }
+}
+
+/// How the addresses of a full warp relate.
+#[inline(always)]
+pub(in crate::exec) fn pattern(addresses: &[u64; 32], mask: u32, bytes: u64) -> Pattern {
+    if mask != FULL_MASK {
+        return Pattern::General;
+    }
+    let (mut uniform, mut consecutive) = (0, 0);
+    for lane in 0..32 {
+        let distance = addresses[lane].wrapping_sub(addresses[0]);
+        uniform |= distance;
+        consecutive |= distance ^ (lane as u64 * bytes);
+    }
+    match (uniform, consecutive) {
+        (0, _) => Pattern::Uniform,
+        (_, 0) => Pattern::Consecutive,
+        _ => Pattern::General,
+    }
+}
+
+/// Split a generic access whose lanes go to several spaces: the space of the lowest lane of
+/// `mask`, the lanes that go there, and all lanes' addresses relative to its window.
+pub(in crate::exec) fn generic_part(addresses: &[u64; 32], mask: u32) -> (Space, u32, [u64; 32]) {
+    let (space, window) = window_of(addresses[mask.trailing_zeros() as usize & 31]);
+    let in_space =
+        |&lane: &u32| mask >> lane & 1 != 0 && window_of(addresses[lane as usize]).0 == space;
+    let lanes = (0..32).filter(in_space).fold(0, |lanes, lane| lanes | 1 << lane);
+    (space, lanes, addresses.map(|address| address.wrapping_sub(window)))
+}

@@ -1,0 +1,180 @@
+//! Loads, stores and atomics of one warp.
+//!
+//! The common shapes, all lanes at one address or at consecutive ones, need one bounds check and
+//! one copy; everything else goes lane by lane after one check of the whole range where possible.
+
+#![allow(unsafe_code, reason = "addresses are checked here and then followed")]
+
+mod addresses;
+mod atomics;
+mod memories;
+mod transfer;
+
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::lanes::{FULL_MASK, Frame};
+use crate::fault::FaultKind;
+use crate::observer::{AccessKind, Pattern};
+use crate::program::memory_op::{MemoryOp, Space};
+use addresses::regular;
+use atomics::perform_atomic;
+use transfer::{gather, transfer_lanes, transfer_regular};
+
+pub(super) use addresses::{addresses, generic_part, pattern};
+pub(super) use memories::{Memories, Segment, window_of};
+pub(super) use transfer::{digests, for_lanes, load_zeros};
+
+/// What an access did, for the observer.
+#[derive(Clone, Debug)]
+pub(super) struct AccessReport {
+    pub(super) addresses: [u64; 32],
+    pub(super) pattern: Pattern,
+}
+
+/// A lane's access failed.
+#[derive(Debug)]
+pub(super) struct AccessFault {
+    pub(super) lane: u32,
+    pub(super) kind: FaultKind,
+}
+
+/// Execute a memory operation with the lanes of `mask` and report its addresses, unless the lanes
+/// of a generic access go to several spaces: then nothing is done and the answer is `None`; see
+/// [`generic_part`]. The answer is the space that the access went to.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program; `mask` is not empty.
+#[inline(always)]
+pub(super) unsafe fn access(
+    frame: &Frame,
+    op: &MemoryOp,
+    memories: &Memories<'_>,
+    mask: u32,
+    report: &mut AccessReport,
+) -> Result<Option<Space>, AccessFault> {
+    // SAFETY: passed on.
+    unsafe {
+        if mask == FULL_MASK
+            && op.is_simple
+            && let Some((pattern, first)) = regular(frame, op)
+            && transfer_regular(frame, op, memories, pattern, first)
+        {
+            report.pattern = pattern;
+            report.addresses[0] = first;
+            return Ok(Some(op.space));
+        }
+        report.addresses = addresses(frame, op);
+        let mut space = op.space;
+        if space == Space::Generic {
+            let window;
+            (space, window) = window_of(report.addresses[mask.trailing_zeros() as usize & 31]);
+            for lane in 0..32 {
+                if mask >> lane & 1 != 0 && window_of(report.addresses[lane]).0 != space {
+                    return Ok(None);
+                }
+                report.addresses[lane] = report.addresses[lane].wrapping_sub(window);
+            }
+        }
+        access_space(frame, op, space, memories, mask, report)?;
+        Ok(Some(space))
+    }
+}
+
+/// Execute the part of a memory operation that goes to `space` with the lanes of `mask`, whose
+/// `report.addresses` are addresses of that space, and fill in the rest of the report.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program; `mask` is not empty.
+#[inline(always)]
+pub(super) unsafe fn access_space(
+    frame: &Frame,
+    op: &MemoryOp,
+    space: Space,
+    memories: &Memories<'_>,
+    mask: u32,
+    report: &mut AccessReport,
+) -> Result<(), AccessFault> {
+    let bytes = op.bytes_per_lane();
+    let addresses = &report.addresses;
+    let write = !matches!(op.kind, AccessKind::Load | AccessKind::LoadReadOnly);
+    report.pattern = pattern(addresses, mask, u64::from(bytes));
+
+    let mut misaligned = 0;
+    for (lane, address) in addresses.iter().enumerate() {
+        let active = u64::from(mask >> lane & 1).wrapping_neg();
+        misaligned |= address & active;
+    }
+    if misaligned & (u64::from(bytes) - 1) != 0 {
+        let wrong = |&lane: &u32| {
+            mask >> lane & 1 != 0 && addresses[lane as usize] & (u64::from(bytes) - 1) != 0
+        };
+        let lane = (0..32).find(wrong).unwrap_or(0);
+        let address = addresses[lane as usize];
+        return Err(AccessFault { lane, kind: FaultKind::Misaligned { address, bytes } });
+    }
+    if write && matches!(space, Space::Const | Space::Param) {
+        let lane = mask.trailing_zeros();
+        let address = addresses[lane as usize];
+        let space = if space == Space::Const { "constant" } else { "parameter" };
+        return Err(AccessFault { lane, kind: FaultKind::ReadOnly { space, address } });
+    }
+
+    let first_lane = mask.trailing_zeros() as usize & 31;
+    let first = addresses[first_lane];
+    let (low, high) = match report.pattern {
+        Pattern::Uniform => (first, first),
+        Pattern::Consecutive => (first, first.wrapping_add(31 * u64::from(bytes))),
+        Pattern::General => {
+            let (mut low, mut high) = (first, first);
+            for (lane, &address) in addresses.iter().enumerate() {
+                let address = if mask >> lane & 1 != 0 { address } else { first };
+                low = low.min(address);
+                high = high.max(address);
+            }
+            (low, high)
+        }
+    };
+    let segment = memories.segment(space, low).filter(|segment| {
+        segment.holds(low, u64::from(bytes)) && segment.holds(high, u64::from(bytes))
+    });
+    let mut hosts = [std::ptr::null_mut::<u8>(); 32];
+    match segment {
+        Some(segment) if op.is_simple && !write => {
+            // SAFETY: both ends of the range lie within the segment; a simple operation has a
+            // destination row as wide as its element.
+            unsafe { gather(frame, op, &segment, mask, addresses, first) };
+            return Ok(());
+        }
+        Some(segment) => {
+            // SAFETY: both ends of the range lie within the segment.
+            unsafe {
+                for lane in 0..32 {
+                    let address = if mask >> lane & 1 != 0 { addresses[lane] } else { first };
+                    hosts[lane] = segment.at(address);
+                }
+            }
+        }
+        None => {
+            for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+                let resolved =
+                    memories.resolve(space, lane, addresses[lane as usize], bytes, write);
+                hosts[lane as usize] = resolved.map_err(|kind| AccessFault { lane, kind })?;
+            }
+        }
+    }
+    // SAFETY: the host addresses of all lanes of `mask` have been checked for `bytes` bytes.
+    unsafe {
+        match &op.atomic {
+            Some(atomic) => perform_atomic(frame, op, atomic, space, &hosts, mask),
+            None => transfer_lanes(frame, op, &hosts, mask, write),
+        }
+    }
+    Ok(())
+}
+
+/// The state space that the observer is told.
+pub(super) fn reported_space(space: Space) -> StateSpace {
+    space.state_space().unwrap_or(StateSpace::Global)
+}

@@ -1,0 +1,291 @@
+//! What moves between registers and memory once all addresses are known to be good.
+
+#![allow(unsafe_code, reason = "addresses are checked here and then followed")]
+
+use super::memories::{Memories, Segment};
+use crate::exec::lane::Row;
+use crate::exec::lanes::{FULL_MASK, Frame};
+use crate::observer::{AccessKind, Pattern};
+use crate::program::memory_op::{Extend, MemoryOp};
+
+/// One copy or broadcast for the full warp. Does nothing and says so if the access is not as simple as
+/// that, or is wrong.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program and is simple; the lanes' addresses
+/// are as `pattern` and `first` say.
+#[inline(always)]
+pub(super) unsafe fn transfer_regular(
+    frame: &Frame,
+    op: &MemoryOp,
+    memories: &Memories<'_>,
+    pattern: Pattern,
+    first: u64,
+) -> bool {
+    let bytes = u64::from(op.element_bytes);
+    let span = if pattern == Pattern::Consecutive { 32 * bytes } else { bytes };
+    let segment = memories.segment(op.space, first);
+    let Some(segment) = segment.filter(|segment| segment.holds(first, span)) else { return false };
+    let ([Some(row), ..], 0) = (op.rows, first & (bytes - 1)) else { return false };
+    // SAFETY: the segment holds the accesses of all lanes, aligned to the element; rows are as
+    // wide as the element.
+    unsafe {
+        let host = segment.at(first);
+        match (pattern, op.kind, bytes) {
+            (Pattern::Consecutive, AccessKind::Load | AccessKind::LoadReadOnly, 4) => {
+                *frame.row_mut::<u32>(row) = *host.cast::<[u32; 32]>();
+            }
+            (Pattern::Consecutive, AccessKind::Load | AccessKind::LoadReadOnly, _) => {
+                *frame.row_mut::<u64>(row) = *host.cast::<[u64; 32]>();
+            }
+            (Pattern::Consecutive, AccessKind::Store, 4) => {
+                *host.cast::<[u32; 32]>() = *frame.row::<u32>(row);
+            }
+            (Pattern::Consecutive, AccessKind::Store, _) => {
+                *host.cast::<[u64; 32]>() = *frame.row::<u64>(row);
+            }
+            (Pattern::Uniform, AccessKind::Load | AccessKind::LoadReadOnly, 4) => {
+                *frame.row_mut::<u32>(row) = [*host.cast::<u32>(); 32];
+            }
+            (Pattern::Uniform, AccessKind::Load | AccessKind::LoadReadOnly, _) => {
+                *frame.row_mut::<u64>(row) = [*host.cast::<u64>(); 32];
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// A simple load with any addresses.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` is simple; `segment` holds the accesses of all lanes of
+/// `mask`, `first` among them.
+#[inline(always)]
+pub(super) unsafe fn gather(
+    frame: &Frame,
+    op: &MemoryOp,
+    segment: &Segment,
+    mask: u32,
+    addresses: &[u64; 32],
+    first: u64,
+) {
+    // Lanes that take no part load what the first one loads; the masked write drops it.
+    let address = |lane: usize| if mask >> lane & 1 != 0 { addresses[lane] } else { first };
+    let [Some(row), ..] = op.rows else { return };
+    // SAFETY: by the contract.
+    unsafe {
+        if op.element_bytes == 4 {
+            let mut value = [0; 32];
+            for lane in 0..32 {
+                value[lane] = segment.at(address(lane)).cast::<u32>().read();
+            }
+            frame.set_row::<u32>(row, mask, value);
+        } else {
+            let mut value = [0; 32];
+            for lane in 0..32 {
+                value[lane] = segment.at(address(lane)).cast::<u64>().read();
+            }
+            frame.set_row::<u64>(row, mask, value);
+        }
+    }
+}
+
+/// Lane by lane, element by element.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; each host address of `mask` is good for the whole access.
+#[inline(always)]
+pub(super) unsafe fn transfer_lanes(
+    frame: &Frame,
+    op: &MemoryOp,
+    hosts: &[*mut u8; 32],
+    mask: u32,
+    write: bool,
+) {
+    for element in 0..usize::from(op.elements) {
+        let Some(row) = op.rows[element] else { continue };
+        let offset = element * usize::from(op.element_bytes);
+        // SAFETY: by the contract, with rows as wide as `wide_registers` says.
+        unsafe {
+            match (op.element_bytes, op.wide_registers, write) {
+                (16, _, false) => {
+                    let row: *mut u128 = frame.rows.add(row as usize).cast();
+                    for_lanes(mask, |lane| {
+                        *row.add(lane) = hosts[lane].add(offset).cast::<u128>().read();
+                    });
+                }
+                (16, _, true) => {
+                    let row: *const u128 = frame.rows.add(row as usize).cast();
+                    for_lanes(mask, |lane| {
+                        hosts[lane].add(offset).cast::<u128>().write(*row.add(lane));
+                    });
+                }
+                (4, false, false) => {
+                    let row = frame.row_mut::<u32>(row);
+                    for_lanes(mask, |lane| {
+                        row[lane] = hosts[lane].add(offset).cast::<u32>().read();
+                    });
+                }
+                (8, true, false) => {
+                    let row = frame.row_mut::<u64>(row);
+                    for_lanes(mask, |lane| {
+                        row[lane] = hosts[lane].add(offset).cast::<u64>().read();
+                    });
+                }
+                (bytes, wide, false) => {
+                    let rows = frame.rows.add(row as usize);
+                    for_lanes(mask, |lane| {
+                        let value = extend(read(hosts[lane].add(offset), bytes), bytes, op.extend);
+                        put(rows, wide, lane, value);
+                    });
+                }
+                (bytes, wide, true) => {
+                    let rows = frame.rows.add(row as usize);
+                    for_lanes(mask, |lane| {
+                        write_bytes(hosts[lane].add(offset), bytes, get(rows, wide, lane));
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Give the lanes of `mask` zeros for what an access would have brought into their registers.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` belongs to its program.
+pub(in crate::exec) unsafe fn load_zeros(frame: &Frame, op: &MemoryOp, mask: u32) {
+    let rows = match (&op.atomic, op.kind) {
+        (Some(atomic), _) => &atomic.destinations,
+        (None, AccessKind::Load | AccessKind::LoadReadOnly) => &op.rows,
+        (None, _) => return,
+    };
+    for row in rows.iter().take(usize::from(op.elements)).copied().flatten() {
+        // SAFETY: rows are as wide as the operation says.
+        unsafe {
+            match (op.element_bytes, op.wide_registers) {
+                (16, _) => frame.set_row::<u128>(row, mask, [0; 32]),
+                (_, true) => frame.set_row::<u64>(row, mask, [0; 32]),
+                (_, false) => frame.set_row::<u32>(row, mask, [0; 32]),
+            }
+        }
+    }
+}
+
+/// A digest of what each lane stores: equal for equal bytes, and very likely not for others.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `op` is a store of its program.
+pub(in crate::exec) unsafe fn digests(frame: &Frame, op: &MemoryOp) -> [u32; 32] {
+    // Steps of FNV-1a on words, with the upper half folded in at the end.
+    let mut digests = [0xcbf2_9ce4_8422_2325_u64; 32];
+    let mix = |digest: &mut u64, word: u64| {
+        *digest = (*digest ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        *digest ^= *digest >> 32;
+    };
+    for row in op.rows.iter().take(usize::from(op.elements)).copied().flatten() {
+        for (lane, digest) in digests.iter_mut().enumerate() {
+            // SAFETY: rows are as wide as the operation says.
+            unsafe {
+                if op.element_bytes == 16 {
+                    let value = frame.rows.add(row as usize).cast::<u128>().add(lane).read();
+                    mix(digest, value as u64);
+                    mix(digest, (value >> 64) as u64);
+                } else {
+                    let value = get(frame.rows.add(row as usize), op.wide_registers, lane);
+                    mix(digest, value & (u64::MAX >> (64 - 8 * u32::from(op.element_bytes))));
+                }
+            }
+        }
+    }
+    digests.map(|digest| (digest ^ digest >> 32) as u32)
+}
+
+/// Call `f` for each lane of `mask`.
+#[inline(always)]
+pub(in crate::exec) fn for_lanes(mask: u32, mut f: impl FnMut(usize)) {
+    if mask == FULL_MASK {
+        for lane in 0..32 {
+            f(lane);
+        }
+    } else {
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            f(lane);
+        }
+    }
+}
+
+/// # Safety
+///
+/// `host` is good for `bytes` bytes, at most 8.
+#[inline(always)]
+unsafe fn read(host: *const u8, bytes: u8) -> u64 {
+    // SAFETY: by the contract.
+    unsafe {
+        match bytes {
+            1 => u64::from(host.read()),
+            2 => u64::from(host.cast::<u16>().read()),
+            4 => u64::from(host.cast::<u32>().read()),
+            _ => host.cast::<u64>().read(),
+        }
+    }
+}
+
+/// # Safety
+///
+/// `host` is good for `bytes` bytes, at most 8.
+#[inline(always)]
+unsafe fn write_bytes(host: *mut u8, bytes: u8, value: u64) {
+    // SAFETY: by the contract.
+    unsafe {
+        match bytes {
+            1 => host.write(value as u8),
+            2 => host.cast::<u16>().write(value as u16),
+            4 => host.cast::<u32>().write(value as u32),
+            _ => host.cast::<u64>().write(value),
+        }
+    }
+}
+
+fn extend(value: u64, bytes: u8, extend: Extend) -> u64 {
+    match extend {
+        Extend::Zero => value,
+        Extend::Sign { register_bits } => {
+            let unused = 64 - 8 * u32::from(bytes);
+            let signed = ((value << unused) as i64 >> unused) as u64;
+            signed & (u64::MAX >> (64 - u32::from(register_bits)))
+        }
+    }
+}
+
+/// # Safety
+///
+/// `rows` points to a register of the width that `wide` says.
+#[inline(always)]
+pub(super) unsafe fn put(rows: *mut Row, wide: bool, lane: usize, value: u64) {
+    // SAFETY: by the contract.
+    unsafe {
+        if wide {
+            *rows.cast::<u64>().add(lane) = value;
+        } else {
+            *rows.cast::<u32>().add(lane) = value as u32;
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`put`].
+#[inline(always)]
+pub(super) unsafe fn get(rows: *const Row, wide: bool, lane: usize) -> u64 {
+    // SAFETY: by the contract.
+    unsafe {
+        if wide { *rows.cast::<u64>().add(lane) } else { u64::from(*rows.cast::<u32>().add(lane)) }
+    }
+}

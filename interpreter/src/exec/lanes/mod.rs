@@ -1,0 +1,357 @@
+//! The inner loop: operations on registers, one warp at a time.
+//!
+//! [`run_lane_operations`] executes micro-operations from a program counter on until it meets one that
+//! needs more than registers. It is compiled once per CPU level (see [`super::level`]); inlined
+//! into a function with the level's target features, each lane loop becomes vector code of that
+//! level.
+
+#![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
+
+use super::lane::{Lane, Row};
+use super::rare;
+use crate::program::op::{
+    Code, GUARD_REPEATED, GuardPredicate, MEMBERS, Op, compare as flag, extremum,
+};
+use crate::semantics::{
+    Bf16, F16, Rm, Rn, Rp, Rz, approx, bits, compare, convert, float, half, integer, logic,
+    minifloat, packed, video,
+};
+
+/// All lanes of a warp.
+pub(crate) const FULL_MASK: u32 = !0;
+
+/// What the inner loop works on.
+///
+/// # Invariants
+///
+/// `Program` construction guarantees that every row and predicate index of every operation is
+/// within the warp's register file, wide enough for the operation, and that the operation list
+/// ends in one that leaves the loop. `guards` and `guarded_lanes` have as many elements as the
+/// program has guarded instructions.
+pub(crate) struct Frame {
+    pub(crate) ops: *const Op,
+    pub(crate) guards: *const GuardPredicate,
+    pub(crate) rows: *mut Row,
+    pub(crate) predicates: *mut u32,
+    pub(crate) guarded_lanes: *mut u64,
+}
+
+impl Frame {
+    /// The lanes of `mask` that execute `op`, counted if this is the instruction's first.
+    ///
+    /// # Safety
+    ///
+    /// The invariants of [`Frame`], and `op` belongs to its program.
+    #[inline(always)]
+    pub(crate) unsafe fn guard(&self, op: &Op, mask: u32) -> u32 {
+        if op.guard == 0 {
+            return mask;
+        }
+        let index = ((op.guard & !GUARD_REPEATED) - 1) as usize;
+        // SAFETY: guard indices are in range by the invariants of `Frame`.
+        unsafe {
+            let guard = *self.guards.add(index);
+            let mask = mask & (*self.predicates.add(guard.predicate as usize) ^ guard.invert);
+            if op.guard & GUARD_REPEATED == 0 {
+                *self.guarded_lanes.add(index) += u64::from(mask.count_ones());
+            }
+            mask
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The invariants of [`Frame`]; `row` is a row operand of type `T`.
+    #[inline(always)]
+    pub(crate) unsafe fn row<T: Lane>(&self, row: u32) -> &[T::Store; 32] {
+        // SAFETY: rows are in range and wide enough, and rows are aligned to 64 bytes.
+        unsafe { &*self.rows.add(row as usize).cast() }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Self::row`]; no other reference to the row is alive.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "the frame hands out rows of a raw register file")]
+    pub(crate) unsafe fn row_mut<T: Lane>(&self, row: u32) -> &mut [T::Store; 32] {
+        // SAFETY: as in `row`.
+        unsafe { &mut *self.rows.add(row as usize).cast() }
+    }
+
+    /// # Safety
+    ///
+    /// The invariants of [`Frame`]; `predicate` is a predicate operand.
+    #[inline(always)]
+    pub(crate) unsafe fn predicate(&self, predicate: u32) -> u32 {
+        // SAFETY: predicate indices are in range.
+        unsafe { *self.predicates.add(predicate as usize) }
+    }
+
+    /// Write the lanes of `mask` of a predicate.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::predicate`].
+    #[inline(always)]
+    pub(crate) unsafe fn set_predicate(&self, predicate: u32, mask: u32, value: u32) {
+        // SAFETY: predicate indices are in range.
+        unsafe {
+            let predicate = self.predicates.add(predicate as usize);
+            *predicate = (*predicate & !mask) | (value & mask);
+        }
+    }
+
+    /// Write the lanes of `mask` of a row.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::row_mut`].
+    #[inline(always)]
+    pub(crate) unsafe fn set_row<T: Lane>(&self, row: u32, mask: u32, value: [T::Store; 32]) {
+        // SAFETY: as in `row_mut`; `value` is never a row of the register file.
+        let row = unsafe { self.row_mut::<T>(row) };
+        if mask == FULL_MASK {
+            *row = value;
+        } else {
+            blend(row, value, mask);
+        }
+    }
+
+    /// Write the same value to the lanes of `mask`.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::row_mut`].
+    #[inline(always)]
+    unsafe fn fill_row(&self, row: u32, mask: u32, value: u32) {
+        // SAFETY: passed on.
+        unsafe { self.set_row::<u32>(row, mask, [value; 32]) }
+    }
+}
+
+/// Write the lanes of `mask`.
+///
+/// Not inlined: every operation has this path, and few executions take it. `value` comes by value
+/// because a result whose address escapes might overlap the operands' rows, for all the compiler
+/// knows, and the lane loop would not vectorise.
+#[inline(never)]
+fn blend<T: Copy>(row: &mut [T; 32], value: [T; 32], mask: u32) {
+    for lane in 0..32 {
+        row[lane] = if mask >> lane & 1 != 0 { value[lane] } else { row[lane] };
+    }
+}
+
+/// Combine a comparison's raw result with its predicate operand as `op.n` says.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`].
+#[inline(always)]
+unsafe fn finish_comparison(frame: &Frame, op: &Op, mask: u32, mut result: u32) {
+    if op.n & flag::INVERT != 0 {
+        result = !result;
+    }
+    if op.n >> flag::COMBINE_SHIFT != 0 {
+        // SAFETY: an operation that combines has a predicate operand `c`.
+        let mut c = unsafe { frame.predicate(op.c) };
+        if op.n & flag::INVERT_C != 0 {
+            c = !c;
+        }
+        result = match op.n & flag::XOR {
+            flag::AND => result & c,
+            flag::OR => result | c,
+            _ => result ^ c,
+        };
+    }
+    // SAFETY: the destination of a comparison is a predicate.
+    unsafe { frame.set_predicate(op.dst, mask, result) }
+}
+
+macro_rules! define_lane_loop {
+    (
+        value { $($(#[$vm:meta])* $value:ident ($($va:tt)*) -> $vr:ty $vb:block)+ }
+        cold { $($(#[$dm:meta])* $cold:ident ($($da:tt)*) -> $dr:ty $db:block)+ }
+        predicate { $($(#[$pm:meta])* $pred:ident ($($pa:tt)*) $pb:block)+ }
+        other { $($(#[$om:meta])* $other:ident,)+ }
+        control { $($(#[$cm:meta])* $control:ident,)+ }
+    ) => {
+        /// Execute operations from `pc` on for the lanes of `mask`, up to the first that is not a
+        /// lane operation, and return its index.
+        ///
+        /// # Safety
+        ///
+        /// The invariants of [`Frame`]; `pc` is within its operation list.
+        #[inline(always)]
+        pub(crate) unsafe fn run_lane_operations(frame: &Frame, mut pc: u32, mask: u32) -> u32 {
+            // SAFETY: the invariants of `Frame` hold for every operation, row and predicate below.
+            unsafe {
+                loop {
+                    let op = &*frame.ops.add(pc as usize);
+                    if !op.code.is_lane_operation() {
+                        return pc;
+                    }
+                    let m = frame.guard(op, mask);
+                    if m == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    match op.code {
+                        $(Code::$value => value_operation!(frame, op, m, ($($va)*) -> $vr $vb),)+
+                        $(Code::$cold)|+ => cold_operation(frame, op, m),
+                        $(Code::$pred => predicate_operation!(frame, op, m, ($($pa)*) $pb),)+
+                        $(Code::$other => other::$other(frame, op, m),)+
+                        // Needs more than registers; `is_lane_operation` has turned it away.
+                        $(Code::$control)|+ => return pc,
+                    }
+                    pc += 1;
+                }
+            }
+        }
+
+        /// One operation of the table's cold part.
+        ///
+        /// # Safety
+        ///
+        /// The invariants of [`Frame`]; `op` belongs to its program.
+        #[inline(never)]
+        unsafe fn cold_operation(frame: &Frame, op: &Op, m: u32) {
+            // SAFETY: passed on.
+            unsafe {
+                match op.code {
+                    $(Code::$cold => value_operation!(frame, op, m, ($($da)*) -> $dr $db),)+
+                    // The caller has sorted them out.
+                    $(Code::$value)|+ | $(Code::$pred)|+ | $(Code::$other)|+ | $(Code::$control)|+ => {}
+                }
+            }
+        }
+    };
+}
+
+/// One result row from up to three operand rows. `n` names the operation's small immediate.
+macro_rules! value_operation {
+    ($frame:ident, $op:ident, $m:ident, ($a:ident: $at:ty $(; $n:ident)?) -> $r:ty $body:block) => {{
+        let a = $frame.row::<$at>($op.a);
+        $(let $n = $op.n;)?
+        let mut result = [<$r as Lane>::to_store(Default::default()); 32];
+        for lane in 0..32 {
+            let $a = <$at as Lane>::from_store(a[lane]);
+            let value: $r = $body;
+            result[lane] = value.to_store();
+        }
+        $frame.set_row::<$r>($op.dst, $m, result);
+    }};
+    ($frame:ident, $op:ident, $m:ident,
+     ($a:ident: $at:ty, $b:ident: $bt:ty $(; $n:ident)?) -> $r:ty $body:block) => {{
+        let a = $frame.row::<$at>($op.a);
+        let b = $frame.row::<$bt>($op.b);
+        $(let $n = $op.n;)?
+        let mut result = [<$r as Lane>::to_store(Default::default()); 32];
+        for lane in 0..32 {
+            let $a = <$at as Lane>::from_store(a[lane]);
+            let $b = <$bt as Lane>::from_store(b[lane]);
+            let value: $r = $body;
+            result[lane] = value.to_store();
+        }
+        $frame.set_row::<$r>($op.dst, $m, result);
+    }};
+    ($frame:ident, $op:ident, $m:ident,
+     ($a:ident: $at:ty, $b:ident: $bt:ty, $c:ident: $ct:ty $(; $n:ident)?) -> $r:ty $body:block) => {{
+        let a = $frame.row::<$at>($op.a);
+        let b = $frame.row::<$bt>($op.b);
+        let c = $frame.row::<$ct>($op.c);
+        $(let $n = $op.n;)?
+        let mut result = [<$r as Lane>::to_store(Default::default()); 32];
+        for lane in 0..32 {
+            let $a = <$at as Lane>::from_store(a[lane]);
+            let $b = <$bt as Lane>::from_store(b[lane]);
+            let $c = <$ct as Lane>::from_store(c[lane]);
+            let value: $r = $body;
+            result[lane] = value.to_store();
+        }
+        $frame.set_row::<$r>($op.dst, $m, result);
+    }};
+}
+
+/// One predicate from one or two operand rows.
+macro_rules! predicate_operation {
+    ($frame:ident, $op:ident, $m:ident, ($a:ident: $at:ty $(; $n:ident)?) $body:block) => {{
+        let a = $frame.row::<$at>($op.a);
+        $(let $n = $op.n;)?
+        let mut result = 0u32;
+        for lane in 0..32 {
+            let $a = <$at as Lane>::from_store(a[lane]);
+            let value: bool = $body;
+            result |= u32::from(value) << lane;
+        }
+        finish_comparison($frame, $op, $m, result);
+    }};
+    ($frame:ident, $op:ident, $m:ident, ($a:ident: $at:ty, $b:ident: $bt:ty) $body:block) => {{
+        let a = $frame.row::<$at>($op.a);
+        let b = $frame.row::<$bt>($op.b);
+        let mut result = 0u32;
+        for lane in 0..32 {
+            let $a = <$at as Lane>::from_store(a[lane]);
+            let $b = <$bt as Lane>::from_store(b[lane]);
+            let value: bool = $body;
+            result |= u32::from(value) << lane;
+        }
+        finish_comparison($frame, $op, $m, result);
+    }};
+}
+
+/// Picks a rounding at run time: `n` holds the rounding in bits 0 and 1, ftz in bit 2.
+macro_rules! rounded_f32 {
+    ($n:expr, $($f:ident)::+, [$($sat:tt)?], $($arg:expr),+) => {
+        match $n & 7 {
+            0 => $($f)::+::<Rn, false $(, $sat)?>($($arg),+),
+            1 => $($f)::+::<Rz, false $(, $sat)?>($($arg),+),
+            2 => $($f)::+::<Rm, false $(, $sat)?>($($arg),+),
+            3 => $($f)::+::<Rp, false $(, $sat)?>($($arg),+),
+            4 => $($f)::+::<Rn, true $(, $sat)?>($($arg),+),
+            5 => $($f)::+::<Rz, true $(, $sat)?>($($arg),+),
+            6 => $($f)::+::<Rm, true $(, $sat)?>($($arg),+),
+            _ => $($f)::+::<Rp, true $(, $sat)?>($($arg),+),
+        }
+    };
+}
+
+/// As [`rounded_f32`], where the rounding is the only parameter.
+macro_rules! rounded_same {
+    ($n:expr, $($f:ident)::+, $($arg:expr),+) => {
+        match $n & 3 {
+            0 => $($f)::+::<Rn>($($arg),+),
+            1 => $($f)::+::<Rz>($($arg),+),
+            2 => $($f)::+::<Rm>($($arg),+),
+            _ => $($f)::+::<Rp>($($arg),+),
+        }
+    };
+}
+
+/// As [`rounded_same`], after parameters that are named, or inferred (`_`).
+macro_rules! rounded_with {
+    ($n:expr, $($f:ident)::+, [$($param:ty),+], $a:expr) => {
+        match $n & 3 {
+            0 => $($f)::+::<$($param,)+ Rn>($a),
+            1 => $($f)::+::<$($param,)+ Rz>($a),
+            2 => $($f)::+::<$($param,)+ Rm>($a),
+            _ => $($f)::+::<$($param,)+ Rp>($a),
+        }
+    };
+}
+
+/// Picks `.ftz` and `.NaN` of a minimum or maximum at run time.
+macro_rules! extremum {
+    ($n:expr, $($f:ident)::+, [$($param:ty,)?], $($arg:expr),+) => {
+        match ($n & extremum::FTZ != 0, $n & extremum::NAN != 0) {
+            (false, false) => $($f)::+::<$($param,)? false, false>($($arg),+),
+            (false, true) => $($f)::+::<$($param,)? false, true>($($arg),+),
+            (true, false) => $($f)::+::<$($param,)? true, false>($($arg),+),
+            (true, true) => $($f)::+::<$($param,)? true, true>($($arg),+),
+        }
+    };
+}
+
+// Behind the macros that it uses.
+mod other;
+
+crate::program::table::lane_operations!(define_lane_loop);

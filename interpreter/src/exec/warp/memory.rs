@@ -1,0 +1,119 @@
+//! Loads, stores and atomics of a warp, and what the recorder is told of them.
+
+#![allow(unsafe_code, reason = "accesses are made with a frame of the right size")]
+
+use super::split::Split;
+use super::{Context, Warp};
+use crate::exec::access::{
+    AccessFault, AccessReport, addresses, digests, generic_part, load_zeros, reported_space,
+};
+use crate::exec::lanes::Frame;
+use crate::observer::{Access, AccessKind, BadAccess, Recorder};
+use crate::program::memory_op::MemoryOp;
+
+impl Warp {
+    /// Execute a load, store or atomic and tell the recorder.
+    // Matrix instructions access memory too, but the loop over splits must not pay a call for that.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
+    #[inline(always)]
+    pub(in crate::exec) fn memory<R: Recorder>(
+        &self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        memory_op: &MemoryOp,
+        split: &Split,
+        mask: u32,
+        report: &mut AccessReport,
+    ) -> Result<(), AccessFault> {
+        let program = context.program;
+        let time = self.clock(program, split, memory_op.instruction);
+        let tell = |recorder: &mut R, space, mask, report: &AccessReport| {
+            if !memory_op.counted {
+                return;
+            }
+            if R::WANTS_VALUES && memory_op.kind == AccessKind::Store {
+                // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+                recorder.storing(&unsafe { digests(frame, memory_op) });
+            }
+            recorder.access(&Access {
+                instruction: memory_op.instruction,
+                warp: self.index,
+                time,
+                space: reported_space(space),
+                kind: memory_op.kind,
+                bytes_per_lane: memory_op.bytes_per_lane(),
+                mask,
+                pattern: report.pattern,
+                addresses: &report.addresses,
+            });
+        };
+        // SAFETY: the frame's invariants hold, and `mask` is not empty here or below.
+        unsafe {
+            let mut mask = mask;
+            let space = loop {
+                match (context.level.access)(frame, memory_op, &context.memories, mask, report) {
+                    Ok(space) => break space,
+                    // Nothing has been done for any lane yet.
+                    Err(bad) => {
+                        mask &= self.leave_out(context, recorder, frame, memory_op, bad)?;
+                        if mask == 0 {
+                            return Ok(());
+                        }
+                    }
+                }
+            };
+            if let Some(space) = space {
+                tell(recorder, space, mask, report);
+                return Ok(());
+            }
+            // Lanes of one generic access go to several spaces.
+            let generic = addresses(frame, memory_op);
+            let mut rest = mask;
+            while rest != 0 {
+                let (space, mut lanes, addresses) = generic_part(&generic, rest);
+                rest &= !lanes;
+                report.addresses = addresses;
+                let memories = &context.memories;
+                while lanes != 0
+                    && let Err(bad) = (context.level.access_space)(
+                        frame, memory_op, space, memories, lanes, report,
+                    )
+                {
+                    lanes &= self.leave_out(context, recorder, frame, memory_op, bad)?;
+                }
+                if lanes != 0 {
+                    tell(recorder, space, lanes, report);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What becomes of a lane's bad access: the fault, or, where bad accesses are left out, the
+    /// mask of all other lanes.
+    ///
+    /// # Safety
+    ///
+    /// The invariants of [`Frame`]; `op` belongs to its program.
+    #[cold]
+    #[inline(never)]
+    unsafe fn leave_out<R: Recorder>(
+        &self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &MemoryOp,
+        bad: AccessFault,
+    ) -> Result<u32, AccessFault> {
+        if !context.skip_bad_accesses {
+            return Err(bad);
+        }
+        let (warp, lane) = (self.index, bad.lane);
+        let instruction = op.instruction;
+        recorder.bad_access(&BadAccess { instruction, warp, lane, kind: &bad.kind });
+        // SAFETY: passed on.
+        unsafe { load_zeros(frame, op, 1 << lane) };
+        Ok(!(1 << lane))
+    }
+}

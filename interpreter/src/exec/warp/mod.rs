@@ -1,0 +1,297 @@
+//! One warp: a set of splits, each a group of lanes at one program counter.
+
+#![allow(unsafe_code, reason = "the lane loop is entered with a frame of the right size")]
+
+mod branch;
+mod memory;
+mod split;
+mod synchronise;
+
+use super::access::{AccessFault, AccessReport, Memories};
+use super::async_copy::CopyQueue;
+use super::call::SavedActivation;
+use super::cluster_barrier::ClusterLanes;
+use super::lane::Row;
+use super::lanes::Frame;
+use super::level::Level;
+use crate::fault::FaultKind;
+use crate::observer::{HeapUse, Pattern, Recorder};
+use crate::program::Program;
+use crate::program::op::{Code, Op};
+
+pub(super) use split::{Next, Split, Wait, lanes_with};
+
+/// What became of a warp's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// All lanes have exited.
+    Done,
+    /// All lanes wait.
+    Blocked,
+    /// The turn's instructions are used up.
+    Expired,
+}
+
+/// A fault at an operation of a warp.
+#[derive(Debug)]
+pub(super) struct WarpFault {
+    pub(super) pc: u32,
+    /// The lane, where one is to blame.
+    pub(super) lane: Option<u32>,
+    pub(super) kind: FaultKind,
+}
+
+impl AccessFault {
+    /// The fault, at the operation that is to blame.
+    pub(super) fn at(self, pc: u32) -> WarpFault {
+        WarpFault { pc, lane: Some(self.lane), kind: self.kind }
+    }
+}
+
+/// A warp's registers and control state.
+#[derive(Debug)]
+pub(super) struct Warp {
+    pub(super) index: u32,
+    pub(super) rows: Vec<Row>,
+    pub(super) predicates: Vec<u32>,
+    pub(super) splits: Vec<Split>,
+    /// Lanes that have not exited.
+    pub(super) live: u32,
+    /// Warp-instructions issued.
+    pub(super) issued: u64,
+    /// Lanes active in them.
+    pub(super) issued_lanes: u64,
+    /// Lanes that have arrived at each barrier without waiting.
+    pub(super) arrived: [u32; 16],
+    /// Registers saved around calls, by depth of the call stack.
+    pub(super) saved: Vec<SavedActivation>,
+    /// The highest top that a stack of its threads has had in this CTA.
+    pub(super) stack_top: u64,
+    /// What its threads have printed since the CTA took it last.
+    pub(super) printed: Vec<u8>,
+    /// Asynchronous copies on their way.
+    pub(super) copies: CopyQueue,
+    /// Where its lanes are with the cluster's barrier.
+    pub(super) cluster: ClusterLanes,
+}
+
+/// What a warp needs of its surroundings for a turn.
+pub(super) struct Context<'a> {
+    pub(super) program: &'a Program,
+    pub(super) level: Level,
+    pub(super) memories: Memories<'a>,
+    /// One count for each guarded instruction of the program, the CTA's own.
+    pub(super) guarded_lanes: *mut u64,
+    /// Whether bad accesses are left out instead of ending the launch.
+    pub(super) skip_bad_accesses: bool,
+}
+
+impl Warp {
+    /// A warp with registers for `program`.
+    pub(super) fn new(program: &Program, index: u32) -> Self {
+        Self {
+            index,
+            rows: vec![Row::ZERO; program.registers.rows as usize],
+            predicates: vec![0; program.registers.predicates as usize],
+            splits: Vec::new(),
+            live: 0,
+            issued: 0,
+            issued_lanes: 0,
+            arrived: [0; 16],
+            saved: Vec::new(),
+            stack_top: 0,
+            printed: Vec::new(),
+            copies: CopyQueue::new(),
+            cluster: ClusterLanes::default(),
+        }
+    }
+
+    /// Put all of `mask` at the kernel's entry.
+    pub(super) fn start(&mut self, entry_block: u32, entry_pc: u32, mask: u32) {
+        self.live = mask;
+        self.issued = 0;
+        self.issued_lanes = 0;
+        self.arrived = [0; 16];
+        self.copies.clear();
+        self.cluster = ClusterLanes::default();
+        self.splits.clear();
+        self.splits.push(Split {
+            mask,
+            pc: entry_pc,
+            block: entry_block,
+            entering: true,
+            wait: Wait::Nothing,
+            stack: Vec::new(),
+            ran: 0,
+        });
+    }
+
+    /// Run until every lane has exited or waits, or `limit` warp-instructions have been issued.
+    pub(super) fn run<R: Recorder>(
+        &mut self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        limit: u64,
+    ) -> Result<Turn, WarpFault> {
+        loop {
+            if self.live == 0 {
+                return Ok(Turn::Done);
+            }
+            if self.issued >= limit {
+                return Ok(Turn::Expired);
+            }
+            let Some(next) = self.next_split(recorder) else { return Ok(Turn::Blocked) };
+            let split = self.splits.swap_remove(next);
+            self.run_split(context, recorder, split, limit)?;
+        }
+    }
+
+    /// What the lane loop works on: the program and this warp's registers.
+    pub(super) fn frame(&mut self, context: &Context<'_>) -> Frame {
+        Frame {
+            ops: context.program.ops.as_ptr(),
+            guards: context.program.guards.as_ptr(),
+            rows: self.rows.as_mut_ptr(),
+            predicates: self.predicates.as_mut_ptr(),
+            guarded_lanes: context.guarded_lanes,
+        }
+    }
+
+    /// Run one split until it has to give way, and put what remains of it back.
+    fn run_split<R: Recorder>(
+        &mut self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        mut split: Split,
+        limit: u64,
+    ) -> Result<(), WarpFault> {
+        let program = context.program;
+        let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
+        let frame = self.frame(context);
+        loop {
+            if split.entering {
+                let block = &program.blocks[split.block as usize];
+                recorder.block(self.index, split.block, split.mask);
+                let instructions = u64::from(block.instruction_count);
+                self.issued += instructions;
+                self.issued_lanes += instructions * u64::from(split.mask.count_ones());
+                split.entering = false;
+            }
+            // SAFETY: the frame is made of the program and this warp's register file, which was
+            // sized for it; every block ends in an operation that leaves the lane loop.
+            split.pc = unsafe { (context.level.run)(&frame, split.pc, split.mask) };
+            let op = &program.ops[split.pc as usize];
+            let next = match op.code {
+                Code::Memory => {
+                    // SAFETY: the invariants of the frame hold.
+                    let mask = unsafe { frame.guard(op, split.mask) };
+                    if mask != 0 {
+                        let op = &program.memory_ops[op.a as usize];
+                        self.memory(context, recorder, &frame, op, &split, mask, &mut report)
+                            .map_err(|fault| fault.at(split.pc))?;
+                    }
+                    Next::Operation
+                }
+                Code::Jump => {
+                    split.enter(program, op.a);
+                    Next::Block
+                }
+                Code::Branch => {
+                    self.branch(program, recorder, &frame, op, &mut split);
+                    Next::Block
+                }
+                Code::BranchIndexed => {
+                    return self.branch_indexed(program, &frame, op, split);
+                }
+                Code::Return | Code::Exit => {
+                    self.leave(context, recorder, &frame, op, split);
+                    return Ok(());
+                }
+                Code::WarpSync => self.warp_sync(program, recorder, &frame, op, &mut split)?,
+                Code::Barrier => self.barrier(program, recorder, &frame, op, &mut split)?,
+                Code::Matrix => {
+                    // SAFETY: the invariants of the frame hold.
+                    let mask = unsafe { frame.guard(op, split.mask) };
+                    if mask != 0 {
+                        self.matrix(context, recorder, &frame, op, &split, mask)?;
+                    }
+                    Next::Operation
+                }
+                Code::AsyncCopy
+                | Code::AsyncWait
+                | Code::Mbarrier
+                | Code::Bulk
+                | Code::ClusterBarrier => {
+                    self.asynchronous(context, recorder, &frame, op, &mut split, &mut report)?
+                }
+                Code::CopyLocal
+                | Code::Call
+                | Code::CallIndirect
+                | Code::SaveRegisters
+                | Code::RestoreRegisters
+                | Code::EnterFrame
+                | Code::Allocate
+                | Code::Runtime => {
+                    let (instruction, warp) =
+                        (program.op_instruction[split.pc as usize], self.index);
+                    let mut heap = |lane, address, bytes| {
+                        let heap = context.memories.device.heap_range();
+                        recorder.heap(&HeapUse { instruction, warp, lane, address, bytes, heap });
+                    };
+                    self.call_operation(context, &frame, op, &mut split, &mut heap)?
+                }
+                Code::Clock => {
+                    self.read_clock(program, &frame, op, &split);
+                    Next::Operation
+                }
+                Code::Trap => {
+                    // SAFETY: the invariants of the frame hold.
+                    let mask = unsafe { frame.guard(op, split.mask) };
+                    if mask != 0 {
+                        let lane = Some(mask.trailing_zeros());
+                        return Err(WarpFault { pc: split.pc, lane, kind: FaultKind::Trap });
+                    }
+                    Next::Operation
+                }
+                // The lane loop has executed all others.
+                _ => Next::Operation,
+            };
+            match next {
+                Next::Operation => {
+                    split.pc += 1;
+                    continue;
+                }
+                Next::Block => {}
+                Next::Other => return Ok(()),
+            }
+            // At the start of a block: other splits may go first, or the turn may be over.
+            if !self.splits.is_empty() || self.issued >= limit {
+                split.ran = split.ran.saturating_add(1);
+                self.splits.push(split);
+                return Ok(());
+            }
+        }
+    }
+
+    /// `%clock` and `%clock64`.
+    fn read_clock(&self, program: &Program, frame: &Frame, op: &Op, split: &Split) {
+        let instruction = program.op_instruction[split.pc as usize];
+        let clock = self.clock(program, split, instruction);
+        // SAFETY: the invariants of the frame hold; `dst` is a row of the width that `n` says.
+        unsafe {
+            let mask = frame.guard(op, split.mask);
+            if op.n == 0 {
+                frame.set_row::<u32>(op.dst, mask, [clock as u32; 32]);
+            } else {
+                frame.set_row::<u64>(op.dst, mask, [clock; 32]);
+            }
+        }
+    }
+
+    /// Warp-instructions issued before `instruction` of the block that `split` is in.
+    pub(super) fn clock(&self, program: &Program, split: &Split, instruction: u32) -> u64 {
+        let block = &program.blocks[split.block as usize];
+        let at = u64::from(instruction.saturating_sub(block.first_instruction));
+        self.issued.saturating_sub(u64::from(block.instruction_count)) + at
+    }
+}

@@ -1,0 +1,159 @@
+//! Barriers of the CTA and of lanes: `bar`, `bar.warp.sync`, and instructions that exchange values.
+
+#![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
+
+use super::split::{Next, Split, Wait, lanes_with};
+use super::{Warp, WarpFault};
+use crate::exec::lanes::{FULL_MASK, Frame};
+use crate::fault::FaultKind;
+use crate::observer::{Arrival, Recorder, WarpArrival, WarpRelease};
+use crate::program::Program;
+use crate::program::op::{ALIGNED, MEMBERS, Op, barrier};
+
+impl Warp {
+    /// `bar.sync`, `bar.red` and `bar.arrive`: one arrival for each barrier that lanes name.
+    // Kept out of the loop over splits, which runs faster the smaller it is.
+    #[inline(never)]
+    pub(super) fn barrier<R: Recorder>(
+        &mut self,
+        program: &Program,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &Op,
+        split: &mut Split,
+    ) -> Result<Next, WarpFault> {
+        // SAFETY: the invariants of the frame hold; `a` is a row.
+        let (mask, ids) = unsafe { (frame.guard(op, split.mask), *frame.row::<u32>(op.a)) };
+        let arrives = op.n & barrier::KIND == barrier::ARRIVE;
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            let id = ids[lane as usize & 31];
+            if id as usize >= self.arrived.len() {
+                let kind = FaultKind::BadBarrier { barrier: id };
+                return Err(WarpFault { pc: split.pc, lane: Some(lane), kind });
+            }
+            let lanes = lanes_with(rest, |lane| ids[lane] == id);
+            recorder.arrive(&Arrival {
+                instruction: program.op_instruction[split.pc as usize],
+                warp: self.index,
+                barrier: id,
+                mask: lanes,
+                waits: !arrives,
+            });
+            if arrives {
+                self.arrive(id, lanes);
+            } else {
+                // The CTA reads count and operation from the operation itself.
+                self.splits.push(split.part(lanes, Wait::Barrier { id }));
+            }
+            rest &= !lanes;
+        }
+        if arrives || mask == 0 {
+            return Ok(Next::Operation);
+        }
+        split.mask &= !mask;
+        if split.mask != 0 {
+            split.pc += 1;
+            self.splits.push(split.clone());
+        }
+        Ok(Next::Other)
+    }
+
+    /// The lanes of an instruction that needs others to come to it too.
+    #[inline(always)]
+    pub(super) fn warp_sync<R: Recorder>(
+        &mut self,
+        program: &Program,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &Op,
+        split: &mut Split,
+    ) -> Result<Next, WarpFault> {
+        // SAFETY: the invariants of the frame hold; `a` is a row.
+        let (mask, members) = unsafe { (frame.guard(op, split.mask), *frame.row::<u32>(op.a)) };
+        if op.n & ALIGNED != 0 && mask != 0 && mask != split.mask {
+            let kind = FaultKind::PartialWarp { lanes: mask };
+            return Err(WarpFault { pc: split.pc, lane: None, kind });
+        }
+        let exchange = op.n & MEMBERS != 0;
+        if mask != 0 {
+            recorder.warp_arrive(&WarpArrival {
+                instruction: program.op_instruction[split.pc as usize],
+                warp: self.index,
+                mask,
+                members: &members,
+            });
+        }
+        let mut together = mask;
+        let mut next = Next::Operation;
+        if mask != FULL_MASK {
+            (together, next) = self.wait_for_members(split, mask, &members, exchange);
+        }
+        if !exchange {
+            release_groups(recorder, self.index, together, &members);
+        }
+        Ok(next)
+    }
+
+    /// Make the lanes of `mask` wait behind the operation whose fellow members have not all come
+    /// with them; answers the lanes of `mask` that need not wait, and what `split` does next.
+    fn wait_for_members(
+        &mut self,
+        split: &mut Split,
+        mask: u32,
+        members: &[u32; 32],
+        exchange: bool,
+    ) -> (u32, Next) {
+        let mut waiting = lanes_with(mask, |lane| members[lane] & self.live & !mask != 0);
+        let together = mask & !waiting;
+        if waiting == 0 {
+            return (together, Next::Operation);
+        }
+        split.pc += 1;
+        split.mask &= !waiting;
+        while waiting != 0 {
+            let members_of_first = members[waiting.trailing_zeros() as usize & 31];
+            let group = lanes_with(waiting, |lane| members[lane] == members_of_first);
+            let wait = Wait::Lanes { members: members_of_first, exchange };
+            self.splits.push(split.part(group, wait));
+            waiting &= !group;
+        }
+        if split.mask != 0 {
+            self.splits.push(split.clone());
+        }
+        (together, Next::Other)
+    }
+
+    /// `bar.arrive`: count the lanes of `mask` at barrier `id` without making them wait.
+    fn arrive(&mut self, id: u32, mask: u32) {
+        let threads = self.counted_as(mask);
+        if let Some(arrived) = self.arrived.get_mut(id as usize) {
+            *arrived = arrived.saturating_add(threads);
+        }
+    }
+
+    /// For how many threads the lanes of `mask` count at a barrier with a thread count: the count
+    /// is in whole warps, so a warp that is not full, or that has lost lanes, counts as one.
+    pub(in crate::exec) fn counted_as(&self, mask: u32) -> u32 {
+        if mask == self.live { 32 } else { mask.count_ones() }
+    }
+
+    /// Lanes that wait at barrier `id`.
+    pub(in crate::exec) fn waiting_at(&self, id: u32) -> u32 {
+        let at_barrier = |split: &&Split| split.wait == Wait::Barrier { id };
+        self.splits.iter().filter(at_barrier).fold(0, |lanes, split| lanes | split.mask)
+    }
+}
+
+/// Tell the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same members.
+#[inline]
+fn release_groups<R: Recorder>(recorder: &mut R, warp: u32, lanes: u32, members: &[u32; 32]) {
+    let mut rest = lanes;
+    while rest != 0 {
+        let first = members[rest.trailing_zeros() as usize & 31];
+        let group = lanes_with(rest, |lane| members[lane] == first);
+        recorder.warp_release(&WarpRelease { warp, lanes: group });
+        rest &= !group;
+    }
+}
