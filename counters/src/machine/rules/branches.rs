@@ -1,35 +1,11 @@
-//! Control: branches that become guards, and the instructions that control itself takes.
+//! Control: branches, exits, and what brings lanes together again.
 
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 
 use super::family::{Convergence, Family};
 use super::flow::uniform_registers;
-use super::graph::{Graph, GuardedBy, Op, State};
-use super::select::{Selected, select};
-
-/// Turns short branches into guarded instructions, as long as there are some.
-///
-/// What a branch skips is guarded instead if it is one block that nothing else leads to, holds no
-/// barrier, call or loop, and comes to no more machine instructions than the family's limit.
-pub(super) fn guard_short_branches(graph: &mut Graph<'_>, family: &Family) {
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in (0..graph.blocks.len()).rev() {
-            let Some(skipped) = skipped_block(graph, block as u32, family) else { continue };
-            let target = graph.blocks[skipped as usize].successors.clone();
-            if let Some(branch) = terminator(graph, block as u32) {
-                graph.op_mut(branch).state = State::Folded;
-            }
-            graph.blocks[skipped as usize].merged_into = Some(block as u32);
-            for &after in &target {
-                graph.blocks[after as usize].predecessors.retain(|from| *from != skipped);
-            }
-            graph.blocks[block].successors = target;
-            changed = true;
-        }
-    }
-}
+use super::graph::{Graph, GuardedBy};
+use super::select::Selected;
 
 /// The last operation of a block, if it is a branch.
 pub(super) fn terminator(graph: &Graph<'_>, block: u32) -> Option<u32> {
@@ -40,51 +16,6 @@ pub(super) fn terminator(graph: &Graph<'_>, block: u32) -> Option<u32> {
     (ends && op.is_live()).then_some(last)
 }
 
-/// The block that a branch at the end of `block` skips, if it can be guarded instead.
-fn skipped_block(graph: &Graph<'_>, block: u32, family: &Family) -> Option<u32> {
-    let branch = terminator(graph, block)?;
-    let op = graph.op(branch);
-    if op.opcode != Opcode::Bra || op.guard.is_none() || op.has_uniform_suffix() {
-        return None;
-    }
-    let this = &graph.blocks[block as usize];
-    let [target, next] = this.successors.as_slice() else { return None };
-    if only_exits(graph, *target) {
-        // A guarded exit does.
-        return None;
-    }
-    let skipped = &graph.blocks[*next as usize];
-    let lone = skipped.predecessors.as_slice() == [block]
-        && skipped.successors.as_slice() == [*target]
-        && *target != block
-        && *next != block
-        && terminator(graph, *next).is_none()
-        && this.merged_into.is_none();
-    if !lone {
-        return None;
-    }
-    let members = members(graph, *next);
-    let simple = members.iter().all(|&index| can_be_guarded(graph.op(index)));
-    let cost: u32 = members
-        .iter()
-        .filter(|index| graph.op(**index).is_live())
-        .flat_map(|&index| select(graph, family, index))
-        .map(|selected| selected.count)
-        .sum();
-    (simple && cost <= family.guarded_limit).then_some(*next)
-}
-
-/// The operations of a block and of those that have become part of it.
-fn members(graph: &Graph<'_>, block: u32) -> Vec<u32> {
-    let parts = (0..graph.blocks.len() as u32).filter(|&part| home(graph, part) == block);
-    parts
-        .flat_map(|part| {
-            let part = &graph.blocks[part as usize];
-            part.first..part.end
-        })
-        .collect()
-}
-
 /// The block whose executions are those of `block`, which may have become part of it.
 pub(super) fn home(graph: &Graph<'_>, block: u32) -> u32 {
     let mut at = block;
@@ -92,36 +23,6 @@ pub(super) fn home(graph: &Graph<'_>, block: u32) -> u32 {
         at = into;
     }
     at
-}
-
-fn can_be_guarded(op: &Op<'_>) -> bool {
-    use Opcode as O;
-    op.guard.is_none()
-        && !matches!(
-            op.opcode,
-            O::Bar
-                | O::Barrier
-                | O::BarWarp
-                | O::Call
-                | O::Ret
-                | O::Exit
-                | O::Trap
-                | O::Shfl
-                | O::Vote
-                | O::Match
-                | O::Activemask
-                | O::Redux
-                | O::Elect
-                | O::Mma
-                | O::WmmaMma
-        )
-        || op.state == State::Folded
-}
-
-impl Op<'_> {
-    fn has_uniform_suffix(&self) -> bool {
-        self.has(gpucast_ptx_frontend::isa::Modifier::Uni)
-    }
 }
 
 /// An instruction of control, the operation that it is attributed to, and how often warps issue it.
@@ -216,7 +117,7 @@ fn separates(guard: Option<GuardedBy>, uniform: &[bool]) -> bool {
 }
 
 /// Whether a block does nothing but end the kernel.
-fn only_exits(graph: &Graph<'_>, block: u32) -> bool {
+pub(super) fn only_exits(graph: &Graph<'_>, block: u32) -> bool {
     let this = &graph.blocks[block as usize];
     (this.first..this.end).all(|index| {
         let op = graph.op(index);

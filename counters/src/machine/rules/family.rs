@@ -4,7 +4,8 @@
 //! makes: `ptxas` 12.9 for sm_50, sm_70, sm_80 and sm_90, read with `nvdisasm`. Blackwell has
 //! Hopper's columns. Those of Fermi and Kepler follow from the lists of machine instructions in the vendor's
 //! documentation of its binary utilities and from the throughput table of the programming guide,
-//! which says what takes several instructions; no assembler for them was looked at.
+//! which says what takes several instructions; no assembler for them was looked at, but for how long guarded
+//! blocks may be (`ptxas` 11.8 for sm_35).
 
 use super::super::architecture::Architecture;
 
@@ -71,8 +72,10 @@ pub(super) struct Family {
     pub(super) integer_minimum: u32,
     /// Atomic sums of integers at one address are reduced within the warp first.
     pub(super) aggregates_atomics: bool,
-    /// The most machine instructions of a branch that become guarded instructions instead.
+    /// The most machine instructions of a skipped block that become guarded instructions instead.
     pub(super) guarded_limit: u32,
+    /// The same for a block that loads from global memory: the load had better be under way early.
+    pub(super) guarded_limit_of_loads: u32,
 }
 
 const FERMI: Family = Family {
@@ -92,7 +95,8 @@ const FERMI: Family = Family {
     saves_barrier: false,
     integer_minimum: 1,
     aggregates_atomics: false,
-    guarded_limit: 7,
+    guarded_limit: 8,
+    guarded_limit_of_loads: 20,
 };
 const KEPLER: Family = Family { since: 30, name: "Kepler", ..FERMI };
 const MAXWELL: Family = Family {
@@ -104,7 +108,7 @@ const MAXWELL: Family = Family {
     iadd3: true,
     barrier_fence: true,
     load_barrier: true,
-    guarded_limit: 8,
+    guarded_limit: 7,
     ..FERMI
 };
 const PASCAL: Family = Family { since: 60, name: "Pascal", ..MAXWELL };

@@ -18,6 +18,7 @@ mod branches;
 mod family;
 mod flow;
 mod graph;
+mod guards;
 mod passes;
 mod rows;
 mod select;
@@ -42,7 +43,8 @@ pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> 
     let mut graph = Graph::new(program, table);
     let may_unroll = !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"));
     let merged = passes::run(&mut graph, family, may_unroll);
-    branches::guard_short_branches(&mut graph, family);
+    let dominators = Dominators::new(&graph);
+    guards::guard_short_branches(&mut graph, family, &dominators);
     let dominators = Dominators::new(&graph);
     let rows = rows::rows(&graph, family, &dominators, &merged, table);
     let mut notes = vec![format!(

@@ -174,6 +174,30 @@ fn short_branches_become_guards_and_long_ones_converge() {
 }
 
 #[test]
+fn the_longest_guarded_blocks_are_those_of_ptxas() {
+    let skip = |load: &str, funnels: usize, store: &str| {
+        let body = "shf.l.wrap.b32 %r4, %r4, %r2, %r1;".repeat(funnels);
+        format!(
+            "{INDEX} shl.b32 %r3, %r1, 2; setp.gt.s32 %p1, %r1, 5; @%p1 bra L; {load} {body} {store}\n\
+             L: st.global.u32 [%rd1], %r1;"
+        )
+    };
+    // A parameter that Hopper loads first.
+    let limits = [("sm_50", 5), ("sm_61", 5), ("sm_70", 6), ("sm_80", 6), ("sm_90", 5)];
+    for (target, most) in limits {
+        let of =
+            |funnels| skip("ld.shared.u32 %r4, [%r3];", funnels, "st.global.u32 [%rd3+64], %r4;");
+        assert_eq!(count(target, &of(most), "BRA"), 0, "{target}");
+        assert_eq!(count(target, &of(most + 1), "BRA"), 1, "{target}");
+        // Long enough to have a load under way, and not for ever: 17 and 20 were tried.
+        let of =
+            |funnels| skip("ld.global.u32 %r4, [%rd3+64];", funnels, "st.shared.u32 [%r3], %r4;");
+        assert_eq!(count(target, &of(17), "BRA"), 0, "{target}");
+        assert_eq!(count(target, &of(20), "BRA"), 1, "{target}");
+    }
+}
+
+#[test]
 fn branches_that_no_lane_decides_need_no_convergence() {
     let long = "add.f32 %f1, %f1, %f1;".repeat(40);
     let body = format!(

@@ -18,7 +18,7 @@ use super::graph::{Graph, Op};
 use crate::operation::Flops;
 use crate::totals::Direction;
 
-pub(super) use operands::Operands;
+pub(super) use operands::{ConstantUses, Operands};
 
 /// One machine instruction, or several of a kind.
 #[derive(Clone, Copy, Debug, PartialEq)]

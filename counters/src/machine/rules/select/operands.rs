@@ -29,6 +29,8 @@ pub(in super::super) struct Operands<'a> {
     loaded: HashMap<Arg, SmallVec<[u32; 2]>>,
     /// The blocks in which the start of shared memory was computed.
     windows: SmallVec<[u32; 2]>,
+    /// Constants that some instruction takes from a register of the lanes alone.
+    of_lanes: HashSet<Arg>,
 }
 
 impl<'a> Operands<'a> {
@@ -44,6 +46,7 @@ impl<'a> Operands<'a> {
             moved: HashSet::new(),
             loaded: HashMap::new(),
             windows: SmallVec::new(),
+            of_lanes: constants_of_lanes(graph, family),
         }
     }
 
@@ -68,7 +71,7 @@ impl<'a> Operands<'a> {
                 if !known(&self.windows) {
                     self.windows.push(block);
                     self.loaded.entry(need.arg).or_default().push(block);
-                    return Some(Selected::misc("S2UR", 3));
+                    return Some(Selected::misc("S2UR", WINDOW));
                 }
                 let homes = self.loaded.entry(need.arg).or_default();
                 if homes.iter().any(|&home| self.dominators.dominates(home, block)) || start == 0 {
@@ -84,7 +87,13 @@ impl<'a> Operands<'a> {
                 }
                 homes.push(block);
                 // Addresses are added up by the lanes, which take pointers from registers.
-                Some(if need.words > 1 { Selected::constant(8) } else { Selected::misc("ULDC", 1) })
+                Some(if need.words > 1 {
+                    Selected::constant(8)
+                } else if self.of_lanes.contains(&need.arg) {
+                    Selected::constant(4)
+                } else {
+                    Selected::misc("ULDC", 1)
+                })
             }
             _ if need.in_register => {
                 let is_new = self.moved.insert((block, need.arg));
@@ -94,6 +103,75 @@ impl<'a> Operands<'a> {
         }
     }
 }
+
+/// The constants that no uniform register can hold, because an instruction takes them where it takes
+/// registers of the lanes only, or takes another uniform register already.
+fn constants_of_lanes(graph: &Graph<'_>, family: &Family) -> HashSet<Arg> {
+    let mut found = HashSet::new();
+    if family.constants == Constants::Direct {
+        return found;
+    }
+    for op in graph.ops.iter().filter(|op| op.is_live()) {
+        let needs = needs(op, family);
+        let banks = || needs.iter().filter(|need| matches!(need.arg, Arg::Bank(_)));
+        found.extend(banks().filter(|need| need.in_register).map(|need| need.arg));
+        let narrow = banks().filter(|need| need.words == 1);
+        found.extend(narrow.skip(1).map(|need| need.arg));
+    }
+    found
+}
+
+/// How many operations take each constant from a register, where that takes an instruction.
+#[derive(Debug, Default)]
+pub(in super::super) struct ConstantUses {
+    uses: HashMap<Arg, u32>,
+}
+
+impl ConstantUses {
+    /// Up to Ada constants are operands, and where they are moved the assembler does not reckon with it.
+    pub(in super::super) fn new(graph: &Graph<'_>, family: &Family) -> Self {
+        if family.constants == Constants::Direct {
+            return Self::default();
+        }
+        Self { uses: uses((0..graph.ops.len()).map(|index| index as u32), graph, family) }
+    }
+
+    /// Instructions that load constants which only `members` use, or compute where shared memory begins.
+    pub(in super::super) fn instructions(
+        &self,
+        members: &[u32],
+        graph: &Graph<'_>,
+        family: &Family,
+    ) -> u32 {
+        if self.uses.is_empty() {
+            return 0;
+        }
+        let inside = uses(members.iter().copied(), graph, family);
+        let window = family.shared_window && inside.keys().any(|arg| matches!(arg, Arg::Shared(_)));
+        let own = inside
+            .iter()
+            .filter(|(arg, uses)| matches!(arg, Arg::Bank(_)) && self.uses.get(arg) == Some(uses));
+        own.count() as u32 + if window { WINDOW } else { 0 }
+    }
+}
+
+/// How many of some operations need each constant.
+fn uses(
+    indices: impl Iterator<Item = u32>,
+    graph: &Graph<'_>,
+    family: &Family,
+) -> HashMap<Arg, u32> {
+    let mut uses = HashMap::new();
+    for op in indices.map(|index| graph.op(index)).filter(|op| op.is_live()) {
+        for need in needs(op, family) {
+            *uses.entry(need.arg).or_default() += 1;
+        }
+    }
+    uses
+}
+
+/// Instructions that compute the start of shared memory.
+const WINDOW: u32 = 3;
 
 /// An operand that is no register.
 #[derive(Clone, Copy, Debug)]
