@@ -24,6 +24,9 @@ pub struct Axis {
     pub title: String,
 }
 
+/// A logarithmic axis with fewer numbers does not show its scale.
+const FEWEST_LABELS: usize = 2;
+
 /// A place on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
@@ -138,6 +141,10 @@ impl Axis {
                 }
             }
         }
+        if ticks.iter().filter(|tick| tick.label.is_some()).count() < FEWEST_LABELS {
+            // Less than a decade: round numbers at equal distances tell more than powers.
+            return self.linear_ticks(pixels.max(240.0));
+        }
         ticks
     }
 }
@@ -166,5 +173,8 @@ mod tests {
         let wide = Axis { kind: Kind::Logarithmic, low: 1e-4, high: 1e4, title: String::new() };
         assert_eq!(labels(&wide, 200.0), ["0.0001", "0.01", "1", "100", "10,000"]);
         assert!((axis.position(5.0) - 0.5).abs() < 1e-12);
+        let narrow = Axis { kind: Kind::Logarithmic, low: 2.2, high: 7.9, title: String::new() };
+        assert_eq!(labels(&narrow, 150.0), ["4", "6"]);
+        assert_eq!(labels(&narrow, 500.0), ["3", "4", "5", "6", "7"]);
     }
 }

@@ -9,7 +9,7 @@ use crate::theme::Ink;
 pub struct Labels {
     /// Labels stay inside.
     bounds: Rect,
-    /// Labels and data points; never covered.
+    /// Labels, their leaders and data points; never covered.
     taken: Vec<Quad>,
     /// Lines of the data; covered only where there is no other place.
     lines: Vec<(Point, Point)>,
@@ -61,6 +61,25 @@ impl Labels {
         self.lines.iter().filter(|(from, to)| area.crosses(*from, *to)).count()
     }
 
+    /// The line from the edge of a mark at `to` to a label that is too far away to belong to it by
+    /// itself.
+    fn leader(text: &Text, to: Point, clearance: f64) -> Option<(Point, Point)> {
+        let reach = nearest(&text.bounds(), to);
+        let distance = reach.distance(to);
+        if distance <= LEADER {
+            return None;
+        }
+        let share = (clearance - 4.0) / distance;
+        Some((to.shifted(share * (reach.x - to.x), share * (reach.y - to.y)), reach))
+    }
+
+    /// Labels and marks that a leader from a mark at `to` would cross, but for that mark.
+    fn covered_by(&self, (from, reach): (Point, Point), to: Point) -> usize {
+        let at: Quad = Rect::new(to.x - 0.5, to.y - 0.5, to.x + 0.5, to.y + 0.5).into();
+        let others = self.taken.iter().filter(|taken| !taken.overlaps(&at));
+        others.filter(|taken| taken.crosses(from, reach)).count()
+    }
+
     fn put(&mut self, scene: &mut Scene, text: Text) {
         self.taken.push(text.bounds());
         scene.text(text);
@@ -95,8 +114,10 @@ impl Labels {
                 }
                 // To the right is read first, then above.
                 let taste = (1.0 - cosine) * 4.0 + (1.0 - sine) * 0.5;
-                let crossed = self.crossings(&text.bounds()) as f64 * CROSSING;
-                let cost = distance + taste + crossed;
+                let crossed = self.crossings(&text.bounds());
+                let leader = Self::leader(&text, to, clearance);
+                let covered = leader.map_or(0, |leader| self.covered_by(leader, to));
+                let cost = distance + taste + (crossed + 2 * covered) as f64 * CROSSING;
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, text));
                 }
@@ -109,26 +130,39 @@ impl Labels {
         // Lines of the grid do not hurt; those of the data do.
         let mut text = text;
         text.patch = self.crossings(&text.bounds()) > 0;
-        let reach = nearest(&text.bounds(), to);
-        if reach.distance(to) > LEADER {
-            // From the edge of the mark.
-            let share = (clearance - 4.0) / reach.distance(to);
-            let from = to.shifted(share * (reach.x - to.x), share * (reach.y - to.y));
+        if let Some((from, reach)) = Self::leader(&text, to, clearance) {
             scene.line(from, reach, 0.8, Ink::Muted);
+            self.reserve(thin(from, reach));
         }
         self.put(scene, text);
     }
 
-    /// Labels a straight line along it, above or below, near `start` first. Returns whether there was
-    /// room.
+    /// Labels a straight line along it, above or below, near `start` first, with the first of several
+    /// wordings that finds room. Returns whether one did.
     pub fn along(
         &mut self,
         scene: &mut Scene,
-        start: Point,
-        end: Point,
-        content: &str,
+        (start, end): (Point, Point),
+        wordings: &[&str],
         (size, ink): (f64, Ink),
     ) -> bool {
+        let words = |content: &&str| Text::new(*content, start, Anchor::Start, size).ink(ink);
+        let placed = wordings.iter().map(words).find_map(|text| self.beside(text, start, end));
+        match placed {
+            Some(mut text) => {
+                text.patch = self.crossings(&text.bounds()) > 0;
+                self.put(scene, text);
+                true
+            }
+            None => {
+                self.missed.extend(wordings.first().map(|&words| words.to_owned()));
+                false
+            }
+        }
+    }
+
+    /// The best place of a text along a line.
+    fn beside(&self, mut text: Text, start: Point, end: Point) -> Option<Text> {
         // Texts are read from left to right, and never upside down.
         let degrees = {
             let angle = (start.y - end.y).atan2(end.x - start.x).to_degrees();
@@ -139,11 +173,10 @@ impl Labels {
             }
         };
         let length = start.distance(end);
-        let mut text = Text::new(content, start, Anchor::Start, size).ink(ink).turned(degrees);
-        let width = text.width();
+        text = text.turned(degrees);
+        let (width, size) = (text.width(), text.size);
         if width + 8.0 > length {
-            self.missed.push(content.to_owned());
-            return false;
+            return None;
         }
         let forwards = (end.x - start.x) * degrees.to_radians().cos()
             + (start.y - end.y) * degrees.to_radians().sin()
@@ -169,17 +202,15 @@ impl Labels {
             }
             slid += 8.0;
         }
-        match best {
-            Some((_, text)) => {
-                self.put(scene, text);
-                true
-            }
-            None => {
-                self.missed.push(content.to_owned());
-                false
-            }
-        }
+        best.map(|(_, text)| text)
     }
+}
+
+/// A line as a box of two pixels' width.
+fn thin(from: Point, to: Point) -> Quad {
+    let length = from.distance(to).max(1.0);
+    let (x, y) = ((from.y - to.y) / length, (to.x - from.x) / length);
+    Quad([from.shifted(x, y), to.shifted(x, y), to.shifted(-x, -y), from.shifted(-x, -y)])
 }
 
 /// The box of a text with empty pixels around it.
@@ -234,16 +265,41 @@ mod tests {
         let mut labels = Labels::new(Rect::new(0.0, 0.0, 400.0, 300.0));
         let (from, to) = (point(20.0, 280.0), point(380.0, 40.0));
         labels.avoid(from, to);
-        assert!(labels.along(&mut scene, from, to, "DRAM 117.6 GB/s", (12.0, Ink::Text)));
+        let style = (12.0, Ink::Text);
+        assert!(labels.along(&mut scene, (from, to), &["DRAM: 117.6 GB/s"], style));
         let bounds = scene.texts[0].bounds();
         assert!(!bounds.crosses(from, to));
-        assert!(!labels.along(
-            &mut scene,
-            from,
-            point(30.0, 280.0),
-            "too short",
-            (12.0, Ink::Text)
-        ));
-        assert_eq!(labels.missed(), ["too short"]);
+        let short = (from, point(60.0, 280.0));
+        assert!(!labels.along(&mut scene, short, &["far too long", "too long as well"], style));
+        assert_eq!(labels.missed(), ["far too long"]);
+        let elsewhere = (point(20.0, 100.0), point(80.0, 100.0));
+        assert!(labels.along(&mut scene, elsewhere, &["far too long to fit", "short"], style));
+        assert_eq!(scene.texts[1].content, "short");
+    }
+
+    #[test]
+    fn a_leader_goes_around_other_labels() {
+        let mut scene = Scene::new(400.0, 300.0);
+        let mut labels = Labels::new(Rect::new(0.0, 0.0, 400.0, 300.0));
+        let at = point(200.0, 150.0);
+        labels.reserve_mark(at, 5.0);
+        for number in 0..6 {
+            labels.near(&mut scene, at, 9.0, label(format!("label {number}"), 12.0));
+        }
+        let leaders = scene.shapes.iter().filter_map(|shape| match &shape.geometry {
+            crate::scene::Geometry::Path { points, .. } => Some((points[0], points[1])),
+            _ => None,
+        });
+        let leaders: Vec<(Point, Point)> = leaders.collect();
+        assert!(!leaders.is_empty(), "{leaders:?}");
+        for (from, to) in leaders {
+            let crossed = scene.texts.iter().filter(|text| {
+                let bounds = text.bounds();
+                let [a, _, c, _] = bounds.0;
+                let inner = Rect::new(a.x + 1.0, a.y.min(c.y) + 1.0, c.x - 1.0, a.y.max(c.y) - 1.0);
+                Quad::from(inner).crosses(from, to)
+            });
+            assert_eq!(crossed.count(), 0, "{from:?} {to:?}");
+        }
     }
 }

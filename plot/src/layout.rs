@@ -68,7 +68,12 @@ impl Page {
         let room = width - 2.0 * MARGIN;
         let title = wrapped(&self.title, TITLE_SIZE, Weight::SemiBold, room);
         let subtitle = wrapped(&self.subtitle, LABEL_SIZE, Weight::Regular, room);
-        let legend = rows(&self.legend, room);
+        let short = |entry: &Entry| Entry {
+            label: shortened(&entry.label, LABEL_SIZE, Weight::Regular, room - KEY_WIDTH),
+            ..entry.clone()
+        };
+        let legend: Vec<Entry> = self.legend.iter().map(short).collect();
+        let legend = rows(&legend, room);
         let notes: Vec<String> = self
             .notes
             .iter()

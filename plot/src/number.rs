@@ -38,8 +38,32 @@ pub fn duration(ms: f64) -> String {
     match ms {
         ms if ms >= 1000.0 => format!("{} s", significant(ms / 1e3, 3)),
         ms if ms >= 0.1 || ms == 0.0 => format!("{} ms", significant(ms, 3)),
-        ms if ms >= 1e-4 => format!("{} µs", significant(ms * 1e3, 3)),
+        ms if ms >= 1e-3 => format!("{} µs", significant(ms * 1e3, 3)),
         ms => format!("{} ns", significant(ms * 1e6, 3)),
+    }
+}
+
+/// A unit for times that stand side by side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeUnit {
+    /// Its symbol.
+    pub symbol: &'static str,
+    /// How many of it a millisecond has.
+    pub per_ms: f64,
+}
+
+impl TimeUnit {
+    /// The unit in which the longest of some times, in milliseconds, reads well.
+    #[must_use]
+    pub fn of(times_ms: impl IntoIterator<Item = f64>) -> Self {
+        let longest = times_ms.into_iter().filter(|ms| ms.is_finite()).fold(0.0, f64::max);
+        let (symbol, per_ms) = match longest {
+            ms if ms >= 1000.0 => ("s", 1e-3),
+            ms if ms >= 0.1 || ms == 0.0 => ("ms", 1.0),
+            ms if ms >= 1e-3 => ("µs", 1e3),
+            _ => ("ns", 1e6),
+        };
+        Self { symbol, per_ms }
     }
 }
 
@@ -121,5 +145,15 @@ mod tests {
         assert_eq!(duration(0.0123), "12.3 µs");
         assert_eq!(duration(4.033), "4.03 ms");
         assert_eq!(duration(12_345.0), "12.3 s");
+        assert_eq!(duration(0.000_101), "101 ns");
+        for (times, symbol, per_ms) in [
+            (vec![4.0, 0.002], "ms", 1.0),
+            (vec![0.012, 0.000_1], "µs", 1e3),
+            (vec![3e-6], "ns", 1e6),
+            (vec![1.0, 2_000.0], "s", 1e-3),
+            (vec![], "ms", 1.0),
+        ] {
+            assert_eq!(TimeUnit::of(times), TimeUnit { symbol, per_ms });
+        }
     }
 }

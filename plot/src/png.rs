@@ -75,14 +75,10 @@ fn draw_text(pixels: &mut Pixels, text: &Text, ink: Rgb) {
     let least = |values: [f64; 4]| values.into_iter().fold(f64::INFINITY, f64::min) - room;
     let greatest = |values: [f64; 4]| values.into_iter().fold(f64::NEG_INFINITY, f64::max) + room;
     let (xs, ys) = (corners.map(|c| c.0), corners.map(|c| c.1));
-    let left = least(xs).floor().max(0.0);
-    let top = least(ys).floor().max(0.0);
-    let right = greatest(xs).ceil().min(pixels.width as f64);
-    let bottom = greatest(ys).ceil().min(pixels.height as f64);
-    if right <= left || bottom <= top {
-        return;
-    }
-    let (width, height) = ((right - left) as usize, (bottom - top) as usize);
+    // The rasterizer wants room for the whole text: what reaches beyond its edge goes on in the next row.
+    let (left, top) = (least(xs).floor(), least(ys).floor());
+    let (width, height) = ((greatest(xs) - left).ceil(), (greatest(ys) - top).ceil());
+    let (width, height) = (width as usize, height as usize);
     let mut rasterizer = Rasterizer::new(width, height);
     let start = text.start();
     let (sine, cosine) = text.degrees.to_radians().sin_cos();
@@ -102,10 +98,12 @@ fn draw_text(pixels: &mut Pixels, text: &Text, ink: Rgb) {
     }
     rasterizer.for_each_pixel_2d(|x, y, coverage| {
         let coverage = coverage.clamp(0.0, 1.0);
-        if coverage == 0.0 {
+        let (x, y) = (left as i64 + i64::from(x), top as i64 + i64::from(y));
+        let is_inside = |place: i64, size: usize| usize::try_from(place).is_ok_and(|at| at < size);
+        if coverage == 0.0 || !is_inside(x, pixels.width) || !is_inside(y, pixels.height) {
             return;
         }
-        let at = 3 * ((top as usize + y as usize) * pixels.width + left as usize + x as usize);
+        let at = 3 * (y as usize * pixels.width + x as usize);
         for (channel, &colour) in ink.iter().enumerate() {
             if let Some(byte) = pixels.bytes.get_mut(at + channel) {
                 let mixed = f32::from(*byte) * (1.0 - coverage) + f32::from(colour) * coverage;

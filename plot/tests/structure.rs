@@ -309,6 +309,36 @@ fn points_of_a_quadrant_split_lie_where_the_axes_say() {
     near(diamonds[diamonds.len() - 1], 202.8 / 24.81, 202.8);
 }
 
+/// All texts of a picture that contain some words.
+fn texts_with(scene: &Scene, words: &str) -> Vec<gpucast_plot::scene::Text> {
+    scene.texts.iter().filter(|text| text.content.contains(words)).cloned().collect()
+}
+
+#[test]
+fn names_of_halves_lie_in_them_or_are_left_out() {
+    for (picture, memory, compute) in [
+        // Angles of the names: lying, along the edge, left out.
+        (gallery::quadrant_split(), Some(0.0), Some(0.0)),
+        (gallery::half_line(8.0), Some(90.0), Some(0.0)),
+        (gallery::half_line(60.0), None, Some(0.0)),
+        (gallery::half_line(0.004), Some(0.0), None),
+    ] {
+        let scene = picture.scene().unwrap();
+        for (words, angle) in [("memory-bound GPUs", memory), ("compute-bound GPUs", compute)] {
+            let found: Vec<f64> = texts_with(&scene, words).iter().map(|one| one.degrees).collect();
+            assert_eq!(found, Vec::from_iter(angle), "{words} of {}", picture.intensity);
+        }
+    }
+}
+
+#[test]
+fn roofs_that_fall_together_share_a_label() {
+    let scene = gallery::level_ceilings().scene().unwrap();
+    let labels = texts_with(&scene, "integer");
+    assert_eq!(labels.len(), 1);
+    assert_eq!(labels[0].content, "FMA, integer multiply-add, integer add 7,833 Gop/s");
+}
+
 #[test]
 fn a_picture_of_nothing_is_refused_with_the_reason() {
     use gpucast_plot::pictures::errors::Errors;

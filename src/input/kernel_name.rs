@@ -19,6 +19,11 @@ pub(crate) fn demangled(name: &str) -> Option<String> {
     demangle(name, &DemangleOptions::new())
 }
 
+/// The same without the types of parameters and result.
+pub(crate) fn demangled_short(name: &str) -> Option<String> {
+    demangle(name, &DemangleOptions::new().no_params().no_return_type())
+}
+
 fn demangle(name: &str, options: &DemangleOptions) -> Option<String> {
     if !name.starts_with("_Z") {
         return None;
@@ -69,12 +74,11 @@ pub(crate) fn meant<'a>(wanted: &str, known: &[&'a str]) -> Vec<&'a str> {
     let mut names = known.to_vec();
     names.sort_unstable();
     names.dedup();
-    let short = DemangleOptions::new().no_params().no_return_type();
     // The forms of each name, demangled once.
     let names: Vec<(&str, Vec<String>)> = names
         .into_iter()
         .map(|name| {
-            let readable = [demangled(name), demangle(name, &short)];
+            let readable = [demangled(name), demangled_short(name)];
             let forms = readable.iter().flatten().map(|form| bare(form));
             (name, std::iter::once(name.to_owned()).chain(forms).collect())
         })

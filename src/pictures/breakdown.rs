@@ -1,11 +1,11 @@
 //! What times are made of: how long each resource is busy.
 
 use gpucast_model::{Bound, Component, Prediction};
-use gpucast_plot::number::duration;
+use gpucast_plot::number::{TimeUnit, duration};
 use gpucast_plot::pictures::bars::{Bar, Bars, Length};
 use gpucast_plot::{DrawError, Scene};
 
-use super::titled;
+use super::{short_name, titled};
 use crate::render::prediction::KernelView;
 
 /// Resources in the order of their series.
@@ -54,14 +54,23 @@ pub(crate) fn bars(kernels: &[KernelView]) -> Bars {
     let views = || kernels.iter().flat_map(|kernel| &kernel.predictions);
     let first = views().next().map(|view| view.prediction.model);
     let several_models = views().any(|view| Some(view.prediction.model) != first);
+    // Bars are as long as their parts together, and marks lie on them.
+    let lengths = views().map(|view| {
+        let components = view.prediction.parts.iter().flat_map(|part| &part.components);
+        components.map(|component| component.time_ms).sum::<f64>()
+    });
+    let unit = TimeUnit::of(lengths);
     let bar = |prediction: &Prediction| Bar {
-        group: prediction.kernel.clone(),
+        group: short_name(&prediction.kernel),
         name: match several_models {
             true => format!("{}, {}", prediction.gpu, prediction.model),
             false => prediction.gpu.clone(),
         },
-        parts: parts(prediction.parts.iter().flat_map(|part| &part.components)),
-        marked: Some(prediction.time_ms),
+        parts: parts(prediction.parts.iter().flat_map(|part| &part.components))
+            .into_iter()
+            .map(|time_ms| time_ms * unit.per_ms)
+            .collect(),
+        marked: Some(prediction.time_ms * unit.per_ms),
         remark: format!("{}, {}", duration(prediction.time_ms), name(prediction.bound)),
     };
     let model = match (several_models, first) {
@@ -75,7 +84,7 @@ pub(crate) fn bars(kernels: &[KernelView]) -> Bars {
              shorter than their sum."
         ),
         series: resources(),
-        axis: "busy time, stacked (ms)".to_owned(),
+        axis: format!("busy time, stacked ({})", unit.symbol),
         mark: "predicted time".to_owned(),
         bars: views().map(|view| bar(&view.prediction)).collect(),
         length: Length::Values,

@@ -3,7 +3,7 @@
 use gpucast_plot::pictures::errors::{Errors, Row};
 use gpucast_plot::{DrawError, Scene};
 
-use super::titled;
+use super::{short_name, titled};
 use crate::render::prediction::KernelView;
 
 /// All predictions of which a measured time is known.
@@ -37,10 +37,11 @@ pub(crate) fn errors(kernels: &[KernelView]) -> Errors {
             };
             let series = format!("{model}, {counts}");
             let at = position(&mut errors.series, series);
-            let group = kernel.published.as_ref().unwrap_or(&kernel.profile.kernel);
+            let group =
+                kernel.published.clone().unwrap_or_else(|| short_name(&kernel.profile.kernel));
             put(
                 &mut errors.rows,
-                (group, &view.gpu.name),
+                (&group, &view.gpu.name),
                 published.measured_ms,
                 (at, view.prediction.time_ms),
             );

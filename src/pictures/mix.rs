@@ -5,7 +5,7 @@ use gpucast_plot::number::significant;
 use gpucast_plot::pictures::bars::{Bar, Bars, Length};
 use gpucast_plot::{DrawError, Scene};
 
-use super::titled;
+use super::{short_name, titled};
 use crate::sources::Source;
 
 /// The classes with the metrics that make them. Rare ones share the last colour.
@@ -30,11 +30,29 @@ pub(crate) fn scene(sources: &[Source], title: Option<&str>) -> Result<Scene, Dr
     picture.scene()
 }
 
+/// Where the counts of each kernel come from; what holds for all of them is said once.
+fn notes_of(origins: &[(String, &str)]) -> Vec<String> {
+    const PARTS: &str = ": ";
+    let common = origins.first().and_then(|(_, origin)| Some(origin.split_once(PARTS)?.1));
+    let common = common.filter(|common| {
+        let ends = |origin: &str| origin.split_once(PARTS).is_some_and(|(_, end)| end == *common);
+        origins.len() > 1 && origins.iter().all(|(_, origin)| ends(origin))
+    });
+    let Some(common) = common else {
+        return origins.iter().map(|(name, origin)| format!("{name}: {origin}")).collect();
+    };
+    let each = origins.iter().map(|(name, origin)| {
+        let own = origin.split_once(PARTS).map_or(*origin, |(own, _)| own);
+        format!("{name}: {own}.")
+    });
+    each.chain([format!("All of them: {common}")]).collect()
+}
+
 /// Shares of the thread instructions, by class.
 pub(crate) fn bars<'a>(profiles: impl IntoIterator<Item = (&'a KernelProfile, &'a str)>) -> Bars {
     let mut bars = Vec::new();
     let mut lacking = Vec::new();
-    let mut notes = Vec::new();
+    let mut origins: Vec<(String, &str)> = Vec::new();
     for (profile, origin) in profiles {
         let total = |metrics: &[&str]| {
             let known = metrics.iter().filter_map(|name| profile.metrics.get(*name));
@@ -45,20 +63,21 @@ pub(crate) fn bars<'a>(profiles: impl IntoIterator<Item = (&'a KernelProfile, &'
         let missing: Vec<&str> =
             missing.copied().filter(|name| !profile.metrics.contains_key(*name)).collect();
         if !missing.is_empty() {
-            lacking.push(format!("{} lacks {}", profile.kernel, missing.join(", ")));
+            lacking.push(format!("{} lacks {}", short_name(&profile.kernel), missing.join(", ")));
         }
-        let origin = format!("{}: {origin}", profile.kernel);
-        if !notes.contains(&origin) {
-            notes.push(origin);
+        let name = short_name(&profile.kernel);
+        if !origins.iter().any(|(one, of)| *one == name && of == &origin) {
+            origins.push((name.clone(), origin));
         }
         bars.push(Bar {
             group: String::new(),
-            name: profile.kernel.clone(),
+            name,
             remark: significant(parts.iter().sum(), 3),
             parts,
             marked: None,
         });
     }
+    let mut notes = notes_of(&origins);
     if !lacking.is_empty() {
         notes.push(format!("Shares are of the classes that were counted: {}.", lacking.join("; ")));
     }
@@ -72,5 +91,25 @@ pub(crate) fn bars<'a>(profiles: impl IntoIterator<Item = (&'a KernelProfile, &'
         bars,
         length: Length::Shares,
         notes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_for_all_kernels_is_said_once() {
+        let origin = |name: &str, origin| (name.to_owned(), origin);
+        let (a, b) = ("6 blocks: by rules.", "2 blocks: by rules.");
+        assert_eq!(
+            notes_of(&[origin("k", a), origin("m", b)]),
+            ["k: 6 blocks.", "m: 2 blocks.", "All of them: by rules."]
+        );
+        assert_eq!(notes_of(&[origin("k", a)]), ["k: 6 blocks: by rules."]);
+        assert_eq!(
+            notes_of(&[origin("k", a), origin("m", "Counts of a file.")]),
+            ["k: 6 blocks: by rules.", "m: Counts of a file."]
+        );
     }
 }

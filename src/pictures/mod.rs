@@ -12,6 +12,24 @@ mod table;
 
 use gpucast_model::{Prediction, SymbolValue};
 
+use crate::input::kernel_name::demangled_short;
+
+/// Letters that pictures have room for in a kernel's name.
+const LONGEST_NAME: usize = 44;
+
+/// A kernel's name for titles, legends and labels: as its source has it, without parameters, and without its
+/// middle if it is long. What tells template instances apart often stands at the end.
+fn short_name(kernel: &str) -> String {
+    let name = demangled_short(kernel).unwrap_or_else(|| kernel.to_owned());
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= LONGEST_NAME {
+        return name;
+    }
+    let (head, tail) = (LONGEST_NAME * 2 / 3, LONGEST_NAME / 3 - 1);
+    let ends = [&letters[..head], &['…'], &letters[letters.len() - tail..]];
+    ends.into_iter().flatten().collect()
+}
+
 /// The value of a symbol, wherever the prediction has it.
 fn symbol(prediction: &Prediction, name: &str) -> Option<f64> {
     let symbols = [&prediction.parameters, &prediction.intermediate];
@@ -41,6 +59,16 @@ fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_keep_their_ends() {
+        assert_eq!(short_name("sgemm"), "sgemm");
+        assert_eq!(short_name("_Z5saxpyIfEvPT_f"), "saxpy<float>");
+        let long = format!("begin_{}_end", "x".repeat(100));
+        let short = short_name(&long);
+        assert_eq!(short.chars().count(), LONGEST_NAME);
+        assert!(short.starts_with("begin_xxx") && short.ends_with("xx_end"), "{short}");
+    }
 
     #[test]
     fn lists_read_like_sentences() {

@@ -5,7 +5,7 @@ use gpucast_plot::axis::Kind;
 use gpucast_plot::pictures::quadrant_split::{Adjustment, Device, Peak, QuadrantSplit};
 use gpucast_plot::{DrawError, Scene};
 
-use super::{symbol, titled};
+use super::{short_name, symbol, titled};
 use crate::render::prediction::{KernelView, PredictionView};
 
 /// One below the other.
@@ -24,7 +24,7 @@ pub(crate) fn scene(
 
 /// The quadrant split of a kernel.
 pub(crate) fn split(kernel: &KernelView, scale: Kind) -> Result<QuadrantSplit, DrawError> {
-    let name = &kernel.profile.kernel;
+    let name = short_name(&kernel.profile.kernel);
     let mut devices: Vec<Device> = kernel.predictions.iter().filter_map(device).collect();
     let Some(first) = kernel.predictions.iter().find(|view| device(view).is_some()) else {
         let why = format!(
@@ -49,7 +49,7 @@ pub(crate) fn split(kernel: &KernelView, scale: Kind) -> Result<QuadrantSplit, D
     Ok(QuadrantSplit {
         title,
         subtitle,
-        kernel: name.clone(),
+        kernel: name,
         intensity: value("W_comp") / value("W_traf"),
         devices,
         scale,

@@ -6,7 +6,7 @@ use gpucast_model::{Gpu, SymbolValue};
 use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, Place, Roofline};
 use gpucast_plot::{DrawError, Scene};
 
-use super::{listed, symbol, titled};
+use super::{listed, short_name, symbol, titled};
 use crate::render::prediction::{KernelView, PredictionView};
 
 /// One below the other.
@@ -34,7 +34,8 @@ pub(crate) fn roofline(kernels: &[KernelView], gpu: &Gpu) -> Roofline {
         .collect();
     let points: Vec<Kernel> = views.iter().filter_map(|views| place(views)).collect();
     let idle = kernels.iter().zip(&views).filter(|(_, views)| place(views).is_none());
-    let idle = listed(idle.map(|(kernel, _)| kernel.profile.kernel.as_str()));
+    let idle: Vec<String> = idle.map(|(kernel, _)| short_name(&kernel.profile.kernel)).collect();
+    let idle = listed(idle.iter().map(String::as_str));
     let mut notes = Vec::new();
     if !idle.is_empty() {
         notes.push(format!("Not shown, for want of operations or of traffic: {idle}."));
@@ -80,7 +81,7 @@ fn place(views: &[&PredictionView]) -> Option<Kernel> {
     let (operations, places) = hierarchical.or_else(by_traffic)?;
     let published = views.first()?.published.as_ref();
     (!places.is_empty()).then(|| Kernel {
-        name: first.kernel.clone(),
+        name: short_name(&first.kernel),
         places,
         gflops: operations / first.time_ms / 1e6,
         measured_gflops: published.map(|one| operations / one.measured_ms / 1e6),

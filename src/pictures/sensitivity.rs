@@ -5,7 +5,7 @@ use gpucast_plot::pictures::tornado::{Effect, Tornado};
 use gpucast_plot::{DrawError, Scene};
 
 use super::table::Table;
-use super::titled;
+use super::{short_name, titled};
 use crate::failure::{Report, SourceText};
 
 /// A chart for each kernel, GPU and model, one below the other.
@@ -67,7 +67,7 @@ pub(crate) fn scene(
 /// A chart without bars.
 fn chart([kernel, gpu, model]: &[String; 3], time_ms: f64) -> Tornado {
     Tornado {
-        title: format!("What moves the time of {kernel} on {gpu}"),
+        title: format!("What moves the time of {} on {gpu}", short_name(kernel)),
         subtitle: format!(
             "Change of the {} that {model} predicts when one figure of the GPU changes. Whole numbers make a \
              whole step.",

@@ -5,7 +5,7 @@ use gpucast_plot::pictures::stages::{Stage, Stages};
 use gpucast_plot::{DrawError, Scene};
 
 use super::breakdown::{name, parts, resources};
-use super::titled;
+use super::{short_name, titled};
 use crate::render::prediction::KernelView;
 
 /// One below the other.
@@ -29,7 +29,7 @@ pub(crate) fn stages(prediction: &Prediction) -> Stages {
         time_ms: part.time_ms,
     };
     Stages {
-        title: format!("Stages of {} on {}", prediction.kernel, prediction.gpu),
+        title: format!("Stages of {} on {}", short_name(&prediction.kernel), prediction.gpu),
         subtitle: format!(
             "How long each resource is busy by {}; the kernel takes {} and is bound by {}",
             prediction.model,

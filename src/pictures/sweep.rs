@@ -1,5 +1,6 @@
 //! Sweeps: the CSV of `gpucast sweep` as lines, or as a heat map.
 
+use gpucast_model::Gpu;
 use gpucast_plot::axis::Kind;
 use gpucast_plot::pictures::curves::{Curve, Curves, Stroke};
 use gpucast_plot::pictures::heatmap::Heatmap;
@@ -65,11 +66,13 @@ pub(crate) fn scene(
     }
 }
 
-/// What the axis of a column is called.
+/// What the axis of a column is called; a GPU's field has the unit that sweeps write it in.
 fn axis_title(column: &str) -> String {
-    match column {
-        TIME => "predicted time (ms)".to_owned(),
-        other => other.to_owned(),
+    let unit = Gpu::units(column).and_then(|units| units.first());
+    match (column, unit) {
+        (TIME, _) => "predicted time (ms)".to_owned(),
+        (field, Some((unit, _))) => format!("{field} ({unit})"),
+        (other, None) => other.to_owned(),
     }
 }
 

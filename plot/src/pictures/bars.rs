@@ -60,6 +60,22 @@ const ROW: f64 = 30.0;
 const THICKNESS: f64 = 19.0;
 const GROUP: f64 = 30.0;
 
+/// The middle of a number of a width on the part of a bar: the part's own, or that of the wider side of
+/// a mark that would cross the number. None where there is no room.
+fn free_centre((from, to): (f64, f64), mark: Option<f64>, width: f64) -> Option<f64> {
+    /// Empty pixels on either side of a number.
+    const ROOM: f64 = 4.0;
+    let fits = |(from, to): (f64, f64)| to - from >= width + 2.0 * ROOM;
+    let centre = (from + to) / 2.0;
+    let crossed = mark.filter(|mark| (mark - centre).abs() < width / 2.0 + ROOM);
+    let space = match crossed {
+        Some(mark) if mark - from > to - mark => (from, mark),
+        Some(mark) => (mark, to),
+        None => (from, to),
+    };
+    fits(space).then_some((space.0 + space.1) / 2.0)
+}
+
 impl Bars {
     /// Lays the picture out.
     ///
@@ -173,9 +189,9 @@ impl Bars {
                 Length::Values => significant(*part, 3),
                 Length::Shares => percent(part * scale / 100.0, 0),
             };
-            let room = to - from - 8.0;
-            if font::width(&words, SMALL_SIZE, Weight::Regular) <= room {
-                let at_text = point((from + to) / 2.0, middle + SMALL_SIZE * 0.36);
+            let width = font::width(&words, SMALL_SIZE, Weight::Regular);
+            if let Some(centre) = free_centre((from, to), bar.marked.map(x), width) {
+                let at_text = point(centre, middle + SMALL_SIZE * 0.36);
                 let text = Text::new(words, at_text, Anchor::Middle, SMALL_SIZE);
                 scene.text(text.ink(Ink::OnSeries(at % SERIES)));
             }
@@ -190,5 +206,20 @@ impl Bars {
             let text = Text::new(bar.remark.as_str(), at, Anchor::Start, SMALL_SIZE);
             scene.text(text.ink(Ink::Muted));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_pushes_numbers_aside_or_away() {
+        assert_eq!(free_centre((0.0, 100.0), None, 40.0), Some(50.0));
+        assert_eq!(free_centre((0.0, 100.0), Some(80.0), 40.0), Some(50.0));
+        assert_eq!(free_centre((0.0, 100.0), Some(60.0), 40.0), Some(30.0));
+        assert_eq!(free_centre((0.0, 100.0), Some(45.0), 40.0), Some(72.5));
+        assert_eq!(free_centre((0.0, 80.0), Some(40.0), 40.0), None);
+        assert_eq!(free_centre((0.0, 47.0), None, 40.0), None);
     }
 }

@@ -52,8 +52,9 @@ pub struct Curves {
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 460.0;
-/// Up to this many curves have their names at their ends.
-const MOST_LABELS: usize = 12;
+/// Up to this many curves have their names at their ends; more would need leaders across each other,
+/// and the legend names them anyway.
+const MOST_LABELS: usize = 6;
 
 impl Curves {
     /// Lays the picture out.

@@ -4,7 +4,7 @@ use crate::axis::Axis;
 use crate::draw::DrawError;
 use crate::font::{self, Weight};
 use crate::geometry::{Rect, point};
-use crate::layout::{LABEL_SIZE, Page, Panel, SMALL_SIZE};
+use crate::layout::{LABEL_SIZE, Page, Panel, SMALL_SIZE, wrapped};
 use crate::number::significant;
 use crate::scene::{Anchor, Scene, Text};
 use crate::theme::Ink;
@@ -36,6 +36,9 @@ const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 480.0;
 /// Strengths of the colour.
 const SHADES: usize = 8;
+/// Pixels at the right for the scale, and those between it and the cells.
+const SCALE_WIDTH: f64 = 120.0;
+const SCALE_GAP: f64 = 18.0;
 
 impl Heatmap {
     /// Lays the picture out. Equal steps of colour are equal ratios of values.
@@ -60,8 +63,7 @@ impl Heatmap {
             notes: self.notes.clone(),
         };
         let (mut scene, body) = page.canvas(WIDTH, HEIGHT);
-        let scale_width = 120.0;
-        let body_of_cells = Rect { right: body.right - scale_width, ..body };
+        let body_of_cells = Rect { right: body.right - SCALE_WIDTH, ..body };
         let axis = |count: usize, title: &str| Axis {
             low: 0.0,
             high: count as f64,
@@ -114,18 +116,21 @@ impl Heatmap {
                 scene.text(Text::new(words, base, Anchor::Middle, SMALL_SIZE).ink(Ink::Muted));
             }
         }
-        self.draw_scale(&mut scene, Rect { left: plot.right + 18.0, ..plot }, (low, high));
+        self.draw_scale(&mut scene, Rect { left: plot.right + SCALE_GAP, ..plot }, (low, high));
         Ok(scene)
     }
 
     fn draw_scale(&self, scene: &mut Scene, area: Rect, (low, high): (f64, f64)) {
-        let step = ((area.height() - 24.0) / SHADES as f64).min(30.0);
-        let room = 120.0;
-        let title = crate::layout::shortened(&self.value, LABEL_SIZE, Weight::Regular, room);
-        let at = point(area.left, area.top + LABEL_SIZE);
-        scene.text(Text::new(title, at, Anchor::Start, LABEL_SIZE));
+        let mut top = area.top;
+        for line in wrapped(&self.value, LABEL_SIZE, Weight::Regular, SCALE_WIDTH - SCALE_GAP) {
+            let at = point(area.left, top + LABEL_SIZE);
+            scene.text(Text::new(line, at, Anchor::Start, LABEL_SIZE));
+            top += LABEL_SIZE * 1.35;
+        }
+        top += 6.0;
+        let step = ((area.bottom - top) / SHADES as f64).min(30.0);
         for shade in 0..SHADES {
-            let bottom = area.top + 24.0 + (SHADES - shade) as f64 * step;
+            let bottom = top + (SHADES - shade) as f64 * step;
             let patch = Rect::new(area.left, bottom - step, area.left + 18.0, bottom);
             let strength = (shade + 1) as f64 / SHADES as f64;
             scene.area(patch.corners().to_vec(), Ink::Series(0), strength);

@@ -5,7 +5,7 @@
 
 use crate::axis::{Axis, Kind};
 use crate::draw::DrawError;
-use crate::geometry::{Point, point};
+use crate::geometry::{Point, Rect, point};
 use crate::labels::{Labels, label};
 use crate::layout::{Entry, Key, LABEL_SIZE, Page, Panel, SMALL_SIZE};
 use crate::number::significant;
@@ -210,13 +210,11 @@ impl QuadrantSplit {
         scene.area(below, Ink::Grid, 0.45);
         scene.line(from, to, 3.0, Ink::Axis);
         labels.avoid(from, to);
-        let half = |at: Point, anchor, words: &str| {
-            Text::new(words, at, anchor, LABEL_SIZE).ink(Ink::Muted)
-        };
-        for text in [
-            half(point(plot.left + 10.0, plot.top + 18.0), Anchor::Start, "memory-bound GPUs"),
-            half(point(plot.right - 10.0, plot.bottom - 10.0), Anchor::End, "compute-bound GPUs"),
-        ] {
+        for text in
+            [half_name(Half::Memory, plot, (from, to)), half_name(Half::Compute, plot, (from, to))]
+                .into_iter()
+                .flatten()
+        {
             labels.reserve(text.bounds());
             scene.text(text);
         }
@@ -290,6 +288,47 @@ impl QuadrantSplit {
             labels.reserve_mark(at, RADIUS + 2.0);
         }
     }
+}
+
+/// A side of the half-line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    /// Above it.
+    Memory,
+    /// Below it.
+    Compute,
+}
+
+/// The name of a half in its corner, along the edge where the half-line leaves no room to lie; none where
+/// it leaves none at all.
+fn half_name(half: Half, plot: Rect, (from, to): (Point, Point)) -> Option<Text> {
+    const CLEARANCE: f64 = 6.0;
+    let lying = |words, at, anchor| Text::new(words, at, anchor, LABEL_SIZE).ink(Ink::Muted);
+    let candidates = match half {
+        Half::Memory => {
+            let words = "memory-bound GPUs";
+            let corner = point(plot.left + 10.0, plot.top + 18.0);
+            let edge = point(plot.left + 18.0, plot.top + 10.0);
+            [lying(words, corner, Anchor::Start), lying(words, edge, Anchor::End).turned(90.0)]
+        }
+        Half::Compute => {
+            let words = "compute-bound GPUs";
+            let corner = point(plot.right - 10.0, plot.bottom - 10.0);
+            [lying(words, corner, Anchor::End), lying(words, corner, Anchor::Start).turned(90.0)]
+        }
+    };
+    // Pixels above the half-line, which climbs from left to right.
+    let length = from.distance(to);
+    let above = |at: &Point| {
+        ((to.y - from.y) * (at.x - from.x) - (to.x - from.x) * (at.y - from.y)) / length
+    };
+    let is_clear = |text: &Text| {
+        text.bounds().0.iter().all(|corner| match half {
+            Half::Memory => above(corner) > CLEARANCE,
+            Half::Compute => above(corner) < -CLEARANCE,
+        })
+    };
+    candidates.into_iter().find(is_clear)
 }
 
 /// A linear axis with room for labels at its end.

@@ -111,6 +111,8 @@ pub struct Roofline {
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 520.0;
 const RADIUS: f64 = 5.5;
+/// Flat roofs that are less than this many pixels apart are one line to the eye.
+const SAME_LINE: f64 = 1.5;
 
 impl Roofline {
     /// Lays the picture out.
@@ -235,35 +237,54 @@ impl Roofline {
                 .bandwidths
                 .iter()
                 .find(|one| one.level == roof.level && one.theoretical != roof.theoretical);
+            // A colon, since the `1` of `L1` and the first digit look like one number.
+            let short = format!("{}: {number} GB/s", roof.level.name());
             let text = match (twin, roof.theoretical) {
                 (Some(_), true) => continue,
                 (Some(twin), false) => {
-                    format!("{number} GB/s (data sheet {})", significant(twin.gbps, 4))
+                    format!("{short} (data sheet {})", significant(twin.gbps, 4))
                 }
-                (None, _) => format!("{number} GB/s"),
+                (None, _) => short.clone(),
             };
-            let text = format!("{} {text}", roof.level.name());
-            labels.along(scene, from, to, &text, (LABEL_SIZE, Ink::Text));
+            labels.along(scene, (from, to), &[&text, &short], (LABEL_SIZE, Ink::Text));
         }
-        for (from, to, roof) in flats {
-            let twin = self
-                .ceilings
-                .iter()
-                .find(|one| one.name == roof.name && one.theoretical != roof.theoretical);
-            let text = match (twin, roof.theoretical) {
-                (Some(_), true) => continue,
-                (Some(twin), false) => format!(
-                    "{} {} (data sheet {})",
-                    roof.name,
-                    throughput(roof.gflops),
-                    significant(twin.gflops, 4)
-                ),
-                (None, _) => format!("{} {}", roof.name, throughput(roof.gflops)),
+        let mut labelled: Vec<f64> = Vec::new();
+        for &(from, to, roof) in &flats {
+            let is_level = |other: &f64| (other - from.y).abs() < SAME_LINE;
+            if labelled.iter().any(is_level) || (roof.theoretical && self.twin(roof).is_some()) {
+                continue;
+            }
+            labelled.push(from.y);
+            // Roofs that fall on one line share a label.
+            let level = flats.iter().filter(|(other, _, _)| is_level(&other.y));
+            let level = level.map(|(_, _, roof)| *roof);
+            let level: Vec<&Ceiling> =
+                level.filter(|roof| !(roof.theoretical && self.twin(roof).is_some())).collect();
+            let names: Vec<&str> = level.iter().map(|roof| roof.name.as_str()).collect();
+            let gflops = || level.iter().map(|roof| roof.gflops);
+            let (low, high) =
+                (gflops().fold(f64::INFINITY, f64::min), gflops().fold(0.0, f64::max));
+            let value = match (throughput(low), throughput(high)) {
+                (low, high) if low == high => high,
+                (low, high) => format!("{low} to {high}"),
             };
-            labels.along(scene, to, from, &text, (LABEL_SIZE, Ink::Text));
+            let short = format!("{} {value}", names.join(", "));
+            let text = match (level.as_slice(), self.twin(roof)) {
+                ([_], Some(twin)) => {
+                    format!("{short} (data sheet {})", significant(twin.gflops, 4))
+                }
+                _ => short.clone(),
+            };
+            labels.along(scene, (to, from), &[&text, &short], (LABEL_SIZE, Ink::Text));
         }
         self.label_kernels(scene, panel, &mut labels);
         labels.missed().to_vec()
+    }
+
+    /// What the data sheet says of a measured roof, and the other way round.
+    fn twin(&self, roof: &Ceiling) -> Option<&Ceiling> {
+        let is_twin = |one: &&Ceiling| one.name == roof.name && one.theoretical != roof.theoretical;
+        self.ceilings.iter().find(is_twin)
     }
 
     fn draw_kernels(&self, scene: &mut Scene, panel: &Panel, labels: &mut Labels) {

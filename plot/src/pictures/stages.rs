@@ -6,6 +6,7 @@ use crate::draw::DrawError;
 use crate::font::{self, Weight};
 use crate::geometry::{Rect, point};
 use crate::layout::{Entry, Key, LABEL_SIZE, Page, Panel, SMALL_SIZE};
+use crate::number::TimeUnit;
 use crate::scene::{Anchor, Mark, Scene, Text};
 use crate::theme::Ink;
 
@@ -72,7 +73,11 @@ impl Stages {
         let (mut scene, body) = page.canvas(WIDTH, HEIGHT);
         let heights =
             self.stages.iter().map(|stage| stage.parts.iter().sum::<f64>().max(stage.time_ms));
-        let y = Axis::from_zero(heights, "busy time, stacked (ms)");
+        let unit = TimeUnit::of(heights.clone());
+        let y = Axis::from_zero(
+            heights.map(|height| height * unit.per_ms),
+            &format!("busy time, stacked ({})", unit.symbol),
+        );
         // The numbers of stages stand in the middle of their columns; the axis itself has none.
         let x = Axis { low: 0.0, high: self.stages.len() as f64, ..Axis::from_zero([], "") };
         let panel = Panel::without_x_numbers(&mut scene, body, x, y);
@@ -83,7 +88,7 @@ impl Stages {
             let middle = panel.plot.left + (at as f64 + 0.5) * pitch;
             let (left, right) = (middle - thickness / 2.0, middle + thickness / 2.0);
             let mut sum = 0.0;
-            for (part, time) in stage.parts.iter().enumerate() {
+            for (part, time) in stage.parts.iter().map(|time| time * unit.per_ms).enumerate() {
                 let (bottom, top) = (panel.y_pixel(sum), panel.y_pixel(sum + time));
                 sum += time;
                 if bottom - top > 0.05 {
@@ -91,7 +96,7 @@ impl Stages {
                     scene.rect(Rect::new(left, inner, right, bottom), Ink::Series(part));
                 }
             }
-            let level = panel.y_pixel(stage.time_ms);
+            let level = panel.y_pixel(stage.time_ms * unit.per_ms);
             scene.line(point(left - 2.0, level), point(right + 2.0, level), 2.0, Ink::Text);
             if thickness > 14.0 {
                 scene.mark(Mark::Diamond, point(middle, level), 3.5, Ink::Text);

@@ -16,10 +16,15 @@ pub(crate) fn scenes() -> Vec<(&'static str, Result<Scene, DrawError>)> {
     vec![
         ("roofline", roofline(3).scene()),
         ("roofline-crowded", roofline(14).scene()),
+        ("roofline-long-name", long_name().scene()),
+        ("roofline-level", level_ceilings().scene()),
         ("quadrant-split", quadrant_split().scene()),
         ("quadrant-split-many", many_gpus(Kind::Linear).scene()),
+        ("quadrant-split-steep", half_line(8.0).scene()),
+        ("quadrant-split-flat", half_line(0.004).scene()),
         ("quadrant-split-log", many_gpus(Kind::Logarithmic).scene()),
         ("errors", errors().scene()),
+        ("errors-narrow", narrow_errors().scene()),
         ("breakdown", bars(Length::Values).scene()),
         ("mix", bars(Length::Shares).scene()),
         ("stages", stages(9).scene()),
@@ -62,6 +67,22 @@ pub(crate) fn roofline(kernels: usize) -> Roofline {
             .collect(),
         notes: Vec::new(),
     }
+}
+
+/// A kernel whose name is wider than the canvas.
+fn long_name() -> Roofline {
+    let mut picture = roofline(2);
+    picture.kernels[0].name = "cutlass::Kernel<cutlass::gemm::kernel::Gemm>".repeat(6);
+    picture
+}
+
+/// Ceilings at the same height, as integer and floating-point ones are on many GPUs.
+pub(crate) fn level_ceilings() -> Roofline {
+    let mut picture = roofline(3);
+    let ceiling =
+        |name: &str| Ceiling { name: name.to_owned(), gflops: 7833.0, theoretical: false };
+    picture.ceilings.extend([ceiling("integer multiply-add"), ceiling("integer add")]);
+    picture
 }
 
 /// Thesis, figure 4.6: SGEMM on a GTX 660.
@@ -112,6 +133,23 @@ pub(crate) fn many_gpus(scale: Kind) -> QuadrantSplit {
         scale,
         notes: Vec::new(),
     }
+}
+
+/// Half-lines that are steep, so that the upper half is narrow, or flat, so that the lower one is.
+pub(crate) fn half_line(intensity: f64) -> QuadrantSplit {
+    let mut picture = many_gpus(Kind::Linear);
+    picture.intensity = intensity;
+    for device in &mut picture.devices {
+        device.measured_gflops = None;
+    }
+    picture
+}
+
+/// Two times within a decade.
+fn narrow_errors() -> Errors {
+    let mut picture = errors();
+    picture.rows.truncate(2);
+    picture
 }
 
 /// Thesis, tables 5.9 and 5.14, with a second series.
