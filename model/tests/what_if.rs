@@ -5,6 +5,10 @@
 
 use std::sync::Arc;
 
+use gpucast_counters::features::{
+    AccessDirection, AccessPattern, ElementType, Features, Footprint, MemoryAccess, MemorySpace,
+    OperationCount, Stride, Strides,
+};
 use gpucast_counters::stages::{ClassCount, Stage, StageMemory, Stages};
 use gpucast_counters::{InstructionClass, KernelProfile, Kind, MetricValue, Number};
 use gpucast_model::what_if::{WhatIfError, apply};
@@ -273,6 +277,152 @@ fn a_model_sees_what_it_reads() {
     assert_eq!(predict("no-bank-conflicts"), before);
     let half = predict("dram-bytes=16e9").time_ms;
     assert!((before.time_ms / half - 2.0).abs() < 1e-12);
+}
+
+/// An access of 320 threads in 20 warps, of which half the lanes work, with strides in elements.
+fn access(
+    space: MemorySpace,
+    direction: AccessDirection,
+    element: &str,
+    strides: Option<[i64; 3]>,
+) -> MemoryAccess {
+    let element = ElementType::parse(element).unwrap();
+    let bytes = |stride| Stride::Bytes(stride * i64::from(element.bytes()));
+    let local = strides.map_or(Strides::Irregular, |strides| Strides::Affine(strides.map(bytes)));
+    let global = Strides::Affine([Stride::Bytes(0); 3]);
+    MemoryAccess {
+        space,
+        direction,
+        buffer: None,
+        element,
+        pattern: AccessPattern { local, global, step_bytes: None },
+        sub_groups: 20,
+        work_items: 320,
+        footprint: Some(Footprint { elements: 320.0, exact: true }),
+        ptx_lines: vec![],
+        cuda_lines: vec![],
+    }
+}
+
+fn with_features(accesses: Vec<MemoryAccess>, operations: Vec<OperationCount>) -> Conditions {
+    let features = Features {
+        kernel: "k".into(),
+        grid: [1, 1, 1],
+        block: [32, 1, 1],
+        groups: 1,
+        sub_groups: 1,
+        work_items: 32,
+        accesses,
+        operations,
+        barriers_per_work_item: 0.0,
+    };
+    Conditions { features: Some(Arc::new(vec![(features, 1)])), ..Conditions::default() }
+}
+
+fn features_after(text: &str, conditions: &Conditions) -> (Features, Vec<String>) {
+    let what_ifs: Vec<WhatIf> = text.split(',').map(|one| one.parse().unwrap()).collect();
+    let changed = apply(&what_ifs, &kernel(&[]), conditions);
+    let changes = changed
+        .changes
+        .iter()
+        .map(|change| format!("{} {:?} -> {}", change.quantity, change.before, change.after));
+    (changed.conditions.features.unwrap()[0].0.clone(), changes.collect())
+}
+
+/// The strides that the cost model sees: 1 where a stride was crooked, the others as they were.
+#[test]
+fn strides_of_features_are_straightened() {
+    use AccessDirection::{Load, Update};
+    use MemorySpace::{Global, Local};
+    let strides = |features: &Features| -> Vec<Option<f64>> {
+        features.accesses.iter().map(|access| access.local_stride(0)).collect()
+    };
+    // Neighbours, backwards, the same for all; 2 apart, irregular; an atomic; shared memory.
+    let conditions = with_features(
+        vec![
+            access(Global, Load, "float32", Some([1, 16, 0])),
+            access(Global, Load, "float64", Some([-1, 0, 0])),
+            access(Global, Load, "float32", Some([0, 16, 0])),
+            access(Global, Load, "float64", Some([2, 16, 0])),
+            access(Global, Load, "float32", None),
+            access(Global, Update, "float32", Some([2, 0, 0])),
+            access(Local, Load, "float32", Some([2, 0, 0])),
+        ],
+        vec![],
+    );
+    let (features, changes) = features_after("perfect-coalescing", &conditions);
+    let one = Some(1.0);
+    let expected = [one, Some(-1.0), Some(0.0), one, one, Some(2.0), Some(2.0)];
+    assert_eq!(strides(&features), expected);
+    assert_eq!(features.accesses[3].local_stride(1), Some(16.0));
+    assert_eq!(changes, ["global accesses without neighbours Some(640.0) -> 0"]);
+
+    // Banks are four bytes wide: odd strides of words meet no bank twice, and neither do neighbours of
+    // eight bytes or less than a word.
+    let of = |element, stride| access(Local, Load, element, Some([stride, 0, 0]));
+    let conditions = with_features(
+        vec![
+            of("float32", 1),
+            of("float32", 33),
+            of("float32", 32),
+            of("float32", 6),
+            of("float64", 1),
+            of("float64", 4),
+            of("uint8", 4),
+            of("uint8", 8),
+            of("float32", 0),
+            access(Global, Load, "float32", Some([32, 0, 0])),
+        ],
+        vec![],
+    );
+    let (features, _) = features_after("no-bank-conflicts", &conditions);
+    let expected = [1.0, 33.0, 1.0, 1.0, 1.0, 1.0, 4.0, 1.0, 0.0, 32.0];
+    assert_eq!(strides(&features), expected.map(Some));
+}
+
+/// 10 additions and 4 multiplications of f32 are 6 and 4 multiply-adds; integers and other types stay.
+#[test]
+fn operations_of_features_are_contracted_and_packed() {
+    let count = |operation, element: &str, sub_groups, work_items| OperationCount {
+        operation,
+        element: ElementType::parse(element).unwrap(),
+        sub_groups,
+        work_items,
+    };
+    let conditions = with_features(
+        vec![access(MemorySpace::Global, AccessDirection::Load, "float32", Some([1, 0, 0]))],
+        vec![
+            count("add", "float32", 10, 200),
+            count("mul", "float32", 4, 64),
+            count("add", "float64", 3, 96),
+            count("add", "int32", 5, 160),
+            count("mul", "int32", 5, 160),
+        ],
+    );
+    let (features, changes) = features_after("fma", &conditions);
+    let expected = [
+        count("add", "float32", 6, 136),
+        count("mul", "float32", 0, 0),
+        count("add", "float64", 3, 96),
+        count("add", "int32", 5, 160),
+        count("mul", "int32", 5, 160),
+        count("madd", "float32", 4, 64),
+    ];
+    assert_eq!(features.operations, expected);
+    assert_eq!(changes, ["pairs of f_op_*_add and f_op_*_mul Some(4.0) -> 0"]);
+
+    // 200 threads fill 7 warps, 64 fill 2; 320 accesses fill 10 of 20.
+    let (features, changes) = features_after("no-divergence", &conditions);
+    let packed: Vec<u64> = features.operations.iter().map(|one| one.sub_groups).collect();
+    assert_eq!(packed, [7, 2, 3, 5, 5]);
+    assert_eq!(features.accesses[0].sub_groups, 10);
+    assert_eq!(changes, ["sub-groups of features Some(47.0) -> 32"]);
+
+    // What no feature knows changes none.
+    for text in ["occupancy=50%", "l2-hits=50%", "dram-bytes=64"] {
+        let (features, _) = features_after(text, &conditions);
+        assert_eq!(features, conditions.features.as_ref().unwrap()[0].0, "{text}");
+    }
 }
 
 #[test]

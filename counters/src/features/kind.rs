@@ -60,6 +60,15 @@ pub enum AccessDirection {
 }
 
 impl AccessDirection {
+    /// Whether it is a load or a store, and no atomic.
+    #[must_use]
+    pub fn is_plain(self) -> bool {
+        match self {
+            Self::Load | Self::Store => true,
+            Self::Update => false,
+        }
+    }
+
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Load, Self::Store, Self::Update];
 

@@ -6,6 +6,9 @@
 //! instructions) is left as it was. Zhang & Owens 2011 (section 5) put such questions to their model one
 //! cause at a time; `no-bank-conflicts` and `perfect-coalescing` are theirs.
 //!
+//! The metrics, the counts between barriers and the features of the cost model are changed alike, each as
+//! far as it knows of the cause.
+//!
 //! | what-if | changes |
 //! |---|---|
 //! | `no-bank-conflicts` | every shared access takes the passes that it would take without conflicts |
@@ -17,6 +20,7 @@
 //! | `dram-bytes=N` | device memory moves N bytes in each invocation (Konstantinidis 2017, section 7.2.1) |
 
 mod editor;
+mod features;
 mod transforms;
 
 use std::fmt;
@@ -221,10 +225,22 @@ pub fn apply(what_ifs: &[WhatIf], profile: &KernelProfile, conditions: &Conditio
     let mut editor = Editor::new(profile.clone(), conditions.clone());
     for what_if in what_ifs {
         match *what_if {
-            WhatIf::NoBankConflicts => transforms::no_bank_conflicts(&mut editor),
-            WhatIf::PerfectCoalescing => transforms::perfect_coalescing(&mut editor),
-            WhatIf::Fma => transforms::fma(&mut editor),
-            WhatIf::NoDivergence => transforms::no_divergence(&mut editor),
+            WhatIf::NoBankConflicts => {
+                transforms::no_bank_conflicts(&mut editor);
+                features::no_bank_conflicts(&mut editor);
+            }
+            WhatIf::PerfectCoalescing => {
+                transforms::perfect_coalescing(&mut editor);
+                features::perfect_coalescing(&mut editor);
+            }
+            WhatIf::Fma => {
+                transforms::fma(&mut editor);
+                features::fma(&mut editor);
+            }
+            WhatIf::NoDivergence => {
+                transforms::no_divergence(&mut editor);
+                features::no_divergence(&mut editor);
+            }
             WhatIf::Occupancy(fraction) => transforms::occupancy(&mut editor, fraction),
             WhatIf::L2Hits(fraction) => transforms::l2_hits(&mut editor, fraction),
             WhatIf::DramBytes(bytes) => transforms::dram_bytes(&mut editor, bytes),
