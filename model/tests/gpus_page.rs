@@ -77,7 +77,7 @@ fn rules() -> String {
             let noun = if spread.gpus == 1 { "GPU" } else { "GPUs" };
             format!("{:.2} to {:.2} ({} {noun})", spread.low, spread.high, spread.gpus)
         });
-        writeln!(table, "| `{}` | {} | {} | {spread} |", rule.field, rule.name, rule.formula)
+        writeln!(table, "| `{}` | {} | {} | {spread} |", rule.field, rule.name, rule.formula())
             .unwrap();
     }
     table

@@ -69,18 +69,23 @@ impl GlobalMemory {
     ///
     /// # Errors
     ///
-    /// When the bandwidth, the latency, the clock or the number of SMs is not known.
+    /// When the bandwidth, a latency, the clock or the number of SMs is not known.
     pub fn of(gpu: &Gpu) -> Result<Self, ModelError> {
         let sms = number!(gpu.sm_count) as f64;
         let sms_per_path = optional!(gpu.sms_per_cluster).map_or(sms, |count| count as f64);
         let clocks_of_ms = 1e3 * number!(gpu.sp_clock);
         let latency = number!(gpu.memory_latency);
+        // Without an L2 everything goes to device memory.
+        let hit_latency = match gpu.l2_size {
+            Some(_) => number!(gpu.l2_latency),
+            None => optional!(gpu.l2_latency).unwrap_or(latency),
+        };
         Ok(Self {
             bandwidth_gbps: number!(gpu.memory_bandwidth),
             paths: (sms / sms_per_path).ceil(),
             sms_per_path,
             latency_ms: latency as f64 / clocks_of_ms,
-            hit_latency_ms: optional!(gpu.l2_latency).unwrap_or(latency) as f64 / clocks_of_ms,
+            hit_latency_ms: hit_latency as f64 / clocks_of_ms,
         })
     }
 

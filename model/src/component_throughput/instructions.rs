@@ -94,7 +94,7 @@ pub struct InstructionPipeline {
     latency: f64,
     arrangement: Arrangement,
     /// Operations of which the GPU has no rate, with the field that would have it.
-    unknown: [Option<(Operation, &'static str)>; 3],
+    unknown: [Option<(Operation, &'static str)>; 4],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,9 +122,8 @@ impl InstructionPipeline {
     ///
     /// # Errors
     ///
-    /// When a rate, the issue rate or the latency is not known, but for half and double precision and
-    /// shuffles, which not every GPU has: see [`InstructionPipeline::lacks`]. Multiplications and 64-bit
-    /// conversions without a rate of their own have that of additions and of other conversions.
+    /// When a rate, the issue rate or the latency is not known, but for half and double precision, 64-bit
+    /// conversions and shuffles, which not every GPU has: see [`InstructionPipeline::lacks`].
     pub fn of(gpu: &Gpu, major: u32) -> Result<Self, ModelError> {
         let (fp32, int_add) = (number!(gpu.fp32_rate), number!(gpu.int_add_rate));
         let (compare, shift) = (number!(gpu.compare_rate), number!(gpu.shift_rate));
@@ -133,13 +132,15 @@ impl InstructionPipeline {
         let load_store = number!(gpu.load_store_rate);
         let (fp16_rate, fp64_rate) = (optional!(gpu.fp16_rate), optional!(gpu.fp64_rate));
         let shuffle_rate = optional!(gpu.shuffle_rate);
-        let wide_conversion = optional!(gpu.wide_conversion_rate).unwrap_or(conversion);
-        let multiply = optional!(gpu.fp32_mul_rate).unwrap_or(fp32);
+        let wide_conversion_rate = optional!(gpu.wide_conversion_rate);
+        let multiply = number!(gpu.fp32_mul_rate);
         let unknown = [
             (fp16_rate.is_none(), Operation::Fp16, "fp16_rate"),
             (fp64_rate.is_none(), Operation::Fp64, "fp64_rate"),
+            (wide_conversion_rate.is_none(), Operation::WideConversion, "wide_conversion_rate"),
             (shuffle_rate.is_none(), Operation::Shuffle, "shuffle_rate"),
         ];
+        // What is unknown is refused where it is needed, so that its rate does not matter.
         let rate = |operation| match operation {
             Operation::Fp16 => fp16_rate.unwrap_or(fp32),
             Operation::Fp32 => fp32,
@@ -152,7 +153,7 @@ impl InstructionPipeline {
             Operation::Shift => shift,
             Operation::Logic => logic,
             Operation::Conversion => conversion,
-            Operation::WideConversion => wide_conversion,
+            Operation::WideConversion => wide_conversion_rate.unwrap_or(conversion),
             Operation::Shuffle => shuffle_rate.unwrap_or(fp32),
             Operation::LoadStore => load_store,
             Operation::Tensor | Operation::Other => int_add,

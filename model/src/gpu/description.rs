@@ -177,7 +177,7 @@ gpu! {
     fp16_rate: PerClock,
     /// Results of single-precision add, multiply and multiply-add.
     fp32_rate: PerClock,
-    /// Results of single-precision multiply, where further units than those of `fp32_rate` take it.
+    /// Results of single-precision multiply (GT200: the special-function units take it, too).
     fp32_mul_rate: PerClock,
     /// Results of double-precision add, multiply and multiply-add.
     fp64_rate: PerClock,
@@ -225,7 +225,8 @@ gpu! {
     memory_size: Bytes,
     /// What device memory is made of: GDDR5, HBM2.
     memory_type: Text,
-    /// SMs that share a path to device memory (GT200: three of a thread-processing cluster).
+    /// SMs that share a path to device memory (GT200: three of a thread-processing cluster); without it
+    /// all SMs share one.
     sms_per_cluster: Sms,
 
     /// Size of the L2 cache.

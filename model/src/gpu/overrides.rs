@@ -240,7 +240,10 @@ impl Gpu {
             }
             let is_given = new.figure(rule.field).is_some() && !old.is_filled(rule.field);
             match is_given {
-                true => new.scale(&old, rule.field)?,
+                // A rule that has nothing to say may lack what an impossible change left open.
+                true => new
+                    .scale(&old, rule.field)
+                    .map_err(|error| new.problem().map_or(error, OverrideError::Impossible))?,
                 false => {
                     new.clear(rule.field);
                     new.fill_by(rule);

@@ -14,8 +14,6 @@ pub struct Rule {
     pub field: &'static str,
     /// Its name, which the sources of filled fields begin with.
     pub name: &'static str,
-    /// What it says.
-    pub formula: &'static str,
     /// How far measured GPUs lie from it, where some were measured.
     pub spread: Option<Spread>,
     method: Method,
@@ -44,55 +42,69 @@ impl fmt::Display for Spread {
 enum Method {
     /// The capability's table has it.
     Capability,
+    /// What all SMs do in a second: operations of a result × rate × sm_count × sp_clock.
+    OfAllSms { operations: u32, inputs: [&'static str; 3] },
     /// A formula of numbers, each in its field's first unit.
-    Formula { inputs: &'static [&'static str], evaluate: fn(&[f64]) -> f64 },
+    Formula { text: &'static str, inputs: &'static [&'static str], evaluate: fn(&[f64]) -> f64 },
     /// The same on every GPU from a generation of compute capabilities on.
-    Constant { value: f64, since_major: u32 },
+    Constant { text: &'static str, value: f64, since_major: u32 },
     /// A share of the peak that depends on the memory.
     AchievedBandwidth,
     /// The same on every GPU, by what was measured on a few.
-    Typical(f64, &'static str),
-}
-
-const fn tabulated(field: &'static str) -> Rule {
-    Rule {
-        field,
-        name: "capability-table",
-        formula: "as the table of compute capabilities says",
-        spread: None,
-        method: Method::Capability,
-    }
-}
-
-const fn rule(
-    field: &'static str,
-    name: &'static str,
-    formula: &'static str,
-    inputs: &'static [&'static str],
-    evaluate: fn(&[f64]) -> f64,
-) -> Rule {
-    Rule { field, name, formula, spread: None, method: Method::Formula { inputs, evaluate } }
+    Typical { text: &'static str, value: f64, evidence: &'static str },
 }
 
 impl Rule {
+    const fn new(field: &'static str, name: &'static str, method: Method) -> Self {
+        Self { field, name, spread: None, method }
+    }
+
     const fn spread(self, low: f64, high: f64, gpus: usize) -> Self {
         Self { spread: Some(Spread { low, high, gpus }), ..self }
     }
 }
 
-/// A rate of each SM and clock as 10⁹ in a second, of all SMs.
-fn of_all_sms(v: &[f64]) -> f64 {
-    v[0] * v[1] * v[2] / 1e3
+const fn tabulated(field: &'static str) -> Rule {
+    Rule::new(field, "capability-table", Method::Capability)
 }
 
-/// The same of multiply-adds, which are two operations.
-fn multiply_adds(v: &[f64]) -> f64 {
-    2.0 * of_all_sms(v)
+/// The throughput of all SMs by a rate of each, in 10⁹ operations or bytes a second.
+const fn of_all_sms(
+    field: &'static str,
+    name: &'static str,
+    operations: u32,
+    rate: &'static str,
+) -> Rule {
+    Rule::new(field, name, Method::OfAllSms { operations, inputs: [rate, "sm_count", "sp_clock"] })
+}
+
+const fn formula(
+    field: &'static str,
+    name: &'static str,
+    text: &'static str,
+    inputs: &'static [&'static str],
+    evaluate: fn(&[f64]) -> f64,
+) -> Rule {
+    Rule::new(field, name, Method::Formula { text, inputs, evaluate })
+}
+
+const fn constant(
+    field: &'static str,
+    name: &'static str,
+    text: &'static str,
+    (value, since_major): (f64, u32),
+) -> Rule {
+    Rule::new(field, name, Method::Constant { text, value, since_major })
 }
 
 /// Lanes of 4 bytes: the load/store units or shared memory, whichever is slower.
 fn lanes(v: &[f64]) -> f64 {
     v[0].min(v[1] / 4.0) * v[2] * v[3] / 1e3
+}
+
+/// Lanes of one warp instruction of each scheduler in a clock, or what the units take.
+fn issued(v: &[f64]) -> f64 {
+    v[0].min(v[1] * v[2]) * v[3] * v[4] / 1e3
 }
 
 fn product(v: &[f64]) -> f64 {
@@ -103,23 +115,14 @@ fn same(v: &[f64]) -> f64 {
     v[0]
 }
 
+/// A multiply-add is two operations.
+const MULTIPLY_ADDS: u32 = 2;
+
 /// All rules.
 pub const RULES: &[Rule] = &[
-    Rule {
-        field: "warp_size",
-        name: "warp-size",
-        formula: "32 threads on every GPU with a compute capability",
-        spread: None,
-        method: Method::Constant { value: 32.0, since_major: 1 },
-    },
-    Rule {
-        field: "cache_line",
-        name: "cache-line",
-        formula: "128 bytes from compute capability 2.0 on",
-        spread: None,
-        method: Method::Constant { value: 128.0, since_major: 2 },
-    },
-    rule(
+    constant("warp_size", "warp-size", "32 threads on every GPU with a compute capability", (32.0, 1)),
+    constant("cache_line", "cache-line", "128 bytes from compute capability 2.0 on", (128.0, 2)),
+    formula(
         "max_threads_per_sm",
         "threads-per-sm",
         "max_warps_per_sm × warp_size",
@@ -149,74 +152,32 @@ pub const RULES: &[Rule] = &[
     tabulated("l1_latency"),
     tabulated("l2_latency"),
     tabulated("memory_latency"),
-    rule(
+    formula("fp32_mul_rate", "multiplications", "fp32_rate", &["fp32_rate"], same),
+    formula(
         "sp_count",
         "scalar-processors",
         "fp32_rate × sm_count",
         &["fp32_rate", "sm_count"],
         product,
     ),
-    rule(
-        "peak_sp_throughput",
-        "peak-sp",
-        "2 × fp32_rate × sm_count × sp_clock",
-        &["fp32_rate", "sm_count", "sp_clock"],
-        multiply_adds,
-    ),
-    rule(
-        "peak_dp_throughput",
-        "peak-dp",
-        "2 × fp64_rate × sm_count × sp_clock",
-        &["fp64_rate", "sm_count", "sp_clock"],
-        multiply_adds,
-    ),
-    rule(
-        "peak_hp_throughput",
-        "peak-hp",
-        "2 × fp16_rate × sm_count × sp_clock",
-        &["fp16_rate", "sm_count", "sp_clock"],
-        multiply_adds,
-    ),
-    rule(
-        "peak_tensor_throughput",
-        "peak-tensor",
-        "2 × tensor_rate × sm_count × sp_clock",
-        &["tensor_rate", "sm_count", "sp_clock"],
-        multiply_adds,
-    ),
-    rule(
-        "sp_throughput",
-        "sp-throughput",
-        "2 × fp32_rate × sm_count × sp_clock",
-        &["fp32_rate", "sm_count", "sp_clock"],
-        multiply_adds,
-    )
-    .spread(0.88, 1.13, 9),
-    rule(
-        "dp_throughput",
-        "dp-throughput",
-        "2 × fp64_rate × sm_count × sp_clock",
-        &["fp64_rate", "sm_count", "sp_clock"],
-        multiply_adds,
-    )
-    .spread(0.66, 1.08, 10),
-    rule(
-        "int_throughput",
-        "int-throughput",
-        "2 × int_mul_rate × sm_count × sp_clock",
-        &["int_mul_rate", "sm_count", "sp_clock"],
-        multiply_adds,
-    )
-    .spread(0.79, 1.06, 9),
-    rule(
+    of_all_sms("peak_sp_throughput", "peak-sp", MULTIPLY_ADDS, "fp32_rate"),
+    of_all_sms("peak_dp_throughput", "peak-dp", MULTIPLY_ADDS, "fp64_rate"),
+    of_all_sms("peak_hp_throughput", "peak-hp", MULTIPLY_ADDS, "fp16_rate"),
+    of_all_sms("peak_tensor_throughput", "peak-tensor", MULTIPLY_ADDS, "tensor_rate"),
+    of_all_sms("sp_throughput", "sp-throughput", MULTIPLY_ADDS, "fp32_rate").spread(0.88, 1.13, 9),
+    of_all_sms("dp_throughput", "dp-throughput", MULTIPLY_ADDS, "fp64_rate").spread(0.66, 1.08, 10),
+    of_all_sms("int_throughput", "int-throughput", MULTIPLY_ADDS, "int_mul_rate")
+        .spread(0.79, 1.06, 9),
+    // A scheduler issues one instruction in a clock; Kepler's 160 additions would take two of some.
+    formula(
         "int_add_throughput",
         "int-add-throughput",
-        "int_add_rate × sm_count × sp_clock",
-        &["int_add_rate", "sm_count", "sp_clock"],
-        of_all_sms,
+        "min(int_add_rate, sub_partitions × warp_size) × sm_count × sp_clock",
+        &["int_add_rate", "sub_partitions", "warp_size", "sm_count", "sp_clock"],
+        issued,
     )
-    .spread(0.66, 1.06, 7),
-    rule(
+    .spread(0.82, 1.06, 7),
+    formula(
         "load_store_throughput",
         "load-store-throughput",
         "min(load_store_rate, shared_bytes_rate / 4) × sm_count × sp_clock",
@@ -224,62 +185,28 @@ pub const RULES: &[Rule] = &[
         lanes,
     )
     .spread(0.64, 1.0, 7),
-    rule(
-        "hp_throughput",
-        "hp-throughput",
-        "2 × fp16_rate × sm_count × sp_clock",
-        &["fp16_rate", "sm_count", "sp_clock"],
-        multiply_adds,
-    )
-    .spread(1.12, 1.13, 1),
-    rule(
+    of_all_sms("hp_throughput", "hp-throughput", MULTIPLY_ADDS, "fp16_rate").spread(1.12, 1.13, 1),
+    formula(
         "tensor_throughput",
         "tensor-throughput",
         "peak_tensor_throughput",
         &["peak_tensor_throughput"],
         same,
     ),
-    Rule {
-        field: "memory_bandwidth",
-        name: "achieved-bandwidth",
-        formula: "a share of peak_memory_bandwidth that memory_type decides",
-        spread: None,
-        method: Method::AchievedBandwidth,
-    },
-    rule(
-        "shared_bandwidth",
-        "shared-bandwidth",
-        "shared_bytes_rate × sm_count × sp_clock",
-        &["shared_bytes_rate", "sm_count", "sp_clock"],
-        of_all_sms,
+    Rule::new("memory_bandwidth", "achieved-bandwidth", Method::AchievedBandwidth),
+    of_all_sms("shared_bandwidth", "shared-bandwidth", 1, "shared_bytes_rate").spread(0.99, 1.0, 1),
+    of_all_sms("l1_bandwidth", "l1-bandwidth", 1, "l1_bytes_rate").spread(0.98, 1.0, 5),
+    of_all_sms("l2_bandwidth", "l2-bandwidth", 1, "l2_bytes_rate").spread(1.12, 1.14, 2),
+    Rule::new(
+        "launch_overhead",
+        "launch-overhead",
+        Method::Typical {
+            text: "2.1 µs, the median of 5 GPUs",
+            value: 2.1,
+            evidence: "1.6 (L40) to 3.5 µs (A100), github.com/RRZE-HPC/gpu-benches, gpu-small-kernels",
+        },
     )
-    .spread(0.99, 1.0, 1),
-    rule(
-        "l1_bandwidth",
-        "l1-bandwidth",
-        "l1_bytes_rate × sm_count × sp_clock",
-        &["l1_bytes_rate", "sm_count", "sp_clock"],
-        of_all_sms,
-    )
-    .spread(0.98, 1.0, 5),
-    rule(
-        "l2_bandwidth",
-        "l2-bandwidth",
-        "l2_bytes_rate × sm_count × sp_clock",
-        &["l2_bytes_rate", "sm_count", "sp_clock"],
-        of_all_sms,
-    )
-    .spread(1.12, 1.14, 2),
-    Rule {
-        field: "launch_overhead",
-        name: "launch-overhead",
-        formula: "2.1 µs, the median of 5 GPUs",
-        spread: Some(Spread { low: 0.76, high: 1.67, gpus: 5 }),
-        method: Method::Typical(
-            2.1,
-            "1.6 (L40) to 3.5 µs (A100), github.com/RRZE-HPC/gpu-benches, gpu-small-kernels",
-        ),
-    },
+    .spread(0.76, 1.67, 5),
 ];
 
 impl Rule {
@@ -297,33 +224,57 @@ impl Rule {
 
     /// The fields that it reads.
     #[must_use]
-    pub fn inputs(&self) -> &'static [&'static str] {
-        match self.method {
+    pub fn inputs(&self) -> &[&'static str] {
+        match &self.method {
             Method::Capability | Method::Constant { .. } => &["compute_capability"],
+            Method::OfAllSms { inputs, .. } => inputs,
             Method::Formula { inputs, .. } => inputs,
             Method::AchievedBandwidth => &["peak_memory_bandwidth", "memory_type"],
-            Method::Typical(..) => &[],
+            Method::Typical { .. } => &[],
+        }
+    }
+
+    /// What it says, in words.
+    #[must_use]
+    pub fn formula(&self) -> String {
+        match self.method {
+            Method::Capability => "as the table of compute capabilities says".to_owned(),
+            Method::OfAllSms { operations, inputs } => {
+                let factor =
+                    if operations == 1 { String::new() } else { format!("{operations} × ") };
+                factor + &inputs.join(" × ")
+            }
+            Method::Formula { text, .. }
+            | Method::Constant { text, .. }
+            | Method::Typical { text, .. } => text.to_owned(),
+            Method::AchievedBandwidth => {
+                "a share of peak_memory_bandwidth that memory_type decides".to_owned()
+            }
         }
     }
 
     /// What it says of a GPU; `None` if an input is missing.
     pub(in crate::gpu) fn evaluate(&self, gpu: &Gpu) -> Option<(f64, Source)> {
         let number = |field: &str| gpu.figure(field)?.value.number();
+        let numbers =
+            || self.inputs().iter().map(|field| number(field)).collect::<Option<Vec<f64>>>();
         match self.method {
             Method::Capability => {
                 let capability = gpu.compute_capability.as_ref()?.value;
                 let entry = capability::entry(capability, self.field)?;
                 Some((entry.value, entry.source.clone()))
             }
-            Method::Constant { value, since_major } => {
+            Method::Constant { value, since_major, .. } => {
                 let capability = gpu.compute_capability.as_ref()?.value;
-                let source = || Source::Derived(format!("{}: {}", self.name, self.formula));
+                let source = || Source::Derived(format!("{}: {}", self.name, self.formula()));
                 (capability.major >= since_major).then(|| (value, source()))
             }
-            Method::Formula { inputs, evaluate } => {
-                let values: Option<Vec<f64>> = inputs.iter().map(|field| number(field)).collect();
-                Some((evaluate(&values?), self.source(gpu)))
+            Method::OfAllSms { operations, .. } => {
+                // Megahertz × results in a clock are 10⁶ results in a second.
+                let results: f64 = numbers()?.iter().product();
+                Some((f64::from(operations) * (results / 1e3), self.source(gpu)))
             }
+            Method::Formula { evaluate, .. } => Some((evaluate(&numbers()?), self.source(gpu))),
             Method::AchievedBandwidth => {
                 let peak = number("peak_memory_bandwidth")?;
                 let kind = gpu.memory_type.as_ref().map(|kind| kind.value.0.as_str());
@@ -341,8 +292,8 @@ impl Rule {
                 };
                 Some((share.fraction * peak, source))
             }
-            Method::Typical(value, evidence) => {
-                let text = format!("{}: {} ({evidence})", self.name, self.formula);
+            Method::Typical { value, evidence, .. } => {
+                let text = format!("{}: {} ({evidence})", self.name, self.formula());
                 Some((value, Source::Derived(text)))
             }
         }
@@ -365,7 +316,7 @@ impl Rule {
         Source::Derived(format!(
             "{}: {} with {}{spread}",
             self.name,
-            self.formula,
+            self.formula(),
             inputs.join(", ")
         ))
     }
