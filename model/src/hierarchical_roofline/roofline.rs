@@ -158,10 +158,11 @@ fn bandwidths(gpu: &Gpu, level: Level) -> Vec<Ceiling> {
         Level::L2 => figure_of!(gpu.l2_bandwidth),
         Level::Dram => figure_of!(gpu.memory_bandwidth),
     };
-    let theoretical = match level {
-        Level::L1 => gpu.by_rule("l1_bandwidth"),
-        Level::L2 => gpu.by_rule("l2_bandwidth"),
-        Level::Dram => optional!(gpu.peak_memory_bandwidth),
+    let theoretical = match (level, effective) {
+        (Level::Dram, _) => optional!(gpu.peak_memory_bandwidth),
+        // What a file gives without having measured it goes before the rule, which it replaces.
+        (Level::L1 | Level::L2, Some((Basis::Theoretical, value))) => Some(value),
+        (Level::L1 | Level::L2, _) => gpu.by_rule(bandwidth_field(level)),
     };
     both(theoretical, effective).into_iter().map(ceiling).collect()
 }
