@@ -25,7 +25,8 @@ fn short_name(kernel: &str) -> String {
     if letters.len() <= LONGEST_NAME {
         return name;
     }
-    let (head, tail) = (LONGEST_NAME * 2 / 3, LONGEST_NAME / 3 - 1);
+    let head = LONGEST_NAME * 2 / 3;
+    let tail = LONGEST_NAME - head - 1;
     let ends = [&letters[..head], &['…'], &letters[letters.len() - tail..]];
     ends.into_iter().flatten().collect()
 }
