@@ -17,6 +17,7 @@ pub mod memory;
 pub mod observer;
 pub mod program;
 pub mod semantics;
+pub mod tensor_map;
 
 pub use exec::run;
 pub use fault::{Fault, FaultKind};

@@ -7,6 +7,7 @@
     reason = "helpers of tests may fail loudly, like the tests"
 )]
 
+use gpucast_interpreter::tensor_map::{Element, Fill, Swizzle, TensorMap};
 use gpucast_interpreter::{
     Argument, DeviceMemory, Launch, NoObserver, Options, Program, Silent, run,
 };
@@ -52,19 +53,34 @@ fn launch(
     buffers: &[Buffer<'_>],
     scalars: &[(ScalarType, u32)],
 ) -> DeviceMemory {
+    let scalar = |&(ty, bits): &(ScalarType, u32)| Argument::Scalar { ty, bits: bits.into() };
+    launch_with(text, kernel, grid, shared, buffers, |addresses| {
+        let addresses = addresses.iter().map(|&address| Argument::Address(address));
+        addresses.chain(scalars.iter().map(scalar)).chain([Argument::Address(0)]).collect()
+    })
+}
+
+/// [`launch`] with arguments made of the buffers' addresses, but for the last pointer.
+fn launch_with(
+    text: &str,
+    kernel: &str,
+    grid: [u32; 3],
+    shared: u32,
+    buffers: &[Buffer<'_>],
+    arguments: impl Fn(&[u64]) -> Vec<Argument>,
+) -> DeviceMemory {
     let module =
         gpucast_ptx_frontend::load(text).unwrap_or_else(|problems| panic!("{}", problems[0]));
     let program = Program::new(&module, text, kernel).unwrap_or_else(|error| panic!("{error}"));
     let mut memory = DeviceMemory::new();
-    let mut arguments = Vec::new();
+    let mut addresses = Vec::new();
     for buffer in buffers {
         let address = memory.allocate(buffer.name, buffer.bytes.len() as u64).unwrap();
         memory.bytes_mut(buffer.name).unwrap().copy_from_slice(&buffer.bytes);
-        arguments.push(Argument::Address(address));
+        addresses.push(address);
     }
-    let scalar = |&(ty, bits): &(ScalarType, u32)| Argument::Scalar { ty, bits: bits.into() };
-    arguments.extend(scalars.iter().map(scalar));
-    arguments.extend([Argument::Address(0), Argument::Address(0)]);
+    let mut arguments = arguments(&addresses);
+    arguments.push(Argument::Address(0));
     let launch =
         Launch { grid, block: [128, 1, 1], cluster: None, dynamic_shared_bytes: shared, arguments };
     run(&program, &launch, &mut memory, &mut NoObserver, &Options::default(), &Silent)
@@ -88,28 +104,117 @@ fn a_matrix_product_of_halves_by_warpgroups() {
 }
 
 fn check_product(text: &str) {
-    // Not multiples of the tiles, 128 x 64 x 32, and rows longer than they need to be.
-    let (m, n, k) = (200, 80, 112);
-    let [stride_a, stride_b, stride_c] = [128, 96, 80];
-    let (a, b) = (numbers(1, m * stride_a), numbers(2, k * stride_b));
-    let buffers = [
-        Buffer { name: "a", bytes: halves(&a) },
-        Buffer { name: "b", bytes: halves(&b) },
-        Buffer { name: "c", bytes: halves(&numbers(3, m * stride_c)) },
-    ];
+    let product = Product { m: 200, n: 80, k: 112, strides: [128, 96, 80] };
+    let Product { m, n, k, strides: [stride_a, stride_b, stride_c] } = product;
     let scalars = [m, n, k, stride_a, stride_b, stride_c].map(integer);
-    let memory = launch(text, "matmul", [2, 2, 1], 36_864, &buffers, &scalars);
-    let c = read_halves(memory.bytes("c").unwrap());
-    for row in 0..m {
-        for column in 0..n {
-            let products = (0..k)
-                .map(|at| a[row * stride_a + at].to_f64() * b[at * stride_b + column].to_f64());
-            let (sum, size) =
-                products.fold((0.0, 0.0), |(sum, size), x: f64| (sum + x, size + x.abs()));
-            // Half a unit in the last place of the result, and what single-precision sums lose.
-            let bound = sum.abs() * 2f64.powi(-11) + size * 2f64.powi(-20);
-            let got = c[row * stride_c + column];
-            assert!((got - sum).abs() <= bound, "c[{row}][{column}] is {got}, not {sum}");
+    let memory = launch(text, "matmul", [2, 2, 1], 36_864, &product.buffers(), &scalars);
+    product.check(&memory);
+}
+
+/// The same with tensor maps, of boxes of 128 x 64 and 64 x 64 halves swizzled by 128 bytes; what
+/// lies outside the matrices is zero when it is loaded and left out when it is stored.
+#[test]
+fn a_matrix_product_with_tensor_maps_that_the_kernel_makes() {
+    let text = include_str!("kernels/triton/matmul_own_maps_sm_90.ptx");
+    let product = Product { m: 200, n: 80, k: 112, strides: [128, 96, 80] };
+    let Product { m, n, k, strides: [stride_a, stride_b, stride_c] } = product;
+    let mut buffers = product.buffers();
+    // Three maps for each CTA.
+    buffers.push(Buffer { name: "maps", bytes: vec![0xaa; 4 * 384] });
+    let memory = launch_with(text, "matmul_own_maps", [2, 2, 1], 73_752, &buffers, |addresses| {
+        let scalars = [m, n, k, stride_a, stride_b, stride_c].map(integer);
+        let scalars = scalars.map(|(ty, bits)| Argument::Scalar { ty, bits: bits.into() });
+        let [a, b, c, maps] = addresses else { panic!("four buffers") };
+        let matrices = [a, b, c].map(|&address| Argument::Address(address));
+        let mut arguments = matrices.to_vec();
+        arguments.extend(scalars);
+        arguments.push(Argument::Address(*maps));
+        arguments
+    });
+    product.check(&memory);
+}
+
+#[test]
+fn a_matrix_product_with_tensor_maps_as_arguments() {
+    let text = include_str!("kernels/triton/matmul_maps_sm_90.ptx");
+    let product = Product { m: 200, n: 80, k: 112, strides: [128, 96, 80] };
+    let Product { m, n, k, strides } = product;
+    let buffers = product.buffers();
+    let memory = launch_with(text, "matmul_maps", [2, 2, 1], 73_752, &buffers, |addresses| {
+        let shapes = [[m, k], [k, n], [m, n]];
+        let boxes = [[128, 64], [64, 64], [128, 64]];
+        let mut arguments = Vec::new();
+        for (index, [rows, columns]) in shapes.into_iter().enumerate() {
+            let [box_rows, box_columns] = boxes[index];
+            let map = TensorMap {
+                global_address: addresses[index],
+                element: Element::F16,
+                rank: 2,
+                global_dim: [columns as u32, rows as u32, 0, 0, 0],
+                global_stride: [strides[index] as u64 * 2, 0, 0, 0],
+                box_dim: [box_columns, box_rows, 0, 0, 0],
+                element_stride: [1; 5],
+                swizzle: Swizzle::B128,
+                fill: Fill::Zero,
+                im2col: None,
+            };
+            map.check().unwrap();
+            arguments.push(Argument::Bytes(map.encode().to_vec()));
+            let sizes = [rows, columns].map(integer);
+            arguments.extend(sizes.map(|(ty, bits)| Argument::Scalar { ty, bits: bits.into() }));
+            for stride in [strides[index], 1] {
+                arguments.push(Argument::Scalar { ty: ScalarType::S64, bits: stride as u64 });
+            }
+        }
+        let (ty, bits) = integer(k);
+        arguments.push(Argument::Scalar { ty, bits: bits.into() });
+        arguments.push(Argument::Address(0));
+        arguments
+    });
+    product.check(&memory);
+}
+
+/// A matrix product whose sizes are not multiples of the tiles, of rows that are longer than they
+/// need to be.
+#[derive(Clone, Copy)]
+struct Product {
+    m: usize,
+    n: usize,
+    k: usize,
+    /// Elements from one row of a, b and c to the next.
+    strides: [usize; 3],
+}
+
+impl Product {
+    fn operands(self) -> (Vec<f16>, Vec<f16>) {
+        let [stride_a, stride_b, _] = self.strides;
+        (numbers(1, self.m * stride_a), numbers(2, self.k * stride_b))
+    }
+
+    fn buffers(self) -> Vec<Buffer<'static>> {
+        let (a, b) = self.operands();
+        vec![
+            Buffer { name: "a", bytes: halves(&a) },
+            Buffer { name: "b", bytes: halves(&b) },
+            Buffer { name: "c", bytes: halves(&numbers(3, self.m * self.strides[2])) },
+        ]
+    }
+
+    fn check(self, memory: &DeviceMemory) {
+        let (a, b) = self.operands();
+        let [stride_a, stride_b, stride_c] = self.strides;
+        let c = read_halves(memory.bytes("c").unwrap());
+        for row in 0..self.m {
+            for column in 0..self.n {
+                let products = (0..self.k)
+                    .map(|at| a[row * stride_a + at].to_f64() * b[at * stride_b + column].to_f64());
+                let (sum, size) =
+                    products.fold((0.0, 0.0), |(sum, size), x: f64| (sum + x, size + x.abs()));
+                // Half a unit in the last place of the result, and what single-precision sums lose.
+                let bound = sum.abs() * 2f64.powi(-11) + size * 2f64.powi(-20);
+                let got = c[row * stride_c + column];
+                assert!((got - sum).abs() <= bound, "c[{row}][{column}] is {got}, not {sum}");
+            }
         }
     }
 }

@@ -54,7 +54,11 @@ impl Role {
             copy: opcode == O::CpAsync,
             bulk: matches!(
                 opcode,
-                O::CpAsyncBulk | O::CpReduceAsyncBulk | O::StAsync | O::RedAsync
+                O::CpAsyncBulk
+                    | O::CpReduceAsyncBulk
+                    | O::CpAsyncBulkTensor
+                    | O::StAsync
+                    | O::RedAsync
             ) || opcode == O::ClusterlaunchcontrolTryCancel,
             aligned: opcode == O::Bar || barrier && has(M::Aligned),
             counted: barrier && operands > if reduces { 3 } else { 1 },

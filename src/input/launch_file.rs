@@ -13,6 +13,7 @@ use toml::Spanned;
 
 use super::expression::{self, Parameters};
 use super::scalar::Literal;
+use super::tensor_map::TensorMapTable;
 use crate::failure::{Report, SourceText, suggest};
 
 /// A launch file as written.
@@ -111,13 +112,15 @@ pub(super) struct Number(pub(super) Literal);
 pub(super) struct Tolerance(pub(super) f64);
 
 /// `"a"`, a buffer; `{ s32 = 640 }`, a scalar; `{ struct = [{ u32 = 5 }, "a"] }`, a structure of
-/// such members; `{ bytes = "0x00ff" }`, a structure's bytes in the order of memory.
+/// such members; `{ bytes = "0x00ff" }`, a structure's bytes in the order of memory; `{ tensor_map =
+/// { … } }`, see [`TensorMapTable`].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ArgumentValue {
     Buffer(String),
     Scalar { ty: String, value: Literal },
     Structure(Vec<Spanned<Self>>),
     Bytes(String),
+    TensorMap(Box<TensorMapTable>),
 }
 
 /// The text with every `"${expression}"` replaced by its value.
@@ -273,6 +276,7 @@ impl<'de> Deserialize<'de> for ArgumentValue {
                 let value = match ty.as_str() {
                     "struct" => ArgumentValue::Structure(map.next_value()?),
                     "bytes" => ArgumentValue::Bytes(map.next_value()?),
+                    "tensor_map" => ArgumentValue::TensorMap(map.next_value()?),
                     _ => {
                         let Number(value) = map.next_value()?;
                         ArgumentValue::Scalar { ty, value }

@@ -29,4 +29,5 @@ mod resolve;
 pub(crate) mod samples;
 pub(crate) mod scalar;
 pub(crate) mod structure;
+mod tensor_map;
 mod uniform;

@@ -192,6 +192,11 @@ impl Resolver<'_> {
                 })?;
                 PlannedArgument::Structure(Structure::of_bytes(bytes))
             }
+            ArgumentValue::TensorMap(table) => {
+                let index = self.buffer_index(&table.buffer, argument.span(), buffers)?;
+                let map = table.structure(index, buffers[index].bytes());
+                PlannedArgument::Structure(map.map_err(wrong)?)
+            }
             ArgumentValue::Structure(members) if members.is_empty() => {
                 return Err(wrong("a structure has at least one member".to_owned())
                     .hint("write them as in { struct = [{ u32 = 5 }, \"buffer\"] }"));

@@ -25,6 +25,11 @@ impl Structure {
         Self { bytes, align: 1, addresses: Vec::new() }
     }
 
+    /// Bytes with an alignment, and the address of a buffer at an offset in them.
+    pub(super) fn with_address(bytes: Vec<u8>, align: usize, at: usize, buffer: usize) -> Self {
+        Self { bytes, align, addresses: vec![(at, buffer)] }
+    }
+
     /// Adds a scalar.
     pub(crate) fn push_scalar(&mut self, ty: ElementType, bits: u64) {
         self.pad(ty.bytes());

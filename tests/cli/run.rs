@@ -74,3 +74,36 @@ fn clusters_are_launched_as_the_command_line_says() {
     let outcome = gpucast(&format!("{kernel} --grid 6 --cluster 4"));
     insta::assert_snapshot!("partial-cluster", outcome.transcript());
 }
+
+/// A tensor map stands in a launch file as the driver's functions take it.
+#[test]
+fn tensor_maps_are_arguments() {
+    let check = "--check memory,race,init,sync";
+    insta::assert_snapshot!("tensor-map", stdout(&format!("run tensor-map.toml {check}")));
+    let text = std::fs::read_to_string("tests/inputs/tensor-map.toml").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy("tests/inputs/tensor-map.ptx", folder.path().join("tensor-map.ptx")).unwrap();
+    let file = folder.path().join("changed.toml");
+    let mut refused = Vec::new();
+    for (from, to) in [
+        ("global_strides = [16]", "global_strides = [24]"),
+        ("global_strides = [16]", "global_strides = [16, 16]"),
+        ("global_dim = [8, 4]", "global_dim = [8, 5]"),
+        ("global_dim = [8, 4]", "global_dim = [6, 4]"),
+        ("box_dim = [4, 2], swizzle", "box_dim = [3, 2], swizzle"),
+        ("box_dim = [4, 2], swizzle", "box_dim = [16, 2], swizzle"),
+        ("buffer = \"a\"", "buffer = \"c\""),
+        ("swizzle = \"32B\"", "swizzle = \"96B\""),
+        ("swizzle = \"32B\"", "interleave = \"16B\""),
+        ("type = \"f32\", ", ""),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        std::fs::write(&file, changed).unwrap();
+        let outcome = gpucast(&format!("run {}", file.display()));
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (1, ""), "{to}");
+        let said = outcome.stderr.replace(&file.display().to_string(), "changed.toml");
+        refused.push(format!("{to}\n{said}"));
+    }
+    insta::assert_snapshot!("broken-tensor-maps", refused.join("\n"));
+}

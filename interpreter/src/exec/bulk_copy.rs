@@ -1,4 +1,4 @@
-//! Bulk copies: `cp.async.bulk`, `cp.reduce.async.bulk`, `st.bulk`.
+//! Bulk copies of ranges: `cp.async.bulk`, `cp.reduce.async.bulk`, `st.bulk`.
 //!
 //! They are done when they are issued, which the manual allows: its groups and mbarriers only say
 //! when a copy is done at the latest. So waiting for a group is nothing to do, and an mbarrier is
@@ -15,7 +15,7 @@ use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
 use crate::observer::{MbarrierStep, MbarrierUse, Pattern, Recorder};
 use crate::program::asynchronous::BulkOp;
-use crate::program::memory_op::{Atomic, Space, window};
+use crate::program::memory_op::{AtomicOperation, Space, window};
 use crate::program::op::Op;
 
 /// One lane's part of a bulk operation: addresses in the spaces of its operands.
@@ -53,8 +53,10 @@ impl Warp {
         report: &mut AccessReport,
     ) -> Result<(), WarpFault> {
         let bulk = &context.program.bulk_ops[op.a as usize];
+        let mask = if bulk.once { mask & mask.wrapping_neg() } else { mask };
         let memories = &context.memories;
-        let time = self.clock(context.program, split, bulk.destination.instruction);
+        let instruction = bulk.destination.instruction;
+        let time = self.clock(context.program, split, instruction);
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             let fault = |fault: AccessFault| fault.at(split.pc);
             // SAFETY: the frame's invariants hold, and the operation belongs to its program.
@@ -75,7 +77,9 @@ impl Warp {
             }
             let Some(ranks) = ranks else {
                 let completes = perform(bulk, memories, &range).map_err(fault)?;
-                self.tell_bytes(recorder, bulk, &range, completes);
+                if bulk.mbarrier.is_some() {
+                    self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
+                }
                 tell(recorder, &bulk.destination, space(bulk), range.destination, range.bytes);
                 continue;
             };
@@ -89,7 +93,9 @@ impl Warp {
                     ..range
                 };
                 let completes = perform(bulk, memories, &range).map_err(fault)?;
-                self.tell_bytes(recorder, bulk, &range, completes);
+                if bulk.mbarrier.is_some() {
+                    self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
+                }
                 tell(recorder, &bulk.destination, space(bulk), range.destination, range.bytes);
             }
         }
@@ -98,24 +104,22 @@ impl Warp {
 
     /// Tell the recorder of the bytes that an mbarrier was told of, before it is told of the access
     /// itself.
-    fn tell_bytes<R: Recorder>(
+    pub(super) fn tell_bytes<R: Recorder>(
         &self,
         recorder: &mut R,
-        bulk: &BulkOp,
-        range: &Range,
+        instruction: u32,
+        lane: u32,
+        mbarrier: u64,
         completes: bool,
     ) {
-        if bulk.mbarrier.is_none() {
-            return;
-        }
-        let mask = 1 << range.lane;
+        let mask = 1 << lane;
         recorder.mbarrier(&MbarrierUse {
-            instruction: bulk.destination.instruction,
+            instruction,
             warp: self.index,
             mask,
             step: MbarrierStep::CompleteBytes,
             completes: if completes { mask } else { 0 },
-            addresses: &[range.mbarrier; 32],
+            addresses: &[mbarrier; 32],
         });
     }
 }
@@ -208,7 +212,7 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
             (None, _) => to.write_bytes(0, bytes as usize),
             (Some(op), Some(atomic)) => {
                 let from = host(op.space, source, bytes, false)?;
-                reduce(atomic, bulk.destination.element_bytes, from, to, bytes);
+                reduce(atomic.operation, bulk.destination.element_bytes, from, to, bytes);
             }
             (Some(op), None) if range.ignored != [0; 2] => {
                 let needed = range.needed();
@@ -240,24 +244,42 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
     if bulk.mbarrier.is_none() {
         return Ok(false);
     }
-    let same_cta = range.mbarrier / window::CTA_BYTES == destination / window::CTA_BYTES
-        || memories.is_own_shared(to) && {
-            let host = memories.shared_host(lane, range.mbarrier, 8, true)?;
-            memories.is_own_shared(host)
-        };
-    if !same_cta {
-        let (what, address) = ("the mbarrier of the copy", range.mbarrier);
-        return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
-    }
+    in_the_cta_of(memories, lane, range.mbarrier, destination, to)?;
     mbarrier::complete_tx(memories, lane, range.mbarrier, bytes)
 }
 
-/// Combine each element of `to` with that of `from`.
+/// A copy's mbarrier must be in the CTA whose memory is copied to.
+pub(super) fn in_the_cta_of(
+    memories: &Memories<'_>,
+    lane: u32,
+    mbarrier: u64,
+    destination: u64,
+    to: *const u8,
+) -> Result<(), AccessFault> {
+    let same_cta = mbarrier / window::CTA_BYTES == destination / window::CTA_BYTES
+        || memories.is_own_shared(to) && {
+            let host = memories.shared_host(lane, mbarrier, 8, true)?;
+            memories.is_own_shared(host)
+        };
+    if same_cta {
+        return Ok(());
+    }
+    let (what, address) = ("the mbarrier of the copy", mbarrier);
+    Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } })
+}
+
+/// Combine each element of `to` with that of `from` by `operation`.
 ///
 /// # Safety
 ///
 /// Both are good for `bytes` bytes and aligned to an element.
-unsafe fn reduce(atomic: &Atomic, element: u8, from: *const u8, to: *mut u8, bytes: u32) {
+pub(super) unsafe fn reduce(
+    operation: AtomicOperation,
+    element: u8,
+    from: *const u8,
+    to: *mut u8,
+    bytes: u32,
+) {
     for at in (0..bytes as usize).step_by(usize::from(element)) {
         let mut operand = [0; 8];
         // SAFETY: the element lies within both ranges.
@@ -265,7 +287,7 @@ unsafe fn reduce(atomic: &Atomic, element: u8, from: *const u8, to: *mut u8, byt
             let target = operand.as_mut_ptr();
             std::ptr::copy_nonoverlapping(from.add(at), target, usize::from(element).min(8));
             let operand = u64::from_le_bytes(operand);
-            atomic::update(to.add(at), element, |old| atomic.operation.apply(old, operand, 0));
+            atomic::update(to.add(at), element, |old| operation.apply(old, operand, 0));
         }
     }
 }

@@ -19,6 +19,7 @@ mod rare;
 mod runtime;
 mod setup;
 mod shared;
+mod tensor_copy;
 mod warp;
 
 use std::sync::Mutex;

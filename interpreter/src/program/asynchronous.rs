@@ -1,7 +1,8 @@
 //! The operands of asynchronous instructions that do not fit into a micro-operation.
 
-use super::memory_op::MemoryOp;
+use super::memory_op::{AtomicOperation, MemoryOp};
 use super::op::GuardPredicate;
+use crate::tensor_map::{Element, Field};
 
 /// `cp.async`: from global memory to the CTA's own shared memory. Both addresses are memory
 /// operations of the size that is copied.
@@ -111,6 +112,8 @@ pub(crate) struct BulkOp {
     pub(crate) ignored: Option<[u32; 2]>,
     /// Whether the destination must be the CTA's own.
     pub(crate) own: bool,
+    /// Whether the lanes of a warp do it together, once.
+    pub(crate) once: bool,
 }
 
 /// A size in a row of 32 or 64 bits, and what it must be a multiple of.
@@ -119,4 +122,64 @@ pub(crate) struct BulkSize {
     pub(crate) row: u32,
     pub(crate) wide: bool,
     pub(crate) multiple_of: u32,
+}
+
+/// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and `tensormap.replace`.
+#[derive(Clone, Debug)]
+pub(crate) enum TensorOp {
+    Copy(Box<TensorCopy>),
+    Replace {
+        /// The access to the map.
+        map: Box<MemoryOp>,
+        field: Field,
+        /// Row of the new value.
+        value: u32,
+        /// Whether the row is one of 64 bits.
+        wide: bool,
+    },
+}
+
+/// A copy between a box of a tensor in global memory and shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorCopy {
+    /// Where the tensor map is.
+    pub(crate) map: MemoryOp,
+    /// Row of the 64-bit address that stands for the one in the map.
+    pub(crate) global_address: Option<u32>,
+    /// Dimensions that the map must have.
+    pub(crate) rank: usize,
+    pub(crate) boxes: Boxes,
+    /// Rows of the coordinates.
+    pub(crate) coordinates: Vec<u32>,
+    /// What the observer is told of the accesses to the tensor.
+    pub(crate) global: MemoryOp,
+    pub(crate) shared: MemoryOp,
+    pub(crate) direction: Direction,
+}
+
+/// Which elements a tensor's box holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Boxes {
+    Tile,
+    /// `tile::gather4` and `tile::scatter4`.
+    FourRows,
+    /// `im2col`, with the rows of the offsets; `im2col_no_offs` has none.
+    Pixels([Option<u32>; 3]),
+}
+
+/// Where a tensor's elements go.
+#[derive(Clone, Debug)]
+pub(crate) enum Direction {
+    ToShared {
+        mbarrier: Box<MemoryOp>,
+        /// Row of a mask of the ranks to copy to.
+        multicast: Option<u32>,
+        /// Whether the destination must be the CTA's own.
+        own: bool,
+        /// `.cta_group::2`: the mbarrier may be in another CTA than the destination.
+        pair: bool,
+    },
+    ToGlobal,
+    /// What is done to elements of each type that allows it, in the order of [`Element::ALL`].
+    Reduce([Option<AtomicOperation>; Element::ALL.len()]),
 }

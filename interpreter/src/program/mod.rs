@@ -22,7 +22,7 @@ use gpucast_ptx_frontend::module::{
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
-use asynchronous::{AsyncCopy, BulkOp, MbarrierOp};
+use asynchronous::{AsyncCopy, BulkOp, MbarrierOp, TensorOp};
 use lower::call_graph::Signature;
 use matrix_op::MatrixOp;
 use memory_op::MemoryOp;
@@ -51,6 +51,7 @@ pub struct Program {
     pub(crate) async_copies: Vec<AsyncCopy>,
     pub(crate) mbarrier_ops: Vec<MbarrierOp>,
     pub(crate) bulk_ops: Vec<BulkOp>,
+    pub(crate) tensor_ops: Vec<TensorOp>,
     /// Target blocks of `brx.idx`.
     pub(crate) branch_tables: Vec<Vec<u32>>,
     /// Where calls of each function of the module go, for those that can be called.

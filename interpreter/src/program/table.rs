@@ -675,6 +675,8 @@ macro_rules! lane_operations {
             Mbarrier,
             /// Bulk operation number `a`.
             Bulk,
+            /// Tensor operation number `a`.
+            Tensor,
             /// Arrive at the cluster's barrier or wait there; see [`cluster_barrier`].
             ClusterBarrier,
             /// Copy `c` bytes of local memory from offset `a` to `b`: arguments of a call; see

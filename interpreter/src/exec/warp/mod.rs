@@ -221,6 +221,7 @@ impl Warp {
                 | Code::AsyncWait
                 | Code::Mbarrier
                 | Code::Bulk
+                | Code::Tensor
                 | Code::ClusterBarrier => {
                     self.asynchronous(context, recorder, &frame, op, &mut split, &mut report)?
                 }

@@ -8,7 +8,7 @@ use gpucast_ptx_frontend::module::{
     Function, FunctionId, Immediate, Instruction, Module, Operand, RegisterId, VariableId,
 };
 
-use super::super::asynchronous::{AsyncCopy, BulkOp, MbarrierOp};
+use super::super::asynchronous::{AsyncCopy, BulkOp, MbarrierOp, TensorOp};
 use super::super::matrix_op::MatrixOp;
 use super::super::memory_op::{MemoryOp, window};
 use super::super::op::{Code, GUARD_REPEATED, GuardPredicate, Op};
@@ -75,6 +75,7 @@ pub(crate) struct Builder<'m> {
     pub(crate) async_copies: Vec<AsyncCopy>,
     pub(crate) mbarrier_ops: Vec<MbarrierOp>,
     pub(crate) bulk_ops: Vec<BulkOp>,
+    pub(crate) tensor_ops: Vec<TensorOp>,
     pub(crate) branch_tables: Vec<Vec<u32>>,
     /// What indirect calls pass.
     pub(crate) signatures: Vec<Signature>,
@@ -115,6 +116,7 @@ impl<'m> Builder<'m> {
             async_copies: Vec::new(),
             mbarrier_ops: Vec::new(),
             bulk_ops: Vec::new(),
+            tensor_ops: Vec::new(),
             branch_tables: Vec::new(),
             signatures: Vec::new(),
             runtime_calls: Vec::new(),

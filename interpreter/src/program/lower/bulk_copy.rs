@@ -1,4 +1,4 @@
-//! Bulk copies without tensors, `st.bulk`, stores and reductions that signal an mbarrier, requests for
+//! Bulk copies of ranges, `st.bulk`, stores and reductions that signal an mbarrier, requests for
 //! the work of other clusters, and cache policies.
 
 use gpucast_ptx_frontend::ScalarType as T;
@@ -13,6 +13,7 @@ use super::async_copy::literal;
 use super::builder::{Builder, Lowered, Width, operand};
 use super::{mbarrier, memory};
 use crate::observer::AccessKind;
+use crate::tensor_map;
 
 /// `cp.async.bulk`, `cp.reduce.async.bulk`, and both with `multimem`.
 pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
@@ -73,6 +74,7 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             byte_mask,
             ignored,
             own: signals && instruction.modifiers.iter().all(|&m| m != M::SharedCluster),
+            once: false,
         },
     );
     Ok(())
@@ -114,6 +116,30 @@ pub(super) fn store(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
             byte_mask: None,
             ignored: None,
             own: true,
+            once: false,
+        },
+    );
+    Ok(())
+}
+
+/// `tensormap.cp_fenceproxy`: a warp copies a tensor map.
+pub(super) fn copy_tensor_map(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let (to, from) = (Some(StateSpace::Global), Some(StateSpace::Shared));
+    let destination = memory::address(builder, instruction, 0, to, AccessKind::Store, T::B128)?;
+    let source = memory::address(builder, instruction, 1, from, AccessKind::Load, T::B128)?;
+    let row = builder.bits(tensor_map::BYTES as u64, Width::W32);
+    emit(
+        builder,
+        BulkOp {
+            destination,
+            source: Some(source),
+            size: BulkSize { row, wide: false, multiple_of: tensor_map::BYTES as u32 },
+            mbarrier: None,
+            multicast: None,
+            byte_mask: None,
+            ignored: None,
+            own: false,
+            once: true,
         },
     );
     Ok(())
@@ -170,6 +196,7 @@ pub(super) fn try_cancel(builder: &mut Builder<'_>, instruction: &Instruction) -
             byte_mask: None,
             ignored: None,
             own: true,
+            once: false,
         },
     );
     Ok(())

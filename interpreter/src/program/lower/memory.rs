@@ -147,7 +147,18 @@ pub(super) fn address(
     kind: AccessKind,
     ty: T,
 ) -> Lowered<MemoryOp> {
-    let target = target_in(builder, stated, operand(instruction, index)?)?;
+    address_of(builder, operand(instruction, index)?, stated, kind, ty)
+}
+
+/// As [`address`], for an operand of its own.
+pub(super) fn address_of(
+    builder: &mut Builder<'_>,
+    operand: &Operand,
+    stated: Option<StateSpace>,
+    kind: AccessKind,
+    ty: T,
+) -> Lowered<MemoryOp> {
+    let target = target_in(builder, stated, operand)?;
     Ok(memory_op(builder, &target, kind, ty))
 }
 

@@ -25,6 +25,7 @@ mod memory;
 mod movement;
 mod narrow;
 mod ordering;
+mod tensor_copy;
 mod uninitialised;
 mod video;
 
@@ -139,6 +140,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         async_copies: builder.async_copies,
         mbarrier_ops: builder.mbarrier_ops,
         bulk_ops: builder.bulk_ops,
+        tensor_ops: builder.tensor_ops,
         branch_tables: builder.branch_tables,
         callable,
         pointed_to: pointed_to.collect(),
@@ -389,6 +391,7 @@ fn instruction(
         | O::Prefetchu
         | O::Applypriority
         | O::ApplypriorityAsyncBulk
+        | O::ApplypriorityAsyncBulkTensor
         | O::Discard
         | O::Nanosleep
         | O::Pmevent
@@ -411,13 +414,15 @@ fn instruction(
         | O::MultimemCpAsyncBulk
         | O::MultimemCpReduceAsyncBulk => bulk_copy::copy(builder, instruction),
         // Bulk copies are done at once, so that there is nothing to wait for; a prefetch is a hint.
-        O::CpAsyncBulkCommitGroup | O::CpAsyncBulkWaitGroup | O::CpAsyncBulkPrefetch => Ok(()),
-        O::CpAsyncBulkTensor
-        | O::CpReduceAsyncBulkTensor
-        | O::CpAsyncBulkPrefetchTensor
-        | O::ApplypriorityAsyncBulkTensor
-        | O::TensormapReplace
-        | O::TensormapCpFenceproxy => not_yet(instruction),
+        O::CpAsyncBulkCommitGroup
+        | O::CpAsyncBulkWaitGroup
+        | O::CpAsyncBulkPrefetch
+        | O::CpAsyncBulkPrefetchTensor => Ok(()),
+        O::CpAsyncBulkTensor | O::CpReduceAsyncBulkTensor => {
+            tensor_copy::copy(builder, instruction)
+        }
+        O::TensormapReplace => tensor_copy::replace(builder, instruction),
+        O::TensormapCpFenceproxy => bulk_copy::copy_tensor_map(builder, instruction),
         O::Tex | O::Tld4 | O::Txq | O::Istypep | O::Suld | O::Sust | O::Sured | O::Suq => {
             not_yet(instruction)
         }

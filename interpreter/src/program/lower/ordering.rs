@@ -7,6 +7,7 @@
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 
 use super::super::StaticInstruction;
+use super::super::asynchronous::{Direction, TensorOp};
 use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
 use super::builder::Builder;
 use crate::observer::AccessKind;
@@ -17,6 +18,15 @@ pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) 
     let ops = builder.memory_ops.iter().chain(bulk);
     if builder.runtime_calls.iter().any(|call| call.function.depends_on_order()) {
         return Some("what malloc returns depends on other CTAs".to_owned());
+    }
+    let reduces = |op: &TensorOp| match op {
+        TensorOp::Copy(copy) => matches!(copy.direction, Direction::Reduce(_)),
+        TensorOp::Replace { .. } => false,
+    };
+    if builder.tensor_ops.iter().any(reduces) {
+        return Some(
+            "the result of a reduction of tensors depends on the order of CTAs".to_owned(),
+        );
     }
     let outside_cta = |op: &&MemoryOp| matches!(op.space, Space::Global | Space::Generic);
     let at = |op: &MemoryOp| {

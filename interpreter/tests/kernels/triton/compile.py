@@ -8,6 +8,7 @@ No GPU is needed. Sizes are launch arguments; the constants below fix the tiles.
 
 import os
 import pathlib
+import re
 
 # As the default of later versions; without it Triton warns.
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
@@ -72,12 +73,42 @@ def layer_norm(out, values, weights, biases, stride, columns, epsilon, WIDTH: tl
         tl.store(out + column, (value - mean) * scale * weight + bias, mask=inside)
 
 
+@triton.jit
+def product(a, b, m, n, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):
+    sum = tl.zeros((TILE_M, TILE_N), dtype=tl.float32)
+    for k in range(0, K, TILE_K):
+        sum = tl.dot(a.load([m, k]), b.load([k, n]), sum)
+    return sum.to(tl.float16)
+
+
+@triton.jit
+def matmul_own_maps(a, b, c, M, N, K, stride_a, stride_b, stride_c,
+                    TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):  # fmt: skip
+    """With tensor maps that the kernel makes."""
+    from_a = tl.make_tensor_descriptor(a, [M, K], [stride_a, 1], [TILE_M, TILE_K])
+    from_b = tl.make_tensor_descriptor(b, [K, N], [stride_b, 1], [TILE_K, TILE_N])
+    to = tl.make_tensor_descriptor(c, [M, N], [stride_c, 1], [TILE_M, TILE_N])
+    m, n = tl.program_id(0) * TILE_M, tl.program_id(1) * TILE_N
+    to.store([m, n], product(from_a, from_b, m, n, K, TILE_M, TILE_N, TILE_K))
+
+
+@triton.jit
+def matmul_maps(a, b, c, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):
+    """With tensor maps that are arguments."""
+    m, n = tl.program_id(0) * TILE_M, tl.program_id(1) * TILE_N
+    c.store([m, n], product(a, b, m, n, K, TILE_M, TILE_N, TILE_K))
+
+
 # Kernel, types of its arguments, constants, warps, pipeline stages.
 KERNELS = [
     (matmul, ["*fp16"] * 3 + ["i32"] * 6, dict(TILE_M=128, TILE_N=64, TILE_K=32), 4, 3),
     (softmax, ["*fp32"] * 2 + ["i32"] * 2, dict(WIDTH=1024), 4, 2),
     (layer_norm, ["*fp16"] * 4 + ["i32"] * 2 + ["fp32"], dict(WIDTH=512), 4, 2),
-]
+    (matmul_own_maps, ["*fp16"] * 3 + ["i32"] * 6, dict(TILE_M=128, TILE_N=64, TILE_K=64), 4, 3),
+    (matmul_maps, ["tensordesc<fp16[128,64]>", "tensordesc<fp16[64,64]>",
+                   "tensordesc<fp16[128,64]>", "i32"],
+     dict(TILE_M=128, TILE_N=64, TILE_K=64), 4, 3),
+]  # fmt: skip
 
 
 def main():
@@ -92,17 +123,20 @@ def main():
             if signature[name].startswith("*") or name.startswith("stride") or name in ("N", "K")
         ]  # fmt: skip
         attributes = {(index,): [["tt.divisibility", 16]] for index in aligned}
-        for capability in (80, 90):
+        for capability in (90,) if "maps" in kernel.__name__ else (80, 90):
             source = ASTSource(kernel, signature=signature, constexprs=constants, attrs=attributes)
             options = {"num_warps": warps, "num_stages": stages}
             target = GPUTarget("cuda", capability, 32)
             compiled = triton.compile(source, target=target, options=options)
             name = f"{kernel.__name__}_sm_{capability}.ptx"
-            # Where Triton is installed is nobody's business.
+            # Where Triton and this file are is nobody's business.
             folder = str(pathlib.Path(triton.__file__).resolve().parents[1])
-            text = compiled.asm["ptx"].replace(str(here) + "/", "").replace(folder + "/", "")
+            text = compiled.asm["ptx"].replace(folder + "/", "")
+            text = re.sub(r'"[^"]*/compile\.py"', '"compile.py"', text)
             (here / name).write_text(text)
-            print(name, compiled.metadata.shared, "bytes of shared memory")
+            print(name, compiled.metadata.shared, "bytes of shared memory,",
+                  compiled.metadata.global_scratch_size, "of scratch,",
+                  compiled.metadata.tensordesc_meta)  # fmt: skip
 
 
 if __name__ == "__main__":

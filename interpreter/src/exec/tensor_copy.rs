@@ -1,0 +1,419 @@
+//! Bulk copies of tensors (`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`) and changes of their
+//! maps (`tensormap.replace`).
+//!
+//! As other bulk copies they are done when they are issued. The observer is told of each stretch of
+//! the tensor that lies together in memory, and of the box in shared memory as a whole; reading the
+//! map is not told, as nothing counts it on a GPU.
+
+#![allow(unsafe_code, reason = "ranges are checked and then copied")]
+
+use super::access::{AccessFault, AccessReport, Memories, addresses, window_of};
+use super::async_copy::aligned;
+use super::bulk_copy::{in_the_cta_of, reduce};
+use super::lanes::Frame;
+use super::mbarrier;
+use super::warp::{Context, Split, Warp, WarpFault};
+use crate::fault::FaultKind;
+use crate::observer::{Pattern, Recorder};
+use crate::program::asynchronous::{Boxes, Direction, TensorCopy, TensorOp};
+use crate::program::memory_op::{AtomicOperation, MemoryOp, Space, window};
+use crate::program::op::Op;
+use crate::semantics::float::ftz_f32;
+use crate::tensor_map::{self, BadMap, BoxRow, Element, Field, Fill, Place, Swizzle, TensorMap};
+
+/// What boxes in shared memory are aligned to (manual, section 5.5.7).
+const BOX_ALIGNMENT: u32 = 128;
+
+/// What a swizzle moves together.
+const SWIZZLED_BYTES: usize = 16;
+
+/// One lane's copy.
+struct Copied {
+    lane: u32,
+    map: TensorMap,
+    rows: Vec<BoxRow>,
+    /// Shared address of the box.
+    shared: u64,
+    /// Bytes of the box.
+    bytes: u32,
+}
+
+impl Copied {
+    /// Bytes from the beginning of the box that its parts may lie in: a swizzle of rows that are
+    /// narrower than it is may leave gaps.
+    fn reach(&self) -> u32 {
+        self.bytes.next_multiple_of(self.map.swizzle.width())
+    }
+}
+
+impl Warp {
+    /// A tensor operation by the lanes of `mask`, at least one, one after the other.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
+    pub(super) fn tensor<R: Recorder>(
+        &mut self,
+        context: &Context<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        op: &Op,
+        split: &Split,
+        mask: u32,
+        report: &mut AccessReport,
+    ) -> Result<(), WarpFault> {
+        let memories = &context.memories;
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            let fault = |fault: AccessFault| fault.at(split.pc);
+            match &context.program.tensor_ops[op.a as usize] {
+                TensorOp::Copy(copy) => {
+                    let time = self.clock(context.program, split, copy.global.instruction);
+                    // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+                    let copied = unsafe { copied(frame, memories, copy, lane) }.map_err(fault)?;
+                    let mut tell = |recorder: &mut R, op, space, address, bytes| {
+                        report.addresses = [address; 32];
+                        report.pattern = Pattern::General;
+                        self.tell(recorder, op, time, space, 1 << lane, bytes, report);
+                    };
+                    if let Direction::ToShared { .. } = copy.direction {
+                        for (address, bytes) in stretches(&copied.rows) {
+                            tell(recorder, &copy.global, Space::Global, address, bytes);
+                        }
+                        let contents = load(memories, &copied).map_err(fault)?;
+                        // SAFETY: as above.
+                        let targets = unsafe { targets(frame, copy, &copied) };
+                        for (shared, mbarrier) in targets {
+                            let completes =
+                                store_box(memories, copy, &copied, shared, mbarrier, &contents)
+                                    .map_err(fault)?;
+                            let instruction = copy.global.instruction;
+                            self.tell_bytes(recorder, instruction, lane, mbarrier, completes);
+                            tell(recorder, &copy.shared, Space::Shared, shared, copied.bytes);
+                        }
+                    } else {
+                        tell(recorder, &copy.shared, Space::Shared, copied.shared, copied.bytes);
+                        store_tensor(memories, copy, &copied).map_err(fault)?;
+                        for (address, bytes) in stretches(&copied.rows) {
+                            tell(recorder, &copy.global, Space::Global, address, bytes);
+                        }
+                    }
+                }
+                TensorOp::Replace { map, field, value, wide } => {
+                    let time = self.clock(context.program, split, map.instruction);
+                    // SAFETY: as above; the row is of the width that the operation says.
+                    let (map_address, value) = unsafe {
+                        let value = match wide {
+                            true => frame.row::<u64>(*value)[lane as usize],
+                            false => frame.row::<u32>(*value)[lane as usize].into(),
+                        };
+                        (addresses(frame, map)[lane as usize], value)
+                    };
+                    let changed = replace(memories, map, map_address, *field, value, lane);
+                    let (space, address, bytes) = changed.map_err(fault)?;
+                    report.addresses = [address; 32];
+                    report.pattern = Pattern::General;
+                    self.tell(recorder, map, time, space, 1 << lane, bytes, report);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A lane's operands, as far as they can be known to be good before anything is copied.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `copy` belongs to its program.
+unsafe fn copied(
+    frame: &Frame,
+    memories: &Memories<'_>,
+    copy: &TensorCopy,
+    lane: u32,
+) -> Result<Copied, AccessFault> {
+    let at = lane as usize;
+    let bad = |what, value, allowed| AccessFault {
+        lane,
+        kind: FaultKind::BadOperand { what, value, allowed },
+    };
+    let bad_map = |map: BadMap| bad(map.what, map.value, map.allowed);
+    // SAFETY: operands are rows of the width that the operation says.
+    let (map_address, global_address, mut values, offsets, shared) = unsafe {
+        let offsets = match copy.boxes {
+            Boxes::Pixels(rows) => {
+                rows.map(|row| row.map_or(0, |row| frame.row::<u32>(row)[at] as u16))
+            }
+            _ => [0; 3],
+        };
+        (
+            addresses(frame, &copy.map)[at],
+            copy.global_address.map(|row| frame.row::<u64>(row)[at]),
+            copy.coordinates.iter().map(|&row| frame.row::<u32>(row)[at] as i32),
+            offsets,
+            addresses(frame, &copy.shared)[at],
+        )
+    };
+    let host = map_host(memories, &copy.map, map_address, lane)?;
+    // SAFETY: the host address is good for a map, which may be written at the same time only by a
+    // kernel that is wrong.
+    let bytes = unsafe { host.cast::<[u8; tensor_map::BYTES]>().read() };
+    let mut map = TensorMap::decode(&bytes).map_err(bad_map)?;
+    if let Some(address) = global_address {
+        map.global_address = address;
+        map.check().map_err(bad_map)?;
+    }
+    if map.rank != copy.rank {
+        let allowed = ["1", "2", "3", "4", "5"][(copy.rank - 1).min(4)];
+        return Err(bad("the rank of the tensor map", map.rank as u64, allowed));
+    }
+    let of_images = map.im2col.is_some();
+    if of_images != matches!(copy.boxes, Boxes::Pixels(_)) {
+        let allowed =
+            if of_images { "0 to be copied in tiles" } else { "1 to be copied as columns" };
+        return Err(bad("the mode of the tensor map", of_images.into(), allowed));
+    }
+    let coordinates: [i32; 5] = std::array::from_fn(|_| values.next().unwrap_or(0));
+    let place = match copy.boxes {
+        Boxes::Tile => Place::Tile(coordinates),
+        Boxes::FourRows => {
+            let [column, rows @ ..] = coordinates;
+            Place::Rows { column, rows }
+        }
+        Boxes::Pixels(_) => Place::Pixels { first: coordinates, offsets },
+    };
+    aligned(&[shared; 32], 1 << lane, BOX_ALIGNMENT)?;
+    let bytes = map.row_count(&place).saturating_mul(map.row_bytes().into());
+    // A box that does not fit into shared memory must not be made here either.
+    let bytes = match u32::try_from(bytes) {
+        Ok(bytes) if u64::from(bytes) <= memories.shared_bytes => bytes,
+        _ => {
+            let kind = FaultKind::OutOfBounds {
+                space: Space::Shared.state_space(),
+                address: shared,
+                bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+                write: matches!(copy.direction, Direction::ToShared { .. }),
+                nearest: None,
+                limit: Some(memories.shared_bytes),
+            };
+            return Err(AccessFault { lane, kind });
+        }
+    };
+    let rows = map.rows(&place);
+    Ok(Copied { lane, map, rows, shared, bytes })
+}
+
+/// Where a tensor map is.
+fn map_host(
+    memories: &Memories<'_>,
+    map: &MemoryOp,
+    address: u64,
+    lane: u32,
+) -> Result<*mut u8, AccessFault> {
+    aligned(&[address; 32], 1 << lane, 64)?;
+    let (space, address) = in_space(map.space, address);
+    let host = memories.resolve(space, lane, address, tensor_map::BYTES as u32, false);
+    host.map_err(|kind| AccessFault { lane, kind })
+}
+
+/// The space of an address that may be a generic one, and the address there.
+fn in_space(space: Space, address: u64) -> (Space, u64) {
+    match space {
+        Space::Generic => {
+            let (space, window) = window_of(address);
+            (space, address - window)
+        }
+        space => (space, address),
+    }
+}
+
+/// The parts of the tensor that lie together in memory.
+fn stretches(rows: &[BoxRow]) -> Vec<(u64, u32)> {
+    let mut stretches: Vec<(u64, u32)> = Vec::new();
+    for row in rows.iter().filter(|row| row.bytes > 0) {
+        match stretches.last_mut() {
+            Some((address, bytes)) if address.wrapping_add((*bytes).into()) == row.address => {
+                *bytes += row.bytes;
+            }
+            _ => stretches.push((row.address, row.bytes)),
+        }
+    }
+    stretches
+}
+
+/// The box's contents, filled where the tensor has nothing.
+fn load(memories: &Memories<'_>, copied: &Copied) -> Result<Vec<u8>, AccessFault> {
+    let map = &copied.map;
+    let row_bytes = map.row_bytes() as usize;
+    let mut contents = vec![0; copied.bytes as usize];
+    if map.fill == Fill::Nan {
+        // All ones but for the sign; the manual names no bits.
+        let bytes = map.element.bytes() as usize;
+        for element in contents.chunks_exact_mut(bytes) {
+            element.fill(0xff);
+            element[bytes - 1] = 0x7f;
+        }
+    }
+    for (row, target) in copied.rows.iter().zip(contents.chunks_exact_mut(row_bytes)) {
+        if row.bytes == 0 {
+            continue;
+        }
+        let target = &mut target[row.skipped as usize..][..row.bytes as usize];
+        let lane = copied.lane;
+        let host =
+            memories.hosts(Space::Global, 1 << lane, &[row.address; 32], row.bytes, false)?;
+        // SAFETY: the host address is good for the row's bytes; `target` is a vector of ours.
+        unsafe {
+            let host = host[lane as usize & 31];
+            std::ptr::copy_nonoverlapping(host, target.as_mut_ptr(), target.len());
+        }
+        if map.element.flushes() {
+            for element in target.as_chunks_mut::<4>().0 {
+                *element = ftz_f32(f32::from_le_bytes(*element)).to_le_bytes();
+            }
+        }
+    }
+    Ok(contents)
+}
+
+/// The shared addresses of the box and the mbarrier in each CTA that the box goes to.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `copy` belongs to its program.
+unsafe fn targets(frame: &Frame, copy: &TensorCopy, copied: &Copied) -> Vec<(u64, u64)> {
+    let Direction::ToShared { mbarrier, multicast, .. } = &copy.direction else {
+        return Vec::new();
+    };
+    let at = copied.lane as usize;
+    // SAFETY: operands are rows of the width that the operation says.
+    let (mbarrier, ranks) = unsafe {
+        let ranks = multicast.map(|row| frame.row::<u32>(row)[at]);
+        (addresses(frame, mbarrier)[at], ranks)
+    };
+    let Some(ranks) = ranks else { return vec![(copied.shared, mbarrier)] };
+    // The same place in each CTA of the mask, and its own mbarrier.
+    (0..u32::BITS)
+        .filter(|rank| ranks >> rank & 1 != 0)
+        .map(|rank| {
+            let within = |address| window::of_rank(rank) + address % window::CTA_BYTES;
+            (within(copied.shared), within(mbarrier))
+        })
+        .collect()
+}
+
+/// Put a box into shared memory and tell the mbarrier; answers whether that completes its phase.
+fn store_box(
+    memories: &Memories<'_>,
+    copy: &TensorCopy,
+    copied: &Copied,
+    shared: u64,
+    mbarrier: u64,
+    contents: &[u8],
+) -> Result<bool, AccessFault> {
+    let lane = copied.lane;
+    let to = memories.shared_host(lane, shared, copied.reach(), true)?;
+    let Direction::ToShared { own, pair, .. } = copy.direction else { return Ok(false) };
+    if own && !memories.is_own_shared(to) {
+        let (what, address) = ("the destination of a bulk operation", shared);
+        return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
+    }
+    if !pair {
+        in_the_cta_of(memories, lane, mbarrier, shared, to)?;
+    }
+    for (part, offset) in contents.chunks_exact(SWIZZLED_BYTES).zip((0..).step_by(SWIZZLED_BYTES)) {
+        // SAFETY: boxes are aligned to 128 bytes and made of parts of 16, which a swizzle moves
+        // within 128 bytes; the host address is good for all of those.
+        unsafe {
+            let to = to.add(swizzled(copied.map.swizzle, shared, offset));
+            std::ptr::copy_nonoverlapping(part.as_ptr(), to, SWIZZLED_BYTES);
+        }
+    }
+    mbarrier::complete_tx(memories, lane, mbarrier, copied.bytes)
+}
+
+/// Where in the box that begins at a shared address the 16 bytes at `offset` lie.
+fn swizzled(swizzle: Swizzle, shared: u64, offset: u64) -> usize {
+    (swizzle.apply(shared + offset) - shared) as usize
+}
+
+/// Put a box of shared memory into the tensor, as far as it lies inside.
+fn store_tensor(
+    memories: &Memories<'_>,
+    copy: &TensorCopy,
+    copied: &Copied,
+) -> Result<(), AccessFault> {
+    let (lane, map) = (copied.lane, &copied.map);
+    let operation = operation(copy, map, lane)?;
+    let from = memories.shared_host(lane, copied.shared, copied.reach(), false)?;
+    let mut contents = vec![0; copied.bytes as usize];
+    for (part, offset) in
+        contents.chunks_exact_mut(SWIZZLED_BYTES).zip((0..).step_by(SWIZZLED_BYTES))
+    {
+        // SAFETY: as in `store_box`.
+        unsafe {
+            let from = from.add(swizzled(map.swizzle, copied.shared, offset));
+            std::ptr::copy_nonoverlapping(from, part.as_mut_ptr(), SWIZZLED_BYTES);
+        }
+    }
+    let row_bytes = map.row_bytes() as usize;
+    for (row, contents) in copied.rows.iter().zip(contents.chunks_exact(row_bytes)) {
+        if row.bytes == 0 {
+            continue;
+        }
+        let contents = &contents[row.skipped as usize..][..row.bytes as usize];
+        let host = memories.hosts(Space::Global, 1 << lane, &[row.address; 32], row.bytes, true)?;
+        // SAFETY: the host address is good for the row's bytes. Elements are aligned, since the
+        // tensor's address and strides are multiples of 16.
+        unsafe {
+            let host = host[lane as usize & 31];
+            match operation {
+                None => std::ptr::copy_nonoverlapping(contents.as_ptr(), host, contents.len()),
+                Some(operation) => {
+                    let element = map.element.bytes() as u8;
+                    reduce(operation, element, contents.as_ptr(), host, row.bytes);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The reduction of a copy for the elements of a map.
+fn operation(
+    copy: &TensorCopy,
+    map: &TensorMap,
+    lane: u32,
+) -> Result<Option<AtomicOperation>, AccessFault> {
+    let Direction::Reduce(operations) = &copy.direction else { return Ok(None) };
+    let known = Element::ALL.iter().zip(operations).find(|(element, _)| **element == map.element);
+    match known {
+        Some((_, Some(operation))) => Ok(Some(*operation)),
+        _ => Err(AccessFault {
+            lane,
+            kind: FaultKind::BadOperand {
+                what: "the element type of a tensor map",
+                value: map.element as u64,
+                allowed: "one that the reduction knows",
+            },
+        }),
+    }
+}
+
+/// Replace a field of the map at `address`; answers what was written: space, address and bytes.
+fn replace(
+    memories: &Memories<'_>,
+    map: &MemoryOp,
+    address: u64,
+    field: Field,
+    value: u64,
+    lane: u32,
+) -> Result<(Space, u64, u32), AccessFault> {
+    let host = map_host(memories, map, address, lane)?;
+    let (space, address) = in_space(map.space, address);
+    if !matches!(space, Space::Global | Space::Shared) {
+        let space = if space == Space::Const { "constant" } else { "parameter" };
+        return Err(AccessFault { lane, kind: FaultKind::ReadOnly { space, address } });
+    }
+    let (range, bytes) = field.replaced(value);
+    let length = range.len();
+    // SAFETY: the range lies within the map, for which the host address is good.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), host.add(range.start), length) };
+    Ok((space, address + range.start as u64, length as u32))
+}

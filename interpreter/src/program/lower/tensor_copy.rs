@@ -1,0 +1,181 @@
+//! Bulk copies of tensors, and changes of tensor maps.
+
+use gpucast_ptx_frontend::ScalarType as T;
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
+use gpucast_ptx_frontend::module::{Address, AddressBase, Instruction, Operand};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::super::asynchronous::{Boxes, Direction, TensorCopy, TensorOp};
+use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
+use super::super::op::Code;
+use super::async_copy::literal;
+use super::builder::{Builder, Lowered, operand};
+use super::memory;
+use crate::observer::AccessKind;
+use crate::tensor_map::{Element, Field};
+
+/// `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor`.
+pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let has = |modifier| instruction.has(modifier);
+    let reports = |modifier: &M| modifier.text().starts_with("mbarrier::report::validity");
+    if instruction.modifiers.iter().any(reports) {
+        return Err("reports about the data of bulk copies are not made yet".to_owned());
+    }
+    if has(M::OverrideGlobalDim) || has(M::OverrideGlobalDimStride) {
+        return Err("other dimensions than a tensor map's are not executed yet".to_owned());
+    }
+    if has(M::Im2colW) || has(M::Im2colW128) || has(M::Im2colNoOffsW) {
+        return Err("im2col::w is not executed yet".to_owned());
+    }
+    let to_shared = has(M::MbarrierCompleteTxBytes);
+    let (tensor, shared) = if to_shared { (1, 0) } else { (0, 1) };
+    let Operand::Indexed(parts) = operand(instruction, tensor)? else {
+        return Err("a tensor map with coordinates is needed here".to_owned());
+    };
+    let (Some(map), Some(Operand::Vector(coordinates))) = (parts.first(), parts.last()) else {
+        return Err("a tensor map with coordinates is needed here".to_owned());
+    };
+    let map = map_address(builder, map)?;
+    let global_address = match parts.get(1) {
+        Some(address) if has(M::OverrideGlobalAddress) => Some(builder.value(address, T::U64)?),
+        _ => None,
+    };
+    let coordinates = coordinates.iter().map(|one| builder.value(one, T::S32));
+    let coordinates = coordinates.collect::<Lowered<Vec<u32>>>()?;
+    let dimensions = [M::D1, M::D2, M::D3, M::D4, M::D5];
+    let rank = dimensions.iter().position(|&one| has(one)).ok_or("the dimension is missing")? + 1;
+    let four_rows = has(M::TileGather4) || has(M::TileScatter4);
+    let pixels = has(M::Im2col) || has(M::Im2colNoOffs);
+    let wanted = if four_rows { 5 } else { rank };
+    if coordinates.len() != wanted {
+        return Err(format!("{} coordinates stand where {wanted} belong", coordinates.len()));
+    }
+    if four_rows && rank != 2 {
+        return Err("four rows are those of a tensor of two dimensions".to_owned());
+    }
+    if pixels && rank < 3 {
+        return Err("images have three dimensions or more".to_owned());
+    }
+    let (reads, writes) = (AccessKind::Load, AccessKind::Store);
+    let (at_shared, at_global) = match () {
+        () if to_shared => (writes, reads),
+        () if instruction.opcode == Opcode::CpReduceAsyncBulkTensor => {
+            (reads, AccessKind::Reduction)
+        }
+        () => (reads, writes),
+    };
+    let shared = memory::address(
+        builder,
+        instruction,
+        shared,
+        Some(StateSpace::Shared),
+        at_shared,
+        T::B128,
+    )?;
+    let mut rest = instruction.operands.iter().skip(if to_shared { 3 } else { 2 });
+    let mut offsets = [None; 3];
+    if has(M::Im2col) {
+        let Some(Operand::Vector(values)) = rest.next() else {
+            return Err("the offsets into the filter are missing".to_owned());
+        };
+        if values.len() != rank - 2 {
+            return Err(format!("{} offsets stand where {} belong", values.len(), rank - 2));
+        }
+        for (offset, value) in offsets.iter_mut().zip(values) {
+            *offset = Some(builder.value(value, T::U16)?);
+        }
+    }
+    let direction = match at_global {
+        AccessKind::Load => {
+            let stated = Some(StateSpace::Shared);
+            let kind = AccessKind::Reduction;
+            let mbarrier = memory::address(builder, instruction, 2, stated, kind, T::B64)?;
+            let mbarrier = Box::new(mbarrier);
+            let multicast = instruction.modifiers.iter().find_map(|modifier| match modifier {
+                M::MulticastCluster | M::MulticastCluster16b => Some(T::U16),
+                M::MulticastCluster32b => Some(T::U32),
+                _ => None,
+            });
+            let multicast = match (multicast, rest.next()) {
+                (Some(ty), Some(mask)) => Some(builder.value(mask, ty)?),
+                (Some(_), None) => return Err("the mask of the CTAs is missing".to_owned()),
+                (None, _) => None,
+            };
+            let (own, pair) = (has(M::SharedCta), has(M::CtaGroup2));
+            Direction::ToShared { mbarrier, multicast, own, pair }
+        }
+        AccessKind::Reduction => {
+            Direction::Reduce(Element::ALL.map(|element| reduction(instruction, element)))
+        }
+        _ => Direction::ToGlobal,
+    };
+    let boxes = match () {
+        () if four_rows => Boxes::FourRows,
+        () if pixels => Boxes::Pixels(offsets),
+        () => Boxes::Tile,
+    };
+    let global = MemoryOp { space: Space::Global, kind: at_global, ..map.clone() };
+    let copy =
+        TensorCopy { map, global_address, rank, boxes, coordinates, global, shared, direction };
+    emit(builder, TensorOp::Copy(Box::new(copy)));
+    Ok(())
+}
+
+/// The access to a tensor map, which stands as a value but is an address.
+fn map_address(builder: &mut Builder<'_>, map: &Operand) -> Lowered<MemoryOp> {
+    let address = |base, offset| Operand::Address(Address { base, offset });
+    let map = match *map {
+        Operand::Register(register) => address(AddressBase::Register(register), 0),
+        Operand::Variable(variable, offset) => address(AddressBase::Variable(variable), offset),
+        ref other => other.clone(),
+    };
+    memory::address_of(builder, &map, None, AccessKind::Load, T::B128)
+}
+
+/// What a reduction does to elements of a type, if it is allowed (manual, section 9.7.9.25.5.3).
+fn reduction(instruction: &Instruction, element: Element) -> Option<AtomicOperation> {
+    let bits = [M::And, M::Or, M::Xor].iter().any(|&operation| instruction.has(operation));
+    let integer = matches!(element, Element::U32 | Element::S32 | Element::U64 | Element::S64);
+    match element {
+        Element::Tf32 | Element::Tf32Ftz => None,
+        _ if bits && !integer => None,
+        _ => AtomicOperation::of(instruction, element.scalar()),
+    }
+}
+
+/// `tensormap.replace`.
+pub(super) fn replace(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    let has = |modifier| instruction.has(modifier);
+    let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
+    let map = memory::address(builder, instruction, 0, stated, AccessKind::Store, T::B64)?;
+    // Fields of one dimension come with its number.
+    let dimension = |most: u64| match literal(instruction, 1)? {
+        ordinal if ordinal <= most => Ok(ordinal as u8),
+        ordinal => Err(format!("the ordinal is {ordinal}, and {most} is the last")),
+    };
+    let (field, value) = match () {
+        () if has(M::BoxDim) => (Field::BoxDim(dimension(4)?), 2),
+        () if has(M::GlobalDim) => (Field::GlobalDim(dimension(4)?), 2),
+        () if has(M::GlobalStride) => (Field::GlobalStride(dimension(3)?), 2),
+        () if has(M::ElementStride) => (Field::ElementStride(dimension(4)?), 2),
+        () if has(M::GlobalAddress) => (Field::GlobalAddress, 1),
+        () if has(M::Rank) => (Field::Rank, 1),
+        () if has(M::Elemtype) => (Field::ElementType, 1),
+        () if has(M::InterleaveLayout) => (Field::Interleave, 1),
+        () if has(M::SwizzleMode) => (Field::Swizzle, 1),
+        () if has(M::SwizzleAtomicity) => (Field::Atomicity, 1),
+        () if has(M::FillMode) => (Field::Fill, 1),
+        () => return Err("the field is missing".to_owned()),
+    };
+    let wide = has(M::GlobalAddress) || has(M::GlobalStride);
+    let ty = if wide { T::U64 } else { T::U32 };
+    let value = builder.value(operand(instruction, value)?, ty)?;
+    emit(builder, TensorOp::Replace { map: Box::new(map), field, value, wide });
+    Ok(())
+}
+
+fn emit(builder: &mut Builder<'_>, op: TensorOp) {
+    let index = builder.tensor_ops.len() as u32;
+    builder.tensor_ops.push(op);
+    builder.emit(Code::Tensor, 0, 0, [index, 0, 0]);
+}

@@ -1,0 +1,137 @@
+//! Which elements of a tensor a box holds, and where in the box they lie.
+
+use super::TensorMap;
+
+/// Where a copy finds its box in the tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The box's first element, by dimension.
+    Tile([i32; 5]),
+    /// Four rows of a matrix: the first column, then the rows.
+    Rows { column: i32, rows: [i32; 4] },
+    /// The first pixel, by dimension, and the place in the filter, by spatial dimension.
+    Pixels { first: [i32; 5], offsets: [u16; 3] },
+}
+
+/// A stretch of a box along dimension 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BoxRow {
+    /// Bytes before the first one that is in the tensor.
+    pub(crate) skipped: u32,
+    /// Bytes that are in the tensor.
+    pub(crate) bytes: u32,
+    /// Device address of the first of them.
+    pub(crate) address: u64,
+}
+
+impl TensorMap {
+    /// Bytes of a box along dimension 0.
+    pub(crate) fn row_bytes(&self) -> u32 {
+        self.row_elements() * self.element.bytes()
+    }
+
+    fn row_elements(&self) -> u32 {
+        self.im2col.map_or(self.box_dim[0], |im2col| im2col.channels).into()
+    }
+
+    /// Elements of a tile in dimension `index`, which is not 0.
+    fn steps(&self, index: usize) -> u32 {
+        u32::from(self.box_dim[index]).div_ceil(self.element_stride[index].max(1).into())
+    }
+
+    /// Rows of the box at a place; so many that they need not fit into any memory.
+    pub(crate) fn row_count(&self, place: &Place) -> u64 {
+        match (place, &self.im2col) {
+            (Place::Rows { .. }, _) => 4,
+            (Place::Pixels { .. }, Some(im2col)) => im2col.pixels.into(),
+            _ => (1..self.rank).map(|index| u64::from(self.steps(index))).product(),
+        }
+    }
+
+    /// The rows of the box at a place, in the order of shared memory.
+    pub(crate) fn rows(&self, place: &Place) -> Vec<BoxRow> {
+        match *place {
+            Place::Rows { column, rows } => {
+                rows.map(|row| self.row([column.into(), row.into(), 0, 0, 0])).to_vec()
+            }
+            Place::Pixels { first, offsets } => self.pixels(first, offsets),
+            Place::Tile(first) => self.tile(first),
+        }
+    }
+
+    fn tile(&self, first: [i32; 5]) -> Vec<BoxRow> {
+        let mut rows = Vec::new();
+        let mut step = [0_u32; 5];
+        loop {
+            rows.push(self.row(std::array::from_fn(|index| {
+                let stride = if index == 0 { 1 } else { self.element_stride[index] };
+                i64::from(first[index]) + i64::from(step[index]) * i64::from(stride)
+            })));
+            // The next one, dimension 1 first.
+            let mut dimension = 1;
+            loop {
+                if dimension >= self.rank {
+                    return rows;
+                }
+                step[dimension] += 1;
+                if step[dimension] < self.steps(dimension) {
+                    break;
+                }
+                step[dimension] = 0;
+                dimension += 1;
+            }
+        }
+    }
+
+    /// Pixels within the bounding box, row by row of the image, on to the next image at its end; the
+    /// filter's offset moves where each is read.
+    fn pixels(&self, first: [i32; 5], offsets: [u16; 3]) -> Vec<BoxRow> {
+        let Some(im2col) = &self.im2col else { return Vec::new() };
+        let spatial = self.rank - 2;
+        let mut at = first.map(i64::from);
+        (0..im2col.pixels)
+            .map(|_| {
+                let mut moved = at;
+                for index in 0..spatial {
+                    moved[1 + index] += i64::from(offsets[index]);
+                }
+                let row = self.row(moved);
+                let mut dimension = 1;
+                loop {
+                    if dimension > spatial {
+                        at[dimension] += 1;
+                        break;
+                    }
+                    at[dimension] += i64::from(self.element_stride[dimension]);
+                    let last = i64::from(self.global_dim[dimension]) - 1
+                        + i64::from(im2col.upper[dimension - 1]);
+                    if at[dimension] <= last {
+                        break;
+                    }
+                    at[dimension] = im2col.lower[dimension - 1].into();
+                    dimension += 1;
+                }
+                row
+            })
+            .collect()
+    }
+
+    /// The row that begins at an element, which may lie outside the tensor.
+    fn row(&self, at: [i64; 5]) -> BoxRow {
+        let inside = |index: usize| (0..i64::from(self.global_dim[index])).contains(&at[index]);
+        let first = at[0].max(0);
+        let end = (at[0] + i64::from(self.row_elements())).min(self.global_dim[0].into());
+        if first >= end || !(1..self.rank).all(inside) {
+            return BoxRow { skipped: self.row_bytes(), bytes: 0, address: 0 };
+        }
+        let element = self.element.bytes();
+        let outer = (1..self.rank)
+            .map(|index| (at[index] as u64).wrapping_mul(self.global_stride[index - 1]));
+        let address = outer.fold(self.global_address, u64::wrapping_add);
+        BoxRow {
+            skipped: (first - at[0]) as u32 * element,
+            bytes: (end - first) as u32 * element,
+            address: address.wrapping_add(first as u64 * u64::from(element)),
+        }
+    }
+}
