@@ -147,7 +147,7 @@ mod record {
     /// A recorder that has seen nothing.
     pub(crate) fn recorder() -> CtaRecorder {
         CtaRecorder::new(&RecorderShape {
-            instructions: 100,
+            past_l1: vec![false; 100].into(),
             blocks: 10,
             guarded: 0,
             coalescing: DeviceModel::GTX_480.coalescing,

@@ -23,6 +23,7 @@
 
 pub mod attribution;
 pub mod banks;
+pub mod cache_operators;
 pub mod coalescing;
 pub mod definitions;
 pub mod device;

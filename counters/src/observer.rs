@@ -1,7 +1,10 @@
 //! Collects the CTAs of one launch into its profile.
 
+use std::sync::Arc;
+
 use gpucast_interpreter::{Launch, Observer, Program};
 
+use crate::cache_operators::past_first_level;
 use crate::device::DeviceModel;
 use crate::hierarchy::{
     CtaStream, Hierarchy, HierarchyGeometry, L2, L2Traffic, ROW_LIMIT, RowTraffic,
@@ -37,6 +40,8 @@ pub(crate) struct Code {
     /// The guarded instructions, in the order of their lane counts.
     pub(crate) guarded: Vec<u32>,
     pub(crate) instructions: Vec<Description>,
+    /// Of each instruction, whether its loads go past first-level caches.
+    past_l1: Arc<[bool]>,
 }
 
 impl Code {
@@ -49,6 +54,11 @@ impl Code {
             blocks: program.blocks().iter().map(block).collect(),
             guarded: program.guarded().to_vec(),
             instructions: program.instructions().iter().map(Description::of).collect(),
+            past_l1: program
+                .instructions()
+                .iter()
+                .map(|one| past_first_level(&one.instruction))
+                .collect(),
         }
     }
 
@@ -151,7 +161,7 @@ impl Counter {
         let hierarchy = device.hierarchy(cta);
         let resident = resident_ctas(&hierarchy, launch.ctas());
         let shape = RecorderShape {
-            instructions: code.instructions.len(),
+            past_l1: Arc::clone(&code.past_l1),
             blocks: code.blocks.len(),
             guarded: code.guarded.len(),
             coalescing: device.coalescing,

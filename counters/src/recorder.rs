@@ -3,6 +3,8 @@
 //! The methods run inside the interpreter's inner loop: a block costs two additions, and an
 //! access whose lanes share an address or are consecutive is counted without looking at them.
 
+use std::sync::Arc;
+
 use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder};
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -158,10 +160,11 @@ pub(crate) fn instruction_of_row(key: u32) -> u32 {
 }
 
 /// Sizes and parameters of a recorder.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RecorderShape {
-    /// Static instructions of the program.
-    pub instructions: usize,
+    /// Of each static instruction of the program, whether its loads of global memory go past
+    /// first-level caches: [`crate::cache_operators::past_first_level`].
+    pub past_l1: Arc<[bool]>,
     /// Basic blocks of the program.
     pub blocks: usize,
     /// Guarded instructions of the program.
@@ -184,6 +187,7 @@ pub struct CtaRecorder {
     pub(crate) branches: SparseRows<BranchCounts>,
     pub(crate) memory: SparseRows<MemoryCounts>,
     pub(crate) stream: CtaStream,
+    past_l1: Arc<[bool]>,
     coalescer: Coalescer,
     banks: Banks,
     constant_lanes: u32,
@@ -196,9 +200,10 @@ impl CtaRecorder {
         Self {
             blocks: vec![BlockCount::default(); shape.blocks],
             guarded_lanes: vec![0; shape.guarded],
-            branches: SparseRows::new(shape.instructions),
-            memory: SparseRows::new(shape.instructions * SPACES as usize),
+            branches: SparseRows::new(shape.past_l1.len()),
+            memory: SparseRows::new(shape.past_l1.len() * SPACES as usize),
             stream: CtaStream::new(shape.stream_limit),
+            past_l1: Arc::clone(&shape.past_l1),
             coalescer: Coalescer::new(shape.coalescing),
             banks: Banks::new(shape.banks),
             constant_lanes: shape.constant_lanes,
@@ -224,7 +229,8 @@ impl CtaRecorder {
     // Not inlined: `access` is, in several places.
     #[inline(never)]
     fn device_memory(&mut self, access: &Access<'_>, row: u32, local: bool) -> Moved {
-        let request = Request::new(access.time, access.warp, row, demand(access));
+        let past_l1 = self.past_l1[access.instruction as usize];
+        let request = Request::new(access.time, access.warp, row, demand(access, past_l1));
         let stream = &mut self.stream;
         let send = |touch| stream.push(request.with(touch));
         if local { self.coalescer.local(access, send) } else { self.coalescer.global(access, send) }
@@ -241,8 +247,9 @@ impl CtaRecorder {
 }
 
 /// What an access to global or local memory asks of the caches.
-fn demand(access: &Access<'_>) -> Demand {
+fn demand(access: &Access<'_>, past_l1: bool) -> Demand {
     match (access.space, access.kind) {
+        (StateSpace::Global, AccessKind::Load) if past_l1 => Demand::LoadPastL1,
         (StateSpace::Local, AccessKind::Load | AccessKind::LoadReadOnly) => Demand::LocalLoad,
         (StateSpace::Local, AccessKind::Store) => Demand::LocalStore,
         (StateSpace::Tex, AccessKind::Load) | (_, AccessKind::LoadReadOnly) => Demand::LoadReadOnly,

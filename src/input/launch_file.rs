@@ -175,7 +175,7 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
     let (message, hint) = if first.starts_with("unknown field") {
         (format!("there is no key `{name}` here"), suggest(name, quoted))
     } else if first.starts_with("unknown variant") {
-        (format!("there is no way `{name}` to fill a buffer"), suggest(name, quoted))
+        (format!("`{name}` is not among the words that may stand here"), suggest(name, quoted))
     } else if first.starts_with("missing field") {
         let hint = EXAMPLES.iter().find(|(key, _)| *key == name);
         (format!("the key `{name}` is missing"), hint.map(|(_, example)| format!("add {example}")))

@@ -263,6 +263,7 @@ impl SmCaches {
                 }
                 L2Operation::Read
             }
+            Demand::LoadPastL1 => L2Operation::Read,
             Demand::LocalStore => {
                 if let Some(cache) = self.keeper(demand) {
                     let write_back = |line, sectors| sink.write_back(line, sectors);
@@ -297,7 +298,7 @@ impl SmCaches {
             Demand::Load => cache.keeps().global,
             Demand::LoadReadOnly => cache.keeps().read_only,
             Demand::LocalLoad | Demand::LocalStore => cache.keeps().local,
-            Demand::Store | Demand::Update => false,
+            Demand::Store | Demand::Update | Demand::LoadPastL1 => false,
         })
     }
 }

@@ -18,6 +18,8 @@ pub enum Demand {
     LocalLoad,
     /// Stores to local memory.
     LocalStore,
+    /// Loads of global memory that no first-level cache keeps.
+    LoadPastL1,
 }
 
 impl Demand {
@@ -28,7 +30,8 @@ impl Demand {
             2 => Self::Store,
             3 => Self::Update,
             4 => Self::LocalLoad,
-            _ => Self::LocalStore,
+            5 => Self::LocalStore,
+            _ => Self::LoadPastL1,
         }
     }
 
@@ -248,6 +251,7 @@ mod tests {
             Demand::Update,
             Demand::LocalLoad,
             Demand::LocalStore,
+            Demand::LoadPastL1,
         ] {
             let request = Request::new(7_000_000, 31, 12_345_678, demand).with(touch);
             assert_eq!(

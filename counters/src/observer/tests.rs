@@ -30,6 +30,7 @@ fn copy_code() -> Code {
             description(Opcode::Ld, InstructionClass::LoadStore),
             description(Opcode::St, InstructionClass::LoadStore),
         ],
+        past_l1: [false; 2].into(),
     }
 }
 
@@ -197,6 +198,7 @@ fn loop_code() -> Code {
             description(Opcode::Bra, InstructionClass::Control),
             description(Opcode::Exit, InstructionClass::Control),
         ],
+        past_l1: [false; 4].into(),
     }
 }
 
@@ -292,6 +294,22 @@ fn an_l2_that_is_kept_is_warm() {
     let mut warm = new().with_l2(l2);
     read(&mut warm);
     assert_eq!(count(&warm.finish().0, "dram_read_transactions"), 0);
+}
+
+/// The first level of a GTX 480 keeps loads of global memory, but for those that go past it.
+#[test]
+fn loads_with_an_operator_go_past_the_first_level() {
+    for (past_l1, hits, at_l2) in [(false, 4, 4), (true, 0, 8)] {
+        let code = Code { past_l1: [past_l1, false].into(), ..copy_code() };
+        let mut counter = Counter::for_code(code, &launch(1, 32), 0, DeviceModel::GTX_480);
+        run(&mut counter, 1, |_, recorder| {
+            (0..2).for_each(|at| recorder.access(&words(LOAD, 0, at, 0x1000)));
+        });
+        let (profile, _) = counter.finish();
+        let counts = profile.table.rows[LOAD as usize].memory[0];
+        assert_eq!((counts.l1_hit_sectors, counts.l2_sectors), (hits, at_l2), "{past_l1}");
+        assert_eq!(count(&profile, "dram_read_transactions"), 4);
+    }
 }
 
 #[test]
