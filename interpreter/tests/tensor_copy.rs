@@ -172,11 +172,11 @@ fn swizzled(swizzle: Swizzle, offset: usize) -> usize {
     let (line, part, byte) = (offset / 128, offset % 128 / 16, offset % 16);
     let part = match swizzle {
         Swizzle::None => part,
-        Swizzle::B32 => part ^ line % 2,
-        Swizzle::B64 => part ^ line % 4,
-        Swizzle::B128 => part ^ line % 8,
+        Swizzle::B32 => part ^ (line % 2),
+        Swizzle::B64 => part ^ (line % 4),
+        Swizzle::B128 => part ^ (line % 8),
         // Pairs of parts stay together.
-        Swizzle::B128Atom32 => (part / 2 ^ line % 4) * 2 + part % 2,
+        Swizzle::B128Atom32 => ((part / 2) ^ (line % 4)) * 2 + part % 2,
     };
     line * 128 + part * 16 + byte
 }
