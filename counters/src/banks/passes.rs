@@ -52,6 +52,22 @@ impl Rows {
     }
 }
 
+/// Whether all lanes want the same word, or no two of them the same bank: what most loads are.
+fn is_one_step(active: u32, places: &[(usize, u64); 32]) -> bool {
+    let first = places[active.trailing_zeros() as usize & 31];
+    let (mut all_same, mut all_apart) = (true, true);
+    let mut busy: u128 = 0;
+    let mut lanes = active;
+    while lanes != 0 {
+        let place = places[lanes.trailing_zeros() as usize];
+        lanes &= lanes - 1;
+        all_same &= place == first;
+        all_apart &= busy >> place.0 & 1 == 0;
+        busy |= 1 << place.0;
+    }
+    all_same || all_apart
+}
+
 impl BankGeometry {
     /// Bytes that all banks deliver in one pass.
     fn pass_bytes(self) -> u32 {
@@ -65,9 +81,13 @@ impl BankGeometry {
 
     /// The bank and the row in it of a piece of [`BankGeometry::interleave_bytes`].
     fn place(self, piece: u64) -> (usize, u64) {
-        let bank = piece % u64::from(self.banks);
         let pieces_per_row = self.bank_bytes / self.interleave_bytes;
-        (bank as usize, piece / u64::from(self.banks) / u64::from(pieces_per_row))
+        // Nearly all numbers of banks are powers of two, and a division costs more than all the rest.
+        let (bank, row) = match self.banks.is_power_of_two() {
+            true => (piece & u64::from(self.banks - 1), piece >> self.banks.trailing_zeros()),
+            false => (piece % u64::from(self.banks), piece / u64::from(self.banks)),
+        };
+        (bank as usize, row >> pieces_per_row.trailing_zeros())
     }
 
     /// Passes of the lanes of `mask`, each of which touches `bytes_per_lane` bytes from its
@@ -131,6 +151,9 @@ impl BankGeometry {
     fn steps_with_one_broadcast(self, active: u32, addresses: &[u64; 32]) -> u32 {
         let places =
             addresses.map(|address| self.place(address / u64::from(self.interleave_bytes)));
+        if is_one_step(active, &places) {
+            return 1;
+        }
         let lanes = |mask: u32| (0..32).filter(move |lane| mask >> lane & 1 == 1);
         let mut waiting = active;
         let mut steps = 0;

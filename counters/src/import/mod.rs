@@ -66,12 +66,22 @@ impl Format {
 /// figure: the first place where that shows, with its line and column.
 pub fn read(text: &str) -> Result<Imported, ImportError> {
     match Format::of(text) {
-        Format::MetricsToml => {
-            Ok(Imported { profiles: vec![metrics_toml(text)?], ignored: Vec::new() })
-        }
+        Format::MetricsToml => match reason_against_toml(text) {
+            Some(reason) => Err(ImportError { position: Position::START, reason }),
+            None => Ok(Imported { profiles: vec![metrics_toml(text)?], ignored: Vec::new() }),
+        },
         Format::NvprofCsv => nvprof_csv(text),
         Format::NcuCsv => ncu_csv(text),
     }
+}
+
+/// What a text is that no metrics file begins like: nothing at all, or a table of another program.
+fn reason_against_toml(text: &str) -> Option<Reason> {
+    let Some(first) = text.lines().find(|line| !line.trim().is_empty()) else {
+        return Some(Reason::Empty);
+    };
+    let is_table = first.contains(',') && !first.contains('=') && !first.trim().starts_with('#');
+    is_table.then_some(Reason::NoHeader)
 }
 
 #[cfg(test)]
@@ -95,6 +105,15 @@ mod tests {
             let imported = read(text).unwrap();
             assert_eq!(imported.profiles[0].metrics["inst_executed"].value.as_f64(), 1.0);
         }
+    }
+
+    #[test]
+    fn tables_of_other_programs_and_empty_files_are_named_for_what_they_are() {
+        let reason = |text| read(text).unwrap_err().reason;
+        assert_eq!(reason(""), Reason::Empty);
+        assert_eq!(reason("\n  \n"), Reason::Empty);
+        assert_eq!(reason("kernel,time\nsgemm,1\n"), Reason::NoHeader);
+        assert_eq!(reason("# counts, by hand\n"), Reason::MissingKey { key: "kernel" });
     }
 
     #[test]

@@ -28,11 +28,11 @@ impl Register {
     }
 }
 
-/// A place in the bank of constants that the driver fills in before a launch.
+/// A place in the banks of constants, which instructions read as operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Bank {
-    /// A kernel parameter and a byte offset in it.
-    Parameter(VariableId, i64),
+    /// A kernel parameter or a variable in constant memory, and a byte offset in it.
+    Variable(VariableId, i64),
     /// A launch dimension: `%ntid`, `%nctaid`.
     Launch(SpecialRegister),
     /// The address of a variable outside shared memory.
@@ -407,25 +407,27 @@ fn build<'p>(
         state: State::Dead,
         shared_by: 1,
     };
-    if in_kernel {
-        kernel_parameter(names, &mut op);
-    }
+    bank_load(names, in_kernel, &mut op);
     op
 }
 
-/// A load of a kernel parameter is a move from the constant bank.
-fn kernel_parameter(names: &Names<'_>, op: &mut Op<'_>) {
+/// A load of a kernel parameter, or of a constant whose address the instruction states, is a move from
+/// a bank of constants.
+fn bank_load(names: &Names<'_>, in_kernel: bool, op: &mut Op<'_>) {
     let Some(Operand::Address(address)) = op.source.operands.get(1) else { return };
     let AddressBase::Variable(variable) = address.base else { return };
     let of_param = op.source.has(Modifier::Param) || op.source.has(Modifier::ParamEntry);
-    if op.opcode != Opcode::Ld || !of_param || names.program.shared_offset(variable).is_some() {
+    let bytes = i64::from(op.source.types().last().map_or(4, ScalarType::bytes));
+    // Operands have 32 or 64 bits; what is narrower is loaded.
+    let of_const = op.source.has(Modifier::Const) && bytes >= 4;
+    let in_bank = (in_kernel && of_param) || of_const;
+    if op.opcode != Opcode::Ld || !in_bank || names.program.shared_offset(variable).is_some() {
         return;
     }
-    let bytes = i64::from(op.source.types().last().map_or(4, ScalarType::bytes));
     op.opcode = Opcode::Mov;
     op.memory = None;
     op.args = (0..op.results.len() as i64)
-        .map(|index| Arg::Bank(Bank::Parameter(variable, address.offset + index * bytes)))
+        .map(|index| Arg::Bank(Bank::Variable(variable, address.offset + index * bytes)))
         .collect();
 }
 

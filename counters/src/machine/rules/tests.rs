@@ -16,6 +16,7 @@ use super::translate;
 fn profile(target: &str, body: &str) -> MachineProfile {
     let text = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n\
+         .const .align 16 .b8 weights[64];\n\
          .visible .entry kernel(.param .u64 out, .param .u32 n)\n{{\n\
          .reg .pred %p<9>; .reg .b32 %r<30>; .reg .f32 %f<30>; .reg .b64 %rd<30>; .reg .f64 %fd<9>;\n\
          .shared .align 16 .b8 tile[4096];\n\
@@ -96,6 +97,27 @@ fn loads_of_global_memory_stay_as_they_are() {
     let body = "ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4]; add.f32 %f3, %f1, %f2; \
                 st.global.f32 [%rd1], %f3;";
     assert_eq!(count("sm_80", body, "LDG"), 2);
+}
+
+#[test]
+fn constants_at_stated_addresses_are_operands() {
+    let sum = |load: &str| {
+        format!(
+            "ld.global.f32 %f1, [%rd1];\n{load}\nfma.rn.f32 %f3, %f1, %f2, %f1;\n\
+             st.global.f32 [%rd1], %f3;"
+        )
+    };
+    // `FFMA R3, R0, c[0x3][0x8], R0`: no load of the constant.
+    let stated = sum("ld.const.f32 %f2, [weights+8];");
+    // `LDC R3, c[0x3][R3]`: the thread chooses.
+    let chosen =
+        sum("mov.u64 %rd2, weights;\nmul.wide.u32 %rd3, %r1, 4;\nadd.u64 %rd2, %rd2, %rd3;\n\
+         ld.const.f32 %f2, [%rd2];");
+    for target in ["sm_50", "sm_61", "sm_80", "sm_90"] {
+        assert_eq!(count(target, &stated, "LDC"), 0, "{target}");
+        assert_eq!(count(target, &stated, "FFMA"), 1, "{target}");
+        assert_eq!(count(target, &chosen, "LDC"), 1, "{target}");
+    }
 }
 
 #[test]
