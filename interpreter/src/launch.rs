@@ -129,6 +129,11 @@ pub struct Summary {
     pub ordered_because: Option<String>,
 }
 
+/// Extents as people write them: `4 x 1 x 1`.
+fn shape([x, y, z]: &[u32; 3]) -> String {
+    format!("{x} x {y} x {z}")
+}
+
 /// A launch that cannot be made, found before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
@@ -157,10 +162,7 @@ pub enum LaunchError {
         found: String,
     },
     /// Too many threads in a CTA.
-    #[error(
-        "a block of {}x{}x{} has {threads} threads; at most {limit} are possible",
-        block[0], block[1], block[2]
-    )]
+    #[error("a block of {} has {threads} threads; at most {limit} are possible", shape(block))]
     Threads {
         /// The block's extents.
         block: [u32; 3],
@@ -182,7 +184,11 @@ pub enum LaunchError {
         limit: u32,
     },
     /// The kernel is compiled for one block shape.
-    #[error("the kernel requires blocks of {required:?} threads (.reqntid), not {block:?}")]
+    #[error(
+        "the kernel requires blocks of {} threads (.reqntid), not {}",
+        shape(required),
+        shape(block)
+    )]
     RequiredBlock {
         /// The block's extents.
         block: [u32; 3],
@@ -191,7 +197,9 @@ pub enum LaunchError {
     },
     /// The kernel is compiled for one cluster shape.
     #[error(
-        "the kernel requires clusters of {required:?} blocks (.reqnctapercluster), not {cluster:?}"
+        "the kernel requires clusters of {} blocks (.reqnctapercluster), not {}",
+        shape(required),
+        shape(cluster)
     )]
     RequiredCluster {
         /// The cluster's extents.
@@ -203,7 +211,7 @@ pub enum LaunchError {
     #[error("the kernel must be launched in clusters (.explicitcluster), and no size was given")]
     NoCluster,
     /// Too many CTAs in a cluster.
-    #[error("a cluster of {cluster:?} blocks has {ctas}; at most {limit} are possible")]
+    #[error("a cluster of {} blocks has {ctas}; at most {limit} are possible", shape(cluster))]
     ClusterSize {
         /// The cluster's extents.
         cluster: [u32; 3],
@@ -213,7 +221,11 @@ pub enum LaunchError {
         limit: u64,
     },
     /// A grid that is not made of whole clusters.
-    #[error("a grid of {grid:?} blocks cannot be divided into clusters of {cluster:?}")]
+    #[error(
+        "a grid of {} blocks cannot be divided into clusters of {}",
+        shape(grid),
+        shape(cluster)
+    )]
     PartialCluster {
         /// The grid's extents.
         grid: [u32; 3],

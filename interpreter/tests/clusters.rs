@@ -318,11 +318,11 @@ fn impossible_clusters_are_refused_before_anything_runs() {
     );
     assert_eq!(
         refused(" .reqnctapercluster 2", [3, 1, 1], None).to_string(),
-        "a grid of [3, 1, 1] blocks cannot be divided into clusters of [2, 1, 1]"
+        "a grid of 3 x 1 x 1 blocks cannot be divided into clusters of 2 x 1 x 1"
     );
     assert_eq!(
         refused(" .reqnctapercluster 2, 2", [4, 4, 1], Some([4, 1, 1])).to_string(),
-        "the kernel requires clusters of [2, 2, 1] blocks (.reqnctapercluster), not [4, 1, 1]"
+        "the kernel requires clusters of 2 x 2 x 1 blocks (.reqnctapercluster), not 4 x 1 x 1"
     );
     assert_eq!(refused(" .explicitcluster", [4, 1, 1], None), LaunchError::NoCluster);
     assert_eq!(

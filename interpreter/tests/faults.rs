@@ -221,7 +221,7 @@ fn impossible_launches_are_refused_with_a_reason() {
     );
     check(
         refused(")", |l| l.block = [64, 32, 1]),
-        "a block of 64x32x1 has 2048 threads; at most 1024 are possible",
+        "a block of 64 x 32 x 1 has 2048 threads; at most 1024 are possible",
     );
     check(refused(")", |l| l.block = [1, 1, 65]), "block size 65 in z is not between 1 and 64");
     check(refused(")", |l| l.grid = [0, 1, 1]), "grid size 0 in x is not between 1 and 2147483647");
@@ -231,11 +231,11 @@ fn impossible_launches_are_refused_with_a_reason() {
     );
     check(
         refused(").reqntid 16, 2, 1", |l| l.block = [32, 1, 1]),
-        "the kernel requires blocks of [16, 2, 1] threads (.reqntid), not [32, 1, 1]",
+        "the kernel requires blocks of 16 x 2 x 1 threads (.reqntid), not 32 x 1 x 1",
     );
     check(
         refused(").maxntid 16", |l| l.block = [32, 1, 1]),
-        "a block of 32x1x1 has 32 threads; at most 16 are possible",
+        "a block of 32 x 1 x 1 has 32 threads; at most 16 are possible",
     );
     check(
         refused(")", |l| l.dynamic_shared_bytes = 1 << 20),
