@@ -1,8 +1,11 @@
 //! The command line: every command, option and help text.
 
 mod explore;
+mod gpus;
 pub(crate) mod plot;
+mod prediction;
 pub(crate) mod report;
+mod size;
 
 use std::path::PathBuf;
 
@@ -12,10 +15,9 @@ use gpucast_sanitizer::Checks;
 
 use crate::metric_choice::MetricChoice;
 
-mod gpus;
-
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
+use prediction::{GpuOptions, ModelOptions, RefineOptions};
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///
@@ -216,12 +218,14 @@ pub(crate) struct ExecutionOptions {
     #[arg(long, value_name = "ORDER", default_value = "automatic")]
     pub(crate) schedule: ScheduleChoice,
 
-    /// Bytes of the device heap that malloc() in kernels takes from [default: 8388608]
-    #[arg(long, value_name = "BYTES")]
+    /// Size of the device heap that malloc() in kernels takes from, in bytes or as 64MiB [default:
+    /// 8MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes)]
     pub(crate) heap: Option<u64>,
 
-    /// Bytes of each thread's stack, for recursive functions and alloca [default: 16384]
-    #[arg(long, value_name = "BYTES")]
+    /// Size of each thread's stack, for recursive functions and alloca, in bytes or as 64KiB
+    /// [default: 16KiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes_of_stack)]
     pub(crate) stack: Option<u32>,
 
     /// Write what printf() in kernels prints to a file instead of the standard error
@@ -317,36 +321,18 @@ pub(crate) struct Predict {
     #[command(flatten)]
     pub(crate) launch: LaunchOptions,
 
-    /// GPUs by name or TOML file, or all; repeat it, or separate them by commas
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "GPU",
-        value_delimiter = ',',
-        required = true
-    )]
-    pub(crate) gpu: Vec<String>,
+    #[command(flatten)]
+    pub(crate) gpus: GpuOptions,
 
     /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing
     #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "input")]
     pub(crate) from_metrics: Option<PathBuf>,
 
-    /// Models, separated by commas, or all: then a model that lacks an input says so instead of
-    /// ending the command
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "quantitative-roofline"
-    )]
-    pub(crate) model: Vec<String>,
+    #[command(flatten)]
+    pub(crate) models: ModelOptions,
 
-    /// Add the model refined by the thesis's own proposals, separated by commas: separate-integers,
-    /// wide-shared, bank-conflicts, constant-serialisation, divergence, launch-overhead,
-    /// cache-bandwidth, or all
-    #[arg(long, help_heading = "Prediction", value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) refine: Vec<String>,
+    #[command(flatten)]
+    pub(crate) refinements: RefineOptions,
 
     /// Predict as if something were different, each change alone and all together, separated by
     /// commas: no-bank-conflicts, perfect-coalescing, fma, no-divergence, occupancy=50%,

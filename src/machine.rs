@@ -11,7 +11,7 @@ use gpucast_counters::machine::ptxas::{self, Prepared};
 use gpucast_counters::machine::{MachineProfile, rules};
 use gpucast_counters::table::BaseTable;
 use gpucast_interpreter::Program;
-use gpucast_ptx_frontend::container::{Cubin, Target};
+use gpucast_ptx_frontend::container::{Cubin, ParseTargetError, Target};
 
 use crate::assembler::{self, AssembleError, Assembler};
 use crate::cli::{MachineChoice, MachineOptions};
@@ -258,8 +258,11 @@ fn refused(error: &AssembleError, source: &SourceText) -> Report {
 
 /// Reads `sm_50` for the command line.
 pub(crate) fn read_target(text: &str) -> Result<Target, String> {
-    text.parse()
-        .map_err(|error: gpucast_ptx_frontend::container::ParseTargetError| error.to_string())
+    let target: Target = text.parse().map_err(|error: ParseTargetError| error.to_string())?;
+    match Architecture::of_capability(target.sm / 10, target.sm % 10) {
+        Some(_) => Ok(target),
+        None => Err(format!("machine code is known from {} on", Architecture::OLDEST)),
+    }
 }
 
 /// Reads the path of an assembler, which must be a file.

@@ -6,7 +6,8 @@ use gpucast_ptx_frontend::module::Location;
 
 use crate::execute::Loaded;
 use crate::failure::{Anchor, Report, SourceText, suggest};
-use crate::input::plan::{Plan, PlannedLaunch};
+use crate::input::kernel_name::readable;
+use crate::input::plan::{LaunchPlaces, Plan, PlannedLaunch};
 
 /// A kernel that cannot be made ready; `anchor` is where its name stands.
 pub(crate) fn of_lowering(error: LowerError, source: &SourceText, anchor: &Anchor) -> Vec<Report> {
@@ -47,11 +48,33 @@ pub(crate) fn of_run(
 ) -> Report {
     match error {
         RunError::Launch(error) => Report::new(error.to_string())
-            .at(&planned.anchor)
+            .at(launch_place(&error, &planned.places))
             .fact(format!("the kernel is {}", signature(program)))
             .fact(format!("the launch has {}", arguments(plan, planned)))
             .maybe_hint(launch_hint(&error, program)),
         RunError::Fault(fault) => of_fault(&fault, plan, loaded),
+    }
+}
+
+/// The part of a launch that is refused.
+fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor {
+    let cluster = || places.cluster.as_ref().unwrap_or(&places.grid);
+    match error {
+        LaunchError::Extent { what: "grid", .. } => &places.grid,
+        LaunchError::Extent { .. }
+        | LaunchError::Threads { .. }
+        | LaunchError::RequiredBlock { .. } => &places.block,
+        LaunchError::RequiredCluster { .. }
+        | LaunchError::ClusterSize { .. }
+        | LaunchError::PartialCluster { .. } => cluster(),
+        LaunchError::SharedMemory { .. } => places.shared_bytes.as_ref().unwrap_or(&places.launch),
+        LaunchError::ArgumentType { index, .. } => {
+            places.arguments.get(*index).unwrap_or(&places.launch)
+        }
+        LaunchError::ArgumentCount { .. }
+        | LaunchError::NoCluster
+        | LaunchError::Allocation(_)
+        | LaunchError::Initializer { .. } => &places.launch,
     }
 }
 
@@ -76,7 +99,7 @@ fn signature(program: &Program) -> String {
         }
     };
     let parameters: Vec<String> = program.parameters().iter().map(parameter).collect();
-    format!("{}({})", program.kernel(), parameters.join(", "))
+    format!("{}({})", readable(program.kernel()), parameters.join(", "))
 }
 
 fn arguments(plan: &Plan, planned: &PlannedLaunch) -> String {
@@ -97,7 +120,7 @@ fn of_fault(fault: &Fault, plan: &Plan, loaded: &Loaded) -> Report {
         None => Report::new(fault.kind.to_string()),
     };
     let triple = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
-    let mut place = format!("kernel {}, CTA {}", fault.kernel, triple(fault.cta));
+    let mut place = format!("kernel {}, CTA {}", readable(&fault.kernel), triple(fault.cta));
     if let Some(thread) = fault.thread {
         place += &format!(", thread {}", triple(thread));
     }

@@ -46,5 +46,6 @@ pub use prediction::{Bound, Component, Part, Prediction, Symbol, SymbolValue, Sy
 pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, UnknownModel};
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
+pub use text::duration;
 pub use warning::Warning;
 pub use what_if::WhatIf;

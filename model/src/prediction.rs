@@ -182,7 +182,13 @@ impl Symbols {
     /// The value of a symbol.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&SymbolValue> {
-        self.0.iter().find(|symbol| symbol.name == name).map(|symbol| &symbol.value)
+        self.find(name).map(|symbol| &symbol.value)
+    }
+
+    /// A symbol with its unit.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Symbol> {
+        self.0.iter().find(|symbol| symbol.name == name)
     }
 
     /// All symbols.

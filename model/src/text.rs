@@ -1,7 +1,8 @@
-//! Figures in sentences.
+//! Figures for people.
 
-/// A time with three decimals in the unit that suits it.
-pub(crate) fn duration(ms: f64) -> String {
+/// A time, given in milliseconds, with three decimals in the unit that suits it.
+#[must_use]
+pub fn duration(ms: f64) -> String {
     match ms {
         ms if ms >= 0.1 || ms == 0.0 => format!("{ms:.3} ms"),
         ms if ms >= 1e-4 => format!("{:.3} µs", ms * 1e3),

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::text::duration;
+
 /// An assumption that does not hold, in a sentence that says what follows; it serialises as
 /// that sentence.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,8 +159,9 @@ impl fmt::Display for Warning {
             ),
             Self::ShortLaunch { milliseconds } => write!(
                 f,
-                "an invocation is predicted to take {milliseconds:.4} ms, less than 0.5 ms: the \
-                 cost of launching, which the model leaves out, shows"
+                "an invocation is predicted to take {}, less than 0.5 ms: the cost of launching, \
+                 which the model leaves out, shows",
+                duration(*milliseconds)
             ),
             Self::Divergence { efficiency_percent } => write!(
                 f,

@@ -4,25 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::prediction::{GpuOptions, ModelOptions, RefineOptions};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size};
 use crate::sweep::TableFormat;
 
 /// Which models predict, and from whose counts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Prediction")]
-pub(crate) struct ModelOptions {
-    /// Models, separated by commas, or all
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "quantitative-roofline"
-    )]
-    pub(crate) model: Vec<String>,
+pub(crate) struct PredictionOptions {
+    #[command(flatten)]
+    pub(crate) models: ModelOptions,
 
-    /// Add the model refined by the thesis's own proposals, separated by commas, or all: see predict
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) refine: Vec<String>,
+    #[command(flatten)]
+    pub(crate) refinements: RefineOptions,
 
     /// The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own
     /// counters, one execution for each
@@ -59,9 +53,8 @@ pub(crate) struct Sweep {
     #[arg(long, help_heading = "Grid", value_name = "FIELD=VALUES")]
     pub(crate) set: Vec<String>,
 
-    /// GPUs by name or TOML file, separated by commas, or all
-    #[arg(long, help_heading = "Grid", value_name = "GPU", value_delimiter = ',', required = true)]
-    pub(crate) gpu: Vec<String>,
+    #[command(flatten)]
+    pub(crate) gpus: GpuOptions,
 
     /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing; repeat
     /// for more
@@ -69,7 +62,7 @@ pub(crate) struct Sweep {
     pub(crate) from_metrics: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) models: ModelOptions,
+    pub(crate) prediction: PredictionOptions,
 
     #[command(flatten)]
     pub(crate) machine: MachineOptions,
@@ -128,15 +121,8 @@ pub(crate) struct Sensitivity {
     #[command(flatten)]
     pub(crate) launch: LaunchOptions,
 
-    /// GPUs by name or TOML file; repeat it, or separate them by commas
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "GPU",
-        value_delimiter = ',',
-        required = true
-    )]
-    pub(crate) gpu: Vec<String>,
+    #[command(flatten)]
+    pub(crate) gpus: GpuOptions,
 
     /// The step up and down, a fraction of each parameter
     #[arg(long, help_heading = "Prediction", value_name = "FRACTION", default_value = "1%", value_parser = step)]
@@ -151,7 +137,7 @@ pub(crate) struct Sensitivity {
     pub(crate) from_metrics: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) models: ModelOptions,
+    pub(crate) prediction: PredictionOptions,
 
     #[command(flatten)]
     pub(crate) machine: MachineOptions,
@@ -191,7 +177,7 @@ pub(crate) struct Compare {
     pub(crate) published_counts: bool,
 
     #[command(flatten)]
-    pub(crate) models: ModelOptions,
+    pub(crate) prediction: PredictionOptions,
 
     #[command(flatten)]
     pub(crate) machine: MachineOptions,

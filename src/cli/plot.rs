@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::prediction::{GpuOptions, ModelOptions};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions};
 
 #[derive(Debug, Subcommand)]
@@ -16,7 +17,7 @@ pub(crate) enum Plot {
     /// How long each resource is busy, for each kernel, GPU and model
     Breakdown(PlotPredictions),
     /// The same for each stage between barriers, by models that tell stages apart
-    /// (--model component-throughput)
+    #[command(mut_arg("model", |model| model.default_value("component-throughput")))]
     Stages(PlotPredictions),
     /// Instructions by class
     Mix(PlotMix),
@@ -59,25 +60,11 @@ pub(crate) struct PlotPredictions {
     #[command(flatten)]
     pub(crate) kernels: PlotKernels,
 
-    /// GPUs by name or TOML file; repeat it, or separate them by commas
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "GPU",
-        value_delimiter = ',',
-        required = true
-    )]
-    pub(crate) gpu: Vec<String>,
+    #[command(flatten)]
+    pub(crate) gpus: GpuOptions,
 
-    /// Models, separated by commas, or all
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "quantitative-roofline"
-    )]
-    pub(crate) model: Vec<String>,
+    #[command(flatten)]
+    pub(crate) models: ModelOptions,
 
     #[command(flatten)]
     pub(crate) picture: PictureOptions,

@@ -4,32 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::prediction::{GpuOptions, ModelOptions};
 use super::{ExecutionOptions, KernelOptions, MachineOptions, SourceChoice};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("model", |model| model.default_value("all")))]
 pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,
 
-    /// GPUs by name or TOML file; repeat it, or separate them by commas
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "GPU",
-        value_delimiter = ',',
-        required = true
-    )]
-    pub(crate) gpu: Vec<String>,
+    #[command(flatten)]
+    pub(crate) gpus: GpuOptions,
 
-    /// Models, separated by commas, or all: then a model that lacks an input says so
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "all"
-    )]
-    pub(crate) model: Vec<String>,
+    #[command(flatten)]
+    pub(crate) models: ModelOptions,
 
     /// The GPU whose counters are modelled, by name or TOML file; or target: those of the only GPU
     #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "gtx-480")]

@@ -44,11 +44,11 @@ enum Counts {
 
 pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let mut models = model_choice::read(&arguments.models.model)?;
-    model_choice::refine(&mut models, &arguments.models.refine)?;
+    let mut models = model_choice::read(&arguments.prediction.models.model)?;
+    model_choice::refine(&mut models, &arguments.prediction.refinements.refine)?;
     let library = gpu_argument::library()?;
-    if arguments.models.count_on != TARGET {
-        gpu_argument::find(&library, &arguments.models.count_on)?;
+    if arguments.prediction.count_on != TARGET {
+        gpu_argument::find(&library, &arguments.prediction.count_on)?;
     }
     let times = match &arguments.measured {
         Some(path) => {
@@ -104,7 +104,7 @@ fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<T
 }
 
 fn counting_gpu(arguments: &Compare, target: &str) -> String {
-    match arguments.models.count_on.as_str() {
+    match arguments.prediction.count_on.as_str() {
         TARGET => target.to_owned(),
         name => name.to_owned(),
     }

@@ -8,7 +8,7 @@ use gpucast_model::{Gpu, Model};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
 
-use super::predict::predict;
+use super::predict::{left_with_predictions, predict};
 use crate::cli::Format;
 use crate::cli::plot::{
     PictureOptions, Plot, PlotKernels, PlotMix, PlotPredictions, PlotQuadrantSplit,
@@ -38,7 +38,7 @@ pub(crate) fn run(command: Plot) -> Result<(), Failure> {
 
 fn roofline(arguments: &PlotPredictions) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
-    let mut models = model_choice::read(&arguments.model)?;
+    let mut models = model_choice::read(&arguments.models.model)?;
     // The traffic of all levels of memory, where the counts have it.
     if let Ok(model) = <dyn Model>::by_name("hierarchical-roofline") {
         models.push(Chosen { model, by_name: false });
@@ -123,7 +123,7 @@ fn errors(arguments: &PlotPredictions) -> Result<(), Failure> {
 
 /// The predictions of all kernels by all models for all GPUs.
 fn predictions(arguments: &PlotPredictions) -> Result<Vec<KernelView>, Failure> {
-    predictions_by(&model_choice::read(&arguments.model)?, arguments)
+    predictions_by(&model_choice::read(&arguments.models.model)?, arguments)
 }
 
 fn predictions_by(
@@ -131,11 +131,7 @@ fn predictions_by(
     arguments: &PlotPredictions,
 ) -> Result<Vec<KernelView>, Failure> {
     let library = gpu_argument::library()?;
-    let gpus = arguments
-        .gpu
-        .iter()
-        .map(|name| gpu_argument::find(&library, name))
-        .collect::<Result<Vec<Gpu>, Report>>()?;
+    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
     let stages = model_choice::reads_stages(models);
     let kernels = &arguments.kernels;
     if kernels.count_on != TARGET {
@@ -157,7 +153,7 @@ fn predicted(
     gpus: &[Gpu],
 ) -> Result<Vec<KernelView>, Failure> {
     let views = sources.into_iter().map(|source| predict(models, source, gpus, None, &[]));
-    Ok(views.collect::<Result<Vec<KernelView>, Report>>()?)
+    Ok(left_with_predictions(views.collect::<Result<Vec<KernelView>, Report>>()?)?)
 }
 
 /// The counts of all kernels, executed or read, in the order of the command line.

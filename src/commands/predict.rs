@@ -13,6 +13,7 @@ use crate::failure::{Failure, Report};
 use crate::gpu_argument::{self, TARGET};
 use crate::input::calibration;
 use crate::model_choice::{self, Chosen};
+use crate::render::diagnostic;
 use crate::render::output::Output;
 use crate::render::prediction::{self, Declined, KernelView, PredictionView};
 use crate::sources::{self, Execution, Source};
@@ -32,11 +33,11 @@ struct Group {
 
 pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let mut models = model_choice::read(&arguments.model)?;
-    model_choice::refine(&mut models, &arguments.refine)?;
+    let mut models = model_choice::read(&arguments.models.model)?;
+    model_choice::refine(&mut models, &arguments.refinements.refine)?;
     let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpu)?;
+    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
     let measured = arguments
         .reference
         .as_deref()
@@ -55,6 +56,7 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
             predict(&models, source, &gpus, measured.as_ref(), &what_ifs)
         })
         .collect::<Result<Vec<KernelView>, Report>>()?;
+    let kernels = left_with_predictions(kernels)?;
     output.write(&prediction::document(&kernels, arguments.output.format)?)
 }
 
@@ -143,7 +145,8 @@ pub(crate) fn predict(
                 Err(refusal) => refusal,
             };
             let report = report_of(&refusal, &source);
-            if *by_name || !refusal.is_lack() {
+            // What one kernel of a file lacks is no reason to leave the others out.
+            if (*by_name && !source.one_of_several) || !refusal.is_lack() {
                 return Err(report);
             }
             first_refusal.get_or_insert(report);
@@ -157,7 +160,7 @@ pub(crate) fn predict(
     }
     match first_refusal {
         // Nothing but reasons is no prediction.
-        Some(report) if predictions.is_empty() => Err(report),
+        Some(report) if predictions.is_empty() && !source.one_of_several => Err(report),
         _ => {
             let what_ifs = what_if::evaluate(what_ifs, &source, &predictions);
             let Source { profile, origin, published, .. } = source;
@@ -165,6 +168,33 @@ pub(crate) fn predict(
         }
     }
 }
+
+/// The kernels that have a prediction; a note names each of the others and says why.
+///
+/// # Errors
+///
+/// Why the first one has none, if none has one.
+pub(crate) fn left_with_predictions(kernels: Vec<KernelView>) -> Result<Vec<KernelView>, Report> {
+    let (predicted, refused): (Vec<KernelView>, Vec<KernelView>) =
+        kernels.into_iter().partition(|kernel| !kernel.predictions.is_empty());
+    let reason = |kernel: &KernelView| kernel.declined.first().map(|one| one.reason.clone());
+    let reasons: Vec<String> = refused.iter().filter_map(reason).collect();
+    match reasons.first() {
+        Some(first) if predicted.is_empty() => {
+            Err(Report::new(first.clone()).hint(OTHER_METRICS_OR_KERNELS))
+        }
+        _ => {
+            for reason in &reasons {
+                diagnostic::note(Some(&format!("left out: {reason}")));
+            }
+            Ok(predicted)
+        }
+    }
+}
+
+/// What to do about a kernel of a file whose counts do not suffice.
+const OTHER_METRICS_OR_KERNELS: &str =
+    "profile with these metrics, or choose other kernels with --kernel";
 
 fn view(
     prediction: Prediction,
@@ -214,7 +244,7 @@ fn predict_one(
 fn report_of(error: &ModelError, source: &Source) -> Report {
     let hint = match error {
         ModelError::MissingMetrics { .. } if source.one_of_several => {
-            Some("profile with these metrics, or choose other kernels with --kernel")
+            Some(OTHER_METRICS_OR_KERNELS)
         }
         ModelError::MissingMetrics { metrics, .. } if metrics.len() > 1 => {
             Some("profile with these metrics, or execute the kernel here")

@@ -1,7 +1,5 @@
 //! `gpucast report`: one HTML file with everything that is known of a kernel on GPUs.
 
-use gpucast_model::Gpu;
-
 use super::predict::predict;
 use crate::cli::By;
 use crate::cli::report::Report as Arguments;
@@ -18,13 +16,9 @@ use crate::render::profile::View;
 use crate::{execute, model_choice, report, sources};
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let models = model_choice::read(&arguments.model)?;
+    let models = model_choice::read(&arguments.models.model)?;
     let library = gpu_argument::library()?;
-    let gpus = arguments
-        .gpu
-        .iter()
-        .map(|name| gpu_argument::find(&library, name))
-        .collect::<Result<Vec<Gpu>, Report>>()?;
+    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
     let counting_gpu = match (arguments.count_on.as_str(), gpus.as_slice()) {
         (TARGET, [only]) => only.clone(),
         (TARGET, _) => {

@@ -12,6 +12,7 @@ use crate::cli::{Run, TextOrJson};
 use crate::execute::{self, Executed, Timing, Watch};
 use crate::failure::{Failure, Report, suggest};
 use crate::input::expectation::{Comparison, compare};
+use crate::input::files::FileError;
 use crate::input::init::Init;
 use crate::input::plan::{Against, Expectation, Plan};
 use crate::input::{files, kernel_argument, reference_values};
@@ -195,8 +196,13 @@ fn dumps(plan: &Plan, arguments: &[String]) -> Result<Vec<(usize, PathBuf)>, Fai
                 .into());
         };
         let path = PathBuf::from(path);
-        files::check_writable(&path, plan.buffers[index].ty)
-            .map_err(|error| Failure::Usage(Report::new(error.to_string())))?;
+        files::check_writable(&path, plan.buffers[index].ty).map_err(|error| {
+            let report = Report::new(error.to_string());
+            match error {
+                FileError::Io { .. } => report.into(),
+                _ => Failure::Usage(report),
+            }
+        })?;
         Ok((index, path))
     };
     arguments.iter().map(dump).collect()

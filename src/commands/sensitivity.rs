@@ -12,12 +12,12 @@ use crate::{model_choice, render};
 
 pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let mut models = model_choice::read(&arguments.models.model)?;
-    model_choice::refine(&mut models, &arguments.models.refine)?;
+    let mut models = model_choice::read(&arguments.prediction.models.model)?;
+    model_choice::refine(&mut models, &arguments.prediction.refinements.refine)?;
     let fields = fields(&arguments.field)?;
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpu)?;
-    let count_on = match arguments.models.count_on.as_str() {
+    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let count_on = match arguments.prediction.count_on.as_str() {
         TARGET => None,
         name => Some(gpu_argument::find(&library, name)?),
     };

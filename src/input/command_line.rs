@@ -1,8 +1,10 @@
-//! The arguments of a module's kernel from the command line: buffers get names and indices.
+//! A module's launch from the command line: where its parts stand, and its arguments, whose buffers
+//! get names and indices.
 
 use super::argument::{self, ArgumentSyntax};
-use super::plan::{Buffer, PlannedArgument};
+use super::plan::{Buffer, LaunchPlaces, PlannedArgument};
 use super::structure::Structure;
+use crate::cli::LaunchOptions;
 use crate::failure::{Anchor, Report, SourceText, suggest};
 
 /// Reads every `--arg`. A buffer is named after its argument, `arg0`, `arg1`, …; in a structure
@@ -22,6 +24,48 @@ pub(super) fn arguments(texts: &[String]) -> Result<(Vec<Buffer>, Vec<PlannedArg
         .map(|(source, argument)| planned(argument, source, &buffers))
         .collect::<Result<_, _>>()?;
     Ok((buffers, planned))
+}
+
+/// What the options say of a launch, as one text that reports can point into: where the kernel is
+/// named, and where the rest stands.
+pub(super) fn places(
+    kernel: &str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    options: &LaunchOptions,
+) -> (Anchor, LaunchPlaces) {
+    let shape = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+    let mut text = String::new();
+    let mut add = |before: &str, option: &str, value: &str| {
+        text.push_str(before);
+        let start = text.len();
+        text.push_str(option);
+        text.push(' ');
+        let value_start = text.len();
+        text.push_str(value);
+        (start..text.len(), value_start..text.len())
+    };
+    let (_, kernel) = add("", "--kernel", kernel);
+    let (grid, _) = add(" ", "--grid", &shape(grid));
+    let (block, _) = add(" ", "--block", &shape(block));
+    let cluster = options.cluster.map(|cluster| add(" ", "--cluster", &shape(cluster)).0);
+    let shared_bytes = options.shared_bytes.map(|bytes| bytes.to_string());
+    let shared_bytes = shared_bytes.map(|bytes| add(" ", "--shared-bytes", &bytes).0);
+    // Arguments can be long; each has a line.
+    let arguments = options.arg.iter().map(|argument| add("\n", "--arg", argument).0);
+    let arguments: Vec<_> = arguments.collect();
+    let launch = grid.start..text.find('\n').unwrap_or(text.len());
+    let source = SourceText::new("command line", text);
+    let anchor = |range| Anchor { source: source.clone(), range };
+    let places = LaunchPlaces {
+        launch: anchor(launch),
+        grid: anchor(grid),
+        block: anchor(block),
+        cluster: cluster.map(anchor),
+        shared_bytes: shared_bytes.map(anchor),
+        arguments: arguments.into_iter().map(anchor).collect(),
+    };
+    (anchor(kernel), places)
 }
 
 /// An argument whose buffers have been numbered.

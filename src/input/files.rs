@@ -1,7 +1,7 @@
 //! Buffers in files: `.npy` for NumPy, `.bin` for raw little-endian elements.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read as _, Write as _};
+use std::io::{BufReader, BufWriter, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use ndarray_npy::{ReadNpyError, WriteNpyError};
@@ -22,6 +22,8 @@ pub(crate) enum FileError {
     Length { path: PathBuf, found: usize, expected: usize },
     #[error("{} holds elements of NumPy type {found}, but the buffer's are {expected}", path.display())]
     Type { path: PathBuf, found: String, expected: &'static str },
+    #[error("{} is cut off", .0.display())]
+    CutOff(PathBuf),
     #[error("{} is not a valid .npy file: {error}", path.display())]
     Npy { path: PathBuf, error: ReadNpyError },
     #[error("NumPy has no type for bf16, so {} cannot be .npy; use .bin", .0.display())]
@@ -64,6 +66,9 @@ pub(crate) fn read_into(path: &Path, ty: ElementType, bytes: &mut [u8]) -> Resul
         }
         Format::Npy => {
             let elements = npy::read(ty, BufReader::new(file)).map_err(|error| match error {
+                ReadNpyError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    FileError::CutOff(path.to_owned())
+                }
                 ReadNpyError::Io(error) => failed(error),
                 ReadNpyError::WrongDescriptor(found) => FileError::Type {
                     path: path.to_owned(),
@@ -84,9 +89,12 @@ pub(crate) fn read_into(path: &Path, ty: ElementType, bytes: &mut [u8]) -> Resul
     }
 }
 
-/// Whether a buffer of this type could be written to this path.
+/// Whether a buffer of this type could be written to this path, as far as that shows beforehand.
 pub(crate) fn check_writable(path: &Path, ty: ElementType) -> Result<(), FileError> {
-    format(path, ty).map(drop)
+    format(path, ty)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let there = folder.map_or(Ok(()), |folder| folder.metadata().map(drop));
+    there.map_err(|error| FileError::Io { what: "write", path: path.to_owned(), error })
 }
 
 /// Write a buffer's elements to a file.

@@ -154,14 +154,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
         )));
     };
     let (buffers, arguments) = command_line::arguments(&options.arg).map_err(Failure::Usage)?;
-    // What the options say, as one text that reports can point into.
-    let shape = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
-    let line = format!("--kernel {kernel} --grid {} --block {}", shape(grid), shape(block));
-    let source = SourceText::new("command line", line);
-    let name_start = "--kernel ".len();
-    let name_end = name_start + kernel.len();
-    let kernel_anchor = Anchor { source: source.clone(), range: name_start..name_end };
-    let anchor = Anchor { range: name_end + 1..source.text.len(), source };
+    let (kernel_anchor, places) = command_line::places(kernel, grid, block, options);
     let mut cubins = Vec::new();
     let mut asked = None;
     let (module, kernel, note) = match file {
@@ -189,7 +182,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
         repeat: 1,
         arguments,
         kernel_anchor,
-        anchor,
+        places,
     };
     Ok(Plan {
         module,

@@ -24,6 +24,35 @@ pub(crate) fn demangled_short(name: &str) -> Option<String> {
     demangle(name, &DemangleOptions::new().no_params().no_return_type())
 }
 
+/// Letters of a name in text for people; the names of templates of templates are longer than pages.
+const LONGEST_READABLE: usize = 120;
+
+/// A kernel for a person: its C++ name with the parameters, which tell overloads apart, and with its middle
+/// left out where it is long.
+pub(crate) fn signature(name: &str) -> String {
+    let options = DemangleOptions::new().no_return_type();
+    shortened(&demangle(name, &options).unwrap_or_else(|| name.to_owned()))
+}
+
+/// A kernel's name in a sentence: the C++ name without parameters, and with its middle left out where
+/// it is long.
+pub(crate) fn readable(name: &str) -> String {
+    shortened(&demangled_short(name).unwrap_or_else(|| name.to_owned()))
+}
+
+/// A name whose middle is left out where it is long.
+pub(crate) fn shortened(name: &str) -> String {
+    let letters = name.chars().count();
+    if letters <= LONGEST_READABLE {
+        return name.to_owned();
+    }
+    // What sets instances of a template apart stands more often at the beginning.
+    const HEAD: usize = LONGEST_READABLE * 3 / 4;
+    let head = name.chars().take(HEAD);
+    let tail = name.chars().skip(letters - (LONGEST_READABLE - HEAD - 1));
+    head.chain(['…']).chain(tail).collect()
+}
+
 fn demangle(name: &str, options: &DemangleOptions) -> Option<String> {
     if !name.starts_with("_Z") {
         return None;

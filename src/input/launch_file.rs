@@ -79,11 +79,10 @@ pub(super) struct GeneratorTable {
 #[serde(deny_unknown_fields)]
 pub(super) struct LaunchTable {
     pub(super) kernel: Spanned<String>,
-    pub(super) grid: [u32; 3],
-    pub(super) block: [u32; 3],
-    pub(super) cluster: Option<[u32; 3]>,
-    #[serde(default)]
-    pub(super) shared_bytes: u32,
+    pub(super) grid: Spanned<[u32; 3]>,
+    pub(super) block: Spanned<[u32; 3]>,
+    pub(super) cluster: Option<Spanned<[u32; 3]>>,
+    pub(super) shared_bytes: Option<Spanned<u32>>,
     pub(super) repeat: Option<Spanned<u32>>,
     #[serde(default)]
     pub(super) args: Vec<Spanned<ArgumentValue>>,

@@ -47,8 +47,20 @@ fn from_bytes(name: String, bytes: Vec<u8>) -> Result<ModuleFile, Report> {
             && container::open(&bytes).is_ok_and(|contents| contents.kind != FileKind::PtxText));
     match is_container {
         true => Ok(ModuleFile::Container { name, bytes }),
-        false => text(&name, bytes).map(ModuleFile::Text),
+        false => {
+            let source = text(&name, bytes)?;
+            match is_cuda(&source.text) {
+                true => Err(Report::new(format!("{name} is CUDA, not PTX"))
+                    .hint(format!("compile it first: nvcc -ptx -lineinfo -arch=sm_80 {name}"))),
+                false => Ok(ModuleFile::Text(source)),
+            }
+        }
     }
+}
+
+/// Whether a text is CUDA: PTX has no such word, and always a version.
+fn is_cuda(text: &str) -> bool {
+    text.contains("__global__") && !text.contains(".version")
 }
 
 fn text(name: &str, bytes: Vec<u8>) -> Result<SourceText, Report> {
@@ -85,6 +97,8 @@ mod tests {
             assert!(matches!(read(container), Ok(ModuleFile::Container { .. })));
         }
         assert!(matches!(read(b".version 7.8"), Ok(ModuleFile::Text(_))));
+        let Err(report) = read(b"__global__ void k() {}") else { panic!("this is not PTX") };
+        assert_eq!(report.message, "file is CUDA, not PTX");
         let Err(report) = read(b".version\nab\xff\xfe") else { panic!("this is not text") };
         assert_eq!(
             report.message,

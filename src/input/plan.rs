@@ -62,8 +62,20 @@ pub(crate) struct PlannedLaunch {
     pub(crate) arguments: Vec<PlannedArgument>,
     /// Where the kernel is named.
     pub(crate) kernel_anchor: Anchor,
-    /// Where the launch is described.
-    pub(crate) anchor: Anchor,
+    pub(crate) places: LaunchPlaces,
+}
+
+/// Where a launch is described, so that what is wrong with it can be pointed at.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LaunchPlaces {
+    /// The launch as a whole.
+    pub(crate) launch: Anchor,
+    pub(crate) grid: Anchor,
+    pub(crate) block: Anchor,
+    pub(crate) cluster: Option<Anchor>,
+    pub(crate) shared_bytes: Option<Anchor>,
+    /// Each argument.
+    pub(crate) arguments: Vec<Anchor>,
 }
 
 /// A kernel argument.

@@ -10,7 +10,7 @@ use super::launch_file::{
     ArgumentValue, BufferTable, ExpectTable, InitValue, LaunchFile, LaunchTable, Number,
 };
 use super::plan::{
-    Against, Buffer, Expectation, Plan, PlannedArgument, PlannedLaunch, checked_len,
+    Against, Buffer, Expectation, LaunchPlaces, Plan, PlannedArgument, PlannedLaunch, checked_len,
 };
 use super::scalar::ElementType;
 use super::structure::{DEEPEST, Structure, parse_bytes};
@@ -130,7 +130,7 @@ impl Resolver<'_> {
         table: &Spanned<LaunchTable>,
         buffers: &[Buffer],
     ) -> Result<PlannedLaunch, Report> {
-        let anchor = self.anchor(self.header(table.span()));
+        let launch = self.anchor(self.header(table.span()));
         let table = table.get_ref();
         let repeat = match &table.repeat {
             Some(repeat) if *repeat.get_ref() == 0 => {
@@ -158,14 +158,21 @@ impl Resolver<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(PlannedLaunch {
             kernel: table.kernel.get_ref().clone(),
-            grid: table.grid,
-            block: table.block,
-            cluster: table.cluster,
-            shared_bytes: table.shared_bytes,
+            grid: *table.grid.get_ref(),
+            block: *table.block.get_ref(),
+            cluster: table.cluster.as_ref().map(|cluster| *cluster.get_ref()),
+            shared_bytes: table.shared_bytes.as_ref().map_or(0, |bytes| *bytes.get_ref()),
             repeat,
             arguments,
             kernel_anchor: self.anchor(table.kernel.span()),
-            anchor,
+            places: LaunchPlaces {
+                launch,
+                grid: self.anchor(table.grid.span()),
+                block: self.anchor(table.block.span()),
+                cluster: table.cluster.as_ref().map(|cluster| self.anchor(cluster.span())),
+                shared_bytes: table.shared_bytes.as_ref().map(|bytes| self.anchor(bytes.span())),
+                arguments: table.args.iter().map(|one| self.anchor(one.span())).collect(),
+            },
         })
     }
 
@@ -232,9 +239,10 @@ impl Resolver<'_> {
     ) -> Result<usize, Report> {
         buffers.iter().position(|buffer| buffer.name == name).ok_or_else(|| {
             let known = buffers.iter().map(|buffer| buffer.name.as_str());
+            let declare = || format!("declare it: [buffers.{name}] with type, len and init");
             self.source
                 .report(range, format!("there is no buffer `{name}`"))
-                .maybe_hint(suggest(name, known))
+                .hint(suggest(name, known).unwrap_or_else(declare))
         })
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::number;
 use super::table::{Align, aligned, wrapped};
+use crate::input::kernel_name;
 use crate::inspection::{Cause, File, Kernel, MachineCode, Memory, Parameter, Unsupported};
 
 /// Kernels that are described at length; of more, each has a line.
@@ -93,7 +94,7 @@ fn lines(kernels: &[Kernel]) -> String {
         vec![
             number::count(kernel.instructions as u64),
             verdict(kernel),
-            kernel.demangled.clone().unwrap_or_else(|| kernel.name.clone()),
+            kernel_name::shortened(kernel.demangled.as_ref().unwrap_or(&kernel.name)),
         ]
     };
     let rows: Vec<Vec<String>> = kernels.iter().map(row).collect();
@@ -101,13 +102,14 @@ fn lines(kernels: &[Kernel]) -> String {
 }
 
 fn block(kernel: &Kernel) -> String {
-    let mut text = format!("{}: {}\n", kernel.name, verdict(kernel));
+    let mut text = format!("{}: {}\n", kernel_name::shortened(&kernel.name), verdict(kernel));
     let mut say = |what: &str, sentence: &str| {
         if !sentence.is_empty() {
             text += &labelled(what, sentence);
         }
     };
-    say("demangled", kernel.demangled.as_deref().unwrap_or_default());
+    let demangled = kernel.demangled.as_deref().map(kernel_name::shortened);
+    say("demangled", &demangled.unwrap_or_default());
     say("instructions", &instructions(kernel));
     for sentence in unsupported(&kernel.unsupported) {
         say("not executed", &sentence);
@@ -222,8 +224,10 @@ fn parameters(kernel: &Kernel) -> String {
 }
 
 fn calls(kernel: &Kernel) -> String {
-    let mut parts = kernel.functions.clone();
-    parts.extend(kernel.externals.iter().map(|name| format!("{name} (not in this module)")));
+    let mut parts: Vec<String> =
+        kernel.functions.iter().map(|name| kernel_name::shortened(name)).collect();
+    let external = |name: &String| format!("{} (not in this module)", kernel_name::shortened(name));
+    parts.extend(kernel.externals.iter().map(external));
     if kernel.indirect_calls > 0 {
         parts.push(format!("{} through a register", number::count(kernel.indirect_calls)));
     }
@@ -242,7 +246,7 @@ fn machine_table<'a>(
     ];
     for (name, facts) in all {
         rows.push(vec![
-            name.to_owned(),
+            kernel_name::shortened(name),
             facts.registers_per_thread.to_string(),
             number::count(facts.shared_bytes),
             facts.stack_bytes.map_or_else(|| "?".to_owned(), |bytes| number::count(bytes.into())),

@@ -10,6 +10,7 @@ use super::number;
 use crate::cli::TextOrJson;
 use crate::execute::Loaded;
 use crate::failure::{Failure, Report};
+use crate::input::kernel_name::readable;
 use crate::trouble::{cuda_file, cuda_line};
 
 /// One repetition of a launch, checked.
@@ -85,7 +86,7 @@ fn report(finding: &Finding, kernel: &str, loaded: &Loaded) -> Report {
         Some(site) => loaded.source.report(site.span.range(), message),
         None => Report::new(message),
     };
-    report = report.fact(format!("kernel {kernel}, {}", party(&example.party)));
+    report = report.fact(format!("kernel {}, {}", readable(kernel), party(&example.party)));
     let location = example.party.site.as_ref().and_then(|site| site.location);
     if let Some(location) = location {
         report = report.fact(cuda_line(loaded, location));

@@ -8,6 +8,7 @@ use crate::cli::TextOrJson;
 use crate::execute::Timing;
 use crate::failure::Failure;
 use crate::input::expectation::{Comparison, Mismatch};
+use crate::input::kernel_name::signature;
 use crate::input::scalar::Literal;
 
 /// A launch that ran to its end.
@@ -90,7 +91,8 @@ fn text(launched: &[Launched], checked: &[Checked]) -> String {
             1 => String::new(),
             several => format!(", {several} times"),
         };
-        text += &format!("ran {}: {grid} blocks of {block} threads{times}", launch.kernel);
+        text +=
+            &format!("ran {}: {grid} blocks of {block} threads{times}", signature(&launch.kernel));
         if let Some(timing) = &launch.timing {
             text += &format!(" in {timing}");
         }

@@ -102,6 +102,31 @@ fn an_endless_loop() {
 }
 
 #[test]
+fn a_cluster_that_cannot_be() {
+    let launch = format!("--arg u32:1000 --arg f32:0.5 {VECTORS}");
+    check("cluster-of-no-grid", &format!("run saxpy.ptx {SHAPE} --cluster 3 {launch}"));
+    check("cluster-too-large", &format!("run saxpy.ptx {SHAPE} --cluster 4,5 {launch}"));
+}
+
+#[test]
+fn cuda_instead_of_ptx() {
+    check("cuda-source", &saxpy("broken/source.cu"));
+}
+
+#[test]
+fn counts_that_are_no_counts() {
+    check("counts-of-another-program", "predict --from-metrics broken/other-table.csv --gpu h100");
+    check("counts-of-nothing", "predict --from-metrics broken/empty.ptx --gpu h100");
+}
+
+#[test]
+fn a_folder_for_a_dump_that_is_not_there() {
+    let run = saxpy("broken/endless.ptx");
+    // Refused before the kernel, which does not end, is executed.
+    check("dump-into-no-folder", &format!("{run} --dump arg2=no/folder/x.npy"));
+}
+
+#[test]
 fn a_launch_beyond_the_limits() {
     check(
         "block-too-large",

@@ -25,6 +25,26 @@ fn the_status_tells_whether_the_chosen_kernels_can_be_executed() {
     assert!(none.stderr.contains("has no kernel that `gemm` could mean"), "{}", none.stderr);
 }
 
+/// Names of templates of templates run over pages; a program that reads JSON gets them whole.
+#[test]
+fn long_names_lose_their_middle_in_text_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    // `void gemm<a_long_words, a_long_words, …>()`.
+    let name = format!("_Z4gemmI{}Evv", "12a_long_words".repeat(40));
+    let text =
+        format!(".version 8.0\n.target sm_80\n.address_size 64\n.entry {name}() {{ ret; }}\n");
+    fs::write(folder.path().join("long.ptx"), text).unwrap();
+    let check = |options: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gpucast"));
+        command.current_dir(folder.path()).args(["check", "long.ptx"]).args(options);
+        outcome(command).stdout
+    };
+    let text = check(&[]);
+    assert!(text.contains("void gemm<a_long_words, a_long_words, "), "{text}");
+    assert!(text.contains("…") && text.lines().all(|line| line.chars().count() < 160), "{text}");
+    assert!(check(&["--format", "json"]).contains(&name));
+}
+
 #[test]
 fn many_kernels_have_a_line_each() {
     let folder = tempfile::tempdir().unwrap();

@@ -23,8 +23,11 @@ fn an_assembler_that_does_not_exist_is_wrong_usage() {
     let outcome = gpucast("profile vector-add --size small --ptxas /nonexistent/ptxas");
     assert_eq!(outcome.status, 2, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("there is no such file"), "{}", outcome.stderr);
-    let outcome = gpucast("profile vector-add --size small --machine-target ampere");
-    assert_eq!(outcome.status, 2, "{}", outcome.stderr);
+    for target in ["ampere", "sm_13", "sm_1"] {
+        let outcome =
+            gpucast(&format!("profile vector-add --size small --machine-target {target}"));
+        assert_eq!(outcome.status, 2, "{}", outcome.stderr);
+    }
 }
 
 #[test]

@@ -108,7 +108,10 @@ fn what_cannot_be_drawn_is_refused_with_a_hint() {
             file("unknown.svg").display()
         ),
         "roofline --gpu gtx-660 -o picture.svg".to_owned(),
-        format!("stages vector-add --size small --gpu gtx-660 -o {}", file("st.svg").display()),
+        format!(
+            "stages vector-add --size small --model quantitative-roofline --gpu gtx-660 -o {}",
+            file("st.svg").display()
+        ),
         format!("sweep sweep.csv --x memory_bandwith -o {}", file("sw.svg").display()),
         format!("sweep saxpy.ptx -o {}", file("noise.svg").display()),
         format!("errors vector-add --size small --gpu gtx-660 -o {}", file("errors.svg").display()),
@@ -127,8 +130,7 @@ fn what_cannot_be_drawn_is_refused_with_a_hint() {
 #[test]
 fn stages_are_those_of_the_model_that_tells_them_apart() {
     let text = svg(
-        "stages cyclic-reduction --size small --machine none --gpu gtx-285 --count-on target \
-         --model component-throughput",
+        "stages cyclic-reduction --size small --machine none --gpu gtx-285 --count-on target",
         "stages.svg",
     );
     for words in ["instructions", "shared memory", "cyclic_reduction_64 on gtx-285"] {
@@ -155,7 +157,7 @@ fn a_command_that_fails_leaves_files_as_they_were() {
     std::fs::write(&old, "old").unwrap();
     for path in [&new, &old] {
         let outcome = gpucast(&format!(
-            "plot stages vector-add --size small --gpu gtx-480 --machine none -o {}",
+            "plot stages vector-add --size small --gpu gtx-480 --machine none --model quantitative-roofline -o {}",
             path.display()
         ));
         assert_eq!(outcome.status, 1);

@@ -149,9 +149,26 @@ fn a_kernel_of_a_profilers_file_is_chosen_by_name() {
     assert_eq!((chosen.status, chosen.stderr.as_str()), (0, ""));
     assert_eq!(chosen.stdout.lines().count(), 2, "{}", chosen.stdout);
     assert!(chosen.stdout.contains("sum(float*, int)"), "{}", chosen.stdout);
-    // Without a choice the incomplete one is complained about, with all that it lacks.
-    insta::assert_snapshot!("predict-incomplete-kernel", run("").stderr);
+    // Without a choice a note names the incomplete one with all that it lacks; the others are predicted.
+    let all = run("--format csv");
+    assert_eq!((all.status, all.stdout), (0, chosen.stdout));
+    insta::assert_snapshot!("predict-incomplete-kernel", all.stderr);
+    insta::assert_snapshot!("predict-incomplete-kernel-alone", run("--kernel init").stderr);
     insta::assert_snapshot!("predict-no-such-kernel", run("--kernel product").stderr);
+}
+
+#[test]
+fn throughputs_of_integer_kernels_are_no_flops() {
+    let text = stdout("predict mixbench-s32-32 --size small --gpu gtx-480,gtx-660 --machine none");
+    assert!(text.contains("K_type") && text.contains(" int"), "{text}");
+    assert!(text.contains(" GIOPS"), "{text}");
+    // GPUs have single-precision throughputs; nothing else is one here.
+    let others = |line: &&str| {
+        line.contains("GFLOPS")
+            && !line.trim_start().starts_with("T_SP")
+            && !line.trim_start().starts_with("T_DP")
+    };
+    assert_eq!(text.lines().find(others), None);
 }
 
 #[test]

@@ -186,6 +186,17 @@ fn a_file_takes_the_place_of_the_standard_output() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), stdout("profile saxpy.toml --format json"));
 }
 
+/// A GTX 285 has blocks of at most 512 threads (compute capability 1.3).
+#[test]
+fn a_block_that_the_gpu_could_not_launch_is_said_to_be_one() {
+    let warns = |kernel: &str| {
+        let text = stdout(&format!("profile {kernel} --size small --gpu gtx-285 --machine none"));
+        text.contains("warning: a block takes more warps than a gtx-285 allows")
+    };
+    // Blocks of 1024 and of 256 threads.
+    assert_eq!([warns("sgemm"), warns("sgemm-16")], [true, false]);
+}
+
 #[test]
 fn the_gpu_says_how_accesses_are_counted() {
     let counts = |kernel: &str, gpu: &str, metric: &str| {

@@ -28,6 +28,15 @@ impl OperationType {
             Self::Int => "int",
         }
     }
+
+    /// The unit of a throughput of such operations.
+    #[must_use]
+    pub fn throughput_unit(self) -> &'static str {
+        match self {
+            Self::Fp64 | Self::Fp32 => "GFLOPS",
+            Self::Int => "GIOPS",
+        }
+    }
 }
 
 /// What the model knows of a kernel (table 4.2): totals over all invocations, and fractions.

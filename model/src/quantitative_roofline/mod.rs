@@ -132,8 +132,9 @@ fn predict(
         if bound == Bound::Compute { adjusted } else { kernel.operations / throughput_ms / 1e6 };
     let device_intensity = adjusted / bandwidth;
 
+    let unit = kernel.operation_type.throughput_unit();
     let mut intermediate = Symbols::default();
-    intermediate.push("T_op", peak, "GFLOPS");
+    intermediate.push("T_op", peak, unit);
     intermediate.push("W_op", weights.operation, "");
     intermediate.push("W_ldst", weights.load_store, "");
     intermediate.push("W_other", weights.other, "");
@@ -142,7 +143,7 @@ fn predict(
     intermediate.push("C_other", other_cost, "");
     refined.costs.iter().for_each(|added| intermediate.push(added.symbol, added.cost, ""));
     intermediate.push("E_instr", instruction_efficiency, "");
-    intermediate.push("T_op_adjusted", adjusted, "GFLOPS");
+    intermediate.push("T_op_adjusted", adjusted, unit);
     intermediate.push("B_mem", bandwidth, "GB/s");
     for roof in &refined.roofs {
         let (traffic, bandwidth) = roof.symbols;
@@ -150,7 +151,7 @@ fn predict(
         intermediate.push(bandwidth, roof.bandwidth, "GB/s");
     }
     intermediate.push("O_dev", device_intensity, "operation/byte");
-    intermediate.push("T_predicted", predicted, "GFLOPS");
+    intermediate.push("T_predicted", predicted, unit);
 
     let mut parts =
         vec![Part { name: "kernel".to_owned(), time_ms: throughput_ms, bound, components }];

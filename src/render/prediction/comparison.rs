@@ -1,14 +1,14 @@
 //! The table at the top: one line for each GPU and model.
 
-use gpucast_model::SymbolValue;
+use gpucast_model::duration;
 
-use super::text::milliseconds;
 use super::{Declined, KernelView, PredictionView};
+use crate::input::kernel_name::readable;
 use crate::render::number;
 use crate::render::table::{Align, aligned};
 
 /// What models of throughput say about their time besides, as the thesis tabulates it.
-const SYMBOLS: [(&str, &str); 2] = [("E_instr", ""), ("T_predicted", " GFLOPS")];
+const SYMBOLS: [&str; 2] = ["E_instr", "T_predicted"];
 
 /// Whether more than one model was asked.
 pub(super) fn has_several_models(kernel: &KernelView) -> bool {
@@ -37,14 +37,16 @@ fn owned(cells: &[&str]) -> Vec<String> {
 fn by_gpu(views: &[PredictionView]) -> String {
     let published = views.iter().any(|view| view.published.is_some());
     let symbol = |view: &PredictionView, name: &str| {
-        view.prediction.intermediate.get(name).and_then(SymbolValue::as_f64)
+        let symbol = view.prediction.intermediate.find(name)?;
+        let value = number::real(symbol.value.as_f64()?);
+        Some(if symbol.unit.is_empty() { value } else { format!("{value} {}", symbol.unit) })
     };
-    let symbols: Vec<(&str, &str)> = SYMBOLS
+    let symbols: Vec<&str> = SYMBOLS
         .into_iter()
-        .filter(|(name, _)| views.iter().any(|view| symbol(view, name).is_some()))
+        .filter(|name| views.iter().any(|view| symbol(view, name).is_some()))
         .collect();
     let mut header = vec!["GPU", "time", "bound"];
-    header.extend(symbols.iter().map(|&(name, _)| name));
+    header.extend(&symbols);
     if published {
         header.extend(["measured", "error"]);
     }
@@ -52,15 +54,12 @@ fn by_gpu(views: &[PredictionView]) -> String {
     for view in views {
         let mut row = vec![
             view.prediction.gpu.clone(),
-            milliseconds(view.prediction.time_ms),
+            duration(view.prediction.time_ms),
             view.prediction.bound.to_string(),
         ];
-        row.extend(symbols.iter().map(|&(name, unit)| {
-            let value = symbol(view, name).map_or_else(|| "-".to_owned(), number::real);
-            format!("{value}{unit}")
-        }));
+        row.extend(symbols.iter().map(|name| symbol(view, name).unwrap_or_else(|| "-".to_owned())));
         if let Some(measurement) = &view.published {
-            row.push(milliseconds(measurement.measured_ms));
+            row.push(duration(measurement.measured_ms));
             row.push(number::percent(measurement.error));
         }
         rows.push(row);
@@ -101,12 +100,12 @@ fn line(view: &PredictionView, published: bool) -> Vec<String> {
     let mut row = vec![
         prediction.gpu.clone(),
         prediction.model.to_owned(),
-        milliseconds(prediction.time_ms),
+        duration(prediction.time_ms),
         prediction.bound.to_string(),
     ];
     if published {
         let measurement = view.published.as_ref();
-        let measured = measurement.map(|one| milliseconds(one.measured_ms));
+        let measured = measurement.map(|one| duration(one.measured_ms));
         row.push(measured.unwrap_or_default());
         row.push(measurement.map(|one| number::percent(one.error)).unwrap_or_default());
     }
@@ -123,6 +122,6 @@ fn line_of_declined(one: &Declined, published: bool) -> Vec<String> {
     if published {
         row.extend([String::new(), String::new()]);
     }
-    row.push(one.reason.clone());
+    row.push(one.reason.replace(&one.kernel, &readable(&one.kernel)));
     row
 }

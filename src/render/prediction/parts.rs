@@ -1,8 +1,7 @@
 //! What a time is made of: a line for each part, a column for each resource.
 
-use gpucast_model::{Bound, Part};
+use gpucast_model::{Bound, Part, duration};
 
-use super::text::milliseconds;
 use crate::render::table::{Align, aligned};
 
 /// Parts that are shown one by one; the JSON has all.
@@ -24,17 +23,17 @@ pub(super) fn table(parts: &[Part]) -> Option<String> {
     header.extend(resources.iter().map(ToString::to_string));
     let mut rows = vec![header];
     for part in parts.iter().take(MOST_LINES) {
-        let mut row = vec![part.name.clone(), milliseconds(part.time_ms), part.bound.to_string()];
+        let mut row = vec![part.name.clone(), duration(part.time_ms), part.bound.to_string()];
         row.extend(resources.iter().map(|resource| {
             let component = part.components.iter().find(|one| one.resource == *resource);
             let time = component.map(|one| one.time_ms).filter(|&time| time > 0.0);
-            time.map_or_else(|| "-".to_owned(), milliseconds)
+            time.map_or_else(|| "-".to_owned(), duration)
         }));
         rows.push(row);
     }
     if let Some(rest) = parts.get(MOST_LINES..).filter(|rest| !rest.is_empty()) {
         let time = rest.iter().map(|part| part.time_ms).sum();
-        rows.push(vec![format!("{} more", rest.len()), milliseconds(time)]);
+        rows.push(vec![format!("{} more", rest.len()), duration(time)]);
     }
     let columns = [Align::Left, Align::Right, Align::Left];
     let columns: Vec<Align> =

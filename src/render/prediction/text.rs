@@ -1,9 +1,10 @@
 //! Predictions for people: a comparison, the counts, and a section for each model and GPU.
 
 use gpucast_counters::{KernelProfile, Metrics};
-use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols};
+use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols, duration};
 
 use super::{KernelView, PredictionView, comparison, parts, what_if};
+use crate::input::kernel_name::{readable, signature};
 use crate::render::number;
 use crate::render::table::{Align, aligned, wrapped};
 
@@ -17,7 +18,7 @@ pub(super) fn text(kernels: &[KernelView]) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&heading(&format!("Kernel {}", kernel.profile.kernel)));
+        text.push_str(&heading(&format!("Kernel {}", signature(&kernel.profile.kernel))));
         text.push_str(&wrapped("", 2, WIDTH, &kernel.origin));
         if let Some(table) = comparison::table(kernel) {
             text.push_str(&section("Predicted times"));
@@ -111,14 +112,14 @@ fn one_gpu(view: &PredictionView) -> String {
     let prediction = &view.prediction;
     let mut text = heading(&format!("On {} ({})", view.gpu.display_name, prediction.gpu));
     let mut rows = vec![
-        vec!["predicted time".to_owned(), milliseconds(prediction.time_ms)],
+        vec!["predicted time".to_owned(), duration(prediction.time_ms)],
         vec!["bound by".to_owned(), prediction.bound.to_string()],
         vec!["model".to_owned(), prediction.model.to_owned()],
     ];
     if let Some(measurement) = &view.published {
         rows.push(vec![
             "measured time".to_owned(),
-            format!("{} ({})", milliseconds(measurement.measured_ms), measurement.source),
+            format!("{} ({})", duration(measurement.measured_ms), measurement.source),
         ]);
         rows.push(vec![
             "error".to_owned(),
@@ -130,7 +131,10 @@ fn one_gpu(view: &PredictionView) -> String {
     }
     text.push_str(&aligned(2, &[Align::Left, Align::Left], &rows));
     text.push('\n');
-    text.push_str(&wrapped("", 2, WIDTH, &prediction.explanation));
+    // Models name the kernel as the counts do.
+    let explanation =
+        prediction.explanation.replace(&prediction.kernel, &readable(&prediction.kernel));
+    text.push_str(&wrapped("", 2, WIDTH, &explanation));
     if let Some(table) = parts::table(&prediction.parts) {
         text.push_str(&section("Parts of the time"));
         text.push_str(&table);
@@ -149,11 +153,6 @@ fn one_gpu(view: &PredictionView) -> String {
         }
     }
     text
-}
-
-/// A time in milliseconds; very short ones with their significant digits.
-pub(super) fn milliseconds(time: f64) -> String {
-    if time != 0.0 && time < 0.01 { format!("{time:.3e} ms") } else { format!("{time:.3} ms") }
 }
 
 fn symbols(symbols: &Symbols) -> String {

@@ -1,7 +1,9 @@
 //! What-ifs for people: before and after with the speed-up, and what was changed.
 
+use gpucast_model::duration;
+
 use super::KernelView;
-use super::text::{WIDTH, milliseconds, section};
+use super::text::{WIDTH, section};
 use crate::render::number;
 use crate::render::table::{Align, aligned, wrapped};
 use crate::what_if::{Outcome, WhatIfView};
@@ -42,8 +44,8 @@ fn row(view: &WhatIfView, outcome: &Outcome) -> Vec<String> {
         name.to_owned(),
         outcome.gpu.clone(),
         outcome.model.to_owned(),
-        milliseconds(outcome.before_ms),
-        outcome.time_ms.map_or_else(|| "-".to_owned(), milliseconds),
+        duration(outcome.before_ms),
+        outcome.time_ms.map_or_else(|| "-".to_owned(), duration),
         outcome.bound.map_or_else(|| "-".to_owned(), |bound| bound.to_string()),
         outcome.speed_up.map_or_else(|| "-".to_owned(), |it| format!("{}×", number::real(it))),
         note,

@@ -5,8 +5,12 @@ use gpucast_counters::Number;
 use super::{Rows, View, extent};
 use crate::counting::Counted;
 use crate::failure::Failure;
+use crate::metric_choice::{MetricChoice, Shown};
 use crate::render::metric;
-use crate::render::table::{Align, aligned};
+use crate::render::table::{Align, aligned, wrapped};
+
+/// The list of metrics that are zero is this wide.
+const WIDTH: usize = 100;
 
 pub(super) fn rows<'a>(view: &View<'a>, counted: &'a Counted) -> Rows<'a> {
     let shown = view.metrics.of(&counted.profile);
@@ -65,15 +69,33 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Failure> {
 }
 
 /// Name, value, unit and kind of each metric; with machine instructions also its level and what it
-/// is on PTX.
+/// is on PTX. Of all metrics, those that are zero have no lines but are listed.
 pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
-    let shown = view.metrics.of(&counted.profile);
+    let mut shown = view.metrics.of(&counted.profile);
+    let mut zeros = Vec::new();
+    if *view.metrics == MetricChoice::All {
+        let is_zero = |one: &Shown| {
+            let on_ptx = one.on_ptx.map_or(0.0, |figure| figure.value.as_f64());
+            one.metric.figure.value.as_f64() == 0.0 && on_ptx == 0.0
+        };
+        zeros = shown.iter().filter(|one| is_zero(one)).map(|one| one.name).collect();
+        shown.retain(|one| !is_zero(one));
+    }
+    let mut text = table(counted, &shown);
+    if !zeros.is_empty() {
+        text.push('\n');
+        text += &wrapped("zero: ", 8, WIDTH, &zeros.join(", "));
+    }
+    text
+}
+
+fn table(counted: &Counted, shown: &[Shown]) -> String {
     if counted.profile.machine.is_none() {
         return metric::table(shown.iter().map(|one| (one.name, one.metric.figure)));
     }
     let header = ["metric", "value", "unit", "kind", "level", "on PTX"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
-    for one in &shown {
+    for one in shown {
         rows.push(vec![
             one.name.to_owned(),
             metric::value(one.metric.figure.value),

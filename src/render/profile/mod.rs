@@ -10,6 +10,7 @@ mod stages;
 use std::collections::BTreeMap;
 
 use gpucast_counters::machine::MachineProfile;
+use gpucast_counters::occupancy::Limiter;
 use gpucast_counters::{LeveledMetric, MetricValue, PROFILE_SCHEMA};
 use gpucast_model::Gpu;
 use serde::Serialize;
@@ -20,6 +21,7 @@ use crate::counting::Counted;
 use crate::execute::{Loaded, Timing};
 use crate::failure::Failure;
 use crate::input::cuda_source::CudaFile;
+use crate::input::kernel_name::signature;
 use crate::inspection::MachineFacts;
 use crate::metric_choice::MetricChoice;
 
@@ -54,6 +56,8 @@ struct LaunchView<'a> {
     invocations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     ordered_because: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     machine_code: Option<&'a MachineFacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +133,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         block: profile.block,
         invocations: profile.invocations,
         ordered_because: counted.ordered_because.as_deref(),
+        warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
         machine: profile.machine.as_ref(),
         rows,
@@ -160,11 +165,26 @@ fn text(view: &View<'_>) -> String {
     text
 }
 
+/// Says that the GPU could not run the launch, if it could not.
+fn too_large(gpu: &Gpu, counted: &Counted) -> Option<String> {
+    let occupancy = gpu.device_model().ok()?.occupancy(counted.profile.cta_shape());
+    if occupancy.ctas_per_sm > 0 {
+        return None;
+    }
+    let lacking: Vec<&str> = occupancy.limiters().map(Limiter::text).collect();
+    Some(format!(
+        "a block takes more {} than a {} allows, so that it could not be launched there; it is \
+         counted as if one fitted an SM",
+        lacking.join(" and "),
+        gpu.name
+    ))
+}
+
 /// What is said of a launch before its table.
 fn heading(view: &View<'_>, counted: &Counted) -> String {
     let profile = &counted.profile;
     let (grid, block) = (extent(profile.grid), extent(profile.block));
-    let mut text = format!("{}: {grid} blocks of {block} threads", profile.kernel);
+    let mut text = format!("{}: {grid} blocks of {block} threads", signature(&profile.kernel));
     if profile.invocations > 1 {
         let means = if view.by == By::Launch { "means of" } else { "totals of" };
         text += &format!(", {means} {} invocations", number::count(profile.invocations));
@@ -172,6 +192,9 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
     text.push('\n');
     if let Some(why) = &counted.ordered_because {
         text += &format!("blocks ran one after the other: {why}\n");
+    }
+    if let Some(warning) = too_large(view.gpu, counted) {
+        text += &format!("warning: {warning}\n");
     }
     if let Some(facts) = &counted.machine_code {
         text += &format!("{facts}\n");
