@@ -203,6 +203,30 @@ fn reductions_of_many_ctas_run_in_parallel_and_add_up() {
     assert_eq!(summary.ordered_because, None);
 }
 
+/// What compilers make of an `atomicAdd` whose result CUDA ignores.
+#[test]
+fn atomics_whose_results_nothing_reads_run_in_parallel() {
+    let body = |rest: &str| {
+        kernel(&format!(
+            "mov.u32 %r0, %ctaid.x; add.u32 %r0, %r0, 1; mov.u32 %r2, 0;\n\
+             atom.global.add.u32 %r1, [%out], %r0;\n{rest} ret;"
+        ))
+    };
+    let run = |rest: &str| {
+        let (words, _, summary) = launch(&body(rest), &Shape::new(300, 65, 2)).unwrap();
+        assert_eq!(words[0], 300 * 301 / 2 * 65, "{rest}");
+        summary.ordered_because.is_some()
+    };
+    assert!(!run(""));
+    // Written again before it is read, which nothing depends on either.
+    assert!(!run("mov.u32 %r1, 5;"));
+    for reader in
+        ["add.u32 %r2, %r1, 1;", "setp.eq.u32 %p, %r1, 0;", "st.global.u32 [%out+4], %r1;"]
+    {
+        assert!(run(reader), "{reader}");
+    }
+}
+
 #[test]
 fn floating_point_reductions_run_in_the_order_of_ctas() {
     // 2^24 + 1 + 1 + … depends on the order; in order it stays 2^24.

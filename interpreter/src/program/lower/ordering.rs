@@ -1,16 +1,62 @@
 //! Can a kernel tell in which order its CTAs run?
 //!
 //! CTAs run in parallel only where their order cannot be seen: no atomic on global memory returns
-//! a value, the reductions commute, and nothing waits for another CTA. The answer is read off the
-//! code, so it errs on the side of order.
+//! a value that something reads, the reductions commute, and nothing waits for another CTA. The answer
+//! is read off the code, so it errs on the side of order.
 
-use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
+use gpucast_ptx_frontend::isa::{Access, Modifier as M, Opcode};
+use gpucast_ptx_frontend::module::{AddressBase, Operand, RegisterId};
 
 use super::super::StaticInstruction;
 use super::super::asynchronous::{Direction, TensorOp};
 use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
 use super::builder::Builder;
 use crate::observer::AccessKind;
+
+/// Whether anything reads what an atomic returns. Compilers write `atom` with a register that nothing
+/// reads where CUDA ignores the result of `atomicAdd`.
+fn returns_something(instructions: &[StaticInstruction], op: &MemoryOp) -> bool {
+    let atomic = &instructions[op.instruction as usize];
+    let Some(Operand::Register(result)) = atomic.instruction.operands.first() else { return true };
+    let of_function = instructions.iter().filter(|one| one.function == atomic.function);
+    of_function.map(|one| &one.instruction).any(|one| {
+        let guarded = one.guard.is_some_and(|guard| guard.register == *result);
+        let shapes = &one.form.form().operands;
+        let reads = |(position, operand): (usize, &Operand)| {
+            let written = shapes.get(position).is_some_and(|shape| shape.access == Access::Write);
+            // A whole register that is only written is no use of it; everything else may be one.
+            !(written && matches!(operand, Operand::Register(_))) && mentions(operand, *result)
+        };
+        guarded || one.operands.iter().enumerate().any(reads)
+    })
+}
+
+/// Whether an operand has a register anywhere in it.
+fn mentions(operand: &Operand, register: RegisterId) -> bool {
+    match operand {
+        Operand::Register(id)
+        | Operand::Negated(id)
+        | Operand::Element(id, _)
+        | Operand::Part { register: id, .. }
+        | Operand::Lanes { register: id, .. } => *id == register,
+        Operand::Negative(inner) => mentions(inner, register),
+        Operand::Address(address) => {
+            matches!(address.base, AddressBase::Register(id) if id == register)
+        }
+        Operand::Vector(parts) | Operand::List(parts) | Operand::Indexed(parts) => {
+            parts.iter().any(|part| mentions(part, register))
+        }
+        Operand::Pair(pair) => pair.iter().any(|part| mentions(part, register)),
+        Operand::Immediate(_)
+        | Operand::Special(_)
+        | Operand::Variable(..)
+        | Operand::Function(_)
+        | Operand::Label(_)
+        | Operand::Targets(_)
+        | Operand::Prototype(_)
+        | Operand::Sink => false,
+    }
+}
 
 /// Why the CTAs of a program must run in order, if they must.
 pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) -> Option<String> {
@@ -35,7 +81,7 @@ pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) 
     };
     let mut reduction: Option<AtomicOperation> = None;
     for op in ops.filter(outside_cta) {
-        if op.kind == AccessKind::Atomic {
+        if op.kind == AccessKind::Atomic && returns_something(instructions, op) {
             return Some(format!("{} returns a value that depends on other CTAs", at(op)));
         }
         let Some(atomic) = &op.atomic else { continue };
