@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gpucast_interpreter::Program;
-use gpucast_ptx_frontend::isa::{InstructionClass, Modifier};
+use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
-use gpucast_ptx_frontend::types::StateSpace;
+use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
 use super::super::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use super::code::Code;
@@ -306,7 +306,9 @@ impl<'a> Listing<'a> {
                 let guarded = self.ptx[index].is_some_and(|ptx| {
                     self.program.instructions()[ptx as usize].instruction.guard.is_some()
                 });
-                if guarded && row.issued_lanes > lanes {
+                if !guarded && row.thread_executions >= lanes && self.scales(index) {
+                    0
+                } else if guarded && row.issued_lanes > lanes {
                     let share = row.thread_executions as f64 / row.issued_lanes as f64;
                     (share * lanes as f64).round() as u64
                 } else {
@@ -314,6 +316,18 @@ impl<'a> Listing<'a> {
                 }
             }
         }
+    }
+
+    /// Whether it brings numbers too small or large for a `MUFU` into its range or back: its guard is false
+    /// where numbers are ordinary.
+    fn scales(&self, index: usize) -> bool {
+        use Opcode as O;
+        let decoded = &self.code.instructions[index].decoded;
+        let Some(ptx) = self.ptx[index] else { return false };
+        let ptx = &self.program.instructions()[ptx as usize].instruction;
+        matches!(decoded.mnemonic, "FMUL" | "FADD")
+            && matches!(ptx.opcode, O::Ex2 | O::Lg2 | O::Rcp | O::Rsqrt | O::Sqrt | O::Div)
+            && ptx.types().next() == Some(ScalarType::F32)
     }
 
     /// The access of an instruction; what its bits do not say comes from the PTX.

@@ -134,6 +134,6 @@ fn row(selected: Selected, index: u32, executions: Executions) -> MachineRow {
         instruction: Some(index),
         warp_executions: executions.warps * count,
         issued_lanes: executions.lanes * count,
-        thread_executions: executions.threads * count,
+        thread_executions: if selected.is_idle { 0 } else { executions.threads * count },
     }
 }

@@ -25,6 +25,9 @@ struct Steps {
     multiply_adds: u32,
     /// Products among it.
     products: u32,
+    /// Products and sums that bring numbers too small or large for a `MUFU` into its range and back: guarded,
+    /// so that no thread executes them where numbers are ordinary.
+    scalings: u32,
     /// Sums among it.
     sums: u32,
     /// `MUFU`.
@@ -59,6 +62,7 @@ const NONE: Steps = Steps {
     fp64: 0,
     multiply_adds: 0,
     products: 0,
+    scalings: 0,
     sums: 0,
     special: 0,
     convert: 0,
@@ -119,8 +123,8 @@ const TABLE: &[Expansion] = expansions! {
     Rem S16 ALWAYS => { integer 7, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 5, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
 
     Div F32 When::With(Modifier::Rn) => { fp32 1, multiply_adds 5, special 1, control 1 } { fp32 1, multiply_adds 5, special 1, control 1 }
-    Div F32 FULL => { fp32 2, products 5, special 1 } { fp32 2, products 5, special 1 }
-    Div F32 APPROX => { fp32 1, products 3, special 1 } { fp32 1, products 3, special 1 }
+    Div F32 FULL => { fp32 2, products 1, scalings 4, special 1 } { fp32 2, products 1, scalings 4, special 1 }
+    Div F32 APPROX => { fp32 1, products 1, scalings 2, special 1 } { fp32 1, products 1, scalings 2, special 1 }
     Div F64 ALWAYS => { fp32 3, multiply_adds 7, products 1, special 1, control 1, integer 1, misc 2 } { fp32 3, multiply_adds 7, products 1, special 1, control 1, misc 1 }
     Rcp F32 FTZ => { special 1 } { special 1 }
     Rcp F32 APPROX => { fp32 2, products 2, integer 2, special 1, misc 1 } { fp32 4, products 2, special 1, misc 1 }
@@ -128,19 +132,19 @@ const TABLE: &[Expansion] = expansions! {
     Rcp F64 ALWAYS => { fp32 1, multiply_adds 5, integer 1, special 1, control 1 } { fp32 1, multiply_adds 5, integer 1, special 1, control 1 }
     // `rsqrt` and `rcp` of it before Pascal.
     Sqrt F32 FTZ => { special 2 } { special 1 }
-    Sqrt F32 APPROX => { fp32 1, products 2, special 2 } { fp32 1, products 2, special 1 }
+    Sqrt F32 APPROX => { fp32 1, scalings 2, special 2 } { fp32 1, scalings 2, special 1 }
     Sqrt F32 ALWAYS => { multiply_adds 2, products 2, integer 2, special 1, control 1 } { multiply_adds 2, products 2, integer 2, special 1, control 1 }
     Sqrt F64 ALWAYS => { multiply_adds 5, products 3, integer 3, special 1, control 1, misc 3 } { multiply_adds 5, products 3, integer 3, special 1, control 1, misc 3 }
     Rsqrt F32 FTZ => { special 1 } { special 1 }
-    Rsqrt F32 ALWAYS => { fp32 1, products 2, special 1 } { fp32 1, products 2, special 1 }
+    Rsqrt F32 ALWAYS => { fp32 1, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
     Rsqrt F64 ALWAYS => { multiply_adds 3, products 2, integer 2, special 1, control 1, misc 3 } { multiply_adds 3, products 2, integer 2, special 1, control 1, misc 3 }
     // `RRO` reduces the range before Volta, a product afterwards.
     Sin F32 ALWAYS => { fp32 1, special 1 } { products 1, special 1 }
     Cos F32 ALWAYS => { fp32 1, special 1 } { products 1, special 1 }
     Ex2 F32 FTZ => { fp32 1, special 1 } { special 1 }
-    Ex2 F32 ALWAYS => { fp32 2, products 2, special 1 } { fp32 1, products 2, special 1 }
+    Ex2 F32 ALWAYS => { fp32 2, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
     Lg2 F32 FTZ => { special 1 } { special 1 }
-    Lg2 F32 ALWAYS => { fp32 1, sums 1, products 1, special 1 } { fp32 1, sums 1, products 1, special 1 }
+    Lg2 F32 ALWAYS => { fp32 1, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
 
     Popc B64 ALWAYS => { integer 3 } { integer 3 }
     Clz B32 ALWAYS => { integer 2 } { integer 2 }
@@ -165,7 +169,7 @@ pub(super) fn expand(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Option<
         return None;
     }
     if divides_again(graph, op) {
-        return Some(selection(op, &steps!(products 3)));
+        return Some(selection(op, &steps!(products 1, scalings 2)));
     }
     let literal = matches!(op.args.get(1), Some(Arg::Constant(_)));
     let fits = |row: &&Expansion| {
@@ -226,6 +230,7 @@ fn selection(op: &Op<'_>, steps: &Steps) -> Selection {
         arithmetic(FlopKind::Fma, ["FFMA", "DFMA"], steps.multiply_adds),
         arithmetic(FlopKind::Mul, ["FMUL", "DMUL"], steps.products),
         arithmetic(FlopKind::Add, ["FADD", "DADD"], steps.sums),
+        Selected { is_idle: true, ..arithmetic(FlopKind::Mul, ["FMUL", "DMUL"], steps.scalings) },
         Selected { flops: Some(special), ..Selected::new("MUFU", C::Fp32, steps.special) },
         Selected::new("F2I", C::BitConvert, steps.convert),
         Selected::new("BRA", C::Control, steps.control),
@@ -254,6 +259,7 @@ mod tests {
                     + steps.fp64
                     + steps.multiply_adds
                     + steps.products
+                    + steps.scalings
                     + steps.sums
                     + steps.special
                     + steps.convert

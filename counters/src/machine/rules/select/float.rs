@@ -37,5 +37,5 @@ pub(super) fn select(op: &Op<'_>) -> Selection {
         other => (other.text(), None, 1),
     };
     let flops = kind.map(|kind| Flops { precision, kind, per_thread: lanes });
-    smallvec![Selected { mnemonic: name, class, flops, access: None, count }]
+    smallvec![Selected { flops, ..Selected::new(name, class, count) }]
 }

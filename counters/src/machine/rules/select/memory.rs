@@ -20,13 +20,8 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
     let element = op.source.types().last().map_or(4, ScalarType::bytes);
     let access = |direction, bytes| Some(MachineAccess { space, direction, bytes });
     let one = |mnemonic, access| {
-        smallvec![Selected {
-            mnemonic,
-            class: InstructionClass::LoadStore,
-            flops: None,
-            access,
-            count: 1,
-        }]
+        let instruction = Selected::new(mnemonic, InstructionClass::LoadStore, 1);
+        smallvec![Selected { access, ..instruction }]
     };
     match op.opcode {
         O::Ld | O::Ldu => {
@@ -89,11 +84,8 @@ fn fragment(space: Option<StateSpace>, direction: Direction, registers: u32) -> 
     let access = Some(MachineAccess { space, direction, bytes: 4 });
     smallvec![
         Selected {
-            mnemonic,
-            class: InstructionClass::LoadStore,
-            flops: None,
             access,
-            count: accesses.max(1),
+            ..Selected::new(mnemonic, InstructionClass::LoadStore, accesses.max(1))
         },
         Selected::integer("IMAD", 2),
     ]
@@ -133,13 +125,7 @@ fn atomic(
         (false, false) if space == Some(StateSpace::Global) => "ATOMG",
         (false, false) => "ATOM",
     };
-    let instruction = Selected {
-        mnemonic: name,
-        class: InstructionClass::LoadStore,
-        flops: None,
-        access,
-        count: 1,
-    };
+    let instruction = Selected { access, ..Selected::new(name, InstructionClass::LoadStore, 1) };
     // Fermi and Kepler lock a word of shared memory around every update (`LDSLK`, `STSUL`); later
     // ones have integer atomics there and exchange floating-point sums until they fit.
     let locks = family.convergence == Convergence::Suffix;

@@ -33,6 +33,8 @@ pub(super) struct Selected {
     pub(super) access: Option<MachineAccess>,
     /// How many of them.
     pub(super) count: u32,
+    /// Whether its guard is false wherever numbers are ordinary: it is issued, and no thread executes it.
+    pub(super) is_idle: bool,
 }
 
 /// The machine instructions of one operation.
@@ -40,7 +42,7 @@ pub(super) type Selection = SmallVec<[Selected; 2]>;
 
 impl Selected {
     pub(super) const fn new(mnemonic: &'static str, class: InstructionClass, count: u32) -> Self {
-        Self { mnemonic, class, flops: None, access: None, count }
+        Self { mnemonic, class, flops: None, access: None, count, is_idle: false }
     }
 
     const fn integer(mnemonic: &'static str, count: u32) -> Self {
