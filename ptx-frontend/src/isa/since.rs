@@ -20,6 +20,9 @@ impl Since {
     /// What the first version had already.
     pub const BEGINNING: Self = Self::new((1, 0), 10);
 
+    /// The latest version of the manual that the table follows, and its latest target.
+    pub const NEWEST: Self = Self::new((9, 5), 121);
+
     /// An ISA version, and the least compute capability times ten.
     #[must_use]
     pub const fn new(isa: (u8, u8), sm: u32) -> Self {

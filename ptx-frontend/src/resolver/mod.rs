@@ -15,7 +15,7 @@ mod scope;
 
 use crate::ast::{File, Function as FunctionItem, Item, Name};
 use crate::hash::FastMap;
-use crate::isa::{FormId, Modifier, Opcode};
+use crate::isa::{FormId, Modifier, Opcode, Since};
 use crate::module::PerformanceDirectives;
 use crate::module::{Formal, Function, FunctionId, FunctionKind, Linkage, Module, Operand};
 use crate::parser::{nearest, parse_each};
@@ -178,7 +178,22 @@ impl<'a> Resolver<'a> {
 
     fn version(&mut self, version: Name<'a>) {
         match parse_version(version.text) {
-            Some(pair) => self.module.isa_version = pair,
+            Some(pair) => {
+                self.module.isa_version = pair;
+                let (major, minor) = Since::NEWEST.isa;
+                if pair > (major, minor) {
+                    self.report(Diagnostic {
+                        message: format!(
+                            "PTX ISA {} is not known here: {major}.{minor} is the newest",
+                            version.text
+                        ),
+                        span: version.span,
+                        hint: Some(format!(
+                            "write `.version {major}.{minor}` if the text needs nothing newer"
+                        )),
+                    });
+                }
+            }
             None => self.report(Diagnostic {
                 message: format!("`{}` is not a PTX version", version.text),
                 span: version.span,
@@ -192,6 +207,14 @@ impl<'a> Resolver<'a> {
         self.module.target = texts.join(", ");
         let sm = names.iter().find_map(|name| parse_target(name.text));
         match (sm, names.first()) {
+            (Some(sm), Some(first)) if sm > Since::NEWEST.target.sm => {
+                self.module.target_sm = sm;
+                self.report(Diagnostic {
+                    message: format!("`{}` is no target of any known PTX ISA", first.text),
+                    span: first.span,
+                    hint: Some(format!("the newest is {}", Since::NEWEST.target)),
+                });
+            }
             (Some(sm), _) => self.module.target_sm = sm,
             (None, Some(first)) => self.report(Diagnostic {
                 message: format!("`{}` is not a target", first.text),
