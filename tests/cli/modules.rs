@@ -112,9 +112,11 @@ fn structures_are_passed_by_value() {
 }
 
 #[test]
-fn check_reports_what_hopper_code_needs_and_what_is_not_executed() {
+fn check_reports_what_code_needs_and_what_is_not_executed() {
     let outcome = gpucast("check ../../interpreter/tests/kernels/triton/matmul_sm_90.ptx");
     insta::assert_snapshot!("check-wgmma", outcome.transcript());
     let outcome = gpucast("check ../../ptx-frontend/tests/valid/hopper.ptx");
     insta::assert_snapshot!("check-hopper", outcome.transcript());
+    let outcome = gpucast("check ../../ptx-frontend/tests/valid/sparse.ptx");
+    insta::assert_snapshot!("check-not-executed", outcome.transcript());
 }
