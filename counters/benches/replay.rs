@@ -96,6 +96,7 @@ mod replay {
                                 mask: u32::MAX,
                                 pattern: Pattern::Consecutive,
                                 addresses: &[address; 32],
+                                continues: false,
                             });
                         }
                     }
@@ -128,6 +129,7 @@ mod replay {
                         mask: u32::MAX,
                         pattern: Pattern::General,
                         addresses: &std::array::from_fn(|_| random()),
+                        continues: false,
                     });
                 }
                 recorder.stream().clone()
@@ -175,6 +177,7 @@ mod record {
                     mask: u32::MAX,
                     pattern,
                     addresses: &addresses,
+                    continues: false,
                 }));
             }
         });

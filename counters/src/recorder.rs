@@ -327,7 +327,7 @@ impl Recorder for CtaRecorder {
         self.stream.reach(access.time);
         counts.space = access.space;
         counts.kind = access.kind;
-        counts.requests += 1;
+        counts.requests += u64::from(!access.continues);
         counts.requested_bytes +=
             u64::from(access.mask.count_ones()) * u64::from(access.bytes_per_lane);
         if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {

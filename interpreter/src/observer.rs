@@ -160,7 +160,7 @@ pub enum Pattern {
     General,
 }
 
-/// One memory instruction executed by one warp.
+/// One memory instruction executed by one warp, or a part of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {
     /// Index into [`Program::instructions`].
@@ -183,6 +183,9 @@ pub struct Access<'a> {
     /// Each lane's address in `space`; lanes outside `mask` hold arbitrary values, and so do all
     /// but the first if the pattern is not [`Pattern::General`].
     pub addresses: &'a [u64; 32],
+    /// Whether it goes on with what the same execution of the instruction has reported of this space
+    /// already: bulk copies report a range at a time.
+    pub continues: bool,
 }
 
 /// Watches nothing; costs nothing.

@@ -27,6 +27,7 @@ fn access(
         mask,
         pattern,
         addresses,
+        continues: false,
     }
 }
 

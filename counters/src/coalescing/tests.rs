@@ -27,6 +27,7 @@ fn access(kind: AccessKind, mask: u32, bytes: u32, addresses: &[u64; 32]) -> Acc
         mask,
         pattern: Pattern::General,
         addresses,
+        continues: false,
     }
 }
 

@@ -53,6 +53,7 @@ fn words(instruction: u32, warp: u32, time: u64, address: u64) -> Access<'static
         mask: !0,
         pattern: Pattern::Consecutive,
         addresses,
+        continues: false,
     }
 }
 
@@ -363,6 +364,7 @@ fn one_instruction_may_read_and_write_the_same_space() {
         mask: 1 << 7,
         pattern: Pattern::General,
         addresses: Box::leak(Box::new([address; 32])),
+        continues: false,
     };
     run(&mut counter, 1, |_, recorder| {
         recorder.access(&access(StateSpace::Global, AccessKind::Load, 16_384, 0x1010));

@@ -153,6 +153,7 @@ impl Warp {
             mask,
             pattern: access::pattern(&report.addresses, mask, u64::from(bytes)),
             addresses: &report.addresses,
+            continues: false,
         });
     }
 

@@ -36,8 +36,8 @@ impl Warp {
                 };
                 self.copies.group(&context.memories, op, mask, &mut done);
             }
-            Code::Bulk => self.bulk(context, recorder, frame, op, split, mask, report)?,
-            Code::Tensor => self.tensor(context, recorder, frame, op, split, mask, report)?,
+            Code::Bulk => self.bulk(context, recorder, frame, op, split, mask)?,
+            Code::Tensor => self.tensor(context, recorder, frame, op, split, mask)?,
             Code::Mbarrier => {
                 return self.mbarrier(context, recorder, frame, op, split, mask, report);
             }

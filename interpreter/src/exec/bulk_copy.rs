@@ -6,16 +6,16 @@
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
-use super::access::{AccessFault, AccessReport, Memories, addresses};
+use super::access::{AccessFault, Memories, addresses, reported_space};
 use super::async_copy::aligned;
 use super::atomic;
 use super::lanes::Frame;
 use super::mbarrier;
 use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
-use crate::observer::{MbarrierStep, MbarrierUse, Pattern, Recorder};
+use crate::observer::{Access, MbarrierStep, MbarrierUse, Pattern, Recorder};
 use crate::program::asynchronous::BulkOp;
-use crate::program::memory_op::{AtomicOperation, Space, window};
+use crate::program::memory_op::{AtomicOperation, MemoryOp, Space, window};
 use crate::program::op::Op;
 
 /// One lane's part of a bulk operation: addresses in the spaces of its operands.
@@ -39,9 +39,46 @@ impl Range {
     }
 }
 
+/// The ranges that one execution of a bulk operation reads or writes, which make one request together.
+pub(super) struct Ranges {
+    time: u64,
+    any: bool,
+}
+
+impl Ranges {
+    /// None yet, at a time of the warp's clock.
+    pub(super) fn new(time: u64) -> Self {
+        Self { time, any: false }
+    }
+
+    /// Tell the recorder of the next one: its address and bytes.
+    pub(super) fn tell<R: Recorder>(
+        &mut self,
+        warp: &Warp,
+        recorder: &mut R,
+        op: &MemoryOp,
+        space: Space,
+        lane: u32,
+        (address, bytes): (u64, u32),
+    ) {
+        recorder.access(&Access {
+            instruction: op.instruction,
+            warp: warp.index,
+            time: self.time,
+            space: reported_space(space),
+            kind: op.kind,
+            bytes_per_lane: bytes,
+            mask: 1 << lane,
+            pattern: Pattern::General,
+            addresses: &[address; 32],
+            continues: self.any,
+        });
+        self.any = true;
+    }
+}
+
 impl Warp {
     /// A bulk operation by the lanes of `mask`, at least one, one after the other.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
     pub(super) fn bulk<R: Recorder>(
         &mut self,
         context: &Context<'_>,
@@ -50,13 +87,13 @@ impl Warp {
         op: &Op,
         split: &Split,
         mask: u32,
-        report: &mut AccessReport,
     ) -> Result<(), WarpFault> {
         let bulk = &context.program.bulk_ops[op.a as usize];
         let mask = if bulk.once { mask & mask.wrapping_neg() } else { mask };
         let memories = &context.memories;
         let instruction = bulk.destination.instruction;
         let time = self.clock(context.program, split, instruction);
+        let (mut reads, mut writes) = (Ranges::new(time), Ranges::new(time));
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             let fault = |fault: AccessFault| fault.at(split.pc);
             // SAFETY: the frame's invariants hold, and the operation belongs to its program.
@@ -65,22 +102,19 @@ impl Warp {
             if range.bytes == 0 {
                 continue;
             }
-            let mut tell = |recorder: &mut R, op, space, address, bytes| {
-                report.addresses = [address; 32];
-                report.pattern = Pattern::General;
-                self.tell(recorder, op, time, space, 1 << lane, bytes, report);
-            };
             let needed = range.needed();
             if let (Some(source), false) = (&bulk.source, needed.is_empty()) {
                 let first = range.source.wrapping_add(u64::from(needed.start));
-                tell(recorder, source, source.space, first, needed.len() as u32);
+                let bytes = needed.len() as u32;
+                reads.tell(self, recorder, source, source.space, lane, (first, bytes));
             }
             let Some(ranks) = ranks else {
                 let completes = perform(bulk, memories, &range).map_err(fault)?;
                 if bulk.mbarrier.is_some() {
                     self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
                 }
-                tell(recorder, &bulk.destination, space(bulk), range.destination, range.bytes);
+                let written = (range.destination, range.bytes);
+                writes.tell(self, recorder, &bulk.destination, space(bulk), lane, written);
                 continue;
             };
             // The same place in each CTA of the mask, and its own mbarrier.
@@ -96,7 +130,8 @@ impl Warp {
                 if bulk.mbarrier.is_some() {
                     self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
                 }
-                tell(recorder, &bulk.destination, space(bulk), range.destination, range.bytes);
+                let written = (range.destination, range.bytes);
+                writes.tell(self, recorder, &bulk.destination, space(bulk), lane, written);
             }
         }
         Ok(())

@@ -7,14 +7,14 @@
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
-use super::access::{AccessFault, AccessReport, Memories, addresses, window_of};
+use super::access::{AccessFault, Memories, addresses, window_of};
 use super::async_copy::aligned;
-use super::bulk_copy::{in_the_cta_of, reduce};
+use super::bulk_copy::{Ranges, in_the_cta_of, reduce};
 use super::lanes::Frame;
 use super::mbarrier;
 use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
-use crate::observer::{Pattern, Recorder};
+use crate::observer::Recorder;
 use crate::program::asynchronous::{Boxes, Direction, TensorCopy, TensorOp};
 use crate::program::memory_op::{AtomicOperation, MemoryOp, Space, window};
 use crate::program::op::Op;
@@ -48,7 +48,6 @@ impl Copied {
 
 impl Warp {
     /// A tensor operation by the lanes of `mask`, at least one, one after the other.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
     pub(super) fn tensor<R: Recorder>(
         &mut self,
         context: &Context<'_>,
@@ -57,61 +56,75 @@ impl Warp {
         op: &Op,
         split: &Split,
         mask: u32,
-        report: &mut AccessReport,
     ) -> Result<(), WarpFault> {
-        let memories = &context.memories;
+        let tensor = &context.program.tensor_ops[op.a as usize];
+        let instruction = match tensor {
+            TensorOp::Copy(copy) => copy.global.instruction,
+            TensorOp::Replace { map, .. } => map.instruction,
+        };
+        let time = self.clock(context.program, split, instruction);
+        let (mut reads, mut writes) = (Ranges::new(time), Ranges::new(time));
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
-            let fault = |fault: AccessFault| fault.at(split.pc);
-            match &context.program.tensor_ops[op.a as usize] {
+            let memories = &context.memories;
+            let done = match tensor {
                 TensorOp::Copy(copy) => {
-                    let time = self.clock(context.program, split, copy.global.instruction);
-                    // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-                    let copied = unsafe { copied(frame, memories, copy, lane) }.map_err(fault)?;
-                    let mut tell = |recorder: &mut R, op, space, address, bytes| {
-                        report.addresses = [address; 32];
-                        report.pattern = Pattern::General;
-                        self.tell(recorder, op, time, space, 1 << lane, bytes, report);
-                    };
-                    if let Direction::ToShared { .. } = copy.direction {
-                        for (address, bytes) in stretches(&copied.rows) {
-                            tell(recorder, &copy.global, Space::Global, address, bytes);
-                        }
-                        let contents = load(memories, &copied).map_err(fault)?;
-                        // SAFETY: as above.
-                        let targets = unsafe { targets(frame, copy, &copied) };
-                        for (shared, mbarrier) in targets {
-                            let completes =
-                                store_box(memories, copy, &copied, shared, mbarrier, &contents)
-                                    .map_err(fault)?;
-                            let instruction = copy.global.instruction;
-                            self.tell_bytes(recorder, instruction, lane, mbarrier, completes);
-                            tell(recorder, &copy.shared, Space::Shared, shared, copied.bytes);
-                        }
-                    } else {
-                        tell(recorder, &copy.shared, Space::Shared, copied.shared, copied.bytes);
-                        store_tensor(memories, copy, &copied).map_err(fault)?;
-                        for (address, bytes) in stretches(&copied.rows) {
-                            tell(recorder, &copy.global, Space::Global, address, bytes);
-                        }
-                    }
+                    self.copy_tensor(memories, recorder, frame, copy, lane, &mut reads, &mut writes)
                 }
                 TensorOp::Replace { map, field, value, wide } => {
-                    let time = self.clock(context.program, split, map.instruction);
-                    // SAFETY: as above; the row is of the width that the operation says.
-                    let (map_address, value) = unsafe {
-                        let value = match wide {
+                    // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+                    let value = unsafe {
+                        match wide {
                             true => frame.row::<u64>(*value)[lane as usize],
                             false => frame.row::<u32>(*value)[lane as usize].into(),
-                        };
-                        (addresses(frame, map)[lane as usize], value)
+                        }
                     };
-                    let changed = replace(memories, map, map_address, *field, value, lane);
-                    let (space, address, bytes) = changed.map_err(fault)?;
-                    report.addresses = [address; 32];
-                    report.pattern = Pattern::General;
-                    self.tell(recorder, map, time, space, 1 << lane, bytes, report);
+                    // SAFETY: as above.
+                    let address = unsafe { addresses(frame, map)[lane as usize] };
+                    replace(memories, map, address, *field, value, lane).map(|(space, written)| {
+                        writes.tell(self, recorder, map, space, lane, written);
+                    })
                 }
+            };
+            done.map_err(|fault| fault.at(split.pc))?;
+        }
+        Ok(())
+    }
+
+    /// One lane's copy.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
+    fn copy_tensor<R: Recorder>(
+        &self,
+        memories: &Memories<'_>,
+        recorder: &mut R,
+        frame: &Frame,
+        copy: &TensorCopy,
+        lane: u32,
+        reads: &mut Ranges,
+        writes: &mut Ranges,
+    ) -> Result<(), AccessFault> {
+        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+        let copied = unsafe { copied(frame, memories, copy, lane)? };
+        let global = |ranges: &mut Ranges, recorder: &mut R| {
+            for stretch in stretches(&copied.rows) {
+                ranges.tell(self, recorder, &copy.global, Space::Global, lane, stretch);
             }
+        };
+        let Direction::ToShared { .. } = copy.direction else {
+            let contents = (copied.shared, copied.bytes);
+            reads.tell(self, recorder, &copy.shared, Space::Shared, lane, contents);
+            store_tensor(memories, copy, &copied)?;
+            global(writes, recorder);
+            return Ok(());
+        };
+        global(reads, recorder);
+        let contents = load(memories, &copied)?;
+        // SAFETY: as above.
+        let targets = unsafe { targets(frame, copy, &copied) };
+        for (shared, mbarrier) in targets {
+            let completes = store_box(memories, copy, &copied, shared, mbarrier, &contents)?;
+            self.tell_bytes(recorder, copy.global.instruction, lane, mbarrier, completes);
+            let written = (shared, copied.bytes);
+            writes.tell(self, recorder, &copy.shared, Space::Shared, lane, written);
         }
         Ok(())
     }
@@ -396,7 +409,8 @@ fn operation(
     }
 }
 
-/// Replace a field of the map at `address`; answers what was written: space, address and bytes.
+/// Replace a field of the map at `address`; answers what was written: the space, and the
+/// address and bytes there.
 fn replace(
     memories: &Memories<'_>,
     map: &MemoryOp,
@@ -404,7 +418,7 @@ fn replace(
     field: Field,
     value: u64,
     lane: u32,
-) -> Result<(Space, u64, u32), AccessFault> {
+) -> Result<(Space, (u64, u32)), AccessFault> {
     let host = map_host(memories, map, address, lane)?;
     let (space, address) = in_space(map.space, address);
     if !matches!(space, Space::Global | Space::Shared) {
@@ -415,5 +429,5 @@ fn replace(
     let length = range.len();
     // SAFETY: the range lies within the map, for which the host address is good.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), host.add(range.start), length) };
-    Ok((space, address + range.start as u64, length as u32))
+    Ok((space, (address + range.start as u64, length as u32)))
 }

@@ -46,6 +46,7 @@ impl Warp {
                 mask,
                 pattern: report.pattern,
                 addresses: &report.addresses,
+                continues: false,
             });
         };
         // SAFETY: the frame's invariants hold, and `mask` is not empty here or below.
