@@ -27,7 +27,7 @@ pub use launch::{
 pub use memory::DeviceMemory;
 pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit,
-    HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer, Pattern, Recorder, Release,
-    WarpArrival, WarpRelease,
+    GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer,
+    Pattern, Recorder, Release, WarpArrival, WarpRelease,
 };
 pub use program::{LowerError, Program, Unsupported};

@@ -11,8 +11,8 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::program::Program;
 pub use synchronisation::{
-    BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, HeapUse, MbarrierStep,
-    MbarrierUse, WarpArrival, WarpRelease,
+    BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
+    HeapUse, MbarrierStep, MbarrierUse, WarpArrival, WarpRelease,
 };
 
 /// Collects what the CTAs of one launch recorded.
@@ -88,6 +88,10 @@ pub trait Recorder: Send {
     /// `cp.async` has written shared memory, which was reported as an access when it was issued.
     #[inline]
     fn copy_done(&mut self, _copy: &CopyDone<'_>) {}
+
+    /// Lanes commit groups of bulk copies or of products of warpgroups, or wait for them.
+    #[inline]
+    fn group(&mut self, _group: &GroupUse) {}
 
     /// A lane's access is left out, being out of bounds or misaligned.
     #[inline]

@@ -12,6 +12,7 @@ use gpucast_interpreter::{
 };
 
 use crate::clocks::{Clocks, Knowledge, Stamp, lanes};
+use crate::pending::PendingReads;
 use crate::shadow::Shadow;
 
 /// Bits of an address within one CTA's part of the shared window: beyond the CTA's own memory lies
@@ -38,6 +39,7 @@ pub(crate) struct ClusterState {
     pub(crate) clocks: Clocks,
     /// Of each CTA's shared memory.
     pub(crate) shadows: Vec<Shadow>,
+    pub(crate) pending: PendingReads,
     warps_per_cta: u32,
     /// Coordinates of the CTAs that have begun, by rank.
     ctaids: Vec<[u32; 3]>,
@@ -63,6 +65,7 @@ impl ClusterState {
         for shadow in &mut self.shadows {
             shadow.reset(bytes, all);
         }
+        self.pending.clear();
         self.warps_per_cta = warps;
         self.ctaids.clear();
         self.ctaids.resize(ctas as usize, [0; 3]);

@@ -22,6 +22,7 @@ mod cluster;
 mod device;
 pub mod finding;
 mod launch;
+mod pending;
 mod recorder;
 mod roles;
 mod shadow;

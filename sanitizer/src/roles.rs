@@ -1,6 +1,6 @@
 //! What an instruction's text says about the order of its accesses.
 
-use gpucast_interpreter::Program;
+use gpucast_interpreter::{GroupQueue, Program};
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode as O};
 use gpucast_ptx_frontend::module::Instruction;
 
@@ -21,6 +21,8 @@ pub(crate) struct Role {
     pub(crate) copy: bool,
     /// An asynchronous operation that tells an mbarrier of its bytes.
     pub(crate) bulk: bool,
+    /// The queue in which its reads of shared memory are pending until their group is waited for.
+    pub(crate) reads_later: Option<GroupQueue>,
     /// `bar` and `barrier`: all threads of a warp must execute it together.
     pub(crate) aligned: bool,
     /// `bar` and `barrier` with a number of threads.
@@ -60,6 +62,11 @@ impl Role {
                     | O::StAsync
                     | O::RedAsync
             ) || opcode == O::ClusterlaunchcontrolTryCancel,
+            reads_later: match opcode {
+                O::WgmmaMmaAsync | O::WgmmaMmaAsyncSp => Some(GroupQueue::Warpgroup),
+                _ if has(M::BulkGroup) => Some(GroupQueue::Bulk),
+                _ => None,
+            },
             aligned: opcode == O::Bar || barrier && has(M::Aligned),
             counted: barrier && operands > if reduces { 3 } else { 1 },
         }

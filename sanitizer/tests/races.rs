@@ -215,3 +215,59 @@ fn blocks_of_a_cluster_need_its_barrier() {
         ["read-after-write Ctas x64: thread 0 line 11, cta 1 thread 0 line 8, 4 Shared tile+0"]
     );
 }
+
+#[test]
+fn what_a_bulk_copy_reads_may_be_overwritten_when_its_group_was_waited_for() {
+    let body = "st.shared.u32 [%r15], %tid; fence.proxy.async; bar.sync 0;\n\
+         setp.ne.u32 %p, %tid, 0; @%p bra GO;\n\
+         cp.async.bulk.global.shared::cta.bulk_group [%out], [tile], 128;\n\
+         COMMIT\n cp.async.bulk.wait_group.read LEFT;\nGO: SYNC\nst.shared.u32 [%r15], 7; ret;";
+    let text = |commit: &str, left: &str, sync: &str| {
+        body.replace("COMMIT", commit).replace("LEFT", left).replace("SYNC", sync)
+    };
+    let commit = "cp.async.bulk.commit_group;";
+    assert_eq!(found(&text(commit, "0", "bar.sync 0;"), 64), [""; 0]);
+    let pending =
+        ["write-after-read PendingRead x32: thread 0 line 14, thread 0 line 10, 4 Shared tile+0"];
+    // The latest group may be left; what is in no group is not waited for.
+    assert_eq!(found(&text(commit, "1", "bar.sync 0;"), 64), pending);
+    assert_eq!(found(&text("", "0", "bar.sync 0;"), 64), pending);
+    // Waiting orders the thread itself only, not even the lanes of its warp.
+    assert_eq!(
+        found(&text(commit, "0", ""), 64),
+        ["write-after-read Lanes x31: thread 1 line 14, thread 0 line 10, 4 Shared tile+4"]
+    );
+}
+
+/// A kernel of 128 threads that fill `tile` with zeros, multiply by it as a warpgroup, and overwrite it.
+fn warpgroup(before: &str, after: &str) -> String {
+    // No swizzle; blocks of eight rows are 128 bytes apart along K and 256 along N.
+    kernel(&format!(
+        ".reg .b64 %b; .reg .b32 %sum<8>, %zero; mov.b32 %zero, 0; shl.b32 %r1, %tid, 3; add.u32 %r15, %r1, %r14;\n\
+         st.shared.v2.b32 [%r15], {{%zero, %zero}}; fence.proxy.async; {before}\n\
+         shr.b32 %r14, %r14, 4; cvt.u64.u32 %b, %r14; or.b64 %b, %b, 0x0000001000080000;\n\
+         setp.eq.u32 %p, 0, 1; wgmma.fence.sync.aligned;\n\
+         wgmma.mma_async.sync.aligned.m64n32k16.f16.f16.f16 \
+         {{%sum0, %sum1, %sum2, %sum3, %sum4, %sum5, %sum6, %sum7}}, {{%zero, %zero, %zero, %zero}}, %b, %p, 1, 1, 0;\n\
+         {after}\nst.shared.v2.b32 [%r15], {{%tid, %tid}}; ret;"
+    ))
+    .replace(".target sm_90", ".target sm_90a")
+}
+
+#[test]
+fn what_a_warpgroup_multiplies_may_be_overwritten_when_its_group_was_waited_for() {
+    let shape = Shape::new(128);
+    let found = |before: &str, after: &str| found_in(&warpgroup(before, after), &shape);
+    let commit = "wgmma.commit_group.sync.aligned;";
+    let wait = format!("{commit} wgmma.wait_group.sync.aligned 0; bar.sync 0;");
+    assert_eq!(found("bar.sync 0;", &wait), [""; 0]);
+    let impatient = format!("{commit} bar.sync 0;");
+    assert_eq!(
+        found("bar.sync 0;", &impatient),
+        ["write-after-read PendingRead x128: thread 0 line 14, thread 0 line 12, 8 Shared tile+0"]
+    );
+    // Each warp reads what the others have filled.
+    let early = found("", &wait);
+    assert!(early.iter().any(|line| line.starts_with("read-after-write Warps")), "{early:?}");
+    assert!(early.iter().any(|line| line.starts_with("uninitialised-read")), "{early:?}");
+}

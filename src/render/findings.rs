@@ -153,6 +153,7 @@ fn race(hazard: Hazard, between: Between) -> String {
         Between::Ctas => "by another block of the cluster without a barrier between them",
         Between::PendingCopy => "by a cp.async that has not been waited for",
         Between::BulkCopy => "by an asynchronous copy whose mbarrier was not waited for",
+        Between::PendingRead => "by an asynchronous operation whose group was not waited for",
     };
     format!("{what} {whose}")
 }
@@ -214,6 +215,9 @@ fn hint(finding: &Finding) -> Option<&'static str> {
             "wait for the copy's group in the thread that issued it, then meet at a barrier"
         }
         Kind::Race(_, Between::BulkCopy) => "wait for the phase of the copy's mbarrier",
+        Kind::Race(_, Between::PendingRead) => {
+            "commit the group and wait for it in the thread that issued the operation, then meet at a barrier"
+        }
         Kind::ExitedBeforeBarrier => {
             "let the threads that have nothing to do skip the work, not the barrier"
         }
@@ -245,6 +249,7 @@ fn value(finding: &Finding, loaded: &Loaded) -> Value {
             Between::Ctas => "ctas",
             Between::PendingCopy => "pending-copy",
             Between::BulkCopy => "bulk-copy",
+            Between::PendingRead => "pending-read",
         });
     }
     if let Some(other) = &example.other {

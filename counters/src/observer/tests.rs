@@ -388,6 +388,26 @@ fn one_instruction_may_read_and_write_the_same_space() {
     assert_eq!(count(&profile, "dram_read_transactions"), 129 * 4);
 }
 
+#[test]
+fn ranges_of_one_copy_are_one_request() {
+    let mut counter = Counter::for_code(copy_code(), &launch(1, 32), 0, DeviceModel::GTX_480);
+    // Two executions of a copy of three rows of 256 bytes each.
+    run(&mut counter, 1, |_, recorder| {
+        for (execution, row) in [0, 1].into_iter().flat_map(|it| [0, 1, 2].map(|row| (it, row))) {
+            recorder.access(&Access {
+                bytes_per_lane: 256,
+                mask: 1,
+                pattern: Pattern::General,
+                continues: row != 0,
+                ..words(LOAD, 0, execution, 0x1_0000 + 0x1000 * row)
+            });
+        }
+    });
+    let (profile, _) = counter.finish();
+    let [counts] = profile.table.rows[LOAD as usize].memory[..] else { panic!("one space") };
+    assert_eq!((counts.requests, counts.requested_bytes, counts.sectors), (2, 1536, 48));
+}
+
 /// The counts of one access by one warp on a device.
 fn counts_of(device: DeviceModel, access: &Access<'_>) -> (MemoryCounts, LaunchProfile) {
     let mut counter = Counter::for_code(copy_code(), &launch(1, 32), 0, device);

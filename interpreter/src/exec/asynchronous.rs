@@ -6,7 +6,8 @@ use super::access::AccessReport;
 use super::async_copy::PendingCopy;
 use super::lanes::Frame;
 use super::warp::{Context, Next, Split, Wait, Warp, WarpFault};
-use crate::observer::{ClusterStep, ClusterUse, Recorder};
+use crate::observer::{ClusterStep, ClusterUse, GroupQueue, GroupStep, GroupUse, Recorder};
+use crate::program::asynchronous::wait;
 use crate::program::op::{Code, Op, cluster_barrier};
 
 impl Warp {
@@ -29,6 +30,17 @@ impl Warp {
         match op.code {
             Code::AsyncCopy => {
                 self.copy_async(context, recorder, frame, op, split, mask, report)?;
+            }
+            Code::AsyncWait if op.b != wait::COPIES => {
+                let queue = match op.b {
+                    wait::BULK => GroupQueue::Bulk,
+                    _ => GroupQueue::Warpgroup,
+                };
+                let step = match op.n {
+                    wait::COMMIT => GroupStep::Commit,
+                    _ => GroupStep::Wait { left: op.a },
+                };
+                recorder.group(&GroupUse { warp: self.index, mask, queue, step });
             }
             Code::AsyncWait => {
                 let mut done = |copy: &PendingCopy, lanes| {

@@ -123,6 +123,42 @@ pub struct CopyDone<'a> {
     pub waited: bool,
 }
 
+/// The queues of asynchronous operations that read shared memory and that a thread waits for by the
+/// group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GroupQueue {
+    /// Bulk copies (`cp.async.bulk.commit_group`, `.wait_group`).
+    Bulk,
+    /// Products of warpgroups (`wgmma.commit_group`, `.wait_group`).
+    Warpgroup,
+}
+
+/// What a thread does to its groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupStep {
+    /// Close the group of all operations since the last one was closed.
+    Commit,
+    /// Wait until the sources of all but the latest so many groups have been read.
+    Wait {
+        /// How many may be left.
+        left: u32,
+    },
+}
+
+/// Lanes of a warp commit groups of asynchronous operations or wait for them. The operations
+/// themselves have been reported when they were issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupUse {
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lanes, each of which has groups of its own.
+    pub mask: u32,
+    /// Which operations.
+    pub queue: GroupQueue,
+    /// What they do.
+    pub step: GroupStep,
+}
+
 /// A lane's access that cannot be done and is left out: loads give zero, stores do nothing. Only
 /// with [`Options::skip_bad_accesses`](crate::Options::skip_bad_accesses).
 #[derive(Clone, Copy, Debug)]

@@ -23,7 +23,7 @@ pub(crate) enum CopyExtent {
     Unless(GuardPredicate),
 }
 
-/// What [`Code::AsyncWait`](super::op::Code::AsyncWait) does, in `n`.
+/// What [`Code::AsyncWait`](super::op::Code::AsyncWait) does, in `n`, to the queue that `b` says.
 pub(crate) mod wait {
     /// Close the group of copies since the last commit.
     pub(crate) const COMMIT: u16 = 0;
@@ -31,6 +31,13 @@ pub(crate) mod wait {
     pub(crate) const GROUPS: u16 = 1;
     /// Wait for all copies, in a group or not.
     pub(crate) const ALL: u16 = 2;
+
+    /// The queue of `cp.async`.
+    pub(crate) const COPIES: u32 = 0;
+    /// The queue of bulk copies, which are done when they are issued: only the observer is told.
+    pub(crate) const BULK: u32 = 1;
+    /// The queue of `wgmma`, likewise.
+    pub(crate) const WARPGROUP: u32 = 2;
 }
 
 /// An operation on an mbarrier object.

@@ -58,6 +58,8 @@ pub(crate) struct Multiply {
 /// One warp's part of D = A·B + D of a warpgroup, with B and perhaps A in shared memory.
 #[derive(Clone, Debug)]
 pub(crate) struct WarpgroupMultiply {
+    /// Index into [`Program::instructions`](super::Program::instructions).
+    pub(crate) instruction: u32,
     /// The extents of the warp's part; `k` counts units of [`Format`].
     pub(crate) shape: Shape,
     pub(crate) a: WarpgroupA,

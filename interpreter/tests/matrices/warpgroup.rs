@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
-use gpucast_interpreter::NoObserver;
+use gpucast_interpreter::{Access, AccessKind, NoObserver, Observer, Program, Recorder};
 use gpucast_ptx_frontend::isa::{Form, Modifier, Opcode, forms_of};
+use gpucast_ptx_frontend::types::StateSpace;
 use half::{bf16, f16};
 
 use crate::layout;
@@ -124,12 +125,13 @@ fn swizzle(bits: u32, offset: usize) -> usize {
     offset ^ (offset & ((1 << bits) - 1) << 7) >> 3
 }
 
-/// Lay `matrix` of `rows` rows out in `memory` from about `from` on; answers its descriptor.
+/// Lay `matrix` of `rows` rows out in `memory` from about `from` on, and count each of its bytes in
+/// `used`; answers its descriptor.
 fn place(
     matrix: &Matrix,
     rows: usize,
     transposed: bool,
-    memory: &mut [u8],
+    (memory, used): (&mut [u8], &mut [u32]),
     from: usize,
     random: &mut Random,
 ) -> u64 {
@@ -179,12 +181,64 @@ fn place(
             };
             let at = pattern + swizzle(bits, inside + offset * size);
             memory[at..at + size].copy_from_slice(&matrix.at(mn, k).1);
+            used[at..at + size].iter_mut().for_each(|count| *count += 1);
         }
     }
     let field = |bytes: usize| (bytes as u64 & 0x3_ffff) >> 4;
     let code = [0, 3, 2, 1][bits as usize];
     let base = if bits == 0 { 0 } else { (pattern as u64 >> 7) & 7 };
     field(pattern + inside) | field(leading) << 16 | field(stride) << 32 | base << 49 | code << 62
+}
+
+/// What one CTA loads from shared memory: how often each byte, and in how many accesses.
+struct Reads {
+    bytes: Vec<u32>,
+    accesses: u32,
+    requests: u32,
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        Self { bytes: vec![0; SHARED], accesses: 0, requests: 0 }
+    }
+}
+
+impl Recorder for Reads {
+    fn block(&mut self, _warp: u32, _block: u32, _mask: u32) {}
+
+    fn guarded_lanes(&mut self, _lanes: &[u64]) {}
+
+    fn branch(&mut self, _instruction: u32, _active: u32, _taken: u32) {}
+
+    fn access(&mut self, access: &Access<'_>) {
+        if (access.space, access.kind) != (StateSpace::Shared, AccessKind::Load) {
+            return;
+        }
+        self.accesses += 1;
+        self.requests += u32::from(!access.continues);
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+            let at = access.addresses[lane] as usize;
+            self.bytes[at..at + access.bytes_per_lane as usize].iter_mut().for_each(|n| *n += 1);
+        }
+    }
+}
+
+impl Observer for Reads {
+    type Recorder = Self;
+
+    fn recorder(&self, _program: &Program) -> Self {
+        Self::default()
+    }
+
+    fn wave(&self) -> usize {
+        1
+    }
+
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut Self]) {
+        for recorder in recorders {
+            std::mem::swap(self, recorder);
+        }
+    }
 }
 
 /// The texts of an instruction's operands beyond the matrices, and what they mean.
@@ -365,8 +419,14 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
     let selector = sparsity.as_ref().map_or(0, |sparsity| sparsity.selector);
     let options = Options::new(form, in_registers, selector, random);
     let mut shared = vec![0; SHARED];
-    let a_descriptor = place(&a, 64, options.transposed[0], &mut shared, 0, random);
-    let b_descriptor = place(&b, n, options.transposed[1], &mut shared, 10 << 10, random);
+    let mut used = vec![0; SHARED];
+    let memory = (&mut shared[..], &mut used[..]);
+    let a_descriptor = place(&a, 64, options.transposed[0], memory, 0, random);
+    if in_registers {
+        used.fill(0);
+    }
+    let memory = (&mut shared[..], &mut used[..]);
+    let b_descriptor = place(&b, n, options.transposed[1], memory, 10 << 10, random);
     let before: Vec<i64> = (0..64 * n).map(|_| sum.random(random)).collect();
     let before = |row: usize, column: usize| before[row * n + column];
     let d = accumulator(sum, n, before);
@@ -434,7 +494,16 @@ fn check(form: &Form, modifiers: &[Modifier], n: usize, random: &mut Random) {
     keep(&format!("{name}_{in_registers}"), &text);
     let metadata = sparsity.map_or(vec![0; 128], |sparsity| sparsity.registers);
     let input = [shared, to_bytes(&a_registers(&a)), to_bytes(&metadata), to_bytes(&d)].concat();
-    let result = try_launch(&text, 128, &input, 4 * d.len(), &mut NoObserver);
+    let mut reads = Reads::default();
+    let result = try_launch(&text, 128, &input, 4 * d.len(), &mut reads);
+    // The four warps together read every byte of A and B once, in as few accesses as there can be.
+    assert!(reads.bytes == used, "{name}, A {a_descriptor:#x}, B {b_descriptor:#x}");
+    let total = used.iter().sum::<u32>() / 16;
+    let of_a = if in_registers { 0 } else { 128 };
+    let of_b = (0..4).map(|warp| ((total - of_a) / 8 + 3 - warp) / 4 * 8);
+    let accesses: u32 = of_b.map(|of_b| (of_a / 4 + of_b).div_ceil(32)).sum();
+    assert_eq!(reads.accesses, accesses, "{name}");
+    assert_eq!(reads.requests, if in_registers { (total / 8).min(4) } else { 4 }, "{name}");
     let result = words(&result.unwrap_or_else(|error| panic!("{error}\n{text}")));
     for (at, (&got, &wanted)) in result.iter().zip(&wanted).enumerate() {
         assert_eq!(

@@ -6,8 +6,8 @@ mod shared;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpucast_interpreter::{
-    Access, Arrival, BadAccess, ClusterUse, CopyDone, CtaStart, Exit, HeapUse, MbarrierUse,
-    Pattern, Recorder, Release, WarpArrival, WarpRelease,
+    Access, Arrival, BadAccess, ClusterUse, CopyDone, CtaStart, Exit, GroupUse, HeapUse,
+    MbarrierUse, Pattern, Recorder, Release, WarpArrival, WarpRelease,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -255,6 +255,10 @@ impl Recorder for CtaChecker {
                 shadow.complete(&state.clocks, thread, copy.instruction, offset, bytes);
             }
         }
+    }
+
+    fn group(&mut self, group: &GroupUse) {
+        self.groups(group);
     }
 
     fn bad_access(&mut self, bad: &BadAccess<'_>) {

@@ -1,13 +1,14 @@
 //! Accesses to shared memory: races and reads of what nothing has written.
 
-use gpucast_interpreter::{Access, AccessKind, Pattern};
+use gpucast_interpreter::{Access, AccessKind, GroupUse, Pattern};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::{CtaChecker, INDEPENDENT_LANES, address_of, locked};
 use crate::checks::Check;
 use crate::clocks::lanes;
-use crate::cluster::Location;
-use crate::finding::{Key, Kind};
+use crate::cluster::{ClusterState, Location};
+use crate::finding::{Between, Hazard, Key, Kind};
+use crate::pending::PendingRead;
 use crate::roles::Role;
 use crate::shadow::{Conflict, Touch, flag};
 use std::sync::Arc;
@@ -81,6 +82,16 @@ impl CtaChecker {
                 let mut last: Option<Conflict> = None;
                 let clocks = &state.clocks;
                 let mut conflicts = Vec::new();
+                if touch.write
+                    && let Some(read) = state.pending.of(rank, offset, bytes)
+                {
+                    conflicts.push(Conflict {
+                        hazard: Hazard::WriteAfterRead,
+                        between: Between::PendingRead,
+                        instruction: read.instruction,
+                        thread: read.thread,
+                    });
+                }
                 shadow.touch(clocks, &touch, offset, bytes, |conflict| {
                     // An access of several words conflicts once.
                     if last.replace(conflict) != Some(conflict) {
@@ -91,11 +102,49 @@ impl CtaChecker {
                     let other_cta = state.ctaid(conflict.thread / (32 * warps_per_cta));
                     self.conflict(access, own_thread, offset, conflict, other_cta);
                 }
+                if let (false, Some(queue)) = (writes, role.reads_later) {
+                    let (thread, instruction) = (touch.thread, touch.instruction);
+                    let read = PendingRead { thread, instruction, rank, offset, bytes };
+                    state.pending.issue(queue, read);
+                }
             }
             let releases = role.releases || self.fenced[access.warp as usize] >> lane & 1 != 0;
             if ordered_by_value && writes && releases {
                 state.publish(touch.thread, location);
             }
+        }
+    }
+
+    /// Lanes commit groups of asynchronous reads or wait for them: what they have waited for counts as
+    /// read now.
+    pub(super) fn groups(&mut self, group: &GroupUse) {
+        if !self.has(Check::Race) {
+            return;
+        }
+        let Some(cluster) = &self.cluster else { return };
+        let mut state = locked(cluster);
+        let ClusterState { clocks, shadows, pending, .. } = &mut *state;
+        let warps_per_cta = self.launch.warps;
+        let first_thread = 32 * (warps_per_cta * self.cta.rank + group.warp);
+        let lockstep = self.launch.target_sm < INDEPENDENT_LANES;
+        for lane in lanes(group.mask) {
+            pending.step(group.queue, first_thread + lane, group.step, |read| {
+                let touch = Touch {
+                    thread: read.thread,
+                    lanes: 1 << lane,
+                    instruction: read.instruction,
+                    event: 0,
+                    write: false,
+                    flags: 0,
+                    digest: 0,
+                    agent: None,
+                    lockstep,
+                    warps_per_cta,
+                };
+                // Writes before the read were compared with it when it was issued.
+                let shadow = &mut shadows[read.rank as usize];
+                shadow.touch(clocks, &touch, read.offset, read.bytes, |_| {});
+            });
         }
     }
 

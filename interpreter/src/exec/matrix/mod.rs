@@ -45,7 +45,7 @@ impl Warp {
             return Err(WarpFault { pc, lane: None, kind: FaultKind::PartialWarp { lanes: mask } });
         }
         let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
-        let mut access = |memory_op: &MemoryOp, lanes| {
+        let mut access = |recorder: &mut R, memory_op: &MemoryOp, lanes| {
             self.memory(context, recorder, frame, memory_op, split, lanes, &mut report)
                 .map_err(|fault| WarpFault { pc, lane: Some(fault.lane), kind: fault.kind })
         };
@@ -57,6 +57,9 @@ impl Warp {
                 }
                 MatrixOp::Warpgroup(op) => {
                     warpgroup::multiply(frame, &context.memories, op, self.index)
+                        .map_err(|fault| fault.at(pc))?;
+                    let time = self.clock(context.program, split, op.instruction);
+                    warpgroup::tell_reads(recorder, frame, op, self.index, time)
                         .map_err(|fault| fault.at(pc))
                 }
                 MatrixOp::Transpose { source, destination } => {
@@ -65,10 +68,10 @@ impl Warp {
                 }
                 MatrixOp::Rows(rows) if rows.access.kind == AccessKind::Store => {
                     transfer::collect_rows(frame, rows);
-                    access(&rows.access, rows.lanes)
+                    access(recorder, &rows.access, rows.lanes)
                 }
                 MatrixOp::Rows(rows) => {
-                    access(&rows.access, rows.lanes)?;
+                    access(recorder, &rows.access, rows.lanes)?;
                     transfer::distribute_rows(frame, rows);
                     Ok(())
                 }
@@ -77,7 +80,7 @@ impl Warp {
                         .map_err(|fault| fault.at(pc))?;
                     for part in &transfer.parts {
                         transfer::before_access(frame, transfer, part, start);
-                        access(&part.access, FULL_MASK)?;
+                        access(recorder, &part.access, FULL_MASK)?;
                         transfer::after_access(frame, part);
                     }
                     Ok(())

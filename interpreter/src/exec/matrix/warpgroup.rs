@@ -4,11 +4,14 @@
 //! It is done when it is issued, which the manual allows: `wgmma.wait_group` only says when it is
 //! done at the latest.
 
+use gpucast_ptx_frontend::types::StateSpace;
+
 use super::super::access::Memories;
 use super::super::lanes::{FULL_MASK, Frame};
 use super::OperandFault;
 use super::multiply::find_columns as columns_of_metadata;
 use crate::fault::FaultKind;
+use crate::observer::{Access, AccessKind, Pattern, Recorder};
 use crate::program::matrix_op::{Accumulator, Arithmetic, WarpgroupA, WarpgroupMultiply};
 use crate::semantics::matrix::element::{self, Format};
 use crate::semantics::matrix::warpgroup::{Descriptor, Major};
@@ -203,6 +206,76 @@ unsafe fn integer(
     Ok(())
 }
 
+/// Tell the recorder what warp `warp` of a warpgroup reads of shared memory: its rows of A, and its
+/// share of B. A warpgroup reads B once: an SM's 128 bytes in a clock could not feed the tensor cores
+/// of four warps that each read all of it. Each warp reports every fourth group of eight 16-byte rows.
+///
+/// # Safety
+///
+/// As [`multiply`].
+pub(super) unsafe fn tell_reads<R: Recorder>(
+    recorder: &mut R,
+    frame: &Frame,
+    op: &WarpgroupMultiply,
+    warp: u32,
+    time: u64,
+) -> Result<(), OperandFault> {
+    let place = warp % 4;
+    let mut addresses = [0; 32];
+    let mut lanes = 0;
+    let mut continues = false;
+    let mut flush = |addresses: &[u64; 32], lanes: u32| {
+        recorder.access(&Access {
+            instruction: op.instruction,
+            warp,
+            time,
+            space: StateSpace::Shared,
+            kind: AccessKind::Load,
+            bytes_per_lane: 16,
+            mask: FULL_MASK >> (32 - lanes),
+            pattern: Pattern::General,
+            addresses,
+            continues,
+        });
+        continues = true;
+    };
+    let mut tell = |group: [u64; 8]| {
+        addresses[lanes as usize..][..8].copy_from_slice(&group);
+        lanes += 8;
+        if lanes == 32 {
+            flush(&addresses, std::mem::take(&mut lanes));
+        }
+    };
+    // SAFETY: by the contract.
+    unsafe {
+        if let WarpgroupA::Descriptor { row, major } = op.a {
+            let descriptor = descriptor(frame, row)?;
+            let depth = Depth { major, format: op.a_format, bytes: DEPTH_BYTES };
+            for first in [0, 8] {
+                depth.groups(descriptor, place * ROWS as u32 + first).for_each(&mut tell);
+            }
+        }
+        let depth = depth_of_b(op);
+        let descriptor = descriptor(frame, op.b)?;
+        (0..op.shape.n)
+            .step_by(COLUMNS)
+            .flat_map(|first| depth.groups(descriptor, first))
+            .enumerate()
+            .filter(|(group, _)| *group as u32 % 4 == place)
+            .for_each(|(_, group)| tell(group));
+    }
+    if lanes != 0 {
+        flush(&addresses, lanes);
+    }
+    Ok(())
+}
+
+/// How a column of B lies in shared memory.
+fn depth_of_b(op: &WarpgroupMultiply) -> Depth {
+    let bytes = DEPTH_BYTES * if op.sparse.is_some() { 2 } else { 1 };
+    Depth { major: op.b_major, format: op.b_format, bytes }
+}
+
 /// Columns of A that are stored.
 fn stored_columns(op: &WarpgroupMultiply) -> usize {
     op.shape.k as usize / if op.sparse.is_some() { 2 } else { 1 }
@@ -299,10 +372,9 @@ fn columns(
     descriptor: Descriptor,
     first: u32,
 ) -> Result<[[u32; 32]; 4], OperandFault> {
-    let bytes = DEPTH_BYTES * if op.sparse.is_some() { 2 } else { 1 };
-    let depth = Depth { major: op.b_major, format: op.b_format, bytes };
+    let depth = depth_of_b(op);
     let mut words = [[0; 32]; 4];
-    let columns = words.iter_mut().flat_map(|some| some.chunks_mut(bytes as usize / 4));
+    let columns = words.iter_mut().flat_map(|some| some.chunks_mut(depth.bytes as usize / 4));
     for (column, words) in (first..).zip(columns.take(COLUMNS)) {
         depth.read(memories, descriptor, column, words)?;
     }
@@ -318,6 +390,24 @@ struct Depth {
 }
 
 impl Depth {
+    /// Elements of 16 bytes; those of `.b1` are counted in words of 32.
+    fn per_row(self) -> u32 {
+        4 * self.format.per_register()
+    }
+
+    /// The addresses of the 16-byte rows that hold the eight rows or columns from `first` on, in
+    /// groups of eight that lie together unless a swizzle takes them apart.
+    fn groups(self, descriptor: Descriptor, first: u32) -> impl Iterator<Item = [u64; 8]> {
+        let per_row = self.per_row();
+        (0..self.bytes / 16).map(move |group| {
+            let address = |at| match self.major {
+                Major::K => descriptor.row(Major::K, per_row, first + at, group * per_row),
+                Major::MN => descriptor.row(Major::MN, per_row, first, group * 8 + at),
+            };
+            [0, 1, 2, 3, 4, 5, 6, 7].map(address)
+        })
+    }
+
     /// The elements of row or column `mn`, in the order of K.
     fn read(
         self,
@@ -334,8 +424,7 @@ impl Depth {
             let kind = FaultKind::UndefinedOperand { what, value: 16 << descriptor.swizzle };
             return Err(OperandFault { lane: 0, kind });
         }
-        // Elements of `.b1` are counted in words of 32.
-        let per_row = 4 * self.format.per_register();
+        let per_row = self.per_row();
         let mut bytes = [0; 2 * DEPTH_BYTES as usize];
         let bytes = &mut bytes[..self.bytes as usize];
         match self.major {

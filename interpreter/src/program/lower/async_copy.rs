@@ -68,13 +68,23 @@ pub(super) fn require(op: &MemoryOp, space: Space, what: &str) -> Lowered<()> {
     Err(format!("{what} must be in {name} memory"))
 }
 
-/// `cp.async.commit_group`, `cp.async.wait_group`, `cp.async.wait_all`.
+/// `commit_group` and `wait_group` of `cp.async`, `cp.async.bulk` and `wgmma`, and `cp.async.wait_all`.
 pub(super) fn groups(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    use Opcode as O;
+    let queue = match instruction.opcode {
+        O::CpAsyncBulkCommitGroup | O::CpAsyncBulkWaitGroup => wait::BULK,
+        O::WgmmaCommitGroup | O::WgmmaWaitGroup => wait::WARPGROUP,
+        _ => wait::COPIES,
+    };
     let (kind, count) = match instruction.opcode {
-        Opcode::CpAsyncCommitGroup => (wait::COMMIT, 0),
-        Opcode::CpAsyncWaitGroup => (wait::GROUPS, literal(instruction, 0)?),
+        O::CpAsyncCommitGroup | O::CpAsyncBulkCommitGroup | O::WgmmaCommitGroup => {
+            (wait::COMMIT, 0)
+        }
+        O::CpAsyncWaitGroup | O::CpAsyncBulkWaitGroup | O::WgmmaWaitGroup => {
+            (wait::GROUPS, literal(instruction, 0)?)
+        }
         _ => (wait::ALL, 0),
     };
-    builder.emit(Code::AsyncWait, kind, 0, [u32::try_from(count).unwrap_or(u32::MAX), 0, 0]);
+    builder.emit(Code::AsyncWait, kind, 0, [u32::try_from(count).unwrap_or(u32::MAX), queue, 0]);
     Ok(())
 }

@@ -406,18 +406,19 @@ fn instruction(
         O::Getctarank => cluster::getctarank(builder, instruction),
         O::BarrierCluster => cluster::barrier(builder, instruction),
         O::CpAsync => async_copy::copy(builder, instruction),
-        O::CpAsyncCommitGroup | O::CpAsyncWaitGroup | O::CpAsyncWaitAll => {
-            async_copy::groups(builder, instruction)
-        }
+        O::CpAsyncCommitGroup
+        | O::CpAsyncWaitGroup
+        | O::CpAsyncWaitAll
+        | O::CpAsyncBulkCommitGroup
+        | O::CpAsyncBulkWaitGroup
+        | O::WgmmaCommitGroup
+        | O::WgmmaWaitGroup => async_copy::groups(builder, instruction),
         O::CpAsyncBulk
         | O::CpReduceAsyncBulk
         | O::MultimemCpAsyncBulk
         | O::MultimemCpReduceAsyncBulk => bulk_copy::copy(builder, instruction),
-        // Bulk copies are done at once, so that there is nothing to wait for; a prefetch is a hint.
-        O::CpAsyncBulkCommitGroup
-        | O::CpAsyncBulkWaitGroup
-        | O::CpAsyncBulkPrefetch
-        | O::CpAsyncBulkPrefetchTensor => Ok(()),
+        // A prefetch is a hint.
+        O::CpAsyncBulkPrefetch | O::CpAsyncBulkPrefetchTensor => Ok(()),
         O::CpAsyncBulkTensor | O::CpReduceAsyncBulkTensor => {
             tensor_copy::copy(builder, instruction)
         }
@@ -447,7 +448,7 @@ fn instruction(
         O::Movmatrix => matrix::transpose(builder, instruction),
         O::WgmmaMmaAsync | O::WgmmaMmaAsyncSp => matrix::warpgroup::lower(builder, instruction),
         // Products of warpgroups are done when they are issued.
-        O::WgmmaFence | O::WgmmaCommitGroup | O::WgmmaWaitGroup => Ok(()),
+        O::WgmmaFence => Ok(()),
         O::Tcgen05Alloc
         | O::Tcgen05Dealloc
         | O::Tcgen05RelinquishAllocPermit

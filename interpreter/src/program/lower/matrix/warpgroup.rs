@@ -71,6 +71,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
     };
     let b_major = major(next()?);
     let op = WarpgroupMultiply {
+        instruction: builder.instruction,
         shape,
         a,
         a_format,
