@@ -195,6 +195,7 @@ mod tests {
                 opcode: Opcode::Ld,
                 class: InstructionClass::LoadStore,
                 flops: None,
+                tensor: None,
                 line: instruction,
                 span: Span::default(),
                 location: None,

@@ -44,6 +44,7 @@ pub mod recorder;
 mod sparse;
 pub mod stages;
 pub mod table;
+pub mod tensor;
 pub mod throughput;
 pub mod totals;
 

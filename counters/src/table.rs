@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::operation::{Flops, class, class_metric, flops};
 use crate::recorder::{BranchCounts, MemoryCounts};
+use crate::tensor::{TensorOperations, tensor_operations};
 
 /// What is known of an instruction before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Description {
     pub class: InstructionClass,
     /// Its floating-point operations.
     pub flops: Option<Flops>,
+    /// Its operations on matrices.
+    pub tensor: Option<TensorOperations>,
     /// One-based line of the PTX text.
     pub line: u32,
     /// Where the instruction stands in the PTX text.
@@ -36,6 +39,7 @@ impl Description {
             opcode: resolved.opcode,
             class: class(resolved),
             flops: flops(resolved),
+            tensor: tensor_operations(resolved),
             line: instruction.line,
             span: resolved.span,
             location: resolved.location,

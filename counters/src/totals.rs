@@ -12,6 +12,7 @@ use crate::occupancy::CtaShape;
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Row};
+use crate::tensor::TensorFormat;
 
 /// What the metrics of one launch are computed from.
 #[derive(Clone, Copy, Debug)]
@@ -310,6 +311,17 @@ impl Totals<'_> {
         self.flops(precision, FlopKind::Add)
             + self.flops(precision, FlopKind::Mul)
             + 2 * self.flops(precision, FlopKind::Fma)
+    }
+
+    /// Operations of matrix instructions on one format, or on all.
+    #[must_use]
+    pub fn tensor_operations(&self, format: Option<TensorFormat>) -> u64 {
+        self.ptx(|row| match row.description.tensor {
+            Some(tensor) if format.is_none_or(|format| format == tensor.format) => {
+                row.warp_executions * tensor.per_warp
+            }
+            _ => 0,
+        })
     }
 
     /// PTX branch instructions issued by a warp.

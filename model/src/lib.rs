@@ -34,6 +34,7 @@ pub mod quantitative_roofline;
 pub mod reference;
 pub mod regression;
 pub mod sensitivity;
+pub mod tensor;
 mod text;
 pub mod warning;
 pub mod what_if;

@@ -53,6 +53,11 @@ pub enum Warning {
         /// How many.
         instructions: f64,
     },
+    /// Products of tensor cores on formats whose throughput is not known.
+    OtherTensorFormats {
+        /// How many operations.
+        operations: f64,
+    },
     /// The compute operations are integer ones, whose cost varies (section 6.2).
     IntegerOperations,
     /// The kernel does none of the operations that the model counts.
@@ -175,6 +180,11 @@ impl fmt::Display for Warning {
                 f,
                 "{instructions:.0} {what} instructions are charged as other instructions: the \
                  model knows no throughput of their operations, and the prediction leaves them out"
+            ),
+            Self::OtherTensorFormats { operations } => write!(
+                f,
+                "{operations:.0} operations of tensor cores are left out: their throughput is known \
+                 for fp16, bf16 and tf32 only"
             ),
             Self::IntegerOperations => f.write_str(
                 "the kernel is an integer one: every integer instruction is charged as a \

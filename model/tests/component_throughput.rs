@@ -169,3 +169,27 @@ fn serialised_stages_add_up_their_bottlenecks_and_overlapped_ones_share_one() {
     let next = stages::sum(all.map(|stage| stage.without(Bound::Compute)), true);
     assert_eq!((next.time_ms, next.bottleneck), (19.0, Bound::Shared));
 }
+
+/// Matrix products keep the tensor cores busy for as long as their operations take, beside the others.
+#[test]
+fn matrix_products_have_units_of_their_own() {
+    let pipeline = components("h100-sxm").instructions;
+    let counts = |products: f64, others: f64| {
+        InstructionCounts::by(|operation| match operation {
+            Operation::Tensor => products,
+            Operation::IntegerAdd => others,
+            _ => 0.0,
+        })
+    };
+    // A product in 16 clocks of an SM: 1000 take 16,000 clocks, in which 10,000 additions of 16 lanes
+    // a clock and sub-partition, two warps a clock, find room.
+    let slow = pipeline.multiplying_matrices(1.0 / 16.0);
+    let clocks = |pipeline: &gpucast_model::component_throughput::InstructionPipeline, counts| {
+        pipeline.time(&counts, 64.0, 1.0).saturated_ms * 1.98e6 * 132.0
+    };
+    assert_near(clocks(&slow, counts(1000.0, 0.0)), 16_000.0, 1e-6);
+    assert_near(clocks(&slow, counts(1000.0, 10_000.0)), 16_000.0, 1e-6);
+    assert_near(clocks(&slow, counts(1000.0, 40_000.0)), 20_000.0, 1e-6);
+    // Without a rate they only have to be issued.
+    assert_near(clocks(&pipeline, counts(1000.0, 0.0)), 250.0, 1e-6);
+}

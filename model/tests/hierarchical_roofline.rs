@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use gpucast_counters::import::metrics_toml;
+use gpucast_counters::tensor::TensorFormat;
 use gpucast_model::hierarchical_roofline::{
     Analysis, Basis, Level, Limit, Mix, Precision, attainable_share,
 };
-use gpucast_model::{Bound, Conditions, Gpu, GpuLibrary, HierarchicalRoofline, Model, ModelError};
+use gpucast_model::{
+    Bound, Conditions, Gpu, GpuLibrary, HierarchicalRoofline, Model, ModelError, Warning,
+};
 
 fn v100() -> Gpu {
     GpuLibrary::builtin().unwrap().get("tesla-v100-sxm2").unwrap().completed()
@@ -120,4 +123,42 @@ fn what_is_missing_is_named() {
     let expected =
         ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: "l2_bandwidth" };
     assert_eq!(error, expected);
+}
+
+/// 989.4 TFLOPS of halves on an H100: 9.894·10¹² operations take 10 ms, on `tf32` 20 ms, and both on
+/// the same tensor cores 30 ms.
+#[test]
+fn tensor_cores_take_one_format_at_a_time_beside_the_other_pipelines() {
+    let gpu = GpuLibrary::builtin().unwrap().get("h100-sxm").unwrap().completed();
+    let with = |more: &str| {
+        let text = format!("{SMOOTH}tensor_op_count = 20000000000000\n{more}");
+        Analysis::of(&metrics_toml(&text).unwrap(), &gpu).unwrap()
+    };
+    let halves = "tensor_op_count_fp16 = 9894000000000\n";
+    let tf32 = "tensor_op_count_tf32 = 9894000000000\n";
+    assert_near(with(halves).times[0].1, 10.0, 1e-9);
+    assert_near(with(&halves.replace("fp16", "bf16")).times[0].1, 10.0, 1e-9);
+    assert_near(with(tf32).times[0].1, 20.0, 1e-9);
+    let both = with(&format!("{halves}{tf32}"));
+    assert_eq!(both.bottleneck.0, Bound::Compute);
+    assert_near(both.bottleneck.1, 30.0, 1e-9);
+    let limit =
+        |format| both.roofline.ceilings.iter().find(|one| one.limit == Limit::Tensor(format));
+    assert_near(limit(TensorFormat::Fp16).unwrap().value, 989_400.0, 1e-6);
+    assert_near(limit(TensorFormat::Tf32).unwrap().value, 494_700.0, 1e-6);
+    assert!(limit(TensorFormat::Bf16).is_none());
+    // Operations on other formats are left out and told.
+    let text = format!("{SMOOTH}tensor_op_count = 10000000000000\n{halves}");
+    let profile = metrics_toml(&text).unwrap();
+    let prediction = HierarchicalRoofline.predict(&profile, &gpu, &Conditions::default()).unwrap();
+    assert!(prediction.warnings.contains(&Warning::OtherTensorFormats { operations: 1.06e11 }));
+    // Without tensor cores there is no prediction.
+    let without = HierarchicalRoofline.predict(&profile, &p100(), &Conditions::default());
+    let error = without.unwrap_err();
+    assert!(error.to_string().contains("tensor_throughput"), "{error}");
+}
+
+/// A GPU without tensor cores.
+fn p100() -> Gpu {
+    GpuLibrary::builtin().unwrap().get("tesla-p100-sxm2").unwrap().completed()
 }

@@ -1,11 +1,12 @@
 //! Floating-point operations.
 
-use super::Nvprof::Metric;
+use super::Nvprof::{Metric, Unknown};
 use super::row::{count, is, sass_threads};
 use super::{Basis, Definition, Formula, Topic};
 use crate::metric::Number;
 use crate::operation::FlopKind::{Add, Fma, Mul, Special};
 use crate::operation::Precision::{Double, Half, Single};
+use crate::tensor::TensorFormat::{Bf16, Fp6OrFp4, Fp8, Fp16, Fp64, Int1, Int4, Int8, Tf32};
 use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
@@ -66,4 +67,31 @@ const DEFINITIONS: &[Definition] = &[
         "double-precision multiplications"),
     count!("flop_count_dp_fma", Metric("Floating Point Operations(Double Precision FMA)"), sass_threads!("dfma"), "operation", Arithmetic, |t| t.flops(Double, Fma),
         "double-precision multiply-adds, one each"),
+
+    count!("tensor_op_count", Unknown, &[], "operation", Execution, |t| t.tensor_operations(None),
+        "operations of matrix instructions (mma, wmma.mma, wgmma), multiply-adds twice; of a sparse matrix the elements that are stored count"),
+    count!("tensor_op_count_fp64", Unknown, is!["sm__ops_path_tensor_src_fp64.sum"], "operation", Execution, |t| t.tensor_operations(Some(Fp64)),
+        "of `tensor_op_count`, on `f64`"),
+    count!("tensor_op_count_tf32", Unknown, is!["sm__ops_path_tensor_src_tf32_dst_fp32.sum"], "operation", Execution, |t| t.tensor_operations(Some(Tf32)),
+        "of `tensor_op_count`, on `tf32`"),
+    count!("tensor_op_count_bf16", Unknown, is!["sm__ops_path_tensor_src_bf16_dst_fp32.sum"], "operation", Execution, |t| t.tensor_operations(Some(Bf16)),
+        "of `tensor_op_count`, on `bf16`"),
+    count!("tensor_op_count_fp16", Unknown, TENSOR_HALF, "operation", Execution, |t| t.tensor_operations(Some(Fp16)),
+        "of `tensor_op_count`, on `f16`"),
+    count!("tensor_op_count_fp8", Unknown, &[], "operation", Execution, |t| t.tensor_operations(Some(Fp8)),
+        "of `tensor_op_count`, on `e4m3` and `e5m2`"),
+    count!("tensor_op_count_fp6_fp4", Unknown, &[], "operation", Execution, |t| t.tensor_operations(Some(Fp6OrFp4)),
+        "of `tensor_op_count`, on `e3m2`, `e2m3` and `e2m1`"),
+    count!("tensor_op_count_int8", Unknown, is!["sm__ops_path_tensor_src_int8.sum"], "operation", Execution, |t| t.tensor_operations(Some(Int8)),
+        "of `tensor_op_count`, on `s8` and `u8`"),
+    count!("tensor_op_count_int4", Unknown, is!["sm__ops_path_tensor_src_int4.sum"], "operation", Execution, |t| t.tensor_operations(Some(Int4)),
+        "of `tensor_op_count`, on `s4` and `u4`"),
+    count!("tensor_op_count_int1", Unknown, is!["sm__ops_path_tensor_src_int1.sum"], "operation", Execution, |t| t.tensor_operations(Some(Int1)),
+        "of `tensor_op_count`, on `b1`"),
 ];
+
+/// Products of halves are told apart by what they are summed up in.
+const TENSOR_HALF: &[Formula] = &[&[
+    ("sm__ops_path_tensor_src_fp16_dst_fp16.sum", 1.0),
+    ("sm__ops_path_tensor_src_fp16_dst_fp32.sum", 1.0),
+]];

@@ -89,6 +89,7 @@ fn table() -> BaseTable {
         opcode: Opcode::Ld,
         class: InstructionClass::LoadStore,
         flops: None,
+        tensor: None,
         line: 1,
         span: Span::default(),
         location: None,

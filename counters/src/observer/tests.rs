@@ -17,7 +17,15 @@ const LOAD: u32 = 0;
 const STORE: u32 = 1;
 
 fn description(opcode: Opcode, class: InstructionClass) -> Description {
-    Description { opcode, class, flops: None, line: 1, span: Span::default(), location: None }
+    Description {
+        opcode,
+        class,
+        flops: None,
+        tensor: None,
+        line: 1,
+        span: Span::default(),
+        location: None,
+    }
 }
 
 /// One block: a load and a store.

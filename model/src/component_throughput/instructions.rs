@@ -75,11 +75,14 @@ enum Unit {
     Double,
     /// The load/store units.
     LoadStore,
+    /// The tensor cores.
+    Tensor,
     /// No unit: it only has to be issued.
     Issue,
 }
 
-const UNITS: [Unit; 5] = [Unit::Cores, Unit::Integer, Unit::Special, Unit::Double, Unit::LoadStore];
+const UNITS: [Unit; 6] =
+    [Unit::Cores, Unit::Integer, Unit::Special, Unit::Double, Unit::LoadStore, Unit::Tensor];
 
 /// The instruction pipeline of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,7 +132,7 @@ impl InstructionPipeline {
         let (compare, shift) = (number!(gpu.compare_rate), number!(gpu.shift_rate));
         let (special, conversion) = (number!(gpu.special_rate), number!(gpu.conversion_rate));
         let (int_mul, logic) = (number!(gpu.int_mul_rate), number!(gpu.logic_rate));
-        let load_store = number!(gpu.load_store_rate);
+        let (load_store, issue_rate) = (number!(gpu.load_store_rate), number!(gpu.issue_rate));
         let (fp16_rate, fp64_rate) = (optional!(gpu.fp16_rate), optional!(gpu.fp64_rate));
         let shuffle_rate = optional!(gpu.shuffle_rate);
         let wide_conversion_rate = optional!(gpu.wide_conversion_rate);
@@ -156,12 +159,14 @@ impl InstructionPipeline {
             Operation::WideConversion => wide_conversion_rate.unwrap_or(conversion),
             Operation::Shuffle => shuffle_rate.unwrap_or(fp32),
             Operation::LoadStore => load_store,
-            Operation::Tensor | Operation::Other => int_add,
+            // Until `multiplying_matrices` says otherwise, products only have to be issued.
+            Operation::Tensor => issue_rate * LANES,
+            Operation::Other => int_add,
         };
         Ok(Self {
             sm_gigahertz: number!(gpu.sm_count) as f64 * number!(gpu.sp_clock) / 1e3,
             rates: Operation::ALL.map(|operation| rate(operation) / LANES),
-            issue_rate: number!(gpu.issue_rate),
+            issue_rate,
             latency: number!(gpu.arithmetic_latency) as f64,
             arrangement: match major {
                 1 => Arrangement::Single,
@@ -170,6 +175,13 @@ impl InstructionPipeline {
             unknown: unknown
                 .map(|(is_unknown, operation, field)| is_unknown.then_some((operation, field))),
         })
+    }
+
+    /// With a rate of matrix products: warp instructions for each clock and SM.
+    #[must_use]
+    pub fn multiplying_matrices(mut self, rate: f64) -> Self {
+        self.rates[Operation::Tensor as usize] = rate;
+        self
     }
 
     /// The field of a rate that the instructions need and the GPU does not have.
@@ -313,6 +325,7 @@ fn unit_of(operation: Operation, separate_integers: bool) -> Unit {
         Operation::Special | Operation::Conversion | Operation::WideConversion => Unit::Special,
         Operation::Fp64 => Unit::Double,
         Operation::Shuffle | Operation::LoadStore => Unit::LoadStore,
-        Operation::Tensor | Operation::Other => Unit::Issue,
+        Operation::Tensor => Unit::Tensor,
+        Operation::Other => Unit::Issue,
     }
 }

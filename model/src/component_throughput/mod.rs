@@ -31,8 +31,10 @@ use gpucast_counters::{CtaShape, KernelProfile};
 
 use crate::assumptions;
 use crate::gpu::{CountingError, Gpu};
+use crate::inputs::Totals;
 use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::tensor;
 use crate::warning::Warning;
 
 pub use causes::Cause;
@@ -82,6 +84,8 @@ pub struct Analysis {
     pub components: Components,
     /// What stages ask of them.
     pub work: Work,
+    /// Matrix products of warps whose throughput is not known, so that they only have to be issued.
+    pub uncharged_products: f64,
     /// How blocks share SMs.
     pub residency: Residency,
     /// Warps of an SM, of all resident blocks (table 2: active warps).
@@ -127,9 +131,18 @@ impl Analysis {
                 parameter: "compute_capability",
             },
         })?;
-        let components = Components::of(gpu, &device)?;
+        let mut components = Components::of(gpu, &device)?;
         let folds = components.instructions.reads_shared_operands();
         let work = Work::of(profile, stages, components.granularity_bytes, folds)?;
+        let products = work.combined(1.0).instructions.of(Operation::Tensor);
+        let uncharged_products = match tensor::clocks(gpu, Totals(profile))? {
+            Some(clocks) if products > 0.0 => {
+                let rate = products / clocks;
+                components.instructions = components.instructions.multiplying_matrices(rate);
+                0.0
+            }
+            _ => products,
+        };
 
         let fit = device.ctas_per_sm(CtaShape {
             threads: launch.threads_per_block,
@@ -173,6 +186,7 @@ impl Analysis {
             warps_per_sm: warps_per_block * residency.blocks_per_sm,
             components,
             work,
+            uncharged_products,
             residency,
             stages,
             time_ms: total.time_ms,
@@ -308,6 +322,10 @@ fn warnings(
     analysis: &Analysis,
 ) -> Vec<Warning> {
     let mut warnings = assumptions::common(profile, gpu, conditions, analysis.time_ms);
+    if analysis.uncharged_products > 0.0 {
+        let instructions = analysis.uncharged_products;
+        warnings.push(Warning::Uncharged { what: "tensor-core", instructions });
+    }
     if conditions.launch.is_some_and(|launch| launch.registers.is_none()) {
         warnings.push(Warning::UnknownRegisters);
     }

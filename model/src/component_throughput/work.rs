@@ -5,10 +5,10 @@
 //! lie evenly. On compute capability 1.x arithmetic takes an operand from shared memory, so that a load
 //! from there is no instruction as long as there is arithmetic to take it.
 
-use gpucast_counters::KernelProfile;
 use gpucast_counters::operation::class_metric;
 use gpucast_counters::stages::{ClassCount, Stage, StageMemory, Stages};
 use gpucast_counters::throughput::Operation;
+use gpucast_counters::{InstructionClass, KernelProfile};
 
 use super::instructions::InstructionCounts;
 use crate::inputs::Totals;
@@ -139,6 +139,9 @@ fn instructions(stage: &Stage, folds: bool) -> InstructionCounts {
     })
 }
 
+/// Lanes of a warp.
+const WARP_LANES: f64 = 32.0;
+
 /// Machine instructions for each PTX instruction, by operation.
 struct Scale([f64; Operation::ALL.len()]);
 
@@ -149,7 +152,9 @@ impl Scale {
             let (mut ptx, mut machine) = (ClassCount::default(), 0.0);
             for &class in operation.classes() {
                 ptx.threads += all.class(class).threads;
-                machine += totals.get(class_metric(class))?.unwrap_or_default();
+                // The metric of matrix products counts warps, those of other classes threads.
+                let lanes = if class == InstructionClass::Tensor { WARP_LANES } else { 1.0 };
+                machine += lanes * totals.get(class_metric(class))?.unwrap_or_default();
             }
             if ptx.threads > 0 && machine > 0.0 {
                 factors[operation as usize] = machine / ptx.threads as f64;

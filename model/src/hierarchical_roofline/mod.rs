@@ -13,12 +13,14 @@ mod roofline;
 mod work;
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::tensor::TensorFormat;
 
 use crate::assumptions;
 use crate::gpu::Gpu;
 use crate::inputs::optional;
 use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::tensor;
 use crate::text::duration;
 use crate::warning::Warning;
 
@@ -68,6 +70,13 @@ impl Analysis {
                 peak.ok_or_else(|| missing(field))? * attainable_share(operations.fma_share());
             compute_ms = compute_ms.max(operations.flops() / attainable / 1e6);
         }
+        // Tensor cores work beside them, on one format at a time.
+        let mut tensor_ms = 0.0;
+        for work in &work.tensor {
+            let peak = tensor::throughput(gpu, work.format);
+            tensor_ms += work.operations / peak.ok_or_else(|| missing("tensor_throughput"))? / 1e6;
+        }
+        compute_ms = compute_ms.max(tensor_ms);
         let mut times = vec![(Bound::Compute, compute_ms)];
         let mut unknown = Vec::new();
         for (level, bytes) in work.bytes {
@@ -102,6 +111,9 @@ impl Analysis {
             symbols.push(alpha, operations.fma_share(), "");
             symbols.push(beta, attainable_share(operations.fma_share()), "");
         }
+        for work in &self.work.tensor {
+            symbols.push_total(tensor_symbols(work.format).0, work.operations, "operation");
+        }
         for point in &self.roofline.points {
             let (bytes, intensity) = match point.level {
                 Level::L1 => ("bytes_L1", "AI_L1"),
@@ -135,7 +147,6 @@ fn symbol(ceiling: &Ceiling) -> (&'static str, &'static str) {
         Limit::Bandwidth(Level::Dram) => (pick("DRAM", "DRAM_measured"), "GB/s"),
         Limit::Compute(precision, mix) => {
             let name = match (precision, mix) {
-                (_, Mix::Tensor) => pick("tensor", "tensor_measured"),
                 (Precision::Double, Mix::Fma) => pick("fp64_FMA", "fp64_FMA_measured"),
                 (Precision::Double, Mix::PartialFma(_)) => {
                     pick("fp64_partial_FMA", "fp64_partial_FMA_measured")
@@ -154,6 +165,19 @@ fn symbol(ceiling: &Ceiling) -> (&'static str, &'static str) {
             };
             (name, "GFLOPS")
         }
+        Limit::Tensor(format) => {
+            let (_, theoretical, in_fact) = tensor_symbols(format);
+            (pick(theoretical, in_fact), "GFLOPS")
+        }
+    }
+}
+
+/// The symbols of a format's operations and of its ceiling, theoretical and measured.
+fn tensor_symbols(format: TensorFormat) -> (&'static str, &'static str, &'static str) {
+    match format {
+        TensorFormat::Bf16 => ("FLOPs_bf16_tensor", "tensor_bf16", "tensor_bf16_measured"),
+        TensorFormat::Tf32 => ("FLOPs_tf32_tensor", "tensor_tf32", "tensor_tf32_measured"),
+        _ => ("FLOPs_fp16_tensor", "tensor", "tensor_measured"),
     }
 }
 
@@ -283,15 +307,20 @@ fn warnings(
     for level in &analysis.unknown {
         warnings.push(Warning::UnknownLevel { level: level.name() });
     }
-    if analysis.work.operations.is_empty() {
+    if analysis.work.flops() == 0.0 {
         warnings.push(Warning::NoOperations);
     }
     let count = |metric: &str| profile.metrics.get(metric).map_or(0.0, |one| one.value.as_f64());
     let tensor = count("inst_executed_pipe_tensor");
-    if tensor > 0.0 {
+    let operations = analysis.work.other_tensor_operations;
+    if operations > 0.0 {
+        warnings.push(Warning::OtherTensorFormats { operations });
+    } else if tensor > 0.0 && analysis.work.tensor.is_empty() {
+        // A profiler's file may have the instructions without their operations.
         warnings.push(Warning::Uncharged { what: "tensor-core", instructions: tensor });
     }
-    let (all, compute) = (count("thread_inst_executed"), arithmetic(profile));
+    let compute = arithmetic(profile) + WARP_LANES * tensor;
+    let all = count("thread_inst_executed");
     if all > 0.0 && compute < MOSTLY * all {
         warnings.push(Warning::FewComputations { share: compute / all });
     }
@@ -301,6 +330,9 @@ fn warnings(
 /// The share of floating-point instructions below which what the roofline leaves out is worth a
 /// warning ("Too many non-FP instructions"); the slides set no limit, this one is ours.
 const MOSTLY: f64 = 0.5;
+
+/// Threads that execute an instruction on tensor cores.
+const WARP_LANES: f64 = 32.0;
 
 /// Floating-point instructions of threads.
 fn arithmetic(profile: &KernelProfile) -> f64 {

@@ -1,10 +1,12 @@
 //! Ceilings of a GPU and points of a kernel: what a roofline plot draws.
 
+use gpucast_counters::tensor::TensorFormat;
 use serde::Serialize;
 
 use super::work::{Level, Precision, Work, attainable_share};
 use crate::gpu::{Gpu, Source};
 use crate::inputs::optional;
+use crate::tensor;
 
 /// What a ceiling limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,13 +15,13 @@ pub enum Limit {
     Bandwidth(Level),
     /// GFLOP/s of arithmetic: a horizontal.
     Compute(Precision, Mix),
+    /// GFLOP/s of matrix products of the tensor cores: a horizontal.
+    Tensor(TensorFormat),
 }
 
 /// Which instructions arithmetic consists of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mix {
-    /// Matrix products of the tensor cores.
-    Tensor,
     /// Multiply-adds only.
     Fma,
     /// The kernel's share of multiply-adds, α.
@@ -57,13 +59,13 @@ impl Ceiling {
             Limit::Bandwidth(level) => level.name().to_owned(),
             Limit::Compute(precision, mix) => {
                 let mix = match mix {
-                    Mix::Tensor => "tensor".to_owned(),
                     Mix::Fma => "FMA".to_owned(),
                     Mix::PartialFma(share) => format!("{:.0} % FMA", 100.0 * share),
                     Mix::NoFma => "no FMA".to_owned(),
                 };
                 format!("{} {mix}", precision.name())
             }
+            Limit::Tensor(format) => format!("{} tensor", format.name()),
         }
     }
 }
@@ -100,6 +102,13 @@ impl Roofline {
             let share = operations.fma_share();
             ceilings.extend(compute(gpu, operations.precision, share));
         }
+        // Halves have a ceiling of tensor cores also where they do not use them.
+        let has_halves = work.operations.iter().any(|one| one.precision == Precision::Half);
+        let mut formats: Vec<TensorFormat> = work.tensor.iter().map(|one| one.format).collect();
+        if has_halves && !formats.contains(&TensorFormat::Fp16) {
+            formats.push(TensorFormat::Fp16);
+        }
+        ceilings.extend(formats.into_iter().filter_map(|format| tensor_ceiling(gpu, format)));
         let flops = work.flops();
         let points = work.bytes.iter().filter_map(|&(level, bytes)| {
             let bytes = bytes?;
@@ -186,11 +195,6 @@ fn compute(gpu: &Gpu, precision: Precision, fma_share: f64) -> Vec<Ceiling> {
         Precision::Half => (gpu.by_rule("peak_hp_throughput"), figure_of!(gpu.hp_throughput)),
     };
     let mut ceilings = Vec::new();
-    if precision == Precision::Half
-        && let Some(tensor) = figure_of!(gpu.tensor_throughput)
-    {
-        ceilings.push(ceiling(Mix::Tensor, tensor));
-    }
     for (basis, peak) in both(theoretical, effective) {
         let partial = peak * attainable_share(fma_share);
         ceilings.push(ceiling(Mix::Fma, (basis, peak)));
@@ -198,4 +202,9 @@ fn compute(gpu: &Gpu, precision: Precision, fma_share: f64) -> Vec<Ceiling> {
         ceilings.push(ceiling(Mix::NoFma, (basis, peak / 2.0)));
     }
     ceilings
+}
+
+fn tensor_ceiling(gpu: &Gpu, format: TensorFormat) -> Option<Ceiling> {
+    let (basis, _) = figure_of!(gpu.tensor_throughput)?;
+    Some(Ceiling { limit: Limit::Tensor(format), basis, value: tensor::throughput(gpu, format)? })
 }

@@ -4,6 +4,7 @@ use gpucast_counters::KernelProfile;
 
 use crate::inputs::Totals;
 use crate::predictor::ModelError;
+use crate::tensor::{self, TensorWork};
 
 /// Bytes of a transaction, at every level (table of metrics).
 const TRANSACTION_BYTES: f64 = 32.0;
@@ -106,6 +107,10 @@ impl Level {
 pub struct Work {
     /// Of each format that occurs, the widest first.
     pub operations: Vec<Operations>,
+    /// Of tensor cores, on the formats whose throughput is known.
+    pub tensor: Vec<TensorWork>,
+    /// Operations of tensor cores on other formats.
+    pub other_tensor_operations: f64,
     /// Bytes at each level; `None` where the counts lack them.
     pub bytes: [(Level, Option<f64>); 3],
 }
@@ -141,6 +146,7 @@ impl Work {
         if !counted {
             totals.require(Precision::Single.metrics())?;
         }
+        let (tensor, other_tensor_operations) = tensor::work(totals)?;
         let dram = match (totals.get("dram_read_bytes")?, totals.get("dram_write_bytes")?) {
             (Some(reads), Some(writes)) => reads + writes,
             _ => {
@@ -151,6 +157,8 @@ impl Work {
         };
         Ok(Self {
             operations,
+            tensor,
+            other_tensor_operations,
             bytes: [
                 (Level::L1, first_level(totals, pass_bytes)?),
                 (
@@ -162,10 +170,11 @@ impl Work {
         })
     }
 
-    /// Operations of all formats.
+    /// Operations of all formats, those of tensor cores included where their throughput is known.
     #[must_use]
     pub fn flops(&self) -> f64 {
-        self.operations.iter().map(Operations::flops).sum()
+        let of_threads: f64 = self.operations.iter().map(Operations::flops).sum();
+        of_threads + self.tensor.iter().map(|work| work.operations).sum::<f64>()
     }
 }
 

@@ -1,0 +1,62 @@
+//! Tensor cores: what a kernel asks of them, and how fast they are.
+
+use gpucast_counters::tensor::TensorFormat;
+
+use crate::gpu::Gpu;
+use crate::inputs::{Totals, optional};
+use crate::predictor::ModelError;
+
+/// The formats whose throughput follows from that of halves.
+///
+/// `bf16` is as fast as `f16` and `tf32` half as fast, wherever there are any: by the vendor's data
+/// sheets 312, 312 and 156 TFLOPS on an A100, 149.7, 149.7 and 74.8 on an A40, 989.4, 989.4 and 494.7
+/// on an H100 SXM5. The ratio of 8-bit formats differs between cards of one generation, since those
+/// that accumulate halves in single precision at half the rate do not slow them down.
+pub(crate) const CHARGED: [(TensorFormat, &str, f64); 3] = [
+    (TensorFormat::Fp16, "tensor_op_count_fp16", 1.0),
+    (TensorFormat::Bf16, "tensor_op_count_bf16", 1.0),
+    (TensorFormat::Tf32, "tensor_op_count_tf32", 0.5),
+];
+
+/// Operations of tensor cores on one format.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TensorWork {
+    /// The format of what is multiplied.
+    pub format: TensorFormat,
+    /// Operations, a multiply-add being two.
+    pub operations: f64,
+}
+
+/// The operations of a profile on formats whose throughput is known, and how many others there are.
+pub(crate) fn work(totals: Totals<'_>) -> Result<(Vec<TensorWork>, f64), ModelError> {
+    let mut works = Vec::new();
+    for (format, metric, _) in CHARGED {
+        let operations = totals.get(metric)?.unwrap_or_default();
+        if operations > 0.0 {
+            works.push(TensorWork { format, operations });
+        }
+    }
+    let charged: f64 = works.iter().map(|work| work.operations).sum();
+    let all = totals.get("tensor_op_count")?.unwrap_or(charged);
+    Ok((works, (all - charged).max(0.0)))
+}
+
+/// The throughput of dense products, in GFLOPS.
+pub(crate) fn throughput(gpu: &Gpu, format: TensorFormat) -> Option<f64> {
+    Some(ratio(format)? * optional!(gpu.tensor_throughput)?)
+}
+
+/// The throughput of a format in that of halves.
+fn ratio(format: TensorFormat) -> Option<f64> {
+    CHARGED.into_iter().find(|(charged, ..)| *charged == format).map(|(.., ratio)| ratio)
+}
+
+/// Clocks of one SM that the operations of a profile take its tensor cores, if the rate of all of
+/// them is known.
+pub(crate) fn clocks(gpu: &Gpu, totals: Totals<'_>) -> Result<Option<f64>, ModelError> {
+    let (works, others) = work(totals)?;
+    let Some(rate) = optional!(gpu.tensor_rate).filter(|_| others == 0.0) else { return Ok(None) };
+    let of = |work: &TensorWork| Some(work.operations / 2.0 / (rate * ratio(work.format)?));
+    let clocks: f64 = works.iter().filter_map(of).sum();
+    Ok((clocks > 0.0).then_some(clocks))
+}
