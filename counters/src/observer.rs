@@ -18,10 +18,10 @@ use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::LaunchFacts;
 
-/// Requests that the CTAs which a GPU holds may make in all, 16 bytes each; those of a CTA
+/// Lines that the CTAs which a GPU holds may ask for in all, 16 bytes each at most; those of a CTA
 /// beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are held:
 /// 800 MB at most.
-const RESIDENT_REQUESTS: usize = 1 << 24;
+const RESIDENT_LINES: usize = 1 << 24;
 
 /// CTAs that are taken over together, at most: enough to keep all cores busy with their streams.
 const BATCH: usize = 64;
@@ -167,7 +167,7 @@ impl Counter {
             coalescing: device.coalescing,
             banks: device.banks,
             constant_lanes: device.constant_lanes,
-            stream_limit: RESIDENT_REQUESTS / resident.max(BATCH),
+            stream_limit: RESIDENT_LINES / resident.max(BATCH),
         };
         let totals = CtaRecorder::new(&shape);
         Self {
@@ -206,7 +206,7 @@ impl Counter {
         let hierarchy = self.device.hierarchy(self.cta);
         let resident = resident_ctas(&hierarchy, self.facts.ctas);
         self.batch = resident.min(BATCH);
-        self.shape.stream_limit = RESIDENT_REQUESTS / resident.max(BATCH);
+        self.shape.stream_limit = RESIDENT_LINES / resident.max(BATCH);
         self.hierarchy = Hierarchy::new(&hierarchy);
         self
     }
@@ -231,7 +231,7 @@ impl Counter {
         let extrapolation = Extrapolation::new(all, self.left_out_sectors);
         let traffic = extrapolation.total(l2.take_traffic());
         for (row, traffic) in rows {
-            // Lines of local memory that left an L1 belong to no instruction.
+            // Instructions beyond the limit share a row, which is nobody's.
             if row < ROW_LIMIT {
                 let traffic = extrapolation.row(traffic);
                 let counts = self.memory.row(row);

@@ -175,7 +175,7 @@ pub struct RecorderShape {
     pub banks: BankGeometry,
     /// Lanes of which a request to constant memory is made.
     pub constant_lanes: u32,
-    /// Requests to the L2 that are kept for one CTA.
+    /// Lines of requests to the L2 that are kept for one CTA.
     pub stream_limit: usize,
 }
 
@@ -230,10 +230,15 @@ impl CtaRecorder {
     #[inline(never)]
     fn device_memory(&mut self, access: &Access<'_>, row: u32, local: bool) -> Moved {
         let past_l1 = self.past_l1[access.instruction as usize];
-        let request = Request::new(access.time, access.warp, row, demand(access, past_l1));
         let stream = &mut self.stream;
-        let send = |touch| stream.push(request.with(touch));
-        if local { self.coalescer.local(access, send) } else { self.coalescer.global(access, send) }
+        let send = |touch| stream.push(touch);
+        let moved = if local {
+            self.coalescer.local(access, send)
+        } else {
+            self.coalescer.global(access, send)
+        };
+        stream.close(Request::new(access.time, access.warp, row, demand(access, past_l1)));
+        moved
     }
 
     /// Requests to constant memory are done one address at a time.

@@ -137,7 +137,7 @@ impl L1 {
         let mut hit_sectors = 0;
         shape.cut(line, sectors, 0, |tag, sectors, _| {
             let (_, set) = placement.of(tag);
-            let (state, evicted) = cache.touch(set, tag, sectors);
+            let (state, evicted) = cache.touch(set, tag, count(sectors));
             let absent = sectors & !state.valid;
             hit_sectors += count(sectors & state.valid);
             if absent != 0 {
@@ -145,10 +145,9 @@ impl L1 {
                 state.valid |= filled;
                 shape.uncut(tag, filled, |line, sectors| ask(L1Miss::Fill, line, sectors));
             }
-            if let Some(evicted) = evicted {
-                let mut ask = |line, sectors| ask(L1Miss::WriteBack, line, sectors);
-                shape.uncut(evicted.tag, evicted.dirty, &mut ask);
-            }
+            shape.uncut(evicted.tag, evicted.dirty, |line, sectors| {
+                ask(L1Miss::WriteBack, line, sectors);
+            });
         });
         hit_sectors
     }
@@ -170,16 +169,14 @@ impl L1 {
                     cache.evict(set, tag);
                 }
                 L1Stores::Update => {
-                    if let Some(state) = cache.touch_if_there(set, tag, sectors) {
+                    if let Some(state) = cache.touch_if_there(set, tag, count(sectors)) {
                         state.valid |= full;
                     }
                 }
                 L1Stores::Allocate => {
-                    let (state, evicted) = cache.touch(set, tag, sectors);
+                    let (state, evicted) = cache.touch(set, tag, count(sectors));
                     state.valid |= full;
-                    if let Some(evicted) = evicted {
-                        shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
-                    }
+                    shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
                 }
             }
         });
@@ -197,12 +194,10 @@ impl L1 {
         let shape = *shape;
         shape.cut(line, sectors, full, |tag, sectors, full| {
             let (_, set) = placement.of(tag);
-            let (state, evicted) = cache.touch(set, tag, sectors);
+            let (state, evicted) = cache.touch(set, tag, count(sectors));
             state.valid |= full;
             state.dirty |= sectors;
-            if let Some(evicted) = evicted {
-                shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
-            }
+            shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
         });
     }
 

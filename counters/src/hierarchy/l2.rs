@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use super::placement::Placement;
 use super::replacement::Replacement;
 use super::sectored::{LineShape, SectoredCache, count};
+use super::stream::ROW_LIMIT;
 use super::traffic::RowTraffic;
 use crate::coalescing::SECTOR_BYTES;
 use crate::sparse::SparseRows;
@@ -192,6 +193,7 @@ impl L2 {
             ),
             shape,
             is_there: geometry.size_bytes > 0,
+            looks_ahead: slices * sets * geometry.ways.max(1) as usize >= LARGE_LINES,
             partial_writes: geometry.partial_writes,
             traffic: L2Traffic::default(),
             rows: SparseRows::new(0),
@@ -302,6 +304,12 @@ impl Router {
     }
 }
 
+/// Requests that a slice of a large cache looks at together before it serves them.
+const LOOK_AHEAD: usize = 16;
+
+/// A cache is large if the CPU has to fetch its tags from memory that all cores share.
+const LARGE_LINES: usize = 1 << 15;
+
 /// One slice.
 #[derive(Clone, Debug)]
 struct Slice {
@@ -309,6 +317,8 @@ struct Slice {
     shape: LineShape,
     /// Whether the GPU has an L2; otherwise requests go on to DRAM.
     is_there: bool,
+    /// Whether the cache is so large that its tags are read for several requests at once.
+    looks_ahead: bool,
     partial_writes: PartialWrites,
     traffic: L2Traffic,
     rows: SparseRows<RowTraffic>,
@@ -317,16 +327,30 @@ struct Slice {
 impl Slice {
     /// Serves a queue in its order.
     fn replay(&mut self, queue: &[SliceRequest]) {
-        // Warps reach an instruction together, so that its requests come in runs.
-        let of_one_instruction =
-            |a: &SliceRequest, b: &SliceRequest| (a.row, a.operation) == (b.row, b.operation);
-        for run in queue.chunk_by(of_one_instruction) {
-            let mut moved = RowTraffic::default();
-            for request in run {
-                self.access(request, &mut moved);
+        let Some(first) = queue.first() else { return };
+        let mut source = (first.row, first.operation);
+        let mut moved = RowTraffic::default();
+        for (index, request) in queue.iter().enumerate() {
+            if self.looks_ahead && index % LOOK_AHEAD == 0 {
+                let coming = &queue[index..queue.len().min(index + LOOK_AHEAD)];
+                self.cache.look_ahead(coming.iter().map(|one| (one.set as usize, one.tag)));
             }
-            self.traffic.add(run[0].operation, &moved);
-            *self.rows.row(run[0].row) += moved;
+            // Warps reach an instruction together, so that its requests come in runs.
+            if (request.row, request.operation) != source {
+                self.credit(source, std::mem::take(&mut moved));
+                source = (request.row, request.operation);
+            }
+            self.access(request, &mut moved);
+        }
+        self.credit(source, moved);
+    }
+
+    /// Adds what requests of one row for one operation moved.
+    fn credit(&mut self, (row, operation): (u32, L2Operation), moved: RowTraffic) {
+        self.traffic.add(operation, &moved);
+        // What belongs to no instruction has no row, which would lie beyond all others.
+        if row < ROW_LIMIT {
+            *self.rows.row(row) += moved;
         }
     }
 
@@ -337,19 +361,18 @@ impl Slice {
         if !self.is_there {
             return self.pass_on(sectors, operation, moved);
         }
-        let (line, evicted) = self.cache.touch(set as usize, tag, sectors);
-        if let Some(evicted) = evicted {
-            self.traffic.dram_write_sectors += count(evicted.dirty);
-        }
+        let asked = count(sectors);
+        let (line, evicted) = self.cache.touch(set as usize, tag, asked);
+        self.traffic.dram_write_sectors += count(evicted.dirty);
         let absent = sectors & !line.valid;
-        let (hits, read) = match operation {
+        let (missed, read) = match operation {
             L2Operation::Read | L2Operation::Update => {
                 let filled = self.shape.filled(absent) & !line.valid;
                 line.valid |= sectors | filled;
-                (sectors & !absent, filled)
+                (absent, filled)
             }
             L2Operation::Write => {
-                let hits = sectors & (line.valid | line.dirty);
+                let missed = absent & !line.dirty;
                 let read = match self.partial_writes {
                     PartialWrites::Fill => {
                         line.valid |= sectors;
@@ -360,15 +383,16 @@ impl Slice {
                         0
                     }
                 };
-                (hits, read)
+                (missed, read)
             }
         };
         if operation != L2Operation::Read {
             line.dirty |= sectors;
         }
-        moved.l2_sectors += count(sectors);
-        moved.l2_hit_sectors += count(hits);
-        moved.dram_read_sectors += count(read);
+        moved.l2_sectors += asked;
+        let missed_sectors = count(missed);
+        moved.l2_hit_sectors += asked - missed_sectors;
+        moved.dram_read_sectors += if read == missed { missed_sectors } else { count(read) };
     }
 
     /// A request to DRAM itself, which writes any part of a sector as it is.

@@ -7,6 +7,9 @@
 /// Marks of a word.
 const MARKS_PER_WORD: usize = 8;
 
+/// Eight marks, that of the first way lowest.
+type Word = [u8; MARKS_PER_WORD];
+
 /// A byte of 1 in each place.
 const ONES: u64 = u64::MAX / 0xFF;
 
@@ -20,21 +23,23 @@ const NO_WAY: u8 = 0xFF;
 #[derive(Clone, Debug)]
 pub(crate) struct Marks {
     words_per_set: usize,
-    words: Vec<u64>,
+    words: Vec<Word>,
+    /// Ways of all sets that hold nothing.
+    empty: usize,
 }
 
 impl Marks {
     /// Nothing in `sets` sets of `ways` ways.
     pub(crate) fn new(sets: usize, ways: usize) -> Self {
         let words_per_set = ways.div_ceil(MARKS_PER_WORD);
-        let place = |place: usize| if place % (8 * words_per_set) < ways { EMPTY } else { NO_WAY };
-        let word = |word: usize| {
-            u64::from_le_bytes(std::array::from_fn(|byte| place(word * MARKS_PER_WORD + byte)))
-        };
-        Self { words_per_set, words: (0..sets * words_per_set).map(word).collect() }
+        let place = |place: usize| if place < ways { EMPTY } else { NO_WAY };
+        let of_set = (0..words_per_set)
+            .map(|word| std::array::from_fn(|byte| place(word * MARKS_PER_WORD + byte)));
+        let words = of_set.collect::<Vec<Word>>().repeat(sets);
+        Self { words_per_set, words, empty: sets * ways }
     }
 
-    /// The first way of `set` with the mark of `tag` that `holds` it.
+    /// The way of `set` with the mark of `tag` that `holds` it.
     #[inline]
     pub(crate) fn find(
         &self,
@@ -42,48 +47,67 @@ impl Marks {
         tag: u64,
         holds: impl Fn(usize) -> bool,
     ) -> Option<usize> {
-        self.ways_with(set, mark(tag), holds)
+        first_with(self.of_set(set), mark(tag), holds)
+    }
+
+    /// Part of what [`Marks::find`] will look at.
+    #[inline]
+    pub(crate) fn peek(&self, set: usize) -> u64 {
+        u64::from_le_bytes(self.words[set * self.words_per_set])
     }
 
     /// The first way of `set` that holds nothing.
     #[inline]
     pub(crate) fn empty(&self, set: usize) -> Option<usize> {
-        self.ways_with(set, EMPTY, |_| true)
+        if self.empty == 0 { None } else { first_with(self.of_set(set), EMPTY, |_| true) }
     }
 
-    /// A way holds `tag` from now on.
+    /// An empty way of `set` holds `tag` from now on.
     #[inline]
     pub(crate) fn put(&mut self, set: usize, way: usize, tag: u64) {
-        self.mark(set, way, mark(tag));
+        self.empty -= 1;
+        self.replace(set, way, tag);
+    }
+
+    /// A way holds `tag` instead of what it held.
+    #[inline]
+    pub(crate) fn replace(&mut self, set: usize, way: usize, tag: u64) {
+        *self.at(set, way) = mark(tag);
     }
 
     /// A way holds nothing from now on.
     pub(crate) fn clear(&mut self, set: usize, way: usize) {
-        self.mark(set, way, EMPTY);
+        self.empty += 1;
+        *self.at(set, way) = EMPTY;
     }
 
     #[inline]
-    fn ways_with(&self, set: usize, mark: u8, accept: impl Fn(usize) -> bool) -> Option<usize> {
-        let first = set * self.words_per_set;
-        for (index, word) in self.words[first..first + self.words_per_set].iter().enumerate() {
-            let mut found = zero_bytes(word ^ (ONES * u64::from(mark)));
-            while found != 0 {
-                let way = index * MARKS_PER_WORD + found.trailing_zeros() as usize / 8;
-                if accept(way) {
-                    return Some(way);
-                }
-                found &= found - 1;
+    fn of_set(&self, set: usize) -> &[Word] {
+        &self.words[set * self.words_per_set..][..self.words_per_set]
+    }
+
+    #[inline]
+    fn at(&mut self, set: usize, way: usize) -> &mut u8 {
+        let word = set * self.words_per_set + way / MARKS_PER_WORD;
+        &mut self.words[word][way % MARKS_PER_WORD]
+    }
+}
+
+/// The first place of a mark that is accepted.
+#[inline]
+fn first_with(words: &[Word], mark: u8, accept: impl Fn(usize) -> bool) -> Option<usize> {
+    let wanted = ONES * u64::from(mark);
+    for (index, word) in words.iter().enumerate() {
+        let mut found = zero_bytes(u64::from_le_bytes(*word) ^ wanted);
+        while found != 0 {
+            let way = index * MARKS_PER_WORD + found.trailing_zeros() as usize / 8;
+            if accept(way) {
+                return Some(way);
             }
+            found &= found - 1;
         }
-        None
     }
-
-    #[inline]
-    fn mark(&mut self, set: usize, way: usize, mark: u8) {
-        let word = &mut self.words[set * self.words_per_set + way / MARKS_PER_WORD];
-        let shift = way % MARKS_PER_WORD * 8;
-        *word = *word & !(0xFF << shift) | u64::from(mark) << shift;
-    }
+    None
 }
 
 /// The mark of a tag: 1 to 254.
@@ -120,6 +144,8 @@ mod tests {
             for way in 0..ways {
                 assert_eq!(marks.find(1, 1000 + way as u64, |other| other == way), Some(way));
             }
+            (0..ways).for_each(|way| marks.replace(1, way, way as u64));
+            assert_eq!(marks.find(1, 0, |other| other == 0), Some(0));
             marks.clear(1, ways / 2);
             assert_eq!(marks.empty(1), Some(ways / 2));
         }

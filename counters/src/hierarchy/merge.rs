@@ -14,7 +14,7 @@ use super::l1::{L1, L1Miss};
 use super::l2::{L2Operation, Router, SliceRequest};
 use super::schedule::Dealer;
 use super::step::{Step, WarpAccess};
-use super::stream::{CtaStream, Demand, ROW_LIMIT, Request, local_line};
+use super::stream::{CtaStream, Demand, PackedTouch, ROW_LIMIT, Request, first_local_line};
 use crate::sparse::SparseRows;
 
 /// The first-level caches of one SM.
@@ -142,14 +142,12 @@ impl Merger {
             let Self { sms, warps_per_sm, residents, step, router, hits, .. } = self;
             let mut sink = Sink { queues: &mut *queues, router, hits, sent: &mut sent };
             for access in step.take_some(budget) {
-                let resident = &residents[access.place as usize];
-                let (first, end) = (access.first as usize, (access.first + access.count) as usize);
+                let Resident { stream, sm, .. } = &residents[access.place as usize];
+                let request = &stream.requests[access.request as usize];
                 // A warp's place on the GPU: of its local memory, too.
-                let region = u64::from(resident.sm * *warps_per_sm + access.warp);
-                let caches = &mut sms[resident.sm as usize];
-                for request in &resident.stream.requests[first..end] {
-                    caches.serve(request, region, &mut sink);
-                }
+                let region = u64::from(sm * *warps_per_sm + access.warp);
+                let lines = stream.lines_of(request);
+                sms[*sm as usize].serve(request, lines, region, &mut sink);
             }
         }
         sent
@@ -171,21 +169,17 @@ impl Merger {
         while let Some(mut head) = heads.peek_mut().filter(|head| head.0.time == time) {
             let place = head.0.place as usize;
             let resident = &mut residents[place];
-            let now = resident.stream.requests[resident.next].time();
-            let of_now = resident.stream.requests[resident.next..]
-                .chunk_by(|a, b| (a.time(), a.warp()) == (b.time(), b.warp()))
-                .take_while(|requests| requests[0].time() == now);
-            let mut first = resident.next;
-            for requests in of_now {
+            let requests = &resident.stream.requests;
+            let now = requests[resident.next].time();
+            while let Some(request) = requests.get(resident.next).filter(|one| one.time() == now) {
                 step.push(WarpAccess {
-                    warp: resident.first_warp + requests[0].warp(),
+                    warp: resident.first_warp + request.warp(),
                     place: place as u32,
-                    first: first as u32,
-                    count: requests.len() as u32,
+                    request: resident.next as u32,
+                    lines: request.line_count() as u32,
                 });
-                first += requests.len();
+                resident.next += 1;
             }
-            resident.next = first;
             match resident.head(place) {
                 Some(next) => *head = next,
                 None => {
@@ -238,6 +232,25 @@ impl Sink<'_> {
         *self.sent += 1;
     }
 
+    /// Sends all lines of a request that no first-level cache keeps.
+    #[inline]
+    fn send_all(
+        &mut self,
+        lines: impl ExactSizeIterator<Item = (u64, u8, u8)>,
+        operation: L2Operation,
+        row: u32,
+    ) {
+        let Self { queues, router, sent, .. } = self;
+        // On the stack, so that its numbers stay in registers from line to line.
+        let router = **router;
+        **sent += lines.len();
+        for (line, sectors, full) in lines {
+            router.route(line, sectors, full, operation, row, |slice, request| {
+                queues[slice].push(request);
+            });
+        }
+    }
+
     /// Sectors of local memory that leave an L1; nobody knows any more who wrote them.
     fn write_back(&mut self, line: u64, sectors: u8) {
         self.send(line, sectors, sectors, L2Operation::Write, ROW_LIMIT);
@@ -247,45 +260,58 @@ impl Sink<'_> {
 impl SmCaches {
     /// Serves one request of the warp whose local memory is the `region`-th.
     #[inline]
-    fn serve(&mut self, request: &Request, region: u64, sink: &mut Sink<'_>) {
-        let (sectors, full, row) = (request.sectors(), request.full(), request.row());
-        let demand = request.demand();
-        let line = if demand.is_local() {
-            // A resident warp has its region; the CTAs that follow in its slot take it over.
-            local_line(region, request.line())
-        } else {
-            request.line()
-        };
-        let operation = match demand {
-            Demand::Load | Demand::LoadReadOnly | Demand::LocalLoad => {
-                if let Some(cache) = self.keeper(demand) {
-                    return load(cache, line, sectors, row, sink);
+    fn serve(
+        &mut self,
+        request: &Request,
+        lines: &[PackedTouch],
+        region: u64,
+        sink: &mut Sink<'_>,
+    ) {
+        let (row, demand) = (request.row(), request.demand());
+        // A resident warp has its region; the CTAs that follow in its slot take it over.
+        let first_line = if demand.is_local() { first_local_line(region) } else { 0 };
+        let lines = lines.iter().map(|one| (first_line + one.line(), one.sectors(), one.full()));
+        match demand {
+            Demand::Load | Demand::LoadReadOnly | Demand::LocalLoad => match self.keeper(demand) {
+                Some(cache) => {
+                    let mut hits = 0;
+                    for (line, sectors, _) in lines {
+                        hits += load(cache, line, sectors, row, sink);
+                    }
+                    if hits > 0 {
+                        *sink.hits.row(row) += hits;
+                    }
                 }
-                L2Operation::Read
-            }
-            Demand::LoadPastL1 => L2Operation::Read,
-            Demand::LocalStore => {
-                if let Some(cache) = self.keeper(demand) {
-                    let write_back = |line, sectors| sink.write_back(line, sectors);
-                    return cache.store_local(line, sectors, full, write_back);
+                None => sink.send_all(lines, L2Operation::Read, row),
+            },
+            Demand::LoadPastL1 => sink.send_all(lines, L2Operation::Read, row),
+            Demand::LocalStore => match self.keeper(demand) {
+                Some(cache) => {
+                    for (line, sectors, full) in lines {
+                        let write_back = |line, sectors| sink.write_back(line, sectors);
+                        cache.store_local(line, sectors, full, write_back);
+                    }
                 }
-                L2Operation::Write
-            }
+                None => sink.send_all(lines, L2Operation::Write, row),
+            },
             Demand::Store => {
-                for cache in self.l1.iter_mut().chain(&mut self.read_only) {
-                    cache
-                        .store(line, sectors, full, |line, sectors| sink.write_back(line, sectors));
+                for (line, sectors, full) in lines {
+                    for cache in self.l1.iter_mut().chain(&mut self.read_only) {
+                        let write_back = |line, sectors| sink.write_back(line, sectors);
+                        cache.store(line, sectors, full, write_back);
+                    }
+                    sink.send(line, sectors, full, L2Operation::Write, row);
                 }
-                L2Operation::Write
             }
             Demand::Update => {
-                for cache in self.l1.iter_mut().chain(&mut self.read_only) {
-                    cache.update(line, sectors);
+                for (line, sectors, full) in lines {
+                    for cache in self.l1.iter_mut().chain(&mut self.read_only) {
+                        cache.update(line, sectors);
+                    }
+                    sink.send(line, sectors, full, L2Operation::Update, row);
                 }
-                L2Operation::Update
             }
-        };
-        sink.send(line, sectors, full, operation, row);
+        }
     }
 
     /// The cache that keeps what is demanded, if any does.
@@ -303,12 +329,11 @@ impl SmCaches {
     }
 }
 
-fn load(cache: &mut L1, line: u64, sectors: u8, row: u32, sink: &mut Sink<'_>) {
-    let hits = cache.load(line, sectors, |miss, line, sectors| match miss {
+/// Returns the sectors that the cache held.
+#[inline]
+fn load(cache: &mut L1, line: u64, sectors: u8, row: u32, sink: &mut Sink<'_>) -> u64 {
+    cache.load(line, sectors, |miss, line, sectors| match miss {
         L1Miss::Fill => sink.send(line, sectors, sectors, L2Operation::Read, row),
         L1Miss::WriteBack => sink.write_back(line, sectors),
-    });
-    if hits > 0 {
-        *sink.hits.row(row) += hits;
-    }
+    })
 }

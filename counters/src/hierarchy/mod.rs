@@ -104,7 +104,8 @@ impl Hierarchy {
     }
 
     /// Replays the rest and writes back what is dirty: the traffic by row of the base table, and
-    /// the L2 with its counts and contents.
+    /// the L2 with its counts and contents. Lines of local memory that leave an L1 are counted by
+    /// the L2 alone.
     #[must_use]
     pub fn finish(mut self) -> (Vec<(u32, RowTraffic)>, L2) {
         self.replay(true);

@@ -57,9 +57,6 @@ impl Divisor {
     /// Quotient and remainder of a number below 2⁵².
     #[inline]
     fn divide(self, number: u64) -> (u64, u64) {
-        if self.divisor == 1 {
-            return (number, 0);
-        }
         // The reciprocal times the divisor falls short of 2⁶⁴ by the divisor at most, so the
         // estimate falls short of number / divisor by less than one.
         let estimate = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;

@@ -14,12 +14,8 @@ const SELECTOR_LIMIT: i32 = 512;
 pub(crate) struct Ranks {
     ways: usize,
     memory: Memory,
-    insertion: Insertion,
-    /// Misses of each full set, modulo the period of a bimodal insertion.
-    misses: Vec<u32>,
+    welcome: Welcome,
     random: u64,
-    /// Above 0 where plain insertion has missed more often than bimodal insertion.
-    selector: i32,
 }
 
 /// What is remembered of each way.
@@ -44,10 +40,12 @@ impl Ranks {
                 Rank::Referenced => Memory::Referenced(vec![false; sets * ways]),
                 Rank::Nothing => Memory::Nothing,
             },
-            insertion: replacement.insertion(),
-            misses: vec![0; sets],
+            welcome: Welcome {
+                insertion: replacement.insertion(),
+                misses: vec![0; sets],
+                selector: 0,
+            },
             random: replacement.seed(),
-            selector: 0,
         }
     }
 
@@ -72,44 +70,100 @@ impl Ranks {
         }
     }
 
-    /// Finds the way for a new line of `set`, which is `empty` if a way is.
+    /// Part of what [`Ranks::admit`] will look at.
     #[inline]
-    pub(crate) fn admit(&mut self, set: usize, empty: Option<usize>) -> usize {
-        let way = empty.unwrap_or_else(|| self.victim(set));
-        let welcome = self.is_welcome(set, empty.is_some());
-        match &mut self.memory {
-            Memory::LastUse(uses) | Memory::AnyButLast(uses) => {
-                if welcome {
-                    uses.record(set, way);
-                } else {
-                    uses.forget(set, way);
-                }
-            }
+    pub(crate) fn peek(&self, set: usize) -> u64 {
+        match &self.memory {
+            Memory::Prediction(predictions) => predictions.first_word(set).low,
+            Memory::LastUse(_)
+            | Memory::AnyButLast(_)
+            | Memory::Referenced(_)
+            | Memory::Nothing => 0,
+        }
+    }
+
+    /// A guess at the next victim of a set.
+    #[inline]
+    pub(crate) fn likely_victim(&self, set: usize) -> usize {
+        match &self.memory {
             Memory::Prediction(predictions) => {
-                let interval = if welcome { Interval::Long } else { Interval::Distant };
-                predictions.set(set, way, interval);
+                let word = predictions.first_word(set);
+                let ways = if word.distant() != 0 { word.distant() } else { word.high };
+                ways.trailing_zeros() as usize % 64
             }
-            Memory::Referenced(referenced) => refer(referenced, set, way, self.ways),
-            Memory::Nothing => {}
+            Memory::LastUse(_)
+            | Memory::AnyButLast(_)
+            | Memory::Referenced(_)
+            | Memory::Nothing => 0,
+        }
+    }
+
+    /// Finds the way for a new line of `set`, which is `empty` if a way is.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, set: usize, empty: Option<usize>) -> usize {
+        // Caches of the second level predict, as a rule; this much is worth a place in their loop.
+        if let Memory::Prediction(predictions) = &mut self.memory {
+            let is_welcome = self.welcome.is_welcome(set);
+            let interval = if is_welcome { Interval::Long } else { Interval::Distant };
+            predictions.admit(set, empty, interval)
+        } else {
+            self.admit_without_prediction(set, empty)
+        }
+    }
+
+    fn admit_without_prediction(&mut self, set: usize, empty: Option<usize>) -> usize {
+        let Self { ways, memory, welcome, random } = self;
+        let way = empty.unwrap_or_else(|| match memory {
+            Memory::LastUse(uses) => uses.first(set),
+            Memory::AnyButLast(_) if *ways == 1 => 0,
+            Memory::AnyButLast(uses) => {
+                let drawn = draw(random, *ways - 1);
+                drawn + usize::from(drawn >= uses.last(set))
+            }
+            Memory::Referenced(referenced) => {
+                let of_set = &referenced[set * *ways..(set + 1) * *ways];
+                of_set.iter().position(|&referenced| !referenced).unwrap_or(0)
+            }
+            Memory::Nothing | Memory::Prediction(_) => draw(random, *ways),
+        });
+        match memory {
+            // An empty way is not a victim: a recency list fills up first. Predictions do not
+            // care, as in the paper.
+            Memory::LastUse(uses) if empty.is_none() && !welcome.is_welcome(set) => {
+                uses.forget(set, way);
+            }
+            Memory::LastUse(uses) | Memory::AnyButLast(uses) => uses.record(set, way),
+            Memory::Referenced(referenced) => refer(referenced, set, way, *ways),
+            Memory::Nothing | Memory::Prediction(_) => {}
         }
         way
     }
+}
 
+/// How new lines are inserted.
+#[derive(Clone, Debug)]
+struct Welcome {
+    insertion: Insertion,
+    /// Misses of each full set, modulo the period of a bimodal insertion.
+    misses: Vec<u32>,
+    /// Above 0 where plain insertion has missed more often than bimodal insertion.
+    selector: i32,
+}
+
+impl Welcome {
     /// Whether a new line of `set` gets the better of two places.
-    #[inline]
-    fn is_welcome(&mut self, set: usize, was_empty: bool) -> bool {
+    #[inline(always)]
+    fn is_welcome(&mut self, set: usize) -> bool {
         let every = match self.insertion {
             Insertion::Always => return true,
-            Insertion::Rarely(every) | Insertion::Dueling(every) => every,
+            Insertion::Rarely(every) => every,
+            Insertion::Dueling(every) => {
+                if self.inserts_plainly(set) {
+                    return true;
+                }
+                every
+            }
         };
-        // An empty way is not a victim: a recency list fills up first. Predictions do not care, as
-        // in the paper.
-        if was_empty && matches!(self.memory, Memory::LastUse(_)) {
-            return true;
-        }
-        if matches!(self.insertion, Insertion::Dueling(_)) && self.inserts_plainly(set) {
-            return true;
-        }
         let misses = &mut self.misses[set];
         *misses = if *misses + 1 == every { 0 } else { *misses + 1 };
         *misses == 0
@@ -130,26 +184,6 @@ impl Ranks {
             false
         } else {
             self.selector <= 0
-        }
-    }
-
-    /// The way of a full set that gives way.
-    #[inline]
-    fn victim(&mut self, set: usize) -> usize {
-        let ways = self.ways;
-        match &mut self.memory {
-            Memory::LastUse(uses) => uses.first(set),
-            Memory::Prediction(predictions) => predictions.most_distant(set),
-            Memory::Referenced(referenced) => {
-                let of_set = &referenced[set * ways..(set + 1) * ways];
-                of_set.iter().position(|&referenced| !referenced).unwrap_or(0)
-            }
-            Memory::Nothing => draw(&mut self.random, ways),
-            Memory::AnyButLast(_) if ways == 1 => 0,
-            Memory::AnyButLast(uses) => {
-                let drawn = draw(&mut self.random, ways - 1);
-                drawn + usize::from(drawn >= uses.last(set))
-            }
         }
     }
 }
@@ -224,10 +258,49 @@ struct Predictions {
     words: Vec<Intervals>,
 }
 
+/// Places that are no ways have no bits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Intervals {
     low: u64,
     high: u64,
+}
+
+impl Intervals {
+    #[inline]
+    fn set(&mut self, way: usize, interval: Interval) {
+        let (way, bits) = (1 << way, interval as u64);
+        self.low = self.low & !way | mask(bits & 1 != 0) & way;
+        self.high = self.high & !way | mask(bits & 2 != 0) & way;
+    }
+
+    /// The ways that are expected last.
+    #[inline]
+    fn distant(self) -> u64 {
+        self.low & self.high
+    }
+
+    #[inline]
+    fn grow(&mut self, growth: Self, ways: u64) {
+        self.high ^= (self.low & growth.low ^ growth.high) & ways;
+        self.low ^= growth.low & ways;
+    }
+}
+
+/// By how much all intervals grow so that the longest of all `words` becomes distant: in each place
+/// the same bits.
+#[inline]
+fn growth(words: &[Intervals]) -> Intervals {
+    let (mut distant, mut long, mut short) = (0, 0, 0);
+    for word in words {
+        distant |= word.distant();
+        long |= word.high;
+        short |= word.low;
+    }
+    // Which is the longest cannot be foreseen, so no branch asks.
+    Intervals {
+        low: mask(distant == 0 && (long != 0 || short == 0)),
+        high: mask(distant == 0 && long == 0),
+    }
 }
 
 impl Predictions {
@@ -241,41 +314,43 @@ impl Predictions {
     }
 
     #[inline]
-    fn set(&mut self, set: usize, way: usize, interval: Interval) {
-        let word = &mut self.words[set * self.words_per_set + way / 64];
-        let (bits, way) = (interval as u64, way % 64);
-        word.low = word.low & !(1 << way) | (bits & 1) << way;
-        word.high = word.high & !(1 << way) | (bits >> 1) << way;
+    fn first_word(&self, set: usize) -> Intervals {
+        self.words[set * self.words_per_set]
     }
 
-    /// The first way of the longest interval; everybody's interval grows until that one is
-    /// distant.
     #[inline]
-    fn most_distant(&mut self, set: usize) -> usize {
-        let words = &mut self.words[set * self.words_per_set..(set + 1) * self.words_per_set];
-        let last = words.len() - 1;
-        let ways = |word: usize| if word == last { self.last_word } else { !0 };
-        let (mut distant, mut long, mut short) = (0, 0, 0);
-        for (index, word) in words.iter().enumerate() {
-            let ways = ways(index);
-            distant |= word.low & word.high & ways;
-            long |= word.high & ways;
-            short |= word.low & ways;
-        }
-        // Which is the longest cannot be foreseen, so no branch asks.
-        let growth_low = mask(distant == 0 && (long != 0 || short == 0));
-        let growth_high = mask(distant == 0 && long == 0);
-        let mut victim = 0;
-        for (index, word) in words.iter_mut().enumerate().rev() {
-            word.high ^= word.low & growth_low ^ growth_high;
-            word.low ^= growth_low;
-            let distant = word.low & word.high & ways(index);
-            if distant != 0 {
-                victim = index * 64 + distant.trailing_zeros() as usize;
-            }
-        }
-        victim
+    fn set(&mut self, set: usize, way: usize, interval: Interval) {
+        self.words[set * self.words_per_set + way / 64].set(way % 64, interval);
     }
+
+    /// Gives an `empty` way, or the victim of a full set, to a line of this interval.
+    #[inline(always)]
+    fn admit(&mut self, set: usize, empty: Option<usize>, interval: Interval) -> usize {
+        let words = &mut self.words[set * self.words_per_set..][..self.words_per_set];
+        if let ([word], None) = (&mut *words, empty) {
+            word.grow(growth(&[*word]), self.last_word);
+            let victim = word.distant().trailing_zeros() as usize;
+            word.set(victim, interval);
+            return victim;
+        }
+        let way = empty.unwrap_or_else(|| most_distant(words, self.last_word));
+        words[way / 64].set(way % 64, interval);
+        way
+    }
+}
+
+/// The first way of the longest interval; everybody's interval grows until that one is distant.
+fn most_distant(words: &mut [Intervals], last_word: u64) -> usize {
+    let growth = growth(words);
+    let last = words.len() - 1;
+    let mut victim = 0;
+    for (index, word) in words.iter_mut().enumerate().rev() {
+        word.grow(growth, if index == last { last_word } else { !0 });
+        if word.distant() != 0 {
+            victim = index * 64 + word.distant().trailing_zeros() as usize;
+        }
+    }
+    victim
 }
 
 /// All bits or none.

@@ -19,15 +19,12 @@ pub(crate) struct SectoredCache {
     fill_clocks: u64,
 }
 
-/// How many sectors a mask holds. Baseline x86-64 counts bits in a dozen instructions, and most
-/// masks here are empty or one whole line.
+/// How many sectors a mask holds. Baseline x86-64 counts bits in a dozen instructions; masks of four
+/// sectors are looked up in a word of sixteen digits.
 #[inline]
 pub(crate) fn count(sectors: u16) -> u64 {
-    match sectors {
-        0 => 0,
-        0xF => 4,
-        sectors => u64::from(sectors.count_ones()),
-    }
+    const OF_FOUR: u64 = 0x4332_3221_3221_2110;
+    if sectors < 16 { OF_FOUR >> (4 * sectors) & 0xF } else { u64::from(sectors.count_ones()) }
 }
 
 /// A line and its sectors.
@@ -43,8 +40,17 @@ pub(crate) struct Line {
     pub(crate) dirty: u16,
 }
 
-/// A line that gave way.
-#[derive(Clone, Copy, Debug)]
+impl Line {
+    /// Whether its data is there. Requests that arrive while it is on its way are merged with the
+    /// miss: they wait for the same data and say nothing about whether it will be used again.
+    #[inline]
+    fn is_filled(&self, clock: u64, fill_clocks: u64) -> bool {
+        clock - self.allocated >= fill_clocks
+    }
+}
+
+/// A line that gave way. Where none did, nothing is dirty.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evicted {
     pub(crate) tag: u64,
     pub(crate) dirty: u16,
@@ -69,20 +75,48 @@ impl SectoredCache {
         }
     }
 
-    /// A request for `sectors` of the line `tag`: makes sure that the line is there, and returns
-    /// it for the caller to change, and the line that gave way.
-    #[inline]
-    pub(crate) fn touch(
-        &mut self,
-        set: usize,
-        tag: u64,
-        sectors: u16,
-    ) -> (&mut Line, Option<Evicted>) {
-        self.clock += count(sectors);
-        match self.look_up(set, tag) {
-            Some(way) => (&mut self.lines[set * self.ways + way], None),
-            None => self.admit(set, tag),
+    /// A request for so many `sectors` of the line `tag`: makes sure that the line is there, and
+    /// returns it for the caller to change, and the line that gave way.
+    // Calls for each request, here and in what it calls, are one instruction of twenty of the replay.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, set: usize, tag: u64, sectors: u64) -> (&mut Line, Evicted) {
+        self.clock += sectors;
+        let Self { ways, marks, ranks, lines, clock, fill_clocks } = self;
+        let first = set * *ways;
+        if let Some(way) = marks.find(set, tag, |way| lines[first + way].tag == tag) {
+            let line = &mut lines[first + way];
+            if line.is_filled(*clock, *fill_clocks) {
+                ranks.reuse(set, way);
+            }
+            return (line, Evicted::default());
         }
+        let empty = marks.empty(set);
+        let way = ranks.admit(set, empty);
+        match empty {
+            Some(_) => marks.put(set, way, tag),
+            None => marks.replace(set, way, tag),
+        }
+        let line = &mut lines[first + way];
+        // A way that held nothing is not dirty.
+        let evicted = Evicted { tag: line.tag, dirty: line.dirty };
+        *line = Line { tag, allocated: *clock, valid: 0, dirty: 0 };
+        (line, evicted)
+    }
+
+    /// Reads what requests for these sets and tags will need, so that the CPU waits for all of it
+    /// at once and not for one request after the other.
+    #[inline]
+    pub(crate) fn look_ahead(&self, requests: impl Iterator<Item = (usize, u64)> + Clone) {
+        let mut seen = 0;
+        for (set, _) in requests.clone() {
+            seen ^= self.marks.peek(set) ^ self.ranks.peek(set);
+        }
+        for (set, tag) in requests {
+            let way = self.marks.find(set, tag, |_| true);
+            let way = way.unwrap_or_else(|| self.ranks.likely_victim(set));
+            seen ^= self.lines.get(set * self.ways + way).map_or(0, |line| line.tag);
+        }
+        std::hint::black_box(seen);
     }
 
     /// As [`SectoredCache::touch`] where a line that is not there stays away.
@@ -91,48 +125,31 @@ impl SectoredCache {
         &mut self,
         set: usize,
         tag: u64,
-        sectors: u16,
+        sectors: u64,
     ) -> Option<&mut Line> {
-        self.clock += count(sectors);
-        let way = self.look_up(set, tag)?;
-        Some(&mut self.lines[set * self.ways + way])
+        self.clock += sectors;
+        let way = self.find(set, tag)?;
+        let line = &mut self.lines[set * self.ways + way];
+        if line.is_filled(self.clock, self.fill_clocks) {
+            self.ranks.reuse(set, way);
+        }
+        Some(line)
     }
 
     #[inline]
-    fn look_up(&mut self, set: usize, tag: u64) -> Option<usize> {
-        let lines = self.of_set(set);
-        let way = self.marks.find(set, tag, |way| lines[way].tag == tag)?;
-        // Requests that arrive while the line is on its way are merged with the miss: they wait
-        // for the same data and say nothing about whether it will be used again.
-        if self.clock - lines[way].allocated >= self.fill_clocks {
-            self.ranks.reuse(set, way);
-        }
-        Some(way)
-    }
-
-    fn admit(&mut self, set: usize, tag: u64) -> (&mut Line, Option<Evicted>) {
-        let empty = self.marks.empty(set);
-        let way = self.ranks.admit(set, empty);
-        self.marks.put(set, way, tag);
-        let line = &mut self.lines[set * self.ways + way];
-        let evicted = empty.is_none().then_some(Evicted { tag: line.tag, dirty: line.dirty });
-        *line = Line { tag, allocated: self.clock, valid: 0, dirty: 0 };
-        (line, evicted)
+    fn find(&self, set: usize, tag: u64) -> Option<usize> {
+        let lines = &self.lines[set * self.ways..(set + 1) * self.ways];
+        self.marks.find(set, tag, |way| lines[way].tag == tag)
     }
 
     /// Drops a line; returns what it held.
+    #[inline]
     pub(crate) fn evict(&mut self, set: usize, tag: u64) -> Option<Evicted> {
-        let lines = self.of_set(set);
-        let way = self.marks.find(set, tag, |way| lines[way].tag == tag)?;
+        let way = self.find(set, tag)?;
         self.marks.clear(set, way);
         self.ranks.forget(set, way);
         let dirty = std::mem::take(&mut self.lines[set * self.ways + way]).dirty;
         Some(Evicted { tag, dirty })
-    }
-
-    #[inline]
-    fn of_set(&self, set: usize) -> &[Line] {
-        &self.lines[set * self.ways..(set + 1) * self.ways]
     }
 
     /// Cleans every dirty line; `on_line` learns of each.
@@ -242,6 +259,9 @@ impl LineShape {
             return absent;
         }
         let group = ((1_u32 << self.per_fill) - 1) as u16;
+        if self.per_fill == self.per_line {
+            return if absent == 0 { 0 } else { group };
+        }
         let mut filled = 0;
         for first in (0..self.per_line).step_by(self.per_fill as usize) {
             if absent >> first & group != 0 {

@@ -3,17 +3,17 @@
 //! CTAs in lockstep have their requests at the same times, each those of many warps. So the merger
 //! looks for the next time once per CTA, and warps are put in order here.
 
-/// The requests of one warp at one time.
+/// A request of one warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WarpAccess {
     /// The place of the warp in its SM.
     pub(crate) warp: u32,
     /// Where its CTA stands among the residents.
     pub(crate) place: u32,
-    /// Its first request of the CTA's stream.
-    pub(crate) first: u32,
-    /// Its requests.
-    pub(crate) count: u32,
+    /// Its place in the CTA's stream.
+    pub(crate) request: u32,
+    /// Its lines.
+    pub(crate) lines: u32,
 }
 
 /// From so many accesses on they are sorted by counting.
@@ -79,12 +79,12 @@ impl Step {
         std::mem::swap(accesses, room);
     }
 
-    /// The next accesses, of `requests` requests or a few more.
-    pub(crate) fn take_some(&mut self, requests: usize) -> &[WarpAccess] {
+    /// The next accesses, of `lines` lines or a few more.
+    pub(crate) fn take_some(&mut self, lines: usize) -> &[WarpAccess] {
         let first = self.done;
         let mut taken = 0;
-        while self.done < self.accesses.len() && taken < requests {
-            taken += self.accesses[self.done].count as usize;
+        while self.done < self.accesses.len() && taken < lines {
+            taken += self.accesses[self.done].lines as usize;
             self.done += 1;
         }
         &self.accesses[first..self.done]
@@ -101,22 +101,22 @@ mod tests {
         #[test]
         fn accesses_are_sorted_by_warp_and_keep_their_order(
             warps in prop::collection::vec(0_u32..70, 0..300),
-            requests in 1_usize..100,
+            lines in 1_usize..100,
         ) {
             let mut step = Step::default();
             // What an earlier time left behind must not show.
             for round in 0..2 {
                 step.clear();
                 for (place, &warp) in warps.iter().enumerate() {
-                    step.push(WarpAccess { warp, place: place as u32, first: round, count: 3 });
+                    step.push(WarpAccess { warp, place: place as u32, request: round, lines: 3 });
                 }
                 step.sort();
                 let mut expected: Vec<_> = warps.iter().copied().zip(0_u32..).collect();
                 expected.sort_unstable();
                 let mut sorted = Vec::new();
                 while !step.is_done() {
-                    let some = step.take_some(requests);
-                    prop_assert!((1..=requests.div_ceil(3)).contains(&some.len()));
+                    let some = step.take_some(lines);
+                    prop_assert!((1..=lines.div_ceil(3)).contains(&some.len()));
                     sorted.extend(some.iter().map(|access| (access.warp, access.place)));
                 }
                 prop_assert_eq!(sorted, expected);

@@ -41,19 +41,59 @@ impl Demand {
     }
 }
 
-/// One line of one warp access, in 16 bytes.
+/// One line of an access, in 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PackedTouch {
+    /// From the top: 40 bits of line (bytes below 2⁴⁷), touched sectors, sectors of which every
+    /// byte is touched. The lowest byte belongs to the [`Request`] that the line stands in, if any.
+    bits: u64,
+}
+
+const LINE_BITS: u32 = 40;
+
+impl PackedTouch {
+    #[inline]
+    fn new(touch: LineTouch) -> Self {
+        let LineTouch { line, sectors, full } = touch;
+        let masks = u64::from(sectors) << 16 | u64::from(full) << 8;
+        Self { bits: line << (64 - LINE_BITS) | masks }
+    }
+
+    /// The line of 128 bytes; of local memory, the line within the warp's own region.
+    #[inline]
+    pub(crate) fn line(self) -> u64 {
+        self.bits >> (64 - LINE_BITS)
+    }
+
+    #[inline]
+    pub(crate) fn sectors(self) -> u8 {
+        (self.bits >> 16) as u8
+    }
+
+    #[inline]
+    pub(crate) fn full(self) -> u8 {
+        (self.bits >> 8) as u8
+    }
+}
+
+/// What a warp asks for at once, in 16 bytes: all lines of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     /// The warp's clock, as far as 32 bits go; later requests stay in the order they came in.
     time: u32,
     /// The row of the base table in the upper 24 bits, the warp in the lower 8.
     row_and_warp: u32,
-    /// From the top: 40 bits of line (bytes below 2⁴⁷), touched sectors, sectors of which every
-    /// byte is touched, demand.
-    place: u64,
+    /// The demand in the lowest three bits. Above it the only line, as most requests have it; or, where
+    /// the bit `SEVERAL` is set, from the top: 32 bits of where the lines begin in the stream, and 24
+    /// bits of how many there are.
+    lines: PackedTouch,
 }
 
 const WARP_BITS: u32 = 8;
+const DEMAND_BITS: u64 = 0b111;
+const SEVERAL: u64 = 1 << 7;
+const COUNT_BITS: u32 = 24;
+const COUNT_SHIFT: u32 = 8;
 
 /// Sorting by counting looks at each clock, and pays up to so many clocks per request.
 const CLOCKS_PER_REQUEST: usize = 16;
@@ -61,26 +101,28 @@ const CLOCKS_PER_REQUEST: usize = 16;
 /// Rows from here on share the last one, whose traffic belongs to no instruction.
 pub(crate) const ROW_LIMIT: u32 = (1 << (32 - WARP_BITS)) - 1;
 
-const LINE_BITS: u32 = 40;
-
 impl Request {
-    /// A request of `warp` at its clock `time` for a row of the base table.
+    /// A request of `warp` at its clock `time` for a row of the base table, still without lines.
     #[inline]
     pub(crate) fn new(time: u64, warp: u32, row: u32, demand: Demand) -> Self {
         Self {
             time: u32::try_from(time).unwrap_or(u32::MAX),
             row_and_warp: row.min(ROW_LIMIT) << WARP_BITS | warp & ((1 << WARP_BITS) - 1),
-            place: demand as u64,
+            lines: PackedTouch { bits: demand as u64 },
         }
     }
 
-    /// The same request for one line of its access.
     #[inline]
-    pub(crate) fn with(self, touch: LineTouch) -> Self {
-        let LineTouch { line, sectors, full } = touch;
-        let demand = self.place & 0xFF;
-        let masks = u64::from(sectors) << 16 | u64::from(full) << 8;
-        Self { place: line << (64 - LINE_BITS) | masks | demand, ..self }
+    fn with_line(mut self, touch: PackedTouch) -> Self {
+        self.lines.bits |= touch.bits;
+        self
+    }
+
+    #[inline]
+    fn with_lines(mut self, first: usize, count: usize) -> Self {
+        let place = (first as u64) << 32 | (count as u64) << COUNT_SHIFT;
+        self.lines.bits |= place | SEVERAL;
+        self
     }
 
     #[inline]
@@ -98,25 +140,23 @@ impl Request {
         self.row_and_warp >> WARP_BITS
     }
 
-    /// The line of 128 bytes; of local memory, the line within the warp's own region.
-    #[inline]
-    pub(crate) fn line(&self) -> u64 {
-        self.place >> (64 - LINE_BITS)
-    }
-
-    #[inline]
-    pub(crate) fn sectors(&self) -> u8 {
-        (self.place >> 16) as u8
-    }
-
-    #[inline]
-    pub(crate) fn full(&self) -> u8 {
-        (self.place >> 8) as u8
-    }
-
     #[inline]
     pub(crate) fn demand(&self) -> Demand {
-        Demand::of_code(self.place & 0xFF)
+        Demand::of_code(self.lines.bits & DEMAND_BITS)
+    }
+
+    #[inline]
+    fn has_several_lines(&self) -> bool {
+        self.lines.bits & SEVERAL != 0
+    }
+
+    #[inline]
+    pub(crate) fn line_count(&self) -> usize {
+        if self.has_several_lines() {
+            (self.lines.bits >> COUNT_SHIFT) as usize & ((1 << COUNT_BITS) - 1)
+        } else {
+            1
+        }
     }
 }
 
@@ -127,39 +167,83 @@ pub(crate) const LOCAL_LINES_PER_WARP: u64 = (512 << 10) * 32 / 128;
 /// Where local memory begins, in lines: beyond every global address.
 const LOCAL_FIRST_LINE: u64 = 1 << LINE_BITS;
 
-/// The line of a warp's local memory, of the `region`-th warp that the GPU holds.
-pub(crate) fn local_line(region: u64, line: u64) -> u64 {
-    LOCAL_FIRST_LINE + region * LOCAL_LINES_PER_WARP + line
+/// The first line of a warp's local memory, of the `region`-th warp that the GPU holds.
+pub(crate) fn first_local_line(region: u64) -> u64 {
+    LOCAL_FIRST_LINE + region * LOCAL_LINES_PER_WARP
 }
 
 /// The requests of one CTA, up to a limit.
 #[derive(Clone, Debug)]
 pub struct CtaStream {
     pub(crate) requests: Vec<Request>,
+    /// The lines of requests that have several, and of the one that is under way.
+    lines: Vec<PackedTouch>,
+    /// Of `lines`, those that belong to a request.
+    closed: usize,
+    /// Lines of all requests.
+    kept: usize,
     limit: usize,
-    /// Sectors of the requests beyond the limit: they are counted but not replayed.
+    /// Sectors of the lines beyond the limit: they are counted but not replayed.
     left_out_sectors: u64,
     /// Warp-instructions of the CTA's longest warp, as far as its accesses tell.
     length: u64,
 }
 
 impl CtaStream {
-    /// An empty stream that keeps at most `limit` requests.
+    /// An empty stream that keeps at most `limit` lines.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { requests: Vec::new(), limit, left_out_sectors: 0, length: 0 }
+        Self {
+            requests: Vec::new(),
+            lines: Vec::new(),
+            closed: 0,
+            kept: 0,
+            limit: limit.min((1 << COUNT_BITS) - 1),
+            left_out_sectors: 0,
+            length: 0,
+        }
     }
 
-    /// Requests that are kept at most.
+    /// Lines that are kept at most.
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
+    /// A line of the request that [`CtaStream::close`] will tell about.
     #[inline]
-    pub(crate) fn push(&mut self, request: Request) {
-        if self.requests.len() < self.limit {
-            self.requests.push(request);
+    pub(crate) fn push(&mut self, touch: LineTouch) {
+        if self.kept < self.limit {
+            self.kept += 1;
+            self.lines.push(PackedTouch::new(touch));
         } else {
-            self.left_out_sectors += u64::from(request.sectors().count_ones());
+            self.left_out_sectors += u64::from(touch.sectors.count_ones());
+        }
+    }
+
+    /// The lines since the last call are those of `request`.
+    #[inline]
+    pub(crate) fn close(&mut self, request: Request) {
+        let request = match self.lines[self.closed..] {
+            [] => return,
+            [line] => {
+                self.lines.truncate(self.closed);
+                request.with_line(line)
+            }
+            [..] => {
+                let count = self.lines.len() - self.closed;
+                request.with_lines(std::mem::replace(&mut self.closed, self.lines.len()), count)
+            }
+        };
+        self.requests.push(request);
+    }
+
+    /// The lines of one of its requests.
+    #[inline]
+    pub(crate) fn lines_of<'a>(&'a self, request: &'a Request) -> &'a [PackedTouch] {
+        if request.has_several_lines() {
+            let first = (request.lines.bits >> 32) as usize;
+            &self.lines[first..first + request.line_count()]
+        } else {
+            std::slice::from_ref(&request.lines)
         }
     }
 
@@ -180,7 +264,7 @@ impl CtaStream {
     }
 
     /// Brings the requests into the order of the warps' clocks; requests of different warps at
-    /// the same time are ordered by warp, lines of one access keep their order.
+    /// the same time are ordered by warp, those of one warp keep their order.
     pub(crate) fn sort(&mut self) {
         self.sort_by_time();
         // Warps that run in turns have come in order; after a barrier they may not.
@@ -220,19 +304,22 @@ impl CtaStream {
 
     pub(crate) fn clear(&mut self) {
         self.requests.clear();
+        self.lines.clear();
+        (self.closed, self.kept) = (0, 0);
         self.length = 0;
     }
 
     /// Sectors that are kept.
     #[must_use]
     pub fn sectors(&self) -> u64 {
-        self.requests.iter().map(|request| u64::from(request.sectors().count_ones())).sum()
+        let lines = self.requests.iter().flat_map(|request| self.lines_of(request));
+        lines.map(|line| u64::from(line.sectors().count_ones())).sum()
     }
 
     /// Bytes that the requests take.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.requests.len() * size_of::<Request>()
+        self.requests.len() * size_of::<Request>() + self.lines.len() * size_of::<PackedTouch>()
     }
 }
 
@@ -240,56 +327,83 @@ impl CtaStream {
 mod tests {
     use super::*;
 
+    const DEMANDS: [Demand; 7] = [
+        Demand::Load,
+        Demand::LoadReadOnly,
+        Demand::Store,
+        Demand::Update,
+        Demand::LocalLoad,
+        Demand::LocalStore,
+        Demand::LoadPastL1,
+    ];
+
+    fn touch(line: u64) -> LineTouch {
+        LineTouch { line, sectors: 1, full: 1 }
+    }
+
     #[test]
-    fn a_request_takes_16_bytes_and_forgets_nothing() {
-        assert_eq!(size_of::<Request>(), 16);
-        let touch = LineTouch { line: (1 << 40) - 2, sectors: 0xA5, full: 0x81 };
-        for demand in [
-            Demand::Load,
-            Demand::LoadReadOnly,
-            Demand::Store,
-            Demand::Update,
-            Demand::LocalLoad,
-            Demand::LocalStore,
-            Demand::LoadPastL1,
-        ] {
-            let request = Request::new(7_000_000, 31, 12_345_678, demand).with(touch);
+    fn a_request_forgets_nothing_whatever_the_number_of_its_lines() {
+        assert_eq!((size_of::<Request>(), size_of::<PackedTouch>()), (16, 8));
+        for (demand, lines) in DEMANDS.into_iter().flat_map(|one| [(one, 1), (one, 2), (one, 300)])
+        {
+            let mut stream = CtaStream::new(1000);
+            let touched =
+                |line| LineTouch { line: (1 << 40) - 2 - line, sectors: 0xA5, full: 0x81 };
+            // Another one before and after, and one without lines.
+            let request = |row| Request::new(7_000_000, 31, row, demand);
+            for (row, lines) in [(1, 5), (2, 0), (12_345_678, lines), (3, 1)] {
+                (0..lines).for_each(|line| stream.push(touched(line)));
+                stream.close(request(row));
+            }
+            assert_eq!(stream.requests.len(), 3);
+            let request = stream.requests[1];
             assert_eq!(
-                (request.time(), request.warp(), request.row()),
-                (7_000_000, 31, 12_345_678)
+                (request.time(), request.warp(), request.row(), request.demand()),
+                (7_000_000, 31, 12_345_678, demand)
             );
-            assert_eq!(
-                (request.line(), request.sectors(), request.full()),
-                ((1 << 40) - 2, 0xA5, 0x81)
-            );
-            assert_eq!(request.demand(), demand);
+            assert_eq!(request.line_count() as u64, lines);
+            let there = stream.lines_of(&request).iter();
+            let there = there.map(|one| (one.line(), one.sectors(), one.full()));
+            assert!(there.eq((0..lines).map(|line| ((1 << 40) - 2 - line, 0xA5, 0x81))));
+            assert_eq!(stream.sectors(), (5 + lines + 1) * 4);
         }
         let late = Request::new(u64::MAX, 0, u32::MAX, Demand::Load);
         assert_eq!((late.time(), late.row()), (u32::MAX, ROW_LIMIT));
     }
 
     #[test]
-    fn requests_are_sorted_by_time_then_warp_and_lines_keep_their_order() {
+    fn requests_are_sorted_by_time_then_warp_and_keep_their_order() {
         let mut stream = CtaStream::new(10);
         // Warp 1 reports before warp 0, as after a barrier.
-        for (time, warp, line) in [(5, 1, 9), (5, 1, 3), (9, 1, 6), (5, 0, 7), (6, 0, 1)] {
-            let touch = LineTouch { line, sectors: 1, full: 1 };
-            stream.push(Request::new(time, warp, 0, Demand::Load).with(touch));
+        for (time, warp, lines) in
+            [(5, 1, [9, 3]), (5, 1, [2, 8]), (9, 1, [6, 6]), (5, 0, [7, 4]), (6, 0, [1, 0])]
+        {
+            lines.into_iter().for_each(|line| stream.push(touch(line)));
+            stream.close(Request::new(time, warp, 0, Demand::Load));
         }
         stream.sort();
-        let lines: Vec<_> = stream.requests.iter().map(Request::line).collect();
-        assert_eq!(lines, [7, 9, 3, 1, 6]);
+        let lines = stream.requests.iter().flat_map(|request| stream.lines_of(request));
+        let lines: Vec<_> = lines.map(|line| line.line()).collect();
+        assert_eq!(lines, [7, 4, 9, 3, 2, 8, 1, 0, 6, 6]);
     }
 
     #[test]
     fn what_exceeds_the_limit_is_counted() {
-        let mut stream = CtaStream::new(2);
-        for line in 0..5 {
-            let touch = LineTouch { line, sectors: 0xF, full: 0xF };
-            stream.push(Request::new(line, 0, 0, Demand::Load).with(touch));
+        let mut stream = CtaStream::new(3);
+        for time in 0..3 {
+            for line in 0..2 {
+                stream.push(LineTouch { line, sectors: 0xF, full: 0xF });
+            }
+            stream.close(Request::new(time, 0, 0, Demand::Load));
         }
-        assert_eq!((stream.requests.len(), stream.sectors()), (2, 8));
+        let counts = stream.requests.iter().map(Request::line_count).collect::<Vec<_>>();
+        assert_eq!((counts, stream.sectors()), (vec![2, 1], 12));
         assert_eq!(stream.take_left_out_sectors(), 12);
         assert_eq!(stream.take_left_out_sectors(), 0);
+        // The next CTA has the whole of it again.
+        stream.clear();
+        stream.push(touch(1));
+        stream.close(Request::new(0, 0, 0, Demand::Load));
+        assert_eq!((stream.sectors(), stream.bytes()), (1, 16));
     }
 }
