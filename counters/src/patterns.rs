@@ -22,23 +22,65 @@ fn same_as_first(mask: u32, addresses: &[u64; 32]) -> u32 {
     (0..32).fold(0, |all, lane| all | same(lane)) & mask
 }
 
-/// How many different addresses the lanes of `mask` use.
-pub(crate) fn distinct(mask: u32, addresses: &[u64; 32]) -> u64 {
-    let (mut rest, mut count) = (mask, 0);
-    while rest != 0 {
-        rest &= !same_as_first(rest, addresses);
-        count += 1;
-    }
-    count
+/// How the lanes of a mask are spread over addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spread {
+    /// The different addresses.
+    pub(crate) distinct: u64,
+    /// The most lanes at one of them.
+    pub(crate) most: u64,
 }
 
-/// The largest number of lanes of `mask` that use the same address.
-pub(crate) fn most_at_one_address(mask: u32, addresses: &[u64; 32]) -> u64 {
-    let (mut rest, mut most) = (mask, 0);
-    while rest != 0 {
-        let same = same_as_first(rest, addresses);
-        most = most.max(same.count_ones());
-        rest &= !same;
+impl Spread {
+    /// Of the lanes of `mask`.
+    pub(crate) fn of(mask: u32, addresses: &[u64; 32]) -> Self {
+        if mask == 0 {
+            return Self { distinct: 0, most: 0 };
+        }
+        let same = same_as_first(mask, addresses);
+        let mut spread = Self { distinct: 1, most: u64::from(same.count_ones()) };
+        // A table with linear probing, twice as large as it can become full.
+        const SLOTS: usize = 64;
+        let (mut address_of, mut lanes_at) = ([0; SLOTS], [0_u8; SLOTS]);
+        let mut rest = mask & !same;
+        while rest != 0 {
+            let address = addresses[rest.trailing_zeros() as usize];
+            rest &= rest - 1;
+            // Multiplicative hashing: the upper bits depend on all others.
+            let mut slot = (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize;
+            while lanes_at[slot] != 0 && address_of[slot] != address {
+                slot = (slot + 1) % SLOTS;
+            }
+            spread.distinct += u64::from(lanes_at[slot] == 0);
+            address_of[slot] = address;
+            lanes_at[slot] += 1;
+            spread.most = spread.most.max(u64::from(lanes_at[slot]));
+        }
+        spread
     }
-    u64::from(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_spread_equals_the_lanes_of_each_address(
+            mask: u32,
+            addresses in prop::array::uniform32(prop_oneof![0_u64..4, 0_u64..64, any::<u64>()]),
+        ) {
+            let mut lanes = BTreeMap::new();
+            for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+                *lanes.entry(addresses[lane]).or_insert(0) += 1;
+            }
+            let most = lanes.values().copied().max().unwrap_or(0);
+            let expected = Spread { distinct: lanes.len() as u64, most };
+            prop_assert_eq!(Spread::of(mask, &addresses), expected);
+        }
+    }
 }

@@ -11,7 +11,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use crate::banks::{BankGeometry, BankPasses, Banks};
 use crate::coalescing::{Coalescer, Coalescing, Moved};
 use crate::hierarchy::{CtaStream, Demand, Request};
-use crate::patterns::{distinct, lane_addresses, most_at_one_address};
+use crate::patterns::{Spread, lane_addresses};
 use crate::sparse::SparseRows;
 
 /// How often a block ran.
@@ -272,7 +272,7 @@ fn constant_passes(access: &Access<'_>, lanes: u32) -> BankPasses {
     let mut result = BankPasses::default();
     for first in (0..32).step_by(lanes.clamp(1, 32) as usize) {
         let active = access.mask & (of_request << first);
-        result.passes += distinct(active, addresses) as u32;
+        result.passes += Spread::of(active, addresses).distinct as u32;
         result.conflict_free += u32::from(active != 0);
     }
     result
@@ -281,7 +281,7 @@ fn constant_passes(access: &Access<'_>, lanes: u32) -> BankPasses {
 /// The most lanes of an atomic or a reduction that go to one address.
 #[cold]
 fn update_steps(access: &Access<'_>) -> u64 {
-    most_at_one_address(access.mask, lane_addresses(access, &mut [0; 32]))
+    Spread::of(access.mask, lane_addresses(access, &mut [0; 32])).most
 }
 
 impl Recorder for CtaRecorder {

@@ -23,6 +23,7 @@
 //! conflicts, and newer ones merge phases whose lanes share addresses; neither is modelled.
 
 mod passes;
+mod usual;
 
 use gpucast_interpreter::{Access, AccessKind, Pattern};
 
@@ -187,8 +188,10 @@ impl Banks {
         if updates(access.kind) {
             return self.geometry.updates(access);
         }
-        if self.usual && bytes <= 4 && one_word_per_bank(mask, access.addresses) {
-            return BankPasses::ONE;
+        if self.usual
+            && let Some(passes) = usual::passes(mask, access.addresses, bytes)
+        {
+            return passes;
         }
         let loads = access.kind != AccessKind::Store;
         self.geometry.gather(mask, lane_addresses(access, &mut [0; 32]), bytes, loads)
@@ -208,26 +211,6 @@ fn usual_without_conflicts(bytes_per_lane: u32) -> BankPasses {
     }
     let passes = bytes_per_lane / 4;
     BankPasses { passes, conflict_free: passes }
-}
-
-/// Whether no two lanes of `mask`, each within one word, want different words of one of 32 banks:
-/// the common case, which needs no list of words.
-#[inline]
-fn one_word_per_bank(mask: u32, addresses: &[u64; 32]) -> bool {
-    let first = addresses[mask.trailing_zeros() as usize & 31] >> 2;
-    let mut word_of = [first; 32];
-    let mut wanted = 0_u32;
-    let mut conflict = 0;
-    for (lane, address) in addresses.iter().enumerate() {
-        // Lanes that take no part want what the first one wants.
-        let word = if mask >> lane & 1 != 0 { address >> 2 } else { first };
-        let bank = (word & 31) as usize;
-        let known = wanted >> bank & 1 != 0;
-        conflict |= if known { word_of[bank] ^ word } else { 0 };
-        word_of[bank] = word;
-        wanted |= 1 << bank;
-    }
-    mask != 0 && conflict == 0
 }
 
 #[cfg(test)]

@@ -249,6 +249,27 @@ proptest! {
     }
 
     #[test]
+    fn strides_of_neighbouring_lanes_equal_the_definition(
+        base in 0_u64..256,
+        stride in prop_oneof![-40_i64..40, (0_u32..12).prop_map(|log| 1 << log)],
+        log_bytes in 0_u32..6,
+        lanes in 1_u32..33,
+        first_lane in 0_u32..32,
+        odd_lane in 0_usize..64,
+    ) {
+        let bytes = 1 << log_bytes;
+        let mut addresses =
+            std::array::from_fn(|lane| (base + 4096).wrapping_add_signed(lane as i64 * stride) * bytes);
+        // Half of the time one lane is out of step.
+        if let Some(address) = addresses.get_mut(odd_lane) {
+            *address += 3 * bytes;
+        }
+        let mask = (u32::MAX >> (32 - lanes)) << first_lane;
+        let (passes, _) = load(FERMI, mask, addresses, bytes as u32);
+        prop_assert_eq!(passes, naive(FERMI, mask, &addresses, bytes));
+    }
+
+    #[test]
     fn the_steps_of_capability_1_equal_the_definition(
         mask in 0_u32..0x1_0000,
         offsets in prop::array::uniform32(0_u64..48),

@@ -151,12 +151,22 @@ impl Footprint {
     /// `bytes_per_lane` bytes from its address on.
     pub fn gather(&mut self, mask: u32, addresses: &[u64; 32], bytes_per_lane: u32) {
         self.clear();
+        let bytes = u64::from(bytes_per_lane);
+        // Neighbouring lanes mostly touch neighbouring bytes, or the same: they go together.
+        let (mut first, mut last, mut end) = (0, 0, 0);
         let mut lanes = mask;
         while lanes != 0 {
-            let lane = lanes.trailing_zeros() as usize;
+            let address = addresses[lanes.trailing_zeros() as usize];
             lanes &= lanes - 1;
-            self.touch(addresses[lane], u64::from(bytes_per_lane));
+            let begins = first == end || address != last && address != end;
+            if begins {
+                self.touch(first, end - first);
+                first = address;
+            }
+            last = address;
+            end = address.saturating_add(bytes);
         }
+        self.touch(first, end - first);
         self.finish();
     }
 
@@ -168,6 +178,9 @@ impl Footprint {
 
     /// Adds `bytes` bytes from `address` on; [`Footprint::finish`] turns them into sectors.
     pub fn touch(&mut self, address: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
         let low = address % LINE_BYTES;
         if low + bytes <= LINE_BYTES {
             self.touch_line(address / LINE_BYTES, low, low + bytes);
@@ -320,6 +333,33 @@ mod tests {
             footprint.gather(!0, &strided(7, 100), 4);
             footprint.gather(mask, &addresses, bytes as u32);
             prop_assert_eq!(sorted(footprint.lines()), naive(mask, &addresses, bytes as u32, 1 << log_sector));
+        }
+
+        #[test]
+        fn lines_come_in_order_of_first_touch_however_lanes_go_together(
+            mask: u32,
+            base in 0_u64..64,
+            steps in prop::array::uniform32(prop_oneof![3 => Just(1_i64), 1 => Just(0), 1 => -64_i64..64]),
+            log_bytes in 0_u32..5,
+        ) {
+            let bytes = 1 << log_bytes;
+            let mut at = base + 4096;
+            let addresses = steps.map(|step| {
+                at = at.wrapping_add_signed(step);
+                at * bytes
+            });
+            let mut expected = Vec::new();
+            for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+                let line = addresses[lane] / LINE_BYTES;
+                if !expected.contains(&line) {
+                    expected.push(line);
+                }
+            }
+            let mut footprint = Footprint::new(SectorSize::BYTES_32);
+            footprint.gather(mask, &addresses, bytes as u32);
+            let lines: Vec<_> = footprint.lines().iter().map(|touch| touch.line).collect();
+            prop_assert_eq!(lines, expected);
+            prop_assert_eq!(sorted(footprint.lines()), naive(mask, &addresses, bytes as u32, 32));
         }
 
         #[test]

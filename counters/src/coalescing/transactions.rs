@@ -3,7 +3,7 @@
 use gpucast_interpreter::{Access, Pattern};
 
 use super::sectors::LINE_BYTES;
-use crate::patterns::{distinct, lane_addresses};
+use crate::patterns::{Spread, lane_addresses};
 
 /// The lines of each of the requests that a warp access is split into: one for as many lanes as
 /// access 128 bytes (CUDA C Programming Guide 4.2, F.4.2).
@@ -37,7 +37,7 @@ pub(super) fn addresses(access: &Access<'_>) -> u64 {
     match access.pattern {
         Pattern::Uniform => 1,
         Pattern::Consecutive => 32,
-        Pattern::General => distinct(access.mask, access.addresses),
+        Pattern::General => Spread::of(access.mask, access.addresses).distinct,
     }
 }
 
