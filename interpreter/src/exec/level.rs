@@ -5,11 +5,12 @@
 
 #![allow(unsafe_code, reason = "functions with target features are called on CPUs that have them")]
 
-use super::access::{self, AccessFault, AccessReport, Memories};
+use super::access::{self, AccessFault, AccessReport, LoopAccesses, Memories};
 use super::lanes::{self, Frame};
 use super::matrix::{OperandFault, multiply as matrix};
 use crate::program::matrix_op::Multiply;
 use crate::program::memory_op::{MemoryOp, Space};
+use crate::program::op::Op;
 
 /// [`access::access`] of one level.
 type AccessFn = unsafe fn(
@@ -34,7 +35,7 @@ type AccessSpaceFn = unsafe fn(
 #[derive(Clone, Copy)]
 pub(crate) struct Level {
     /// [`lanes::run_lane_operations`].
-    pub(crate) run: unsafe fn(&Frame, u32, u32) -> u32,
+    pub(crate) run: unsafe fn(&Frame, &mut LoopAccesses<'_>, u32, u32) -> u32,
     /// [`access::access`].
     pub(crate) access: AccessFn,
     /// [`access::access_space`].
@@ -50,11 +51,38 @@ macro_rules! level {
 
             /// # Safety
             ///
-            /// As [`lanes::run_lane_operations`], on a CPU of this level.
+            /// As [`lanes::run_lane_operations`] and [`LoopAccesses::access`] for the same program,
+            /// on a CPU of this level.
             $(#[$feature])?
-            unsafe fn run(frame: &Frame, pc: u32, mask: u32) -> u32 {
+            unsafe fn run(
+                frame: &Frame,
+                accesses: &mut LoopAccesses<'_>,
+                pc: u32,
+                mask: u32,
+            ) -> u32 {
                 // SAFETY: passed on.
-                unsafe { lanes::run_lane_operations(frame, pc, mask) }
+                unsafe {
+                    lanes::run_lane_operations(frame, pc, mask, |op, mask| {
+                        access_in_loop(accesses, frame, op, mask)
+                    })
+                }
+            }
+
+            /// Not inlined: the lane loop's registers are for its own operations.
+            ///
+            /// # Safety
+            ///
+            /// As [`LoopAccesses::access`], on a CPU of this level.
+            $(#[$feature])?
+            #[inline(never)]
+            unsafe fn access_in_loop(
+                accesses: &mut LoopAccesses<'_>,
+                frame: &Frame,
+                op: &Op,
+                mask: u32,
+            ) -> bool {
+                // SAFETY: passed on.
+                unsafe { accesses.access(frame, op, mask) }
             }
 
             /// # Safety

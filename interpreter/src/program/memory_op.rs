@@ -95,8 +95,8 @@ pub(crate) struct MemoryOp {
     pub(crate) atomic: Option<Atomic>,
     /// Whether the observer is told.
     pub(crate) counted: bool,
-    /// One element of 4 or 8 bytes, a register of the same width, a space of its own: the access
-    /// may take the short way.
+    /// A load or store of elements of 4 or 8 bytes in registers of the same width, in a space that
+    /// all lanes share: the access may take the short way.
     pub(crate) is_simple: bool,
 }
 

@@ -34,48 +34,6 @@ pub(in crate::exec) unsafe fn addresses(frame: &Frame, op: &MemoryOp) -> [u64; 3
     addresses
 }
 
-/// Whether all lanes use one address or consecutive ones, and the first.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-#[inline(always)]
-pub(super) unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
-    /// `step` is the distance of consecutive addresses.
-    macro_rules! regular {
-        ($base:expr, $ty:ty, $step:expr) => {{
-            let base = $base;
-            let (mut uniform, mut consecutive) = (0, 0);
-            for lane in 0..32 {
-                let distance = base[lane].wrapping_sub(base[0]);
-                uniform |= distance;
-                consecutive |= distance ^ (lane as $ty * $step);
-            }
-            if uniform == 0 {
-                Pattern::Uniform
-            } else if consecutive == 0 {
-                Pattern::Consecutive
-            } else {
-                return None;
-            }
-        }};
-    }
-    let bytes = op.bytes_per_lane();
-    let Some(row) = op.base else { return Some((Pattern::Uniform, op.offset)) };
-    // SAFETY: the base is a row of the width that the operation says.
-    unsafe {
-        if op.wide_base {
-            let base = frame.row::<u64>(row);
-            let pattern = regular!(base, u64, u64::from(bytes));
-            Some((pattern, base[0].wrapping_add(op.offset)))
-        } else {
-            let base = frame.row::<u32>(row);
-            let pattern = regular!(base, u32, bytes);
-            Some((pattern, u64::from(base[0].wrapping_add(op.offset as u32))))
-        }
-    }
-}
-
 /// How the addresses of a full warp relate.
 #[inline(always)]
 pub(in crate::exec) fn pattern(addresses: &[u64; 32], mask: u32, bytes: u64) -> Pattern {

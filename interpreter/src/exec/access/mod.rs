@@ -1,26 +1,30 @@
 //! Loads, stores and atomics of one warp.
 //!
-//! The common shapes, all lanes at one address or at consecutive ones, need one bounds check and
-//! one copy; everything else goes lane by lane after one check of the whole range where possible.
+//! What is simple goes the short way of [`simple`], mostly without leaving the lane loop
+//! ([`lane_loop`]); everything else goes lane by lane after one check of the whole range where
+//! possible.
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
 mod addresses;
 mod atomics;
+mod lane_loop;
 mod memories;
+mod simple;
 mod transfer;
 
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::lanes::{FULL_MASK, Frame};
+use super::lanes::Frame;
 use crate::fault::FaultKind;
 use crate::observer::{AccessKind, Pattern};
 use crate::program::memory_op::{MemoryOp, Space};
-use addresses::regular;
 use atomics::perform_atomic;
-use transfer::{gather, transfer_lanes, transfer_regular};
+use simple::access_simple;
+use transfer::transfer_lanes;
 
 pub(super) use addresses::{addresses, generic_part, pattern};
+pub(super) use lane_loop::{Listen, Listener, LoopAccesses};
 pub(super) use memories::{Memories, Segment, window_of};
 pub(super) use transfer::{digests, for_lanes, load_zeros};
 
@@ -55,13 +59,7 @@ pub(super) unsafe fn access(
 ) -> Result<Option<Space>, AccessFault> {
     // SAFETY: passed on.
     unsafe {
-        if mask == FULL_MASK
-            && op.is_simple
-            && let Some((pattern, first)) = regular(frame, op)
-            && transfer_regular(frame, op, memories, pattern, first)
-        {
-            report.pattern = pattern;
-            report.addresses[0] = first;
+        if op.is_simple && access_simple(frame, op, memories, mask, report) {
             return Ok(Some(op.space));
         }
         report.addresses = addresses(frame, op);
@@ -141,12 +139,6 @@ pub(super) unsafe fn access_space(
     });
     let mut hosts = [std::ptr::null_mut::<u8>(); 32];
     match segment {
-        Some(segment) if op.is_simple && !write => {
-            // SAFETY: both ends of the range lie within the segment; a simple operation has a
-            // destination row as wide as its element.
-            unsafe { gather(frame, op, &segment, mask, addresses, first) };
-            return Ok(());
-        }
         Some(segment) => {
             // SAFETY: both ends of the range lie within the segment.
             unsafe {

@@ -2,96 +2,10 @@
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
-use super::memories::{Memories, Segment};
 use crate::exec::lane::Row;
 use crate::exec::lanes::{FULL_MASK, Frame};
-use crate::observer::{AccessKind, Pattern};
+use crate::observer::AccessKind;
 use crate::program::memory_op::{Extend, MemoryOp};
-
-/// One copy or broadcast for the full warp. Does nothing and says so if the access is not as simple as
-/// that, or is wrong.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program and is simple; the lanes' addresses
-/// are as `pattern` and `first` say.
-#[inline(always)]
-pub(super) unsafe fn transfer_regular(
-    frame: &Frame,
-    op: &MemoryOp,
-    memories: &Memories<'_>,
-    pattern: Pattern,
-    first: u64,
-) -> bool {
-    let bytes = u64::from(op.element_bytes);
-    let span = if pattern == Pattern::Consecutive { 32 * bytes } else { bytes };
-    let segment = memories.segment(op.space, first);
-    let Some(segment) = segment.filter(|segment| segment.holds(first, span)) else { return false };
-    let ([Some(row), ..], 0) = (op.rows, first & (bytes - 1)) else { return false };
-    // SAFETY: the segment holds the accesses of all lanes, aligned to the element; rows are as
-    // wide as the element.
-    unsafe {
-        let host = segment.at(first);
-        match (pattern, op.kind, bytes) {
-            (Pattern::Consecutive, AccessKind::Load | AccessKind::LoadReadOnly, 4) => {
-                *frame.row_mut::<u32>(row) = *host.cast::<[u32; 32]>();
-            }
-            (Pattern::Consecutive, AccessKind::Load | AccessKind::LoadReadOnly, _) => {
-                *frame.row_mut::<u64>(row) = *host.cast::<[u64; 32]>();
-            }
-            (Pattern::Consecutive, AccessKind::Store, 4) => {
-                *host.cast::<[u32; 32]>() = *frame.row::<u32>(row);
-            }
-            (Pattern::Consecutive, AccessKind::Store, _) => {
-                *host.cast::<[u64; 32]>() = *frame.row::<u64>(row);
-            }
-            (Pattern::Uniform, AccessKind::Load | AccessKind::LoadReadOnly, 4) => {
-                *frame.row_mut::<u32>(row) = [*host.cast::<u32>(); 32];
-            }
-            (Pattern::Uniform, AccessKind::Load | AccessKind::LoadReadOnly, _) => {
-                *frame.row_mut::<u64>(row) = [*host.cast::<u64>(); 32];
-            }
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// A simple load with any addresses.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` is simple; `segment` holds the accesses of all lanes of
-/// `mask`, `first` among them.
-#[inline(always)]
-pub(super) unsafe fn gather(
-    frame: &Frame,
-    op: &MemoryOp,
-    segment: &Segment,
-    mask: u32,
-    addresses: &[u64; 32],
-    first: u64,
-) {
-    // Lanes that take no part load what the first one loads; the masked write drops it.
-    let address = |lane: usize| if mask >> lane & 1 != 0 { addresses[lane] } else { first };
-    let [Some(row), ..] = op.rows else { return };
-    // SAFETY: by the contract.
-    unsafe {
-        if op.element_bytes == 4 {
-            let mut value = [0; 32];
-            for lane in 0..32 {
-                value[lane] = segment.at(address(lane)).cast::<u32>().read();
-            }
-            frame.set_row::<u32>(row, mask, value);
-        } else {
-            let mut value = [0; 32];
-            for lane in 0..32 {
-                value[lane] = segment.at(address(lane)).cast::<u64>().read();
-            }
-            frame.set_row::<u64>(row, mask, value);
-        }
-    }
-}
 
 /// Lane by lane, element by element.
 ///

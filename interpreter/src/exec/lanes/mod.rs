@@ -17,6 +17,9 @@ use crate::semantics::{
     minifloat, packed, video,
 };
 
+/// Rows of the widest register: what [`Frame::set_row`] needs beside the register file.
+pub(crate) const SCRATCH_ROWS: usize = 4;
+
 /// All lanes of a warp.
 pub(crate) const FULL_MASK: u32 = !0;
 
@@ -27,11 +30,12 @@ pub(crate) const FULL_MASK: u32 = !0;
 /// `Program` construction guarantees that every row and predicate index of every operation is
 /// within the warp's register file, wide enough for the operation, and that the operation list
 /// ends in one that leaves the loop. `guards` and `guarded_lanes` have as many elements as the
-/// program has guarded instructions.
+/// program has guarded instructions. `scratch` is [`SCRATCH_ROWS`] rows that no operation names.
 pub(crate) struct Frame {
     pub(crate) ops: *const Op,
     pub(crate) guards: *const GuardPredicate,
     pub(crate) rows: *mut Row,
+    pub(crate) scratch: *mut Row,
     pub(crate) predicates: *mut u32,
     pub(crate) guarded_lanes: *mut u64,
 }
@@ -44,6 +48,21 @@ impl Frame {
     /// The invariants of [`Frame`], and `op` belongs to its program.
     #[inline(always)]
     pub(crate) unsafe fn guard(&self, op: &Op, mask: u32) -> u32 {
+        // SAFETY: passed on.
+        unsafe {
+            let lanes = self.guarded(op, mask);
+            self.count(op, lanes);
+            lanes
+        }
+    }
+
+    /// [`Self::guard`] without counting.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::guard`].
+    #[inline(always)]
+    pub(crate) unsafe fn guarded(&self, op: &Op, mask: u32) -> u32 {
         if op.guard == 0 {
             return mask;
         }
@@ -51,11 +70,21 @@ impl Frame {
         // SAFETY: guard indices are in range by the invariants of `Frame`.
         unsafe {
             let guard = *self.guards.add(index);
-            let mask = mask & (*self.predicates.add(guard.predicate as usize) ^ guard.invert);
-            if op.guard & GUARD_REPEATED == 0 {
-                *self.guarded_lanes.add(index) += u64::from(mask.count_ones());
-            }
-            mask
+            mask & (*self.predicates.add(guard.predicate as usize) ^ guard.invert)
+        }
+    }
+
+    /// Count `lanes` that execute `op`, if it is guarded and its instruction's first.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::guard`].
+    #[inline(always)]
+    pub(crate) unsafe fn count(&self, op: &Op, lanes: u32) {
+        if op.guard != 0 && op.guard & GUARD_REPEATED == 0 {
+            let index = (op.guard - 1) as usize;
+            // SAFETY: guard indices are in range by the invariants of `Frame`.
+            unsafe { *self.guarded_lanes.add(index) += u64::from(lanes.count_ones()) };
         }
     }
 
@@ -103,17 +132,23 @@ impl Frame {
 
     /// Write the lanes of `mask` of a row.
     ///
+    /// Whatever the mask, the value is stored once, as a whole: to the row, or to scratch rows of
+    /// which the lanes are then taken. A path of its own for masks would need the value in memory,
+    /// and the compiler would no longer keep it in vector registers for the other path either.
+    ///
     /// # Safety
     ///
     /// As [`Self::row_mut`].
     #[inline(always)]
     pub(crate) unsafe fn set_row<T: Lane>(&self, row: u32, mask: u32, value: [T::Store; 32]) {
-        // SAFETY: as in `row_mut`; `value` is never a row of the register file.
-        let row = unsafe { self.row_mut::<T>(row) };
-        if mask == FULL_MASK {
-            *row = value;
-        } else {
-            blend(row, value, mask);
+        // SAFETY: as in `row_mut`; scratch rows are as wide as any register.
+        unsafe {
+            let row: *mut [T::Store; 32] = self.rows.add(row as usize).cast();
+            let scratch: *mut [T::Store; 32] = self.scratch.cast();
+            *(if mask == FULL_MASK { row } else { scratch }) = value;
+            if mask != FULL_MASK {
+                blend(&mut *row, &*scratch, mask);
+            }
         }
     }
 
@@ -129,15 +164,12 @@ impl Frame {
     }
 }
 
-/// Write the lanes of `mask`.
-///
-/// Not inlined: every operation has this path, and few executions take it. `value` comes by value
-/// because a result whose address escapes might overlap the operands' rows, for all the compiler
-/// knows, and the lane loop would not vectorise.
+/// Write the lanes of `mask`. Not inlined: every operation has this path, and few executions take
+/// it.
 #[inline(never)]
-fn blend<T: Copy>(row: &mut [T; 32], value: [T; 32], mask: u32) {
+fn blend<T: Copy>(row: &mut [T; 32], value: &[T; 32], mask: u32) {
     for lane in 0..32 {
-        row[lane] = if mask >> lane & 1 != 0 { value[lane] } else { row[lane] };
+        row[lane] = if mask & 1 << lane != 0 { value[lane] } else { row[lane] };
     }
 }
 
@@ -175,19 +207,28 @@ macro_rules! define_lane_loop {
         other { $($(#[$om:meta])* $other:ident,)+ }
         control { $($(#[$cm:meta])* $control:ident,)+ }
     ) => {
-        /// Execute operations from `pc` on for the lanes of `mask`, up to the first that is not a
-        /// lane operation, and return its index.
+        /// Execute operations from `pc` on for the lanes of `mask`, up to the first that is neither
+        /// a lane operation nor a memory operation that `access` executes, and return its index.
         ///
         /// # Safety
         ///
         /// The invariants of [`Frame`]; `pc` is within its operation list.
         #[inline(always)]
-        pub(crate) unsafe fn run_lane_operations(frame: &Frame, mut pc: u32, mask: u32) -> u32 {
+        pub(crate) unsafe fn run_lane_operations(
+            frame: &Frame,
+            mut pc: u32,
+            mask: u32,
+            mut access: impl FnMut(&Op, u32) -> bool,
+        ) -> u32 {
             // SAFETY: the invariants of `Frame` hold for every operation, row and predicate below.
             unsafe {
                 loop {
                     let op = &*frame.ops.add(pc as usize);
                     if !op.code.is_lane_operation() {
+                        if op.code == Code::Memory && access(op, mask) {
+                            pc += 1;
+                            continue;
+                        }
                         return pc;
                     }
                     let m = frame.guard(op, mask);

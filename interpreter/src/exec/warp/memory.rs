@@ -3,13 +3,47 @@
 #![allow(unsafe_code, reason = "accesses are made with a frame of the right size")]
 
 use super::split::Split;
-use super::{Context, Warp};
+use super::{BlockClock, Context, Warp};
 use crate::exec::access::{
-    AccessFault, AccessReport, addresses, digests, generic_part, load_zeros, reported_space,
+    AccessFault, AccessReport, Listen, addresses, digests, generic_part, load_zeros, reported_space,
 };
 use crate::exec::lanes::Frame;
 use crate::observer::{Access, AccessKind, BadAccess, Recorder};
-use crate::program::memory_op::MemoryOp;
+use crate::program::memory_op::{MemoryOp, Space};
+
+/// Tells the recorder of a warp's accesses within one block.
+pub(super) struct Teller<'a, R> {
+    pub(super) recorder: &'a mut R,
+    pub(super) frame: &'a Frame,
+    pub(super) warp: u32,
+    pub(super) clock: BlockClock,
+}
+
+impl<R: Recorder> Listen for Teller<'_, R> {
+    // Once for each recorder, which is inlined.
+    #[inline(never)]
+    fn hear(&mut self, op: &MemoryOp, space: Space, mask: u32, report: &AccessReport) {
+        if !op.counted {
+            return;
+        }
+        if R::WANTS_VALUES && op.kind == AccessKind::Store {
+            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+            self.recorder.storing(&unsafe { digests(self.frame, op) });
+        }
+        self.recorder.access(&Access {
+            instruction: op.instruction,
+            warp: self.warp,
+            time: self.clock.at(op.instruction),
+            space: reported_space(space),
+            kind: op.kind,
+            bytes_per_lane: op.bytes_per_lane(),
+            mask,
+            pattern: report.pattern,
+            addresses: &report.addresses,
+            continues: false,
+        });
+    }
+}
 
 impl Warp {
     /// Execute a load, store or atomic and tell the recorder.
@@ -26,29 +60,8 @@ impl Warp {
         mask: u32,
         report: &mut AccessReport,
     ) -> Result<(), AccessFault> {
-        let program = context.program;
-        let time = self.clock(program, split, memory_op.instruction);
-        let tell = |recorder: &mut R, space, mask, report: &AccessReport| {
-            if !memory_op.counted {
-                return;
-            }
-            if R::WANTS_VALUES && memory_op.kind == AccessKind::Store {
-                // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-                recorder.storing(&unsafe { digests(frame, memory_op) });
-            }
-            recorder.access(&Access {
-                instruction: memory_op.instruction,
-                warp: self.index,
-                time,
-                space: reported_space(space),
-                kind: memory_op.kind,
-                bytes_per_lane: memory_op.bytes_per_lane(),
-                mask,
-                pattern: report.pattern,
-                addresses: &report.addresses,
-                continues: false,
-            });
-        };
+        let clock = self.block_clock(context.program, split);
+        let mut teller = Teller { recorder, frame, warp: self.index, clock };
         // SAFETY: the frame's invariants hold, and `mask` is not empty here or below.
         unsafe {
             let mut mask = mask;
@@ -57,7 +70,7 @@ impl Warp {
                     Ok(space) => break space,
                     // Nothing has been done for any lane yet.
                     Err(bad) => {
-                        mask &= self.leave_out(context, recorder, frame, memory_op, bad)?;
+                        mask &= self.leave_out(context, teller.recorder, frame, memory_op, bad)?;
                         if mask == 0 {
                             return Ok(());
                         }
@@ -65,7 +78,7 @@ impl Warp {
                 }
             };
             if let Some(space) = space {
-                tell(recorder, space, mask, report);
+                teller.hear(memory_op, space, mask, report);
                 return Ok(());
             }
             // Lanes of one generic access go to several spaces.
@@ -81,10 +94,10 @@ impl Warp {
                         frame, memory_op, space, memories, lanes, report,
                     )
                 {
-                    lanes &= self.leave_out(context, recorder, frame, memory_op, bad)?;
+                    lanes &= self.leave_out(context, teller.recorder, frame, memory_op, bad)?;
                 }
                 if lanes != 0 {
-                    tell(recorder, space, lanes, report);
+                    teller.hear(memory_op, space, lanes, report);
                 }
             }
         }

@@ -7,18 +7,19 @@ mod memory;
 mod split;
 mod synchronise;
 
-use super::access::{AccessFault, AccessReport, Memories};
+use super::access::{AccessFault, AccessReport, Listener, LoopAccesses, Memories};
 use super::async_copy::CopyQueue;
 use super::call::SavedActivation;
 use super::cluster_barrier::ClusterLanes;
 use super::lane::Row;
-use super::lanes::Frame;
+use super::lanes::{Frame, SCRATCH_ROWS};
 use super::level::Level;
 use crate::fault::FaultKind;
 use crate::observer::{HeapUse, Pattern, Recorder};
 use crate::program::Program;
 use crate::program::op::{Code, Op};
 
+use memory::Teller;
 pub(super) use split::{Next, Split, Wait, lanes_with};
 
 /// What became of a warp's turn.
@@ -53,6 +54,8 @@ impl AccessFault {
 pub(super) struct Warp {
     pub(super) index: u32,
     pub(super) rows: Vec<Row>,
+    /// Results of operations of some lanes only, before the lanes are taken.
+    scratch: Box<[Row; SCRATCH_ROWS]>,
     pub(super) predicates: Vec<u32>,
     pub(super) splits: Vec<Split>,
     /// Lanes that have not exited.
@@ -92,6 +95,7 @@ impl Warp {
         Self {
             index,
             rows: vec![Row::ZERO; program.registers.rows as usize],
+            scratch: Box::new([Row::ZERO; SCRATCH_ROWS]),
             predicates: vec![0; program.registers.predicates as usize],
             splits: Vec::new(),
             live: 0,
@@ -152,6 +156,7 @@ impl Warp {
             ops: context.program.ops.as_ptr(),
             guards: context.program.guards.as_ptr(),
             rows: self.rows.as_mut_ptr(),
+            scratch: self.scratch.as_mut_ptr(),
             predicates: self.predicates.as_mut_ptr(),
             guarded_lanes: context.guarded_lanes,
         }
@@ -177,9 +182,19 @@ impl Warp {
                 self.issued_lanes += instructions * u64::from(split.mask.count_ones());
                 split.entering = false;
             }
+            let clock = self.block_clock(program, &split);
+            let mut teller =
+                Teller { recorder: &mut *recorder, frame: &frame, warp: self.index, clock };
+            let mut accesses = LoopAccesses {
+                ops: program.memory_ops.as_ptr(),
+                memories: &context.memories,
+                report: &mut report,
+                listener: Listener::new(&mut teller),
+            };
             // SAFETY: the frame is made of the program and this warp's register file, which was
-            // sized for it; every block ends in an operation that leaves the lane loop.
-            split.pc = unsafe { (context.level.run)(&frame, split.pc, split.mask) };
+            // sized for it, and so are the accesses; every block ends in an operation that leaves
+            // the lane loop.
+            split.pc = unsafe { (context.level.run)(&frame, &mut accesses, split.pc, split.mask) };
             let op = &program.ops[split.pc as usize];
             let next = match op.code {
                 Code::Memory => {
@@ -291,8 +306,29 @@ impl Warp {
 
     /// Warp-instructions issued before `instruction` of the block that `split` is in.
     pub(super) fn clock(&self, program: &Program, split: &Split, instruction: u32) -> u64 {
+        self.block_clock(program, split).at(instruction)
+    }
+
+    /// The clock in the block that `split` is in.
+    fn block_clock(&self, program: &Program, split: &Split) -> BlockClock {
         let block = &program.blocks[split.block as usize];
-        let at = u64::from(instruction.saturating_sub(block.first_instruction));
-        self.issued.saturating_sub(u64::from(block.instruction_count)) + at
+        let issued_before = self.issued.saturating_sub(u64::from(block.instruction_count));
+        BlockClock { issued_before, first_instruction: block.first_instruction }
+    }
+}
+
+/// A warp's clock while it is in one block.
+#[derive(Clone, Copy, Debug)]
+struct BlockClock {
+    /// Warp-instructions issued before the block.
+    issued_before: u64,
+    first_instruction: u32,
+}
+
+impl BlockClock {
+    /// Warp-instructions issued before `instruction`.
+    #[inline(always)]
+    fn at(self, instruction: u32) -> u64 {
+        self.issued_before + u64::from(instruction.saturating_sub(self.first_instruction))
     }
 }

@@ -171,12 +171,16 @@ fn is_call_parameter(builder: &Builder<'_>, target: &Target) -> bool {
 
 /// Whether an access may take the short way.
 pub(super) fn is_simple(op: &MemoryOp) -> bool {
+    let is_load = matches!(op.kind, AccessKind::Load | AccessKind::LoadReadOnly);
     let whole_register = matches!((op.element_bytes, op.wide_registers), (4, false) | (8, true));
-    let own_space = matches!(op.space, Space::Global | Space::Shared | Space::Const);
-    op.elements == 1
-        && whole_register
+    let own_space = match op.space {
+        Space::Global | Space::Shared => is_load || op.kind == AccessKind::Store,
+        Space::Const => is_load,
+        Space::Local | Space::Param | Space::Generic => false,
+    };
+    whole_register
         && own_space
-        && op.rows[0].is_some()
+        && (op.elements > 1 || op.rows[0].is_some())
         && op.atomic.is_none()
         && op.extend == Extend::Zero
 }
