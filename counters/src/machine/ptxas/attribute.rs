@@ -41,7 +41,8 @@ pub fn attribute(
     let rows = listing.rows(&solution);
     let (found, expected) = work_found(&rows, listing.work(), |ptx| {
         let row = listing.counts.get(&ptx)?;
-        is_kept(row.description.class).then_some(row.thread_executions)
+        let bytes = bytes_accessed(&program.instructions()[ptx as usize].instruction);
+        is_kept(row.description.class).then_some((row.thread_executions, bytes))
     });
     if u128::from(found) * 100 < u128::from(expected) * LEAST_PERCENT_FOUND {
         let kernel = program.kernel().to_owned();
@@ -68,20 +69,23 @@ fn is_kept(class: InstructionClass) -> bool {
 
 /// Executions of threads that the arithmetic and the accesses among `rows` account for, and those
 /// of the PTX instructions in `listed`, for which the code has some; `expected` knows those that
-/// count.
+/// count, with the bytes of an access. An access of twice the bytes stands for two, as where iterations of a
+/// loop were unrolled and their loads became one.
 fn work_found(
     rows: &[MachineRow],
     listed: impl Iterator<Item = u32>,
-    expected: impl Fn(u32) -> Option<u64>,
+    expected: impl Fn(u32) -> Option<(u64, u32)>,
 ) -> (u64, u64) {
     let mut of_ptx: HashMap<u32, u64> = listed.map(|ptx| (ptx, 0)).collect();
     for row in rows.iter().filter(|row| row.flops.is_some() || row.access.is_some()) {
         if let Some(ptx) = row.instruction {
-            *of_ptx.entry(ptx).or_default() += row.thread_executions;
+            let bytes = expected(ptx).map_or(0, |(_, bytes)| bytes);
+            let wider = row.access.and_then(|access| access.bytes.checked_div(bytes)).unwrap_or(1);
+            *of_ptx.entry(ptx).or_default() += row.thread_executions * u64::from(wider.max(1));
         }
     }
     of_ptx.into_iter().fold((0, 0), |(found, all), (ptx, executions)| match expected(ptx) {
-        Some(expected) => (found + executions.min(expected), all + expected),
+        Some((expected, _)) => (found + executions.min(expected), all + expected),
         None => (found, all),
     })
 }
@@ -160,6 +164,15 @@ impl<'a> Listing<'a> {
         let branches = |index: &usize| {
             matches!(self.code.instructions[*index].decoded.flow, Flow::Branch(_) | Flow::Call(_))
         };
+        let sums = |index: &usize| self.code.instructions[*index].decoded.mnemonic == "SHFL";
+        let whole: Vec<u32> = (0..self.ptx.len())
+            .filter(sums)
+            .filter_map(|index| self.atomic(index))
+            .filter(|ptx| {
+                let row = self.counts.get(ptx);
+                row.is_some_and(|row| row.issued_lanes == 32 * row.warp_executions)
+            })
+            .collect();
         let mut found: Vec<u32> = (0..self.ptx.len())
             .filter(branches)
             .filter_map(|index| self.ptx[index])
@@ -167,6 +180,8 @@ impl<'a> Listing<'a> {
                 let resolved = &self.program.instructions()[ptx as usize].instruction;
                 resolved.form.form().class != InstructionClass::Control
             })
+            // All warps being whole, all take the same way.
+            .filter(|&ptx| !whole.contains(&ptx))
             .collect();
         found.sort_unstable();
         found.dedup();
@@ -174,12 +189,31 @@ impl<'a> Listing<'a> {
     }
 
     /// Whether a block belongs to the path for rare operands of an instruction: it calls a
-    /// subroutine that the PTX does not call.
+    /// subroutine that the PTX does not call. Or to that for whole warps, where there are few.
     fn is_cold(&self, block: usize) -> bool {
-        self.code.blocks[block].calls.is_some()
+        let calls = self.code.blocks[block].calls.is_some()
             && self.code.blocks[block].instructions.clone().next_back().is_some_and(|last| {
                 self.ptx[last].is_none_or(|ptx| self.branching.binary_search(&ptx).is_ok())
-            })
+            });
+        calls || self.sums_whole_warps(block)
+    }
+
+    /// Whether a block adds up what the lanes of a whole warp have for an atomic of the PTX, whose warps are
+    /// less than half full: `ptxas` writes such a sum once for whole warps and once for others.
+    fn sums_whole_warps(&self, block: usize) -> bool {
+        self.code.blocks[block].instructions.clone().any(|index| {
+            let row = self.ptx[index].and_then(|ptx| self.counts.get(&ptx));
+            self.code.instructions[index].decoded.mnemonic == "SHFL"
+                && self.atomic(index).is_some()
+                && row.is_some_and(|row| 2 * row.issued_lanes < 32 * row.warp_executions)
+        })
+    }
+
+    /// The atomic of the PTX that a machine instruction stands for.
+    fn atomic(&self, index: usize) -> Option<u32> {
+        let ptx = self.ptx[index]?;
+        let opcode = self.program.instructions()[ptx as usize].instruction.opcode;
+        matches!(opcode, Opcode::Atom | Opcode::Red).then_some(ptx)
     }
 
     /// What each PTX instruction says about the blocks that hold its machine code.
@@ -239,6 +273,12 @@ impl<'a> Listing<'a> {
         let meaning = &self.meanings[index];
         let guarded_in_ptx = self.program.instructions()[ptx as usize].instruction.guard.is_some();
         let is_control = meaning.class == InstructionClass::Control;
+        // Several accesses became a wider one, which runs less often than each of them.
+        let narrow = bytes_accessed(&self.program.instructions()[ptx as usize].instruction);
+        let is_merged = meaning.access.is_some() && decoded.bytes.is_some_and(|wide| wide > narrow);
+        if is_merged {
+            return 0.05;
+        }
         // A guard that the PTX does not have: a branch was turned into predication, and the
         // instruction stands in a block that ran more often.
         if decoded.guard != Guard::Always && !guarded_in_ptx && !is_control {
@@ -335,12 +375,7 @@ impl<'a> Listing<'a> {
         let (space, direction) = self.meanings[index].access?;
         let decoded = &self.code.instructions[index].decoded;
         let ptx = self.ptx[index].map(|ptx| &self.program.instructions()[ptx as usize].instruction);
-        let of_ptx = || {
-            let instruction = ptx?;
-            let vector = vector_length(instruction);
-            let bits = instruction.types().next()?.bits();
-            Some(bits / 8 * vector)
-        };
+        let of_ptx = || Some(bytes_accessed(ptx?)).filter(|bytes| *bytes > 0);
         let bytes = decoded.bytes.or_else(of_ptx).unwrap_or(4);
         // Until Pascal `LD` may stand for a space that the PTX names.
         let named = || ptx?.modifiers.iter().find_map(|modifier| modifier.as_space());
@@ -367,7 +402,7 @@ impl<'a> Listing<'a> {
         if estimated > 0 {
             notes.push(format!(
                 "the warps of {estimated} machine instructions are estimated from their threads, \
-                 as if every warp were full"
+                 as if they were as full as those of the PTX"
             ));
         }
         for mnemonic in &self.code.unresolved {
@@ -380,6 +415,11 @@ impl<'a> Listing<'a> {
 /// Whether an instruction leads away from the next one.
 fn is_jump(flow: Flow) -> bool {
     !matches!(flow, Flow::Next | Flow::Push(..) | Flow::Call(_))
+}
+
+/// Bytes that an access of the type and length of an instruction moves for one thread.
+fn bytes_accessed(instruction: &PtxInstruction) -> u32 {
+    instruction.types().next().map_or(0, |ty| ty.bits() / 8 * vector_length(instruction))
 }
 
 /// Elements of a vector access.
@@ -397,6 +437,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::operation::{FlopKind, Flops, Precision};
+    use crate::totals::Direction;
 
     #[test]
     fn copies_of_an_instruction_add_up_and_what_is_missing_is_missed() {
@@ -411,7 +452,7 @@ mod tests {
             issued_lanes: thread_executions,
             thread_executions,
         };
-        let expected = |ptx| (ptx != 9).then_some(100);
+        let expected = |ptx| (ptx != 9).then_some((100, 4));
         let found = |rows: &[MachineRow]| work_found(rows, [1].into_iter(), expected);
         // Two copies of one sum, and one of another; a move and an unknown line do not count.
         let whole = [row(1, 60, sum), row(1, 40, sum), row(2, 100, sum), row(3, 7, None)];
@@ -419,6 +460,10 @@ mod tests {
         assert_eq!(found(&[row(1, 60, sum), row(9, 500, sum)]), (60, 100));
         // A division is more than one instruction, which does not make up for another one.
         assert_eq!(found(&[row(1, 900, sum), row(2, 10, sum)]), (110, 200));
+        // A load of 16 bytes stands for four of 4.
+        let load = MachineAccess { space: None, direction: Direction::Load, bytes: 16 };
+        let loads = MachineRow { access: Some(load), ..row(1, 25, None) };
+        assert_eq!(found(&[loads]), (100, 100));
         // Code that is there and has no executions is missed, too.
         assert_eq!(found(&[row(2, 100, sum)]), (100, 200));
     }

@@ -281,6 +281,7 @@ impl Solution {
         for block in 0..count {
             if warps[block].is_none() {
                 self.estimated_warps.push(block);
+                warps[block] = self.warps_as_full_as_lines(block, observations);
             }
         }
         self.warps = warps
@@ -288,6 +289,16 @@ impl Solution {
             .zip(&self.lanes)
             .map(|(warps, lanes)| warps.unwrap_or_else(|| lanes.div_ceil(32)))
             .collect();
+    }
+
+    /// The warps of a block if they are as full as those of the strongest line that it holds.
+    fn warps_as_full_as_lines(&self, block: usize, observations: &[&Observation]) -> Option<u64> {
+        let holds = |one: &&&Observation| {
+            one.lanes > 0 && one.copies.iter().any(|&(other, _)| other == block)
+        };
+        let line = observations.iter().find(holds)?;
+        let warps = self.lanes[block] as f64 * line.warps as f64 / line.lanes as f64;
+        Some(warps.ceil() as u64)
     }
 
     /// A block that an edge joins to one with as many threads is taken to have its warps, since

@@ -123,6 +123,8 @@ const OPCODES: &[(u16, When, &str)] = &[
     (0x0a4, Always, "UIMAD"),
     (0x0a5, Always, "UIMAD"),
     (0x0b9, Always, "ULDC"),
+    // From an address in a uniform register.
+    (0x0bb, Always, "ULDC"),
     (0x0bd, Always, "UFLO"),
     (0x0be, Always, "UBREV"),
     (0x0bf, Always, "UPOPC"),
