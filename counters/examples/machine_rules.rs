@@ -46,22 +46,26 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The base table of a profile by line.
 fn table(program: &Program, kernel: &str, csv: &str) -> Result<BaseTable, Box<dyn Error>> {
-    let mut counts: HashMap<u32, (u64, u64)> = HashMap::new();
-    for record in csv::Reader::from_reader(csv.as_bytes()).records() {
-        let record = record?;
-        if record.get(1) == Some(kernel) {
-            let number = |column| record.get(column).unwrap_or_default().parse::<u64>();
-            counts.insert(number(2)? as u32, (number(6)?, number(7)?));
+    let mut counts: HashMap<u32, [u64; 3]> = HashMap::new();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    for record in reader.deserialize() {
+        let record: HashMap<String, String> = record?;
+        let of = |column: &str| record.get(column).map(String::as_str).unwrap_or_default();
+        if of("kernel") == kernel {
+            let number = |column| of(column).parse::<u64>();
+            let executions = ["warp_executions", "issued_lanes", "thread_executions"].map(number);
+            let [warps, lanes, threads] = executions;
+            counts.insert(number("ptx_line")? as u32, [warps?, lanes?, threads?]);
         }
     }
     let row = |(index, instruction)| {
         let description = Description::of(instruction);
-        let (warps, threads) = counts.get(&description.line).copied().unwrap_or_default();
+        let [warps, lanes, threads] = counts.get(&description.line).copied().unwrap_or_default();
         Row {
             instruction: index,
             description,
             warp_executions: warps,
-            issued_lanes: threads,
+            issued_lanes: lanes,
             thread_executions: threads,
             branch: None,
             memory: Vec::new(),

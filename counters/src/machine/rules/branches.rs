@@ -1,10 +1,11 @@
 //! Control: branches, exits, and what brings lanes together again.
 
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use smallvec::{SmallVec, smallvec};
 
-use super::family::{Convergence, Family};
-use super::flow::uniform_registers;
-use super::graph::{Graph, GuardedBy};
+use super::family::{Constants, Convergence, Family};
+use super::flow::{Dominators, uniform_registers};
+use super::graph::{Graph, GuardedBy, Op};
 use super::select::Selected;
 
 /// The last operation of a block, if it is a branch.
@@ -35,7 +36,12 @@ pub(super) struct ControlInstruction {
 }
 
 /// What control takes: branches, exits, and what brings separated lanes together.
-pub(super) fn control(graph: &Graph<'_>, family: &Family) -> Vec<ControlInstruction> {
+pub(super) fn control(
+    graph: &Graph<'_>,
+    family: &Family,
+    dominators: &Dominators,
+    lanes_are_independent: bool,
+) -> Vec<ControlInstruction> {
     let uniform = uniform_registers(graph);
     let mut instructions = Vec::new();
     // The operation that first separates the lanes which meet at each block.
@@ -63,6 +69,27 @@ pub(super) fn control(graph: &Graph<'_>, family: &Family) -> Vec<ControlInstruct
                     let target = graph.blocks[block as usize].successors.first().copied();
                     let leaves = target.is_some_and(|target| only_exits(graph, target));
                     push(if leaves { "EXIT" } else { "BRA" }, 1, None);
+                    if leaves && family.pads {
+                        let selected = Selected::misc("NOP", padding(graph, index));
+                        let executions = None;
+                        instructions.push(ControlInstruction {
+                            selected,
+                            operation: index,
+                            executions,
+                        });
+                    }
+                    let header =
+                        target.filter(|&to| to <= block && dominators.dominates(to, block));
+                    if let Some(header) = header.filter(|_| lanes_are_independent) {
+                        for selected in catch_up(graph, family, dominators, header, block) {
+                            let executions = None;
+                            instructions.push(ControlInstruction {
+                                selected,
+                                operation: index,
+                                executions,
+                            });
+                        }
+                    }
                     if leaves || !separates(op.guard, &uniform) {
                         continue;
                     }
@@ -102,6 +129,67 @@ pub(super) fn control(graph: &Graph<'_>, family: &Family) -> Vec<ControlInstruct
         }
     }
     instructions
+}
+
+/// `NOP`s before a guarded exit: one after the comparison, four where a barrier is all that stands before it in its
+/// block (`ptxas` 12.9, sm_50).
+fn padding(graph: &Graph<'_>, exit: u32) -> u32 {
+    let block = graph.op(exit).block;
+    let first = graph.blocks[block as usize].first;
+    let guard = graph.op(exit).guard.and_then(|guard| graph.value(guard.predicate));
+    let mut before = (first..exit).rev().filter(|&index| graph.op(index).is_live());
+    if guard.is_some_and(|comparison| (first..exit).contains(&comparison)) && {
+        let mut between = before.clone().take_while(|&index| Some(index) != guard);
+        !between.any(|index| graph.op(index).opcode == Opcode::Bar)
+    } {
+        return 1;
+    }
+    if before.next().is_some_and(|index| graph.op(index).opcode == Opcode::Bar) { 4 } else { 0 }
+}
+
+/// What is done before a loop with atomics goes round, so that lanes which wait for each other get on: up to Ada in
+/// all such loops, since Hopper where the result is read; Volta also asks which lanes are there, unless the loop is one
+/// block that ends by the result itself (`ptxas` 12.9).
+fn catch_up(
+    graph: &Graph<'_>,
+    family: &Family,
+    dominators: &Dominators,
+    header: u32,
+    latch: u32,
+) -> SmallVec<[Selected; 6]> {
+    use InstructionClass as C;
+    let inside = (header..=latch).filter(|&block| dominators.dominates(header, block));
+    let ops = inside.flat_map(|block| {
+        let block = &graph.blocks[block as usize];
+        (block.first..block.end).map(|index| graph.op(index))
+    });
+    let is_atomic = |op: &&Op<'_>| op.is_live() && matches!(op.opcode, Opcode::Atom | Opcode::Red);
+    let users = |op: &Op<'_>| -> SmallVec<[Opcode; 4]> {
+        let users = op.results.iter().flat_map(|result| graph.uses(*result));
+        users.map(|&user| graph.op(user).opcode).collect()
+    };
+    let atomics: SmallVec<[SmallVec<[Opcode; 4]>; 2]> = ops.filter(is_atomic).map(users).collect();
+    let others_go_on = Selected::new("YIELD", C::Control, 1);
+    if family.convergence != Convergence::Barrier || atomics.is_empty() {
+        smallvec![]
+    } else if family.gathers_lanes {
+        let ends = |users: &SmallVec<[Opcode; 4]>| users.contains(&Opcode::Setp);
+        if header == latch && atomics.iter().all(ends) {
+            return smallvec![];
+        }
+        smallvec![
+            Selected { is_idle: true, ..Selected::new("SHFL", C::InterThread, 1) },
+            Selected::new("VOTE", C::InterThread, 2),
+            others_go_on,
+            Selected { is_idle: true, ..Selected::constant(4) },
+            Selected::integer("LOP3", 1),
+            Selected::new("BRA", C::Control, 1),
+        ]
+    } else if family.constants == Constants::Uniform && atomics.iter().all(SmallVec::is_empty) {
+        smallvec![]
+    } else {
+        smallvec![others_go_on]
+    }
 }
 
 /// Whether nothing else leads to the only successor of a block.

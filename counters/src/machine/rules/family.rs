@@ -66,6 +66,10 @@ pub(super) struct Family {
     pub(super) barrier_fence: bool,
     /// A scoreboard barrier (`DEPBAR`) waits for the first of several loads.
     pub(super) load_barrier: bool,
+    /// `NOP`s wait before exits and barriers.
+    pub(super) pads: bool,
+    /// Loops with atomics ask which lanes are there (`VOTE`) before they go round.
+    pub(super) gathers_lanes: bool,
     /// A barrier register is cleared (`BMOV`) before `BSSY` sets it.
     pub(super) saves_barrier: bool,
     /// Instructions of a 32-bit minimum or maximum: without `IMNMX`, a comparison and a selection.
@@ -92,6 +96,8 @@ const FERMI: Family = Family {
     shared_window: false,
     barrier_fence: false,
     load_barrier: false,
+    pads: false,
+    gathers_lanes: false,
     saves_barrier: false,
     integer_minimum: 1,
     aggregates_atomics: false,
@@ -108,6 +114,7 @@ const MAXWELL: Family = Family {
     iadd3: true,
     barrier_fence: true,
     load_barrier: true,
+    pads: true,
     guarded_limit: 7,
     ..FERMI
 };
@@ -116,6 +123,7 @@ const VOLTA: Family = Family {
     since: 70,
     name: "Volta",
     preamble: 1,
+    gathers_lanes: true,
     saves_barrier: true,
     integer_minimum: 2,
     ..TURING

@@ -119,6 +119,8 @@ pub(super) struct Op<'p> {
     pub(super) state: State,
     /// Iterations of an unrolled loop that share it; 1 where nothing is unrolled.
     pub(super) shared_by: u32,
+    /// Whether nobody reads the high half of its 64-bit result.
+    pub(super) low_half_only: bool,
 }
 
 impl Op<'_> {
@@ -406,6 +408,7 @@ fn build<'p>(
         block: 0,
         state: State::Dead,
         shared_by: 1,
+        low_half_only: false,
     };
     bank_load(names, in_kernel, &mut op);
     op

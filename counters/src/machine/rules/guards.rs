@@ -5,14 +5,14 @@
 //! 7 or 8 instructions on every generation, with one up to 20. What follows a block decides too, when it is the last
 //! one: a block whose load is waited for at once is branched around. That is not modelled.
 
-use gpucast_ptx_frontend::isa::{Modifier, Opcode};
+use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::branches::{home, only_exits, terminator};
 use super::family::Family;
 use super::flow::{Dominators, outside_of_loops};
 use super::graph::{Graph, Op, State};
-use super::select::{ConstantUses, select};
+use super::select::{ConstantUses, Selected, select};
 
 /// Turns short branches into guarded instructions, as long as there are some.
 ///
@@ -84,7 +84,12 @@ fn skipped_block(
         return None;
     }
     let members = members(graph, *next);
-    let simple = members.iter().all(|&index| can_be_guarded(graph.op(index)));
+    let branches = |selected: &Selected| selected.class == InstructionClass::Control;
+    let simple = members.iter().all(|&index| {
+        let op = graph.op(index);
+        // Some divisions and roots branch around the call of their slow path.
+        can_be_guarded(op) && !(op.is_live() && select(graph, family, index).iter().any(branches))
+    });
     let mut cost = instructions(graph, &members, family);
     if surroundings.outside[*next as usize] == *next {
         // Those of a loop are in registers before it.

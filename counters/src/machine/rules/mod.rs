@@ -20,6 +20,7 @@ mod flow;
 mod graph;
 mod guards;
 mod passes;
+mod pipes;
 mod rows;
 mod select;
 #[cfg(test)]
@@ -34,6 +35,9 @@ use family::Family;
 use flow::Dominators;
 use graph::Graph;
 
+/// PTX for this target and later ones is written for lanes that go on independently of each other.
+const INDEPENDENT_LANES: u32 = 70;
+
 /// The machine instructions of a launch of `program` on `target`, whose counts are in `table`.
 ///
 /// Registers per thread are not known: nothing assigns them.
@@ -46,7 +50,8 @@ pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> 
     let dominators = Dominators::new(&graph);
     guards::guard_short_branches(&mut graph, family, &dominators);
     let dominators = Dominators::new(&graph);
-    let rows = rows::rows(&graph, family, &dominators, &merged, table);
+    let lanes_are_independent = program.target_sm() >= INDEPENDENT_LANES;
+    let rows = rows::rows(&graph, family, &dominators, &merged, lanes_are_independent, table);
     let mut notes = vec![format!(
         "machine instructions follow from rules for {}, not from an assembler",
         family.name

@@ -1,5 +1,6 @@
 //! Rows: selected instructions times executions.
 
+use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::MachineRow;
@@ -8,6 +9,7 @@ use super::family::{Constants, Family};
 use super::flow::Dominators;
 use super::graph::Graph;
 use super::passes::MergedAccess;
+use super::pipes::Pipes;
 use super::select::{Operands, Selected, select};
 use crate::table::BaseTable;
 
@@ -25,13 +27,16 @@ pub(super) fn rows(
     family: &Family,
     dominators: &Dominators,
     merged: &[MergedAccess],
+    lanes_are_independent: bool,
     table: &BaseTable,
 ) -> Vec<MachineRow> {
     let mut rows = Vec::new();
     let mut operands = Operands::new(graph, family, dominators);
+    let mut pipes = Pipes::new(family);
     preamble(graph, family, &mut rows);
     for block in &graph.blocks {
         let mut outstanding = 0;
+        let mut stores_after_barrier = None;
         for index in block.first..block.end {
             let op = graph.op(index);
             if !op.is_live() {
@@ -40,9 +45,16 @@ pub(super) fn rows(
             let own = executions(graph, table, index);
             let (moves, at) = operands.bring(op);
             let theirs = if at == op.block { own } else { of_block(graph, at) };
-            rows.extend(moves.into_iter().map(|selected| row(selected, index, theirs)));
+            let moves = moves.into_iter().flat_map(|selected| pipes.distribute(selected));
+            rows.extend(moves.map(|selected| row(selected, index, theirs)));
             let mut push = |selected: Selected| {
-                rows.push(row(selected, index, own));
+                if op.opcode == Opcode::Mov {
+                    rows.extend(
+                        pipes.distribute(selected).into_iter().map(|one| row(one, index, own)),
+                    );
+                } else {
+                    rows.push(row(selected, index, own));
+                }
             };
             let wider = merged.iter().find(|access| access.leader == index);
             for mut selected in select(graph, family, index) {
@@ -58,9 +70,17 @@ pub(super) fn rows(
                 outstanding += 1;
                 push(Selected::misc("DEPBAR", 1));
             }
+            if op.opcode == Opcode::Bar {
+                let stores = stores_after_barrier.replace(0).unwrap_or(0);
+                if family.pads && stores > 0 {
+                    push(Selected::misc("NOP", 1 + stores));
+                }
+            } else if op.opcode == Opcode::St {
+                stores_after_barrier = stores_after_barrier.map(|stores| stores + 1);
+            }
         }
     }
-    for instruction in control(graph, family) {
+    for instruction in control(graph, family, dominators, lanes_are_independent) {
         let own = executions(graph, table, instruction.operation);
         let executions = match instruction.executions {
             Some((warps, lanes)) => Executions { warps, lanes, threads: lanes },

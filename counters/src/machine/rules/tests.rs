@@ -56,9 +56,9 @@ fn indexing_a_pointer_is_one_multiply_add_since_volta() {
     let body = format!("{INDEX} ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd3+64], %f1;");
     // SHR, ISCADD.CC, IADD.X.
     assert_eq!(count("sm_50", &body, "ISCADD"), 3);
-    // MOV 4, IMAD.WIDE.
-    assert_eq!(count("sm_80", &body, "IMAD"), 1);
-    assert_eq!(count("sm_80", &body, "MOV"), 2);
+    // IMAD.MOV.U32 4, IMAD.WIDE besides MOV of the stack pointer.
+    assert_eq!(count("sm_80", &body, "IMAD"), 2);
+    assert_eq!(count("sm_80", &body, "MOV"), 1);
     // LDC.64 of the pointer, LDC of the stack's; the literal is part of the instruction.
     assert_eq!(count("sm_90", &body, "IMAD"), 1);
     assert_eq!(["MOV", "LDC"].map(|mnemonic| count("sm_90", &body, mnemonic)), [0, 2]);
@@ -163,7 +163,11 @@ fn products_by_literals_depend_on_the_multiplier() {
     let by = |factor: u32| format!("mul.lo.s32 %r3, %r1, {factor}; st.global.u32 [%rd1], %r3;");
     assert_eq!(count("sm_50", &by(8), "SHL"), 1);
     assert_eq!(count("sm_50", &by(12_345), "XMAD"), 2);
-    assert_eq!(count("sm_70", &by(12_345), "IMAD"), 1);
+    // A literal of more than 16 bits is moved first.
+    assert_eq!(["XMAD", "MOV"].map(|name| count("sm_50", &by(123_456), name)), [3, 4]);
+    // One more than where nothing but the pointer is moved.
+    let moves = count("sm_70", "st.global.u32 [%rd1], %r1;", "IMAD");
+    assert_eq!(count("sm_70", &by(12_345), "IMAD"), moves + 1);
     let general = "mad.lo.s32 %r3, %r1, %r2, %r1; st.global.u32 [%rd1], %r3;";
     assert_eq!(count("sm_50", general, "XMAD"), 3);
     assert_eq!(count("sm_35", general, "IMAD"), 1);
@@ -280,4 +284,25 @@ fn copies_in_a_circle_come_to_an_end() {
 fn notes_say_what_was_not_compared() {
     assert_eq!(profile("sm_20", "").notes.len(), 2);
     assert_eq!(profile("sm_50", "").notes.len(), 1);
+}
+
+#[test]
+fn halves_of_64_bits_that_are_zero_or_unread_take_no_instruction() {
+    let body = "mul.wide.u32 %rd2, %r1, %r2; shr.u64 %rd3, %rd2, 33; xor.b64 %rd4, %rd3, %rd2; \
+                st.global.u64 [%rd1], %rd4;";
+    // SHF.R.U32.HI and one LOP3: the high half of the shifted number is zero.
+    assert_eq!(["SHF", "LOP3"].map(|name| count("sm_80", body, name)), [1, 1]);
+    let low = "mul.wide.u32 %rd2, %r1, %r2; shr.u64 %rd3, %rd2, 18; cvt.u32.u64 %r3, %rd3; \
+               st.global.u32 [%rd1], %r3;";
+    // SHF.R.U64.
+    assert_eq!(count("sm_80", low, "SHF"), 1);
+}
+
+#[test]
+fn signs_are_operand_modifiers_and_shifts_to_the_right_are_added_at_once() {
+    let signs = "ld.global.f32 %f1, [%rd1+64]; abs.f32 %f2, %f1; neg.f32 %f3, %f2; \
+                 fma.rn.f32 %f4, %f3, %f1, %f2; st.global.f32 [%rd1], %f4;";
+    assert_eq!(["FADD", "FFMA"].map(|name| count("sm_80", signs, name)), [0, 1]);
+    let shift = "shr.s32 %r3, %r1, 2; add.s32 %r4, %r3, %r2; st.global.u32 [%rd1], %r4;";
+    assert_eq!(["SHF", "SHR", "LEA"].map(|name| count("sm_80", shift, name)), [0, 0, 1]);
 }

@@ -9,7 +9,7 @@ use super::super::graph::{Arg, Graph, Op, Part, Register, State};
 /// Contracts what the family has instructions for.
 pub(super) fn contract(graph: &mut Graph<'_>, family: &Family) {
     let mut products: Vec<u32> =
-        (0..graph.ops.len() as u32).filter(|&index| is_product(graph, index)).collect();
+        (0..graph.ops.len() as u32).filter(|&index| is_product(graph, index, family)).collect();
     // Where a sum could take either of two, `XMAD` adds for nothing and shifts come second;
     // elsewhere shifts come first, since an addition with a shift takes no literal besides.
     let shift_last = family.multiplier == Multiplier::Xmad;
@@ -66,12 +66,18 @@ fn share_with_narrow(graph: &mut Graph<'_>, product: u32, result: Register) {
 }
 
 /// Whether an operation is a product or a shift by a literal, unguarded and read.
-fn is_product(graph: &Graph<'_>, index: u32) -> bool {
+fn is_product(graph: &Graph<'_>, index: u32, family: &Family) -> bool {
     let op = graph.op(index);
     let Some(result) = op.result() else { return false };
     let kind = match op.opcode {
         Opcode::Mul => op.part != Part::High && op.ty.bits() >= 32,
         Opcode::Shl => matches!(op.args.get(1), Some(Arg::Constant(_))),
+        // `LEA.HI` adds the high half of a shifted number.
+        Opcode::Shr => {
+            family.multiplier == Multiplier::ImadWide
+                && op.ty.bits() == 32
+                && matches!(op.args.get(1), Some(Arg::Constant(_)))
+        }
         _ => false,
     };
     kind && op.is_live() && graph.value(result) == Some(index) && !graph.uses(result).is_empty()
@@ -85,6 +91,7 @@ fn worthwhile(graph: &Graph<'_>, product: u32, users: usize, family: &Family) ->
     }
     match (op.opcode, family.multiplier) {
         (Opcode::Shl, _) => op.ty.bits() == 32,
+        (Opcode::Shr, _) => false,
         (_, multiplier) => {
             let literal = op.args.iter().any(|arg| matches!(arg, Arg::Constant(_)));
             multiplier == Multiplier::ImadWide && op.ty.bits() == 32 && literal
@@ -124,11 +131,26 @@ fn takes(graph: &Graph<'_>, product: u32, user: u32, family: &Family) -> bool {
     let carries = op.has(Modifier::Cc) || op.has(Modifier::Sat);
     let same_width = op.ty.bits() == product_op.result_bits();
     let shift = product_op.opcode == Opcode::Shl;
-    op.opcode == Opcode::Add
-        && op.is_integer()
+    let has_instruction = product_op.part == Part::Wide
+        || product_op.ty.bits() == 32
+        || shift
+        || family.multiplier == Multiplier::ImadWide;
+    op.is_integer()
         && same_width
         && !carries
-        && (product_op.part == Part::Wide || product_op.ty.bits() == 32 || shift)
+        && has_instruction
+        && (op.opcode == Opcode::Add || subtracts(product_op, op, result, family))
+}
+
+/// Whether a difference takes a product with a literal, which is negated then.
+fn subtracts(product: &Op<'_>, op: &Op<'_>, result: Register, family: &Family) -> bool {
+    let literal = product.args.iter().any(|arg| matches!(arg, Arg::Constant(_)));
+    op.opcode == Opcode::Sub
+        && family.multiplier == Multiplier::ImadWide
+        && product.opcode == Opcode::Mul
+        && product.part == Part::Low
+        && literal
+        && op.args.get(1) == Some(&Arg::Register(result))
 }
 
 /// Whether everything that `product` reads is the same where `user` stands.
@@ -152,7 +174,8 @@ fn absorb(graph: &mut Graph<'_>, product: u32, user: u32) {
     let other = op.args.iter().find(|arg| product_op.result().map(Arg::Register) != Some(**arg));
     let Some(&other) = other else { return };
     op.args = match (product_op.opcode, product_op.args.as_slice()) {
-        (Opcode::Shl, [arg, Arg::Constant(by)]) => {
+        // Either way it is one `LEA`.
+        (Opcode::Shl | Opcode::Shr, [arg, Arg::Constant(by)]) => {
             let factor = 1_u64.checked_shl(*by as u32).unwrap_or(0);
             smallvec::smallvec![*arg, Arg::Constant(factor), other]
         }

@@ -15,7 +15,9 @@ pub(super) fn fold(graph: &mut Graph<'_>, family: &Family) {
         if !op.is_live() {
             continue;
         }
-        if op.ty == ScalarType::Pred {
+        if is_operand_modifier(graph, index) {
+            graph.op_mut(index).state = State::Folded;
+        } else if op.ty == ScalarType::Pred {
             predicate(graph, index);
         } else if is_logic(op) {
             while merge_logic(graph, index, family) {}
@@ -24,6 +26,28 @@ pub(super) fn fold(graph: &mut Graph<'_>, family: &Family) {
         }
     }
     graph.find_uses();
+}
+
+/// Whether an operation changes the sign of a number that only arithmetic takes, which has modifiers for it.
+fn is_operand_modifier(graph: &Graph<'_>, index: u32) -> bool {
+    use Opcode as O;
+    let op = graph.op(index);
+    let Some(result) = op.result() else { return false };
+    let ty = op.ty;
+    let changes_sign = matches!(op.opcode, O::Neg | O::Abs)
+        && matches!(ty, ScalarType::F32 | ScalarType::F64)
+        && graph.value(result) == Some(index);
+    let takes_modifiers = |&user: &u32| {
+        let user_op = graph.op(user);
+        let arithmetic = matches!(
+            user_op.opcode,
+            O::Add | O::Sub | O::Mul | O::Fma | O::Setp | O::Min | O::Max | O::Neg | O::Abs
+        );
+        // A selection of doubles takes them in halves.
+        let selects = user_op.opcode == O::Selp && ty == ScalarType::F32;
+        user_op.ty == ty && (arithmetic || selects) && keeps(graph, index, user)
+    };
+    changes_sign && !graph.uses(result).is_empty() && graph.uses(result).iter().all(takes_modifiers)
 }
 
 /// An operation on predicates: negations are operand modifiers, and a comparison combines its

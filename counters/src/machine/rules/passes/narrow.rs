@@ -15,7 +15,11 @@ pub(super) fn narrow(graph: &mut Graph<'_>) {
     for index in 0..graph.ops.len() as u32 {
         let op = graph.op(index);
         let Some(result) = op.result() else { continue };
-        if !op.is_live() || !can_narrow(op) || wide[result.index()] {
+        if !op.is_live() || wide[result.index()] {
+            continue;
+        }
+        if !can_narrow(op) {
+            graph.op_mut(index).low_half_only = true;
             continue;
         }
         let op = graph.op_mut(index);

@@ -1,7 +1,8 @@
 //! Operations that the machine has no instruction for, and what stands for them instead.
 //!
 //! The counts are those of the instructions that run when the fast path is taken: quotients and roots
-//! of ordinary numbers leave the call of the slow path out. They were read from the machine code of
+//! of ordinary numbers leave the call of the slow path out, but for what brings its lanes together again (`SSY`; `BSSY` and
+//! `BSYNC`), as in code that goes on afterwards. They were read from the machine code of
 //! a kernel with nothing but the operation: `ptxas` 12.9 for sm_50 (the column of Maxwell and
 //! Pascal) and sm_80 (of Volta and later). Fermi and Kepler have Maxwell's special functions and,
 //! like Volta, a full multiplier; no assembler was looked at.
@@ -122,22 +123,22 @@ const TABLE: &[Expansion] = expansions! {
     Div S16 ALWAYS => { integer 5, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 3, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
     Rem S16 ALWAYS => { integer 7, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 5, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
 
-    Div F32 When::With(Modifier::Rn) => { fp32 1, multiply_adds 5, special 1, control 1 } { fp32 1, multiply_adds 5, special 1, control 1 }
+    Div F32 When::With(Modifier::Rn) => { fp32 1, multiply_adds 5, special 1, control 2 } { fp32 1, multiply_adds 5, special 1, control 3 }
     Div F32 FULL => { fp32 2, products 1, scalings 4, special 1 } { fp32 2, products 1, scalings 4, special 1 }
     Div F32 APPROX => { fp32 1, products 1, scalings 2, special 1 } { fp32 1, products 1, scalings 2, special 1 }
-    Div F64 ALWAYS => { fp32 3, multiply_adds 7, products 1, special 1, control 1, integer 1, misc 2 } { fp32 3, multiply_adds 7, products 1, special 1, control 1, misc 1 }
+    Div F64 ALWAYS => { fp32 3, multiply_adds 7, products 1, special 1, control 2, integer 1, misc 2 } { fp32 3, multiply_adds 7, products 1, special 1, control 3, misc 1 }
     Rcp F32 FTZ => { special 1 } { special 1 }
     Rcp F32 APPROX => { fp32 2, products 2, integer 2, special 1, misc 1 } { fp32 4, products 2, special 1, misc 1 }
-    Rcp F32 ALWAYS => { sums 1, multiply_adds 2, integer 3, special 1, control 1 } { sums 1, multiply_adds 2, integer 3, special 1, control 1 }
-    Rcp F64 ALWAYS => { fp32 1, multiply_adds 5, integer 1, special 1, control 1 } { fp32 1, multiply_adds 5, integer 1, special 1, control 1 }
+    Rcp F32 ALWAYS => { sums 1, multiply_adds 2, integer 3, special 1, control 2 } { sums 1, multiply_adds 2, integer 3, special 1, control 3 }
+    Rcp F64 ALWAYS => { fp32 1, multiply_adds 5, integer 1, special 1, control 2 } { fp32 1, multiply_adds 5, integer 1, special 1, control 3 }
     // `rsqrt` and `rcp` of it before Pascal.
     Sqrt F32 FTZ => { special 2 } { special 1 }
     Sqrt F32 APPROX => { fp32 1, scalings 2, special 2 } { fp32 1, scalings 2, special 1 }
-    Sqrt F32 ALWAYS => { multiply_adds 2, products 2, integer 2, special 1, control 1 } { multiply_adds 2, products 2, integer 2, special 1, control 1 }
-    Sqrt F64 ALWAYS => { multiply_adds 5, products 3, integer 3, special 1, control 1, misc 3 } { multiply_adds 5, products 3, integer 3, special 1, control 1, misc 3 }
+    Sqrt F32 ALWAYS => { multiply_adds 2, products 2, integer 2, special 1, control 2 } { multiply_adds 2, products 2, integer 2, special 1, control 3 }
+    Sqrt F64 ALWAYS => { multiply_adds 5, products 3, integer 3, special 1, control 2, misc 3 } { multiply_adds 5, products 3, integer 3, special 1, control 3, misc 3 }
     Rsqrt F32 FTZ => { special 1 } { special 1 }
     Rsqrt F32 ALWAYS => { fp32 1, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
-    Rsqrt F64 ALWAYS => { multiply_adds 3, products 2, integer 2, special 1, control 1, misc 3 } { multiply_adds 3, products 2, integer 2, special 1, control 1, misc 3 }
+    Rsqrt F64 ALWAYS => { multiply_adds 3, products 2, integer 2, special 1, control 2, misc 3 } { multiply_adds 3, products 2, integer 2, special 1, control 3, misc 3 }
     // `RRO` reduces the range before Volta, a product afterwards.
     Sin F32 ALWAYS => { fp32 1, special 1 } { products 1, special 1 }
     Cos F32 ALWAYS => { fp32 1, special 1 } { products 1, special 1 }
@@ -170,6 +171,9 @@ pub(super) fn expand(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Option<
     }
     if divides_again(graph, op) {
         return Some(selection(op, &steps!(products 1, scalings 2)));
+    }
+    if reduces_again(graph, op) {
+        return Some(selection(op, &steps!(special 1)));
     }
     let literal = matches!(op.args.get(1), Some(Arg::Constant(_)));
     let fits = |row: &&Expansion| {
@@ -210,6 +214,21 @@ fn divides_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
                 && other.is_live()
                 && other.source.span.start < op.source.span.start
                 && approximate(other)
+        })
+}
+
+/// Whether the range of an angle has been reduced for an earlier sine or cosine of the same block.
+fn reduces_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
+    let turns = |op: &Op<'_>| matches!(op.opcode, Opcode::Sin | Opcode::Cos) && op.guard.is_none();
+    let [Arg::Register(angle)] = op.args.as_slice() else { return false };
+    turns(op)
+        && graph.value(*angle).is_some()
+        && graph.uses(*angle).iter().any(|&user| {
+            let other = graph.op(user);
+            other.block == op.block
+                && other.is_live()
+                && other.source.span.start < op.source.span.start
+                && turns(other)
         })
 }
 
@@ -271,10 +290,10 @@ mod tests {
         assert_eq!(total(Opcode::Div, ScalarType::S32, ALWAYS), (34, 24));
         assert_eq!(total(Opcode::Div, ScalarType::U32, ALWAYS), (30, 18));
         assert_eq!(total(Opcode::Rem, ScalarType::U32, LITERAL), (25, 13));
-        assert_eq!(total(Opcode::Div, ScalarType::F32, When::With(Modifier::Rn)), (8, 8));
-        assert_eq!(total(Opcode::Div, ScalarType::F64, ALWAYS), (16, 14));
+        assert_eq!(total(Opcode::Div, ScalarType::F32, When::With(Modifier::Rn)), (9, 10));
+        assert_eq!(total(Opcode::Div, ScalarType::F64, ALWAYS), (17, 16));
         assert_eq!(total(Opcode::Rcp, ScalarType::F32, APPROX), (8, 8));
-        assert_eq!(total(Opcode::Sqrt, ScalarType::F64, ALWAYS), (16, 16));
+        assert_eq!(total(Opcode::Sqrt, ScalarType::F64, ALWAYS), (17, 18));
         assert_eq!(total(Opcode::Div, ScalarType::S64, ALWAYS), (185, 88));
         assert_eq!(total(Opcode::Ex2, ScalarType::F32, ALWAYS), (5, 4));
     }

@@ -43,8 +43,8 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
             one("STSM", access(Direction::Store, bytes))
         }
         // A fragment is loaded and stored a register at a time.
-        O::WmmaLoad => fragment(space, Direction::Load, op.results.len() as u32),
-        O::WmmaStore => fragment(space, Direction::Store, op.args.len() as u32),
+        O::WmmaLoad => fragment(op, space, Direction::Load, op.results.len() as u32),
+        O::WmmaStore => fragment(op, space, Direction::Store, op.args.len() as u32),
         O::Prefetch | O::Prefetchu => one("CCTL", None),
         other => {
             let class = op.source.form.form().class;
@@ -73,21 +73,38 @@ fn store(space: Option<StateSpace>) -> &'static str {
 }
 
 /// The accesses of a matrix fragment, and the addresses of its rows: the lane's row and column, then
-/// a sum for each further access.
-fn fragment(space: Option<StateSpace>, direction: Direction, registers: u32) -> Selection {
+/// a sum for each further access that no offset reaches.
+fn fragment(
+    op: &Op<'_>,
+    space: Option<StateSpace>,
+    direction: Direction,
+    registers: u32,
+) -> Selection {
+    let is_factor = !op.has(Modifier::MatrixC) && !op.has(Modifier::MatrixD);
+    let element = op.source.types().last().map_or(16, ScalarType::bits);
+    let shared = space == Some(StateSpace::Shared);
+    // Factors' words of 8-bit elements that do not follow each other in memory are put together from bytes.
+    let is_transposed =
+        op.has(if op.has(Modifier::ComponentB) { Modifier::Row } else { Modifier::Col });
+    let gathers = is_factor && element == 8 && is_transposed && !shared;
     let (mnemonic, accesses) = match (direction, space) {
         // Four registers at a time (`LDSM`).
         (Direction::Load, Some(StateSpace::Shared)) => ("LDSM", registers.div_ceil(4)),
-        (Direction::Load, _) => (load(space), registers),
+        (Direction::Load, _) => (load(space), if gathers { 4 * registers } else { registers }),
         _ => (store(space), registers),
     };
-    let access = Some(MachineAccess { space, direction, bytes: 4 });
+    // Rows of factors are as far apart as the stride says: a 64-bit sum, of which `IMAD.WIDE` does every other one.
+    let far = is_factor && matches!(element, 8 | 32) && !shared;
+    let sums = if far { (accesses.max(1) - 1) * 3 / 2 } else { 0 };
+    let joins = if gathers { 3 * registers } else { 0 };
+    let bytes = if gathers { 1 } else { 4 };
+    let access = Some(MachineAccess { space, direction, bytes });
     smallvec![
         Selected {
             access,
             ..Selected::new(mnemonic, InstructionClass::LoadStore, accesses.max(1))
         },
-        Selected::integer("IMAD", 2),
+        Selected::integer("IMAD", 2 + sums + joins),
     ]
 }
 
@@ -148,6 +165,16 @@ fn atomic(
             Selected::integer("ISETP", 2),
             Selected::misc("S2R", 2),
             instruction,
+        ];
+    }
+    if !shared && adds && !unread && one_address {
+        // Are all lanes there? Then they would be added up first.
+        return smallvec![
+            Selected::new("VOTE", InstructionClass::InterThread, 1),
+            Selected::integer("ISETP", 1),
+            Selected::misc("MOV", 2),
+            instruction,
+            Selected::new("BRA", InstructionClass::Control, 1),
         ];
     }
     smallvec![instruction]

@@ -45,7 +45,7 @@ impl Selected {
         Self { mnemonic, class, flops: None, access: None, count, is_idle: false }
     }
 
-    const fn integer(mnemonic: &'static str, count: u32) -> Self {
+    pub(super) const fn integer(mnemonic: &'static str, count: u32) -> Self {
         Self::new(mnemonic, InstructionClass::Integer, count)
     }
 
@@ -117,7 +117,7 @@ fn arithmetic(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
             class @ (InstructionClass::Integer
             | InstructionClass::Fp16
             | InstructionClass::Fp32
-            | InstructionClass::Fp64) => integer::select(op, family, class),
+            | InstructionClass::Fp64) => integer::select(graph, op, family, class),
             class => smallvec![Selected::new(mnemonic(op.opcode), class, repeats(op, family))],
         },
     }

@@ -236,6 +236,8 @@ fn needs(op: &Op<'_>, family: &Family) -> SmallVec<[Need; 4]> {
         let words = match (is_bank, is_twice_as_wide) {
             (true, true) => 2 * words,
             (true, false) => words,
+            // Once more for a second partial product that is far away.
+            (false, _) if must_move && words > 1 && is_product(op) => words + 1,
             (false, _) => 1,
         };
         needs.push(Need { arg: *arg, in_register: must_move, words });
@@ -286,6 +288,18 @@ struct Direct {
     register_first: Option<usize>,
 }
 
+fn is_product(op: &Op<'_>) -> bool {
+    matches!(op.opcode, Opcode::Mul | Opcode::Mad) && op.is_integer()
+}
+
+/// Where a product has a literal of more than 16 bits.
+fn long_factor(op: &Op<'_>) -> Option<usize> {
+    op.args.iter().take(2).position(|arg| match arg {
+        Arg::Constant(value) => *value > 0xffff && !value.is_power_of_two(),
+        _ => false,
+    })
+}
+
 fn direct_operands(op: &Op<'_>, family: &Family) -> Direct {
     let power = |arg: Option<&Arg>| match arg {
         Some(Arg::Constant(value)) => value.is_power_of_two(),
@@ -295,6 +309,14 @@ fn direct_operands(op: &Op<'_>, family: &Family) -> Direct {
         Opcode::Mad if op.is_integer() && power(op.args.get(1)) => {
             let shifts = op.part == Part::Low || family.multiplier == Multiplier::Xmad;
             Direct { ignored: shifts.then_some(1), register_first: Some(0) }
+        }
+        // `XMAD` takes literals of 16 bits.
+        Opcode::Mul | Opcode::Mad
+            if is_product(op)
+                && family.multiplier == Multiplier::Xmad
+                && long_factor(op).is_some() =>
+        {
+            Direct { ignored: None, register_first: long_factor(op) }
         }
         Opcode::Shl | Opcode::Shr => Direct { ignored: Some(1), register_first: Some(0) },
         Opcode::Lop3 => Direct { ignored: Some(3), register_first: None },
