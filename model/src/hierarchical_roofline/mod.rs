@@ -56,12 +56,7 @@ impl Analysis {
     pub fn of(profile: &KernelProfile, gpu: &Gpu) -> Result<Self, ModelError> {
         let missing =
             |field| ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field };
-        let banks = (optional!(gpu.shared_banks), optional!(gpu.shared_bank_width));
-        let pass_bytes = match banks {
-            (Some(banks), Some(width)) => Some((banks * width) as f64),
-            _ => None,
-        };
-        let work = Work::of(profile, pass_bytes)?;
+        let work = Work::of(profile, pass_bytes(gpu))?;
         // Formats have pipelines of their own, which work side by side.
         let mut compute_ms: f64 = 0.0;
         for operations in &work.operations {
@@ -135,6 +130,19 @@ impl Analysis {
         symbols.push("T_predicted", self.work.flops() / self.bottleneck.1 / 1e6, "GFLOPS");
         symbols
     }
+}
+
+/// What a pass of shared memory costs at the first level, in bytes.
+///
+/// All banks deliver for as long as it takes, and in that time a cache of the first level delivers its own
+/// rate: on Kepler, Maxwell, Pascal and consumer Ampere half of what the banks do.
+fn pass_bytes(gpu: &Gpu) -> Option<f64> {
+    let delivered = (optional!(gpu.shared_banks)? * optional!(gpu.shared_bank_width)?) as f64;
+    let rates = (optional!(gpu.l1_bytes_rate), optional!(gpu.shared_bytes_rate));
+    Some(match rates {
+        (Some(l1), Some(shared)) => delivered * l1 / shared,
+        _ => delivered,
+    })
 }
 
 /// The symbol of a ceiling.

@@ -195,7 +195,7 @@ fn transactions<const N: usize>(
 ///
 /// The slides multiply the profiler's transactions by 32 bytes; on the GPUs where a transaction is more
 /// than a sector, our counts have the sectors themselves. They count shared transactions as 32 bytes,
-/// too; a pass keeps all banks busy, so that here it moves what they deliver.
+/// too; a pass keeps all banks busy, so that here it costs what the cache could deliver meanwhile.
 fn first_level(totals: Totals<'_>, pass_bytes: Option<f64>) -> Result<Option<f64>, ModelError> {
     let sectors = transactions(totals, ["global_load_sectors", "global_store_sectors"])?;
     let global = match sectors {
