@@ -114,10 +114,46 @@ const SINGLE: &[Entry] = &[
         "red-black smoother, every other thread computes"),
     entry!("gsrb-stride2" in "gsrb", "stride2", reference: "gsrb",
         "red-black smoother, every thread copies one point and computes the next"),
+    entry!("copy-16" in "transpose-16", "copy", reference: "copy",
+        "matrix copy, one element a thread in 16 x 16 blocks"),
+    entry!("copy-shared-16" in "transpose-16", "copy-shared", reference: "copy",
+        "the same copy through a tile in shared memory"),
+    entry!("transpose-direct-16" in "transpose-16", "direct", reference: "transpose",
+        "matrix transpose without shared memory, written down columns"),
+    entry!("transpose-unpadded-16" in "transpose-16", "unpadded", reference: "transpose",
+        "matrix transpose through a 16 x 16 tile with 8-way bank conflicts"),
+    entry!("transpose-padded-16" in "transpose-16", "padded", reference: "transpose",
+        "matrix transpose through a padded 16 x 16 tile, free of bank conflicts"),
+    entry!("stream-copy" in "stream", "copy", reference: "copy",
+        "c = a in double precision"),
+    entry!("stream-triad" in "stream", "triad", reference: "stream-triad",
+        "a = b + scalar c in double precision"),
+    entry!("sgemm-320" in "sgemm-320", "launch", reference: "gemm",
+        "single-precision product of 320 x 320 and 320 x 640, 32 x 32 tiles"),
+    entry!("sgemm-uncoalesced" in "sgemm-steps", "uncoalesced", reference: "gemm",
+        "matrix product without shared memory, lanes along the rows of C"),
+    entry!("sgemm-coalesced" in "sgemm-steps", "coalesced", reference: "gemm",
+        "matrix product without shared memory, lanes along the columns of C"),
+    entry!("sgemm-column" in "sgemm-steps", "column", reference: "gemm",
+        "matrix product by 64 x 64 tiles, eight elements of a column a thread"),
+    entry!("sgemm-patch" in "sgemm-steps", "patch", reference: "gemm",
+        "matrix product by 128 x 128 tiles, 8 x 8 elements a thread"),
+    entry!("block-sums-divergent" in "reduction-steps", "divergent", reference: "block-sums",
+        "sum of each block, every 2nd, 4th, … thread adding"),
+    entry!("block-sums-strided" in "reduction-steps", "strided", reference: "block-sums",
+        "sum of each block, the first threads adding at conflicting strides"),
+    entry!("block-sums-sequential" in "reduction-steps", "sequential", reference: "block-sums",
+        "sum of each block, the first threads adding without conflicts"),
+    entry!("block-sums-many" in "reduction-steps", "many", reference: "block-sums",
+        "sum of each block, 128 elements a thread first"),
+    entry!("n-body" in "n-body", "launch", reference: "n-body",
+        "one step of all-pairs gravity, tiles of 256 bodies in shared memory"),
+    entry!("copy-few-blocks" in "copy-few-blocks", "launch", reference: "copy",
+        "copy by 64 blocks in strides of the grid: too few to hide latency"),
 ];
 
-/// All entries: first the thesis's case studies and small kernels, then those of other papers, then
-/// mixbench.
+/// All entries: first the thesis's case studies and small kernels, then those of other papers and of
+/// published measurements, then GPP and mixbench.
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         [SINGLE, gpp::FAMILY, mixbench::FAMILY]

@@ -8,8 +8,11 @@ const METRICS: [(&str, &str); 4] = [
     ("lmsor", include_str!("../published/lmsor.toml")),
 ];
 
-/// Predicted and measured times by kernel and GPU, as TOML.
+/// The thesis's predicted and measured times by kernel and GPU, as TOML.
 pub const TIMES: &str = include_str!("../published/times.toml");
+
+/// Times that others measured of corpus kernels, as durations or rates, as TOML.
+pub const MEASURED: &str = include_str!("../published/measured.toml");
 
 /// The metrics file of the entry of this name, if a paper printed its counts.
 pub fn metrics(entry: &str) -> Option<&'static str> {

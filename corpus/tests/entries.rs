@@ -163,6 +163,12 @@ fn published_metrics_are_toml_and_belong_to_an_entry() {
     }
     let times: Table = published::TIMES.parse().unwrap();
     assert!(times["times"].as_array().is_some_and(|times| !times.is_empty()));
+    let measured: Table = published::MEASURED.parse().unwrap();
+    for time in measured["times"].as_array().unwrap() {
+        let time = time.as_table().unwrap();
+        assert!(find(text(time, "kernel")).is_some(), "{time}");
+        assert!(measured["sources"].get(text(time, "source")).is_some(), "{time}");
+    }
 }
 
 #[test]

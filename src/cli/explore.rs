@@ -168,9 +168,17 @@ pub(crate) struct Compare {
     #[arg(value_name = "MEASURED", required_unless_present = "published")]
     pub(crate) measured: Option<PathBuf>,
 
-    /// Compare with the times that papers published for corpus kernels
-    #[arg(long, conflicts_with = "measured")]
-    pub(crate) published: bool,
+    /// Compare with the times that were published of corpus kernels; with WORDS, with those whose source
+    /// has these words
+    #[arg(
+        long,
+        value_name = "WORDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with = "measured"
+    )]
+    pub(crate) published: Option<String>,
 
     /// With --published, take the published counts too, instead of executing
     #[arg(long, requires = "published")]

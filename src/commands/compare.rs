@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gpucast_corpus::published::metrics as published_counts;
 use gpucast_model::{Gpu, GpuLibrary};
 
 use crate::cli::{Compare, Format, LaunchOptions, Size};
@@ -111,7 +112,7 @@ fn counting_gpu(arguments: &Compare, target: &str) -> String {
 }
 
 fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
-    let time = |time: published::Published| {
+    let time = |time: &published::Published| {
         let counts = match time.entry {
             None => Counts::Nowhere,
             Some(entry) if arguments.published_counts => Counts::Published(entry),
@@ -126,12 +127,17 @@ fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
             label: time.entry.map_or_else(|| time.kernel.clone(), str::to_owned),
             function: None,
             gpu: gpu_argument::find(library, &time.gpu).map_err(|report| report.message),
-            gpu_name: time.gpu,
+            gpu_name: time.gpu.clone(),
             measured_ms: time.measured_ms,
-            source: Some(time.source),
+            source: Some(time.source.clone()),
         }
     };
-    published::times().into_iter().map(time).collect()
+    let words = arguments.published.as_deref().unwrap_or_default().to_lowercase();
+    let is_meant = |one: &&published::Published| {
+        let has_counts = || one.entry.is_none_or(|entry| published_counts(entry).is_some());
+        one.source.to_lowercase().contains(&words) && (!arguments.published_counts || has_counts())
+    };
+    published::times().iter().filter(is_meant).map(time).collect()
 }
 
 /// The counts, or why there are none; the outer error is one that no other kernel would avoid.

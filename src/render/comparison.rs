@@ -99,11 +99,13 @@ fn times(rows: &[&Row]) -> String {
     aligned(2, &[Left, Left, Right, Right, Right, Left], &cells)
 }
 
-/// A line for each GPU and a column for each kernel, where there are several of both.
+/// A line for each GPU and a column for each kernel, where there are several of both and a good part of
+/// the cells has an error.
 fn errors(rows: &[&Row]) -> Option<String> {
     let kernels = distinct(rows.iter().map(|row| row.kernel.as_str()));
     let gpus = distinct(rows.iter().map(|row| row.gpu.as_str()));
-    if kernels.len() < 2 || gpus.len() < 2 {
+    let errors = rows.iter().filter(|row| row.error.is_some()).count();
+    if kernels.len() < 2 || gpus.len() < 2 || 4 * errors < kernels.len() * gpus.len() {
         return None;
     }
     let mut cells = vec![vec![String::new()]];

@@ -8,16 +8,20 @@
 //!
 //! A launch file asks for one with `reference = "sgemm"` in an `[[expect]]` table.
 
+mod block_sums;
 mod coloured_grid;
+mod copy;
 mod dg_differentiation;
 mod error;
 mod finite_differences;
+mod gemm;
 mod gpp;
 mod gsrb;
 mod histogram;
 mod inputs;
 mod lmsor;
 mod mixbench;
+mod n_body;
 mod padded_box;
 mod product;
 mod reduction;
@@ -26,6 +30,7 @@ mod shmem_swap;
 mod sor;
 mod spmv;
 mod stencil_7pt;
+mod stream_triad;
 #[cfg(test)]
 mod tests;
 mod transpose;
@@ -121,6 +126,23 @@ pub const REFERENCES: &[Reference] = &[
         about: "even points relaxed, odd points copied, in f64",
         run: gsrb::run,
     },
+    Reference { name: "copy", about: "the other buffer, exact", run: copy::run },
+    Reference {
+        name: "stream-triad",
+        about: "a = b + scalar c in f64, exact",
+        run: stream_triad::run,
+    },
+    Reference {
+        name: "gemm",
+        about: "C = alpha A B + beta C, summed in f64 and rounded once",
+        run: gemm::run,
+    },
+    Reference {
+        name: "block-sums",
+        about: "the sum of each block's elements, in f64 and rounded once",
+        run: block_sums::run,
+    },
+    Reference { name: "n-body", about: "one step under gravity, in f64", run: n_body::run },
 ];
 
 /// The reference of this name.

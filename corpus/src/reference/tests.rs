@@ -1,5 +1,6 @@
 //! References against results worked out by hand.
 
+mod measured;
 mod papers;
 
 use super::*;

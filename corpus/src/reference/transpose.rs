@@ -4,15 +4,13 @@ use super::Outputs;
 use super::error::ReferenceError;
 use super::inputs::{Inputs, unsupported};
 
-const TILE: usize = 32;
-
 pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
     let out = inputs.buffer::<f32>(0)?;
     let matrix = inputs.buffer::<f32>(1)?;
     let width = inputs.size(2)?;
     let height = inputs.size(3)?;
-    inputs.block_is([TILE as u32, 8, 1])?;
-    let covered = [inputs.grid[0], inputs.grid[1]].map(|blocks| blocks as usize * TILE);
+    let tile = tile(inputs)?;
+    let covered = [inputs.grid[0], inputs.grid[1]].map(|blocks| blocks as usize * tile);
     if covered[0] < width || covered[1] < height {
         return Err(unsupported(format!(
             "{} x {} tiles do not cover {height} rows of {width}",
@@ -31,4 +29,18 @@ pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
         }
     }
     Ok(out.replaced_by(transposed))
+}
+
+/// The side of the tile that a block moves.
+fn tile(inputs: &Inputs<'_>) -> Result<usize, ReferenceError> {
+    match inputs.kernel {
+        "transpose_direct" | "transpose_unpadded_16" | "transpose_padded_16" => {
+            inputs.block_is([16, 16, 1])?;
+            Ok(16)
+        }
+        _ => {
+            inputs.block_is([32, 8, 1])?;
+            Ok(32)
+        }
+    }
 }

@@ -22,7 +22,7 @@ const BUILTIN: &[&str] = files! {
     "gtx-1060" "gtx-1070" "gtx-1080" "gtx-1080-ti" "titan-x-pascal" "titan-xp" "quadro-p6000"
     "tesla-p100-pcie-12gb" "tesla-p100-pcie-16gb" "tesla-p100-sxm2"
     "titan-v" "tesla-v100-pcie" "tesla-v100-sxm2"
-    "gtx-1650" "gtx-1660-ti" "rtx-2060" "rtx-2070" "rtx-2080" "rtx-2080-ti" "titan-rtx" "tesla-t4"
+    "gtx-1650" "gtx-1650-super" "gtx-1660-ti" "rtx-2060" "rtx-2070" "rtx-2080" "rtx-2080-ti" "titan-rtx" "tesla-t4"
     "rtx-3060" "rtx-3060-ti" "rtx-3070" "rtx-3070-ti" "rtx-3080" "rtx-3090" "rtx-a4000" "rtx-a5000"
     "rtx-a6000" "a10" "a30" "a40" "a100-pcie-40gb" "a100-pcie-80gb" "a100-sxm-40gb" "a100-sxm-80gb"
     "rtx-4060" "rtx-4070" "rtx-4080" "rtx-4090" "rtx-6000-ada" "l4" "l40" "l40s"
