@@ -75,9 +75,9 @@ fn counted_in<'l>(
         let description = Description::of(instruction);
         let line = u64::from(description.line);
         let range = ranges.iter().find(|range| (range[0]..=range[1]).contains(&line));
-        let [warps, lanes, threads] = match range.map_or(&[][..], |range| &range[2..]) {
-            &[warps, lanes, threads] => [warps, lanes, threads],
-            &[warps, threads] => [warps, threads, threads],
+        let [warps, lanes, threads] = match *range.map_or(&[][..], |range| &range[2..]) {
+            [warps, lanes, threads] => [warps, lanes, threads],
+            [warps, threads] => [warps, threads, threads],
             _ => [0; 3],
         };
         Row {
@@ -256,6 +256,9 @@ fn metrics(profile: &MachineProfile) -> [u64; 10] {
     found
 }
 
+/// A deviation and the kernel that has it.
+type Deviation<'a> = (f64, &'a str);
+
 /// Kernels such as users write. Nothing was done for the half that is called `kept`; with a view of the other
 /// half the rules were improved.
 #[test]
@@ -264,7 +267,7 @@ fn deviations_of_kernels_that_users_might_write() {
     let mut lines = HOLDOUT_PTXAS.lines();
     let names: Vec<&str> = lines.next().unwrap().split(' ').skip(3).collect();
     // By half, target and metric, the deviations of all kernels.
-    let mut all: BTreeMap<(&str, &str, usize), Vec<(f64, &str)>> = BTreeMap::new();
+    let mut all: BTreeMap<(&str, &str, usize), Vec<Deviation<'_>>> = BTreeMap::new();
     let mut rows: BTreeMap<(&str, &str), String> = BTreeMap::new();
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
