@@ -255,10 +255,11 @@ fn a_lane_out_of_bounds_is_found_and_lanes_that_are_left_out_are_counted_once() 
         .flat_map(|shape| [("shared", shape), ("global", shape)])
         .flat_map(|(space, shape)| [(space, true, shape), (space, false, shape)])
     {
-        // Of lanes that take no part, none is out of bounds.
+        // Beyond both areas, but before the shared memory of other CTAs.
+        const BEYOND: u32 = 60_000;
         let mut places: [u32; 32] = std::array::from_fn(|lane| lane as u32);
-        places[9] = 1 << 16;
-        places[20] = 1 << 16;
+        places[9] = BEYOND;
+        places[20] = BEYOND;
         let context = format!("{space} {guarded} {shape:?}");
         let text = kernel(space, shape, &places, guarded);
         let first = if guarded { 20 } else { 9 };
