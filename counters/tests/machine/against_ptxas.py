@@ -23,6 +23,8 @@ METRICS = ["inst_executed", "ldst_executed", "inst_compute_ld_st", "inst_integer
 
 def counts(options, kernel, target, machine):
     command = [options.gpucast, "profile", kernel, "--size", "small", "--format", "json"]
+    # PTX for any architecture; that of some launch files is for newer ones.
+    command += ["--arch", "sm_35"]
     command += ["--machine", machine, "--machine-target", target]
     if machine == "ptxas":
         command += ["--ptxas", options.ptxas]

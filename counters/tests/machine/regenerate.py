@@ -23,6 +23,7 @@ CORPUS = HERE.parents[2] / "corpus" / "kernels"
 INPUTS = [
     (None, "paths", ["sm_35", "sm_50", "sm_70"]),
     (None, "rounds", ["sm_80"]),
+    (None, "nested", ["sm_50"]),
     ("sgemm", "sm_35", ["sm_35", "sm_50", "sm_70"]),
     ("sgemm", "sm_80", ["sm_80", "sm_90", "sm_120"]),
     ("sor-red-black", "sm_35", ["sm_35", "sm_50", "sm_70"]),

@@ -330,18 +330,23 @@ impl<'i, 'a> Builder<'i, 'a> {
                         after.truncate(depth);
                         vec![jump(regions[depth].1)]
                     }
-                    None => vec![Edge { taken: true, ..goes_on }],
+                    None => {
+                        unresolved.push(last.decoded.mnemonic);
+                        vec![Edge { taken: true, ..goes_on }]
+                    }
                 },
             };
-            if last.decoded.conditional && !matches!(last.decoded.flow, Flow::Next | Flow::Call(_))
-            {
-                if last.decoded.guard == Guard::Never {
-                    edges.clear();
-                }
-                edges.push(goes_on);
-                open.extend(next.map(|next| (next, regions)));
+            let is_conditional = last.decoded.conditional
+                && !matches!(last.decoded.flow, Flow::Next | Flow::Call(_));
+            if is_conditional && last.decoded.guard == Guard::Never {
+                edges.clear();
             }
             open.extend(edges.iter().filter_map(|edge| Some((edge.to?, after.clone()))));
+            if is_conditional {
+                // Threads that go on have popped nothing.
+                open.extend(next.map(|next| (next, regions)));
+                edges.push(goes_on);
+            }
             blocks[at].edges = edges;
         }
         // Blocks that nothing leads to have no edges, and no flow.

@@ -173,6 +173,35 @@ fn a_loop_may_be_left_by_a_call() {
 }
 
 #[test]
+fn threads_that_leave_a_region_early_take_no_one_else_out_of_it() {
+    // Read off the listing: SSY at 0x30 opens the region that ends at 0x7a8, those within it end at 0x398
+    // and 0x530. `@P0 SYNC` at 0x128 and `@!P1 SYNC` at 0x530 leave the outer one.
+    let data = fs::read(inputs().join("nested.sm_50.cubin")).unwrap();
+    let image = Image::parse(&data, "dot_product").unwrap();
+    let code = Code::read(&image).unwrap();
+    let offset = |block: usize| code.instructions[code.blocks[block].instructions.start].offset;
+    let mut left = BTreeMap::new();
+    for block in &code.blocks {
+        let last = &code.instructions[block.instructions.end - 1];
+        if last.decoded.mnemonic == "SYNC" {
+            let taken = block.edges.iter().find(|edge| edge.taken).and_then(|edge| edge.to);
+            left.insert(last.offset, taken.map(offset));
+        }
+    }
+    let expected = [
+        (0x128, 0x7a8),
+        (0x238, 0x398),
+        (0x390, 0x398),
+        (0x3f8, 0x530),
+        (0x528, 0x530),
+        (0x530, 0x7a8),
+        (0x798, 0x7a8),
+    ];
+    assert_eq!(left, expected.map(|(from, to)| (from, Some(to))).into());
+    assert!(code.unresolved.is_empty());
+}
+
+#[test]
 fn damaged_files_are_refused() {
     let data = fs::read(inputs().join("sgemm.sm_50.cubin")).unwrap();
     assert!(Image::parse(&[], "sgemm").is_err());
