@@ -47,7 +47,9 @@ pub struct MemoryCounts {
     /// memory): [`crate::coalescing::TransactionRule`]. Of atomics and reductions, the distinct
     /// addresses.
     pub transactions: u64,
-    /// Passes over the banks (shared memory), or over distinct addresses (constant memory).
+    /// Passes over the banks (shared memory), or over distinct addresses (constant memory). Of loads from
+    /// global memory, passes over the banks of a first-level cache that shares them with shared
+    /// memory, 32 of four bytes, as since capability 7.0, whatever GPU is counted for.
     pub passes: u64,
     /// What `passes` would be if no two lanes that are served together conflicted. `passes` over
     /// this is the conflict degree.
@@ -190,6 +192,8 @@ pub struct CtaRecorder {
     past_l1: Arc<[bool]>,
     coalescer: Coalescer,
     banks: Banks,
+    /// Those of a first-level cache.
+    cache_banks: Banks,
     constant_lanes: u32,
 }
 
@@ -206,6 +210,7 @@ impl CtaRecorder {
             past_l1: Arc::clone(&shape.past_l1),
             coalescer: Coalescer::new(shape.coalescing),
             banks: Banks::new(shape.banks),
+            cache_banks: Banks::new(BankGeometry::CAPABILITY_2),
             constant_lanes: shape.constant_lanes,
         }
     }
@@ -225,10 +230,11 @@ impl CtaRecorder {
         &self.stream
     }
 
-    /// Sends what an access to global or local memory moves to the L2.
+    /// Sends what an access to global or local memory moves to the L2; what it moves, and its passes over
+    /// the banks of a first-level cache.
     // Not inlined: `access` is, in several places.
     #[inline(never)]
-    fn device_memory(&mut self, access: &Access<'_>, row: u32, local: bool) -> Moved {
+    fn device_memory(&mut self, access: &Access<'_>, row: u32, local: bool) -> (Moved, BankPasses) {
         let past_l1 = self.past_l1[access.instruction as usize];
         let stream = &mut self.stream;
         let send = |touch| stream.push(touch);
@@ -238,7 +244,20 @@ impl CtaRecorder {
             self.coalescer.global(access, send)
         };
         stream.close(Request::new(access.time, access.warp, row, demand(access, past_l1)));
-        moved
+        (moved, self.cache_passes(access))
+    }
+
+    /// The passes of an access over the banks of a first-level cache. Bulk copies go past them, and textures
+    /// have banks of their own.
+    fn cache_passes(&self, access: &Access<'_>) -> BankPasses {
+        let is_load = matches!(access.kind, AccessKind::Load | AccessKind::LoadReadOnly);
+        if access.space != StateSpace::Global || !is_load || access.bytes_per_lane > WIDEST_LOAD {
+            return BankPasses::default();
+        }
+        if access.pattern == Pattern::Uniform {
+            return BankPasses { passes: 1, conflict_free: 1 };
+        }
+        self.cache_banks.passes(access)
     }
 
     /// Requests to constant memory are done one address at a time.
@@ -250,6 +269,9 @@ impl CtaRecorder {
         constant_passes(access, self.constant_lanes)
     }
 }
+
+/// Bytes of a lane's widest load that is no bulk copy.
+const WIDEST_LOAD: u32 = 32;
 
 /// What an access to global or local memory asks of the caches.
 fn demand(access: &Access<'_>, past_l1: bool) -> Demand {
@@ -322,8 +344,10 @@ impl Recorder for CtaRecorder {
                 counts
             }
             Path::Global | Path::Local => {
-                let moved = self.device_memory(access, key, path == Path::Local);
+                let (moved, passes) = self.device_memory(access, key, path == Path::Local);
                 let counts = self.memory.row(key);
+                counts.passes += u64::from(passes.passes);
+                counts.conflict_free += u64::from(passes.conflict_free);
                 counts.sectors += moved.sectors;
                 counts.transactions += moved.transactions;
                 counts

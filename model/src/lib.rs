@@ -24,6 +24,7 @@ pub mod agreement;
 mod assumptions;
 pub mod component_throughput;
 pub mod cost_model;
+mod first_level;
 pub mod gpu;
 pub mod hierarchical_roofline;
 mod inputs;

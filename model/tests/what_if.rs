@@ -237,6 +237,7 @@ fn stages_change_with_the_metrics() {
     assert_eq!(change("no-bank-conflicts").shared.passes, 10);
     let global = change("perfect-coalescing").global;
     assert_eq!((global.sectors, global.transactions, global.requests), (40, 40, 10));
+    assert_eq!((global.passes, global.conflict_free), (10, 10));
     let dense = change("no-divergence");
     assert_eq!(dense.class(InstructionClass::Fp32), ClassCount { warps: 8, threads: 256 });
     assert_eq!(dense.multiply_adds, 4);

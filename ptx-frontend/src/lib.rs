@@ -14,6 +14,7 @@
 pub mod ast;
 pub mod cfg;
 pub mod container;
+pub mod dataflow;
 mod hash;
 pub mod isa;
 pub mod module;

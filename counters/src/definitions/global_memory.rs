@@ -41,6 +41,8 @@ const DEFINITIONS: &[Definition] = &[
         "mean transactions of a global store").read_as(is!["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"]),
     count!("global_load_sectors", Unknown, LOAD_SECTORS, "sector", AccessModel, |t| t.memory(Global, Load).sectors,
         "distinct 32-byte sectors of each global load"),
+    count!("global_load_passes", Unknown, &[], "pass", AccessModel, |t| t.memory(Global, Load).passes,
+        "passes over the 32 banks of a first-level cache that shares them with shared memory (capability 7.0 on), one a clock: 1 if consecutive threads load consecutive words, 32 if each loads the same word of another line"),
     count!("global_store_sectors", Unknown, STORE_SECTORS, "sector", AccessModel, |t| t.memory(Global, Store).sectors,
         "distinct 32-byte sectors of each global store"),
     count!("global_update_sectors", Unknown, &[], "sector", AccessModel, |t| t.memory(Global, Update).sectors,

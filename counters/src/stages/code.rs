@@ -4,6 +4,7 @@ use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 
 use super::CLASSES;
+use super::batches::begins_batch;
 use crate::operation::FlopKind;
 use crate::table::Description;
 use crate::throughput::Operation;
@@ -24,6 +25,8 @@ pub(super) struct StageInstruction {
     /// Whether a warp that goes on here does work before the next barrier or the end of the block,
     /// accesses to memory aside.
     pub(super) works: bool,
+    /// Whether it is the first of a batch of loads that are under way together.
+    pub(super) begins_batch: bool,
 }
 
 /// The static side of a program.
@@ -50,6 +53,7 @@ impl StageCode {
                     guard: instruction.guard_index,
                     block_end: 0,
                     works: is_work(description.class) && instruction.guard_index.is_none(),
+                    begins_batch: false,
                 }
             })
             .collect();
@@ -63,6 +67,11 @@ impl StageCode {
             .map(|block| (block.first_instruction, block.instruction_count))
             .collect();
         for &(first, count) in &blocks {
+            let range = first as usize..(first + count) as usize;
+            let code = program.instructions()[range.clone()].iter().map(|one| &one.instruction);
+            for (instruction, begins) in instructions[range].iter_mut().zip(begins_batch(code)) {
+                instruction.begins_batch = begins;
+            }
             let mut works = false;
             for at in (first as usize..(first + count) as usize).rev() {
                 works = !is_barrier(at) && (works || instructions[at].works);

@@ -9,6 +9,7 @@
 //! stands behind the barrier is moved to the next stage, warp by warp. Approximation: if the barrier
 //! stands in a function, what the caller's block has behind the call stays where it was counted.
 
+mod batches;
 mod code;
 mod recorder;
 
@@ -98,6 +99,9 @@ pub struct Stage {
     pub shared_loads: u64,
     /// Loads among the requests to global memory.
     pub global_loads: u64,
+    /// Of these, the first ones of a batch: loads of which none needs what another one brings are under
+    /// way together, and a warp waits for them once.
+    pub global_load_batches: u64,
     /// Shared memory.
     pub shared: StageMemory,
     /// Global memory and textures.
@@ -188,6 +192,7 @@ impl Stage {
         self.multiply_adds += other.multiply_adds;
         self.shared_loads += other.shared_loads;
         self.global_loads += other.global_loads;
+        self.global_load_batches += other.global_load_batches;
         self.shared.add(&other.shared);
         self.global.add(&other.global);
         self.local.add(&other.local);

@@ -8,7 +8,7 @@ use super::code::StageCode;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::{MOST_STAGES, Stage};
-use crate::recorder::{BlockCount, CtaRecorder, MemoryCounts};
+use crate::recorder::{BlockCount, CtaRecorder, MemoryCounts, instruction_of_row};
 
 /// Lanes of a warp that wait at a barrier.
 #[derive(Clone, Copy, Debug)]
@@ -152,13 +152,18 @@ impl StageRecorder {
             stage.operations[instruction.operation] += warps;
             stage.multiply_adds += if instruction.multiply_add { warps } else { 0 };
         }
-        for (at, (_, now)) in self.cta.memory.iter().enumerate() {
+        for (at, (row, now)) in self.cta.memory.iter().enumerate() {
             let before = self.memory.get(at).copied().unwrap_or_default();
             if matches!(now.kind, AccessKind::Load | AccessKind::LoadReadOnly) {
                 let loads = now.requests - before.requests;
                 match now.space {
                     StateSpace::Shared => stage.shared_loads += loads,
-                    StateSpace::Global | StateSpace::Tex => stage.global_loads += loads,
+                    StateSpace::Global | StateSpace::Tex => {
+                        stage.global_loads += loads;
+                        if code.instructions[instruction_of_row(row) as usize].begins_batch {
+                            stage.global_load_batches += loads;
+                        }
+                    }
                     _ => {}
                 }
             }

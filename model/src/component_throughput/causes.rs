@@ -49,6 +49,11 @@ pub enum Cause {
         /// Passes for each that would do.
         degree: f64,
     },
+    /// Lanes that load from the same bank of different lines of a first-level cache.
+    CacheBankConflicts {
+        /// Passes for each that would do.
+        degree: f64,
+    },
     /// Too little under way to cover the latency of memory, or paths to it that idle.
     LittleParallelism {
         /// The bandwidth, of that with enough.
@@ -75,7 +80,9 @@ impl Cause {
             Self::LowDensity { computing } => 1.0 - computing,
             Self::ExpensiveInstructions { excess, .. } => excess,
             Self::FewWarps { reached, .. } | Self::LittleParallelism { reached } => 1.0 - reached,
-            Self::BankConflicts { degree } => 1.0 - 1.0 / degree,
+            Self::BankConflicts { degree } | Self::CacheBankConflicts { degree } => {
+                1.0 - 1.0 / degree
+            }
             Self::Uncoalesced { excess, .. } => 1.0 - 1.0 / excess,
         }
     }
@@ -101,6 +108,11 @@ impl fmt::Display for Cause {
             Self::BankConflicts { degree } => {
                 write!(f, "bank conflicts cost {degree:.1} passes where one would do")
             }
+            Self::CacheBankConflicts { degree } => write!(
+                f,
+                "lanes load from the same bank of different lines: {degree:.1} passes over the \
+                 first-level cache where one would do"
+            ),
             Self::LittleParallelism { reached } => write!(
                 f,
                 "too little is under way for the latency of memory: {:.0} % of the bandwidth",
@@ -185,6 +197,10 @@ fn global(work: &StageWork, stages: &[StageAnalysis], components: &Components) -
     let mut causes = vec![Cause::LittleParallelism {
         reached: reached(stages, |times| times.global_ms, |stage| stage.global_streaming_ms),
     }];
+    if components.global.has_unified_banks() {
+        let degree = work.cache_passes / work.cache_conflict_free.max(1.0);
+        causes.push(Cause::CacheBankConflicts { degree: degree.max(1.0) });
+    }
     let requested = work.requested_bytes;
     // Lanes that read one word ask for each of its copies, so that less may be moved than asked for.
     if requested > 0.0 {

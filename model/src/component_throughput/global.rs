@@ -8,11 +8,16 @@
 //!   three. Blocks are dealt to clusters uniformly, and the cluster with most of them decides. With a
 //!   number of blocks that is no multiple of 10 some paths idle at the end, the less the more blocks
 //!   there are: figure 3's saw-tooth.
-//! - A warp waits for each of its loads, so that with few warps latency decides (Little's law). Then the
-//!   bandwidth is linear in blocks and threads, and more of either is almost free.
+//! - A warp waits for each batch of its loads, so that with few warps latency decides (Little's law). Then
+//!   the bandwidth is linear in blocks and threads, and more of either is almost free. Loads of which none
+//!   needs another's result are one batch. How long it takes depends on the memory that answers: a mean of
+//!   the latencies of the first-level cache, the L2 and device memory, by their shares of the sectors.
+//! - Where first-level caches share the banks of shared memory, loads whose lanes read one bank of different
+//!   lines take a pass for each ([`first_level`](crate::first_level)); the SM with most blocks decides.
 //! - The first load's latency passes before anything arrives, which many transactions of a thread
 //!   amortise.
 
+use crate::first_level;
 use crate::gpu::Gpu;
 use crate::inputs::{number, optional};
 use crate::predictor::ModelError;
@@ -36,10 +41,21 @@ pub struct Configuration {
 pub struct Traffic {
     /// Bytes to and from device memory.
     pub bytes: f64,
-    /// Loads that each warp waits for, one after the other.
-    pub loads_per_warp: f64,
-    /// The share of the loads that go to device memory; caches answer the others.
-    pub missing: f64,
+    /// Batches of loads that each warp waits for, one after the other.
+    pub batches_per_warp: f64,
+    /// The memories that answer.
+    pub served: Served,
+    /// Passes of loads over the banks of first-level caches.
+    pub passes: f64,
+}
+
+/// The shares of the sectors that each memory serves; the L2 serves the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Served {
+    /// First-level caches.
+    pub first_level: f64,
+    /// Device memory.
+    pub device: f64,
 }
 
 /// The time of global memory and what decides it.
@@ -47,7 +63,7 @@ pub struct Traffic {
 pub struct GlobalTime {
     /// In milliseconds.
     pub time_ms: f64,
-    /// What the bytes take at full bandwidth.
+    /// What the bytes take at full bandwidth, or the passes on all SMs if that is more.
     pub streaming_ms: f64,
 }
 
@@ -59,9 +75,13 @@ pub struct GlobalMemory {
     /// Paths to memory, and SMs on each.
     paths: f64,
     sms_per_path: f64,
-    /// Of loads that go to device memory, and of those that the L2 answers, in milliseconds.
+    /// Of loads that go to device memory, and of those that caches answer, in milliseconds.
     latency_ms: f64,
-    hit_latency_ms: f64,
+    l2_latency_ms: f64,
+    l1_latency_ms: f64,
+    sms: f64,
+    /// Passes over the banks of all first-level caches in a millisecond, if they share them with shared memory.
+    passes_per_ms: Option<f64>,
 }
 
 impl GlobalMemory {
@@ -76,16 +96,24 @@ impl GlobalMemory {
         let clocks_of_ms = 1e3 * number!(gpu.sp_clock);
         let latency = number!(gpu.memory_latency);
         // Without an L2 everything goes to device memory.
-        let hit_latency = match gpu.l2_size {
+        let l2_latency = match gpu.l2_size {
             Some(_) => number!(gpu.l2_latency),
             None => optional!(gpu.l2_latency).unwrap_or(latency),
         };
+        // Counts may come from a GPU that has such a cache where this one does not.
+        let l1_latency = optional!(gpu.l1_latency).unwrap_or(l2_latency);
         Ok(Self {
             bandwidth_gbps: number!(gpu.memory_bandwidth),
             paths: (sms / sms_per_path).ceil(),
             sms_per_path,
             latency_ms: latency as f64 / clocks_of_ms,
-            hit_latency_ms: hit_latency as f64 / clocks_of_ms,
+            l2_latency_ms: l2_latency as f64 / clocks_of_ms,
+            l1_latency_ms: l1_latency as f64 / clocks_of_ms,
+            sms,
+            passes_per_ms: match first_level::has_unified_banks(gpu) {
+                true => Some(first_level::passes_per_ms(gpu)?),
+                false => None,
+            },
         })
     }
 
@@ -95,22 +123,40 @@ impl GlobalMemory {
         self.bandwidth_gbps
     }
 
+    /// Whether first-level caches share their banks with shared memory.
+    #[must_use]
+    pub fn has_unified_banks(&self) -> bool {
+        self.passes_per_ms.is_some()
+    }
+
     /// The time of traffic.
     #[must_use]
     pub fn time(&self, traffic: &Traffic, configuration: &Configuration) -> GlobalTime {
-        if traffic.bytes == 0.0 && traffic.loads_per_warp == 0.0 {
+        if traffic.bytes == 0.0 && traffic.batches_per_warp == 0.0 {
             return GlobalTime::default();
         }
         let streaming_ms = traffic.bytes / self.bandwidth_gbps / 1e6;
-        // The cluster with most blocks has this many times the mean.
+        let passes_ms = self.passes_per_ms.map_or(0.0, |rate| traffic.passes / rate);
+        // The cluster with most blocks, or the SM, has this many times the mean.
+        let most =
+            |parts: f64| (configuration.blocks / parts).ceil() * parts / configuration.blocks;
         let of_one_path = (configuration.blocks / self.paths).ceil();
-        let busiest = streaming_ms * of_one_path * self.paths / configuration.blocks;
-        let latency_ms =
-            self.hit_latency_ms + (self.latency_ms - self.hit_latency_ms) * traffic.missing;
+        let busiest = (streaming_ms * most(self.paths)).max(passes_ms * most(self.sms));
+        let latency_ms = self.latency(&traffic.served);
         let together = self.sms_per_path * configuration.blocks_per_sm;
         let rounds = (of_one_path / together).ceil();
-        let waiting = rounds * traffic.loads_per_warp * latency_ms;
-        GlobalTime { time_ms: busiest.max(waiting) + latency_ms, streaming_ms }
+        let waiting = rounds * traffic.batches_per_warp * latency_ms;
+        let time_ms = busiest.max(waiting) + latency_ms;
+        GlobalTime { time_ms, streaming_ms: streaming_ms.max(passes_ms) }
+    }
+
+    /// The mean latency of a load, in milliseconds.
+    fn latency(&self, served: &Served) -> f64 {
+        let device = served.device.clamp(0.0, 1.0);
+        let first_level = served.first_level.clamp(0.0, 1.0 - device);
+        device * self.latency_ms
+            + first_level * self.l1_latency_ms
+            + (1.0 - device - first_level) * self.l2_latency_ms
     }
 
     /// The bandwidth of the paper's synthetic benchmark, in GB/s: each of `threads` threads of `blocks`
@@ -126,7 +172,9 @@ impl GlobalMemory {
     ) -> f64 {
         let warps = blocks as f64 * (threads as f64 / LANES).ceil();
         let bytes = warps * transactions as f64 * WARP_BYTES;
-        let traffic = Traffic { bytes, loads_per_warp: transactions as f64, missing: 1.0 };
+        let served = Served { first_level: 0.0, device: 1.0 };
+        let batches_per_warp = transactions as f64;
+        let traffic = Traffic { bytes, batches_per_warp, served, passes: bytes / WARP_BYTES };
         let configuration =
             Configuration { blocks: blocks as f64, blocks_per_sm: blocks_per_sm as f64 };
         bytes / self.time(&traffic, &configuration).time_ms / 1e6

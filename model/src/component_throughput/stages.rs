@@ -67,7 +67,7 @@ pub struct StageAnalysis {
     pub instructions_saturated_ms: f64,
     /// Shared memory if there were enough warps, in milliseconds.
     pub shared_saturated_ms: f64,
-    /// Global memory at its full bandwidth, in milliseconds.
+    /// Global memory at its full bandwidth, or that of the first-level caches' banks, in milliseconds.
     pub global_streaming_ms: f64,
 }
 
@@ -109,8 +109,9 @@ impl Residency {
         let blocks = (work.blocks / self.invocations).max(1.0);
         let traffic = Traffic {
             bytes: work.bytes / self.invocations,
-            loads_per_warp: work.loads / (work.blocks * work.active_warps).max(1.0),
-            missing: work.missing,
+            batches_per_warp: work.load_batches / (work.blocks * work.active_warps).max(1.0),
+            served: work.served,
+            passes: work.cache_passes / self.invocations,
         };
         let configuration = Configuration { blocks, blocks_per_sm: self.blocks_per_sm };
         let global = components.global.time(&traffic, &configuration);

@@ -10,6 +10,7 @@ use gpucast_counters::stages::{ClassCount, Stage, StageMemory, Stages};
 use gpucast_counters::throughput::Operation;
 use gpucast_counters::{InstructionClass, KernelProfile};
 
+use super::global::Served;
 use super::instructions::InstructionCounts;
 use crate::inputs::Totals;
 use crate::predictor::ModelError;
@@ -29,10 +30,14 @@ pub struct StageWork {
     pub conflict_free: f64,
     /// Bytes to and from device memory.
     pub bytes: f64,
-    /// Loads from global memory by warps.
-    pub loads: f64,
-    /// The share of the sectors that device memory moves.
-    pub missing: f64,
+    /// Batches of loads from global memory that warps wait for.
+    pub load_batches: f64,
+    /// The memories that answer, of the whole kernel.
+    pub served: Served,
+    /// Passes of global loads over the banks of first-level caches.
+    pub cache_passes: f64,
+    /// The same without conflicts.
+    pub cache_conflict_free: f64,
     /// Bytes that threads ask of global and local memory.
     pub requested_bytes: f64,
     /// Bytes of the sectors that their requests touch.
@@ -74,9 +79,12 @@ impl Work {
         let scale = Scale::of(totals, &all, executed)?;
         let bytes = reads + writes;
         let all_sectors = (all.global.sectors + all.local.sectors) as f64;
-        let missing = match all_sectors {
-            0.0 => 0.0,
-            sectors => (bytes / sector_bytes / sectors).min(1.0),
+        let served = Served {
+            first_level: first_level_hits(profile),
+            device: match all_sectors {
+                0.0 => 0.0,
+                sectors => (bytes / sector_bytes / sectors).min(1.0),
+            },
         };
         let stage = |stage: &Stage| {
             let sectors = (stage.global.sectors + stage.local.sectors) as f64;
@@ -92,8 +100,10 @@ impl Work {
                 passes: stage.shared.passes as f64,
                 conflict_free: stage.shared.conflict_free as f64,
                 bytes: if all_sectors == 0.0 { 0.0 } else { bytes * sectors / all_sectors },
-                loads: stage.global_loads as f64,
-                missing,
+                load_batches: stage.global_load_batches as f64,
+                served,
+                cache_passes: stage.global.passes as f64,
+                cache_conflict_free: stage.global.conflict_free as f64,
                 requested_bytes: of(|memory| memory.requested_bytes),
                 sector_bytes: sector_bytes * sectors,
                 requests: of(|memory| memory.requests),
@@ -117,13 +127,21 @@ impl Work {
             passes: sum(|stage| stage.passes),
             conflict_free: sum(|stage| stage.conflict_free),
             bytes: sum(|stage| stage.bytes),
-            loads: sum(|stage| stage.loads),
-            missing: self.stages.first().map_or(0.0, |stage| stage.missing),
+            load_batches: sum(|stage| stage.load_batches),
+            served: self.stages.first().map_or_else(Served::default, |stage| stage.served),
+            cache_passes: sum(|stage| stage.cache_passes),
+            cache_conflict_free: sum(|stage| stage.cache_conflict_free),
             requested_bytes: sum(|stage| stage.requested_bytes),
             sector_bytes: sum(|stage| stage.sector_bytes),
             requests: sum(|stage| stage.requests),
         }
     }
+}
+
+/// The share of loaded sectors that first-level caches hold; none where the counts know of no such cache.
+fn first_level_hits(profile: &KernelProfile) -> f64 {
+    let percent = profile.metrics.get("global_hit_rate").map(|figure| figure.value.as_f64());
+    percent.filter(|percent| percent.is_finite()).unwrap_or_default() / 100.0
 }
 
 /// PTX instructions of a stage, without the loads that arithmetic takes in.

@@ -5,6 +5,10 @@
 //! peak and the bytes of each level over its bandwidth. The peak is that of multiply-adds; a kernel with a
 //! share α of them among its floating-point instructions reaches β = (2 α + (1 − α)) / 2 of it at most.
 //!
+//! Ours beside the slides: on GPUs whose first-level cache shares the banks of shared memory (capability 7.0 on),
+//! the L1 takes at least a clock for each pass over them. The bytes, and the intensities made of them, stay
+//! those of the slides.
+//!
 //! The model tracks throughput: it presumes enough threads to reach it, and leaves out instructions that
 //! are no floating-point ones, launches and transfers (slides "Making good use of your GPU?" and "Can
 //! performance be below roofline?").
@@ -16,8 +20,9 @@ use gpucast_counters::KernelProfile;
 use gpucast_counters::tensor::TensorFormat;
 
 use crate::assumptions;
+use crate::first_level;
 use crate::gpu::Gpu;
-use crate::inputs::optional;
+use crate::inputs::{Totals, optional};
 use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::tensor;
@@ -44,6 +49,9 @@ pub struct Analysis {
     pub bottleneck: (Bound, f64),
     /// Levels of which the counts say nothing.
     pub unknown: Vec<Level>,
+    /// Milliseconds of the passes over the banks of the L1, where they are known and take longer than its
+    /// bytes: lanes read the same bank of different lines.
+    pub l1_passes_ms: Option<f64>,
 }
 
 impl Analysis {
@@ -74,6 +82,7 @@ impl Analysis {
         compute_ms = compute_ms.max(tensor_ms);
         let mut times = vec![(Bound::Compute, compute_ms)];
         let mut unknown = Vec::new();
+        let mut l1_passes_ms = passes_time(profile, gpu)?;
         for (level, bytes) in work.bytes {
             match bytes {
                 // A GPU without this cache moves nothing there.
@@ -81,7 +90,12 @@ impl Analysis {
                 Some(bytes) => {
                     let bandwidth = roofline::effective_bandwidth(gpu, level)
                         .ok_or_else(|| missing(roofline::bandwidth_field(level)))?;
-                    times.push((bound_of(level), bytes / bandwidth / 1e6));
+                    let mut time_ms = bytes / bandwidth / 1e6;
+                    if level == Level::L1 {
+                        l1_passes_ms = l1_passes_ms.filter(|&passes_ms| passes_ms > time_ms);
+                        time_ms = l1_passes_ms.unwrap_or(time_ms);
+                    }
+                    times.push((bound_of(level), time_ms));
                 }
                 None => unknown.push(level),
             }
@@ -91,7 +105,7 @@ impl Analysis {
             |most: (Bound, f64), one: &(Bound, f64)| if one.1 > most.1 { *one } else { most };
         let bottleneck = times.iter().fold(first, longest);
         let roofline = Roofline::of(gpu, &work, bottleneck.1);
-        Ok(Self { work, roofline, times, bottleneck, unknown })
+        Ok(Self { work, roofline, times, bottleneck, unknown, l1_passes_ms })
     }
 
     fn parameters(&self) -> Symbols {
@@ -130,6 +144,15 @@ impl Analysis {
         symbols.push("T_predicted", self.work.flops() / self.bottleneck.1 / 1e6, "GFLOPS");
         symbols
     }
+}
+
+/// What all passes over the banks take where the L1 shares them with shared memory, in milliseconds.
+fn passes_time(profile: &KernelProfile, gpu: &Gpu) -> Result<Option<f64>, ModelError> {
+    let Some(mut passes) = first_level::load_passes(gpu, profile)? else { return Ok(None) };
+    for metric in ["shared_load_transactions", "shared_store_transactions"] {
+        passes += Totals(profile).get(metric)?.unwrap_or_default();
+    }
+    Ok(Some(passes / first_level::passes_per_ms(gpu)?))
 }
 
 /// What a pass of shared memory costs at the first level, in bytes.
@@ -276,6 +299,11 @@ fn explain(subject: &str, analysis: &Analysis) -> String {
         .collect();
     let mut text =
         format!("{subject} is bound by {}: {}.", name(analysis.bottleneck.0), times.join(", "));
+    if analysis.l1_passes_ms.is_some() {
+        text.push_str(
+            " The L1 takes longer than its bytes would: lanes of a warp read the same bank of different lines.",
+        );
+    }
     for operations in &analysis.work.operations {
         let alpha = operations.fma_share();
         text.push_str(&format!(

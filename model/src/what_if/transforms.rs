@@ -80,6 +80,10 @@ pub(super) fn perfect_coalescing(counts: &mut Editor) {
                 counts.follow(side.transactions_per_request, fewest / requests);
             }
         }
+        if let Some(passes) = side.passes.and_then(|metric| counts.get(metric)) {
+            let fewest = (bytes / WIDEST_TRANSACTION).ceil().max(requests).min(passes);
+            side.passes.into_iter().for_each(|metric| counts.set(metric, fewest));
+        }
         let local = counts.get(side.local).unwrap_or(0.0);
         for l2 in side.l2 {
             if let Some(before) = counts.get(l2) {
@@ -119,6 +123,8 @@ struct Side {
     efficiency: &'static str,
     transactions: &'static str,
     transactions_per_request: &'static str,
+    /// Passes over the banks of first-level caches, which write nothing.
+    passes: Option<&'static str>,
     /// Sectors of local memory, which go the same way.
     local: &'static str,
     l2: [&'static str; 2],
@@ -136,6 +142,7 @@ impl Side {
         efficiency: "gld_efficiency",
         transactions: "gld_transactions",
         transactions_per_request: "gld_transactions_per_request",
+        passes: Some("global_load_passes"),
         local: "local_load_transactions",
         l2: ["l2_read_transactions", "l2_tex_read_transactions"],
         l2_bytes: "l2_global_load_bytes",
@@ -150,6 +157,7 @@ impl Side {
         efficiency: "gst_efficiency",
         transactions: "gst_transactions",
         transactions_per_request: "gst_transactions_per_request",
+        passes: None,
         local: "local_store_transactions",
         l2: ["l2_write_transactions", "l2_tex_write_transactions"],
         l2_bytes: "l2_local_global_store_bytes",
@@ -159,6 +167,7 @@ impl Side {
 
 /// As the metrics: sectors that the bytes fill, and transactions of a line.
 fn coalesce(memory: &mut StageMemory) {
+    memory.passes = memory.conflict_free;
     let sector_is_transaction = memory.transactions == memory.sectors;
     let filled = memory.requested_bytes.div_ceil(SECTOR_BYTES as u64);
     memory.sectors = memory.sectors.min(filled.max(memory.requests));

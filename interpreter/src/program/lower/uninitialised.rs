@@ -9,10 +9,8 @@ use std::collections::HashSet;
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::cfg::ControlFlowGraph;
-use gpucast_ptx_frontend::isa::Access;
-use gpucast_ptx_frontend::module::{
-    Address, AddressBase, Formal, FunctionId, Instruction, Operand, RegisterId,
-};
+use gpucast_ptx_frontend::dataflow::{Uses, registers_in};
+use gpucast_ptx_frontend::module::{Formal, FunctionId, Instruction, Operand, RegisterId};
 
 use super::builder::{Builder, Slot};
 
@@ -47,10 +45,10 @@ fn live_at_entry(instructions: &[Instruction], graph: &ControlFlowGraph) -> Regi
             for instruction in
                 &instructions[block.instructions.start as usize..block.instructions.end as usize]
             {
-                let (read, written) = uses(instruction);
-                reads.extend(read.into_iter().filter(|register| !writes.contains(register)));
+                let uses = Uses::of(instruction);
+                reads.extend(uses.read.into_iter().filter(|register| !writes.contains(register)));
                 if instruction.guard.is_none() {
-                    writes.extend(written);
+                    writes.extend(uses.written);
                 }
             }
             (reads, writes)
@@ -80,80 +78,9 @@ fn live_at_entry(instructions: &[Instruction], graph: &ControlFlowGraph) -> Regi
     order.first().map(|entry| live[entry.index()].clone()).unwrap_or_default()
 }
 
-/// The registers that an instruction reads and writes.
-fn uses(instruction: &Instruction) -> (Vec<RegisterId>, Vec<RegisterId>) {
-    let (mut reads, mut writes) = (Vec::new(), Vec::new());
-    // Writing an element leaves the rest of a vector register as it was.
-    let mut partly = Vec::new();
-    reads.extend(instruction.guard.map(|guard| guard.register));
-    let shapes = &instruction.form.form().operands;
-    for (index, operand) in instruction.operands.iter().enumerate() {
-        // Operands that were left out shift the shapes; an unknown place counts as read and
-        // written where the first operand is concerned, otherwise as read.
-        let written =
-            index == 0 && shapes.first().is_some_and(|shape| shape.access != Access::Read);
-        let accumulates = shapes.get(index).is_some_and(|shape| shape.access == Access::ReadWrite);
-        match (written, operand) {
-            (true, operand) if !is_address(operand) => {
-                collect(operand, &mut writes);
-                elements(operand, &mut partly);
-                if accumulates {
-                    collect(operand, &mut reads);
-                }
-            }
-            (_, operand) => collect(operand, &mut reads),
-        }
-    }
-    writes.retain(|register| !partly.contains(register));
-    (reads, writes)
-}
-
-/// The vector registers of which an operand names elements.
-fn elements(operand: &Operand, registers: &mut Vec<RegisterId>) {
-    match operand {
-        Operand::Element(register, _) => registers.push(*register),
-        Operand::Vector(operands) => operands.iter().for_each(|o| elements(o, registers)),
-        Operand::Pair(pair) => pair.iter().for_each(|o| elements(o, registers)),
-        _ => {}
-    }
-}
-
 /// Whether an operand consists of or contains `register`.
 pub(super) fn mentions(operand: &Operand, register: RegisterId) -> bool {
-    let mut registers = Vec::new();
-    collect(operand, &mut registers);
-    registers.contains(&register)
-}
-
-fn is_address(operand: &Operand) -> bool {
-    matches!(operand, Operand::Address(_) | Operand::Indexed(_))
-}
-
-fn collect(operand: &Operand, registers: &mut Vec<RegisterId>) {
-    match operand {
-        Operand::Register(register)
-        | Operand::Negated(register)
-        | Operand::Element(register, _)
-        | Operand::Part { register, .. }
-        | Operand::Lanes { register, .. }
-        | Operand::Address(Address { base: AddressBase::Register(register), .. }) => {
-            registers.push(*register);
-        }
-        Operand::Vector(operands) | Operand::List(operands) | Operand::Indexed(operands) => {
-            operands.iter().for_each(|operand| collect(operand, registers));
-        }
-        Operand::Negative(operand) => collect(operand, registers),
-        Operand::Pair(pair) => pair.iter().for_each(|operand| collect(operand, registers)),
-        Operand::Immediate(_)
-        | Operand::Special(_)
-        | Operand::Variable(..)
-        | Operand::Function(_)
-        | Operand::Label(_)
-        | Operand::Address(_)
-        | Operand::Sink
-        | Operand::Targets(_)
-        | Operand::Prototype(_) => {}
-    }
+    registers_in(operand).contains(&register)
 }
 
 /// Note the rows and predicates to be cleared.

@@ -1,6 +1,7 @@
 //! Refinements that add roofs and times beside the pipeline.
 
 use super::{Inputs, Roof};
+use crate::first_level;
 use crate::inputs::parameter;
 use crate::prediction::{Bound, Component};
 use crate::predictor::ModelError;
@@ -21,6 +22,9 @@ pub(super) fn launch_overhead(inputs: &Inputs<'_>) -> Result<(f64, String), Mode
 /// Lets the bandwidths of the L2 and of the first-level caches bound the kernel (thesis, sections
 /// 5.2.6 and 6.2, which leave it as future work: figure 6.1 shows what is missed without it).
 ///
+/// Where first-level caches share the banks of shared memory, loads also take a clock for each pass over
+/// them, and the longer time counts.
+///
 /// The L2 moves every sector that loads, stores and atomics touch there, the first-level caches those
 /// of global and local loads. A GPU whose first-level bandwidth is not known has no such roof, and the
 /// sentence says so: on some (Kepler) they do not hold global loads at all.
@@ -33,7 +37,11 @@ pub(super) fn cache_bandwidth(inputs: &Inputs<'_>) -> Result<(Vec<Roof>, String)
         Some(bandwidth) => {
             let sectors = inputs.sum(&["global_load_sectors", "local_load_transactions"])?;
             let bytes = TRANSACTION_BYTES * sectors;
-            let l1 = roof(Bound::L1, ("W_L1", "B_L1"), bytes, bandwidth.value.0);
+            let mut l1 = roof(Bound::L1, ("W_L1", "B_L1"), bytes, bandwidth.value.0);
+            if let Some(passes) = first_level::load_passes(inputs.gpu, inputs.counts.profile)? {
+                let passes_ms = passes / first_level::passes_per_ms(inputs.gpu)?;
+                l1.component.time_ms = l1.component.time_ms.max(passes_ms);
+            }
             sentence.push_str(&format!(
                 " and {:.4} ms in the first-level caches.",
                 l1.component.time_ms

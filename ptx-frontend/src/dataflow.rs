@@ -1,0 +1,91 @@
+//! Which registers an instruction reads and writes.
+
+use crate::isa::Access;
+use crate::module::{Address, AddressBase, Instruction, Operand, RegisterId};
+
+/// The registers that an instruction names, by what it does with them.
+///
+/// Operands that were left out shift the shapes of the others: a first operand of unknown shape counts
+/// as written where the form writes its first, and every other one as read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Read, by its guard and its addresses too.
+    pub read: Vec<RegisterId>,
+    /// Written as a whole, where the guard is true.
+    pub written: Vec<RegisterId>,
+    /// Vector registers of which it writes an element.
+    pub partly_written: Vec<RegisterId>,
+}
+
+impl Uses {
+    /// Those of an instruction.
+    #[must_use]
+    pub fn of(instruction: &Instruction) -> Self {
+        let mut uses = Self::default();
+        uses.read.extend(instruction.guard.map(|guard| guard.register));
+        let shapes = &instruction.form.form().operands;
+        for (index, operand) in instruction.operands.iter().enumerate() {
+            let written =
+                index == 0 && shapes.first().is_some_and(|shape| shape.access != Access::Read);
+            let accumulates =
+                shapes.get(index).is_some_and(|shape| shape.access == Access::ReadWrite);
+            if !written || matches!(operand, Operand::Address(_) | Operand::Indexed(_)) {
+                collect(operand, &mut uses.read);
+                continue;
+            }
+            collect(operand, &mut uses.written);
+            elements(operand, &mut uses.partly_written);
+            if accumulates {
+                collect(operand, &mut uses.read);
+            }
+        }
+        let Self { written, partly_written, .. } = &mut uses;
+        written.retain(|register| !partly_written.contains(register));
+        uses
+    }
+}
+
+/// The registers that an operand consists of or contains.
+#[must_use]
+pub fn registers_in(operand: &Operand) -> Vec<RegisterId> {
+    let mut registers = Vec::new();
+    collect(operand, &mut registers);
+    registers
+}
+
+/// The vector registers of which an operand names elements.
+fn elements(operand: &Operand, registers: &mut Vec<RegisterId>) {
+    match operand {
+        Operand::Element(register, _) => registers.push(*register),
+        Operand::Vector(operands) => operands.iter().for_each(|o| elements(o, registers)),
+        Operand::Pair(pair) => pair.iter().for_each(|o| elements(o, registers)),
+        _ => {}
+    }
+}
+
+fn collect(operand: &Operand, registers: &mut Vec<RegisterId>) {
+    match operand {
+        Operand::Register(register)
+        | Operand::Negated(register)
+        | Operand::Element(register, _)
+        | Operand::Part { register, .. }
+        | Operand::Lanes { register, .. }
+        | Operand::Address(Address { base: AddressBase::Register(register), .. }) => {
+            registers.push(*register);
+        }
+        Operand::Vector(operands) | Operand::List(operands) | Operand::Indexed(operands) => {
+            operands.iter().for_each(|operand| collect(operand, registers));
+        }
+        Operand::Negative(operand) => collect(operand, registers),
+        Operand::Pair(pair) => pair.iter().for_each(|operand| collect(operand, registers)),
+        Operand::Immediate(_)
+        | Operand::Special(_)
+        | Operand::Variable(..)
+        | Operand::Function(_)
+        | Operand::Label(_)
+        | Operand::Address(_)
+        | Operand::Sink
+        | Operand::Targets(_)
+        | Operand::Prototype(_) => {}
+    }
+}
