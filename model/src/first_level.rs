@@ -9,11 +9,14 @@
 use gpucast_counters::KernelProfile;
 
 use crate::gpu::Gpu;
-use crate::inputs::{Totals, number};
+use crate::inputs::{Totals, number, optional};
 use crate::predictor::ModelError;
 
 /// The first generation whose first-level cache and shared memory are one array.
 const UNIFIED_SINCE: u32 = 7;
+
+/// Bytes that the banks deliver in a pass.
+const PASS_BYTES: f64 = 128.0;
 
 /// Passes of a kernel's global loads over the banks of such a cache, of all invocations; `None` where the
 /// GPU has another kind of cache, or the counts do not say.
@@ -35,11 +38,14 @@ pub(crate) fn has_unified_banks(gpu: &Gpu) -> bool {
         .is_some_and(|capability| capability.value.major >= UNIFIED_SINCE)
 }
 
-/// Passes of all SMs in a millisecond, one a clock.
+/// Passes of all SMs in a millisecond: one a clock, or one in two clocks where the load/store units of an SM need
+/// two for a warp (Turing).
 ///
 /// # Errors
 ///
 /// When the number of SMs or the clock is not known.
 pub(crate) fn passes_per_ms(gpu: &Gpu) -> Result<f64, ModelError> {
-    Ok(number!(gpu.sm_count) as f64 * 1e3 * number!(gpu.sp_clock))
+    let of_an_sm =
+        optional!(gpu.shared_bytes_rate).map_or(1.0, |bytes| (bytes / PASS_BYTES).min(1.0));
+    Ok(of_an_sm * number!(gpu.sm_count) as f64 * 1e3 * number!(gpu.sp_clock))
 }

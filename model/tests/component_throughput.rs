@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use gpucast_counters::throughput::Operation;
-use gpucast_model::component_throughput::global::{Configuration, Traffic};
+use gpucast_model::component_throughput::global::{Configuration, Served, Traffic};
 use gpucast_model::component_throughput::{Components, InstructionCounts, Times, stages};
 use gpucast_model::{Bound, Gpu, GpuLibrary};
 
@@ -102,7 +102,12 @@ fn cyclic_reduction_by_printed_inputs_has_the_printed_ratio() {
     };
     let steps = [8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(step);
     // Step 0 reads four arrays of 512 floats for each system, two of each array for a thread.
-    let load = Traffic { bytes: systems * 4.0 * 512.0 * 4.0, loads_per_warp: 8.0, missing: 1.0 };
+    let load = Traffic {
+        bytes: systems * 4.0 * 512.0 * 4.0,
+        batches_per_warp: 8.0,
+        served: Served { first_level: 0.0, device: 1.0 },
+        passes: 0.0,
+    };
     let configuration = Configuration { blocks: systems, blocks_per_sm: 1.0 };
     let loading = components.global.time(&load, &configuration).time_ms;
     let plain = loading + steps.iter().map(|(ours, shared)| ours.max(*shared)).sum::<f64>();
@@ -118,18 +123,45 @@ fn cyclic_reduction_by_printed_inputs_has_the_printed_ratio() {
     assert_near(plain / 0.6, 1.0, 0.15);
 }
 
-/// Little's law by hand, on a V100: one block of one warp waits for each of 100 loads.
+/// Little's law by hand, on a V100: one block of one warp waits for each of 100 batches of loads, for as long as
+/// the memories take that answer.
 #[test]
-fn a_lonely_warp_waits_for_each_load() {
+fn a_lonely_warp_waits_for_each_batch() {
     let gpu = gpu("tesla-v100-sxm2");
-    let latency = gpu.memory_latency.as_ref().unwrap().value.0 as f64;
+    let clocks = |field: &Option<
+        gpucast_model::gpu::Sourced<gpucast_model::gpu::quantity::Clocks>,
+    >| { field.as_ref().unwrap().value.0 as f64 };
+    let [l1, l2, device] =
+        [clocks(&gpu.l1_latency), clocks(&gpu.l2_latency), clocks(&gpu.memory_latency)];
     let clock = gpu.sp_clock.as_ref().unwrap().value.0;
     let global = components("tesla-v100-sxm2").global;
-    let traffic = Traffic { bytes: 12_800.0, loads_per_warp: 100.0, missing: 1.0 };
     let configuration = Configuration { blocks: 1.0, blocks_per_sm: 1.0 };
-    // The first latency passes before anything arrives.
-    let expected = 101.0 * latency / (clock * 1e3);
-    assert_near(global.time(&traffic, &configuration).time_ms, expected, 1e-12);
+    for (served, latency) in [
+        (Served { first_level: 0.0, device: 1.0 }, device),
+        (Served { first_level: 0.5, device: 0.125 }, 0.5 * l1 + 0.375 * l2 + 0.125 * device),
+        (Served { first_level: 1.0, device: 0.0 }, l1),
+    ] {
+        let traffic = Traffic { bytes: 12_800.0, batches_per_warp: 100.0, served, passes: 100.0 };
+        // The first latency passes before anything arrives.
+        let expected = 101.0 * latency / (clock * 1e3);
+        assert_near(global.time(&traffic, &configuration).time_ms, expected, 1e-12);
+    }
+}
+
+/// A pass of each clock on 80 SMs of a V100, where the first-level cache shares the banks of shared memory; 81
+/// blocks leave one SM with two. A P100 has another cache.
+#[test]
+fn lanes_in_the_same_bank_of_a_first_level_cache_wait_for_each_other() {
+    let served = Served { first_level: 1.0, device: 0.0 };
+    let traffic = Traffic { bytes: 0.0, batches_per_warp: 1.0, served, passes: 80e6 };
+    let time = |name: &str, blocks: f64| {
+        let configuration = Configuration { blocks, blocks_per_sm: 2.0 };
+        components(name).global.time(&traffic, &configuration).time_ms
+    };
+    let clock = gpu("tesla-v100-sxm2").sp_clock.as_ref().unwrap().value.0;
+    assert_near(time("tesla-v100-sxm2", 80.0) * clock * 1e3 / 1e6, 1.0, 1e-3);
+    assert_near(time("tesla-v100-sxm2", 81.0) * clock * 1e3 / 1e6, 160.0 / 81.0, 1e-3);
+    assert!(time("tesla-p100-sxm2", 80.0) < 1e-3);
 }
 
 /// On GPUs whose units work side by side the slowest resource decides: here by hand for a V100 SM with

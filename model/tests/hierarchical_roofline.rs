@@ -191,3 +191,29 @@ fn passes_of_shared_memory_take_the_clocks_of_the_banks() {
         assert_near(milliseconds * megahertz * 1e3 * sms / 1e9 / expected, 1.0, 0.02);
     }
 }
+
+/// 10⁹ passes of loads are 10⁹ clocks of an SM where the cache shares the banks of shared memory, twice as many on
+/// Turing; the bytes stay what they are.
+#[test]
+fn lanes_in_the_same_bank_of_the_l1_take_longer_than_their_bytes() {
+    let scattered = SMOOTH.to_owned() + "global_load_passes = 1000000000\n";
+    let library = GpuLibrary::builtin().unwrap();
+    let l1 = |text: &str, name: &str| {
+        let gpu = library.get(name).unwrap().completed();
+        let analysis = Analysis::of(&metrics_toml(text).unwrap(), &gpu).unwrap();
+        let time = analysis.times.iter().find(|(bound, _)| *bound == Bound::L1).unwrap().1;
+        let sms = gpu.sm_count.as_ref().unwrap().value.0 as f64;
+        let clocks = time * gpu.sp_clock.as_ref().unwrap().value.0 * 1e3 * sms;
+        (clocks, analysis.work.bytes, analysis.l1_passes.is_some())
+    };
+    for (name, clocks) in [("tesla-v100-sxm2", 1e9), ("rtx-a6000", 1e9), ("tesla-t4", 2e9)] {
+        let (took, bytes, by_passes) = l1(&scattered, name);
+        assert_near(took / clocks, 1.0, 1e-9);
+        assert!(by_passes);
+        assert_eq!(bytes, l1(SMOOTH, name).1);
+    }
+    assert_eq!(l1(&scattered, "tesla-p100-sxm2"), l1(SMOOTH, "tesla-p100-sxm2"));
+    // A pass for each line costs no more than the bytes.
+    let usual = SMOOTH.to_owned() + "global_load_passes = 1070080\n";
+    assert_eq!(l1(&usual, "tesla-v100-sxm2"), l1(SMOOTH, "tesla-v100-sxm2"));
+}

@@ -18,9 +18,8 @@ use gpucast_model::{
 
 fn gpu(more: &str) -> Gpu {
     let field = |name: &str, value: &str, unit: &str| {
-        format!(
-            "{name} = {{ value = {value}, unit = \"{unit}\", source = {{ assumed = \"a test\" }} }}\n"
-        )
+        let unit = if unit == "-" { String::new() } else { format!("unit = \"{unit}\", ") };
+        format!("{name} = {{ value = {value}, {unit}source = {{ assumed = \"a test\" }} }}\n")
     };
     let mut text = "name = \"round\"\ndisplay_name = \"Round\"\n".to_owned();
     text += &field("sp_throughput", "2000", "GFLOPS");
@@ -192,6 +191,13 @@ fn caches_bound_a_kernel_that_device_memory_does_not() {
     let times: Vec<f64> =
         prediction.parts[0].components.iter().map(|component| component.time_ms).collect();
     assert_eq!(times, [4.0, 0.64, 0.8, 10.0]);
+    // 10 SMs at 1 GHz deliver 10⁷ passes in a millisecond, where the L1 shares the banks of shared memory.
+    let passes = [traffic.as_slice(), &[("global_load_passes", 1.2e8)]].concat();
+    for (capability, milliseconds) in [("\"6.0\"", 10.0), ("\"7.0\"", 12.0)] {
+        let text =
+            format!("{l1};compute_capability {capability} -;sm_count 10 SM;sp_clock 1000 MHz");
+        time(Refinement::CacheBandwidth, &text, &passes, milliseconds);
+    }
     // A GPU whose L1 is not known says so.
     let prediction =
         refined(Refinement::CacheBandwidth, &gpu("l2_bandwidth 400 GB/s"), &kernel(&traffic));

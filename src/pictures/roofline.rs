@@ -33,8 +33,12 @@ pub(crate) fn roofline(kernels: &[KernelView], gpu: &Gpu) -> Roofline {
         .map(|kernel| kernel.predictions.iter().filter(|view| view.gpu.name == gpu.name).collect())
         .collect();
     let points: Vec<Kernel> = views.iter().filter_map(|views| place(views)).collect();
-    let idle = kernels.iter().zip(&views).filter(|(_, views)| place(views).is_none());
-    let idle: Vec<String> = idle.map(|(kernel, _)| short_name(&kernel.profile.kernel)).collect();
+    // A kernel stands here once for each GPU that it was counted on; one of them is this one.
+    let is_placed = |name: &String| points.iter().any(|kernel| kernel.name == *name);
+    let mut idle: Vec<String> =
+        kernels.iter().map(|kernel| short_name(&kernel.profile.kernel)).collect();
+    idle.retain(|name| !is_placed(name));
+    idle.dedup();
     let idle = listed(idle.iter().map(String::as_str));
     let mut notes = Vec::new();
     if !idle.is_empty() {

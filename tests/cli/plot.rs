@@ -150,6 +150,16 @@ fn a_roofline_has_a_point_for_each_level_of_memory() {
     }
 }
 
+/// Counted once for each GPU, a kernel is placed on both and missing on none; one without operations is missing.
+#[test]
+fn a_roofline_says_which_kernels_it_cannot_show() {
+    let options = "--size small --machine none --gpu gtx-480,tesla-v100-sxm2 --count-on target";
+    let all = svg(&format!("roofline stencil-7pt {options}"), "shown.svg");
+    assert!(!all.contains("Not shown"), "{all}");
+    let some = svg(&format!("roofline stencil-7pt transpose {options}"), "missing.svg");
+    assert_eq!(some.matches("Not shown").count(), 2, "a note for each GPU");
+}
+
 /// No result, no file; and an old one stays as it was.
 #[test]
 fn a_command_that_fails_leaves_files_as_they_were() {

@@ -23,6 +23,18 @@ pub enum Demand {
 }
 
 impl Demand {
+    /// Every demand.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Load,
+        Self::LoadReadOnly,
+        Self::Store,
+        Self::Update,
+        Self::LocalLoad,
+        Self::LocalStore,
+        Self::LoadPastL1,
+    ];
+
     fn of_code(code: u64) -> Self {
         match code {
             0 => Self::Load,
@@ -327,16 +339,6 @@ impl CtaStream {
 mod tests {
     use super::*;
 
-    const DEMANDS: [Demand; 7] = [
-        Demand::Load,
-        Demand::LoadReadOnly,
-        Demand::Store,
-        Demand::Update,
-        Demand::LocalLoad,
-        Demand::LocalStore,
-        Demand::LoadPastL1,
-    ];
-
     fn touch(line: u64) -> LineTouch {
         LineTouch { line, sectors: 1, full: 1 }
     }
@@ -344,7 +346,8 @@ mod tests {
     #[test]
     fn a_request_forgets_nothing_whatever_the_number_of_its_lines() {
         assert_eq!((size_of::<Request>(), size_of::<PackedTouch>()), (16, 8));
-        for (demand, lines) in DEMANDS.into_iter().flat_map(|one| [(one, 1), (one, 2), (one, 300)])
+        for (demand, lines) in
+            Demand::ALL.into_iter().flat_map(|one| [(one, 1), (one, 2), (one, 300)])
         {
             let mut stream = CtaStream::new(1000);
             let touched =

@@ -220,18 +220,9 @@ fn local_memory_is_written_back_when_its_line_gives_way_and_at_the_end() {
 #[test]
 fn lines_of_one_request_reach_the_l2_as_if_each_had_its_own() {
     let geometry = HierarchyGeometry { l1: Some(tiny_l1()), ..tiny() };
-    let demands = [
-        Demand::Load,
-        Demand::LoadReadOnly,
-        Demand::Store,
-        Demand::Update,
-        Demand::LocalLoad,
-        Demand::LocalStore,
-        Demand::LoadPastL1,
-    ];
     let replay = |together: bool| {
         let mut stream = CtaStream::new(1 << 20);
-        for (time, demand) in (0..).zip(demands.iter().cycle().take(70)) {
+        for (time, demand) in (0..).zip(Demand::ALL.iter().cycle().take(70)) {
             // Later warps come first, so that there is something to sort.
             let request = Request::new(time / 5, 9 - time as u32 % 5, time as u32 % 3, *demand);
             for line in 0..time % 6 {

@@ -279,7 +279,7 @@ fn spaces_of_one_instruction_are_told_apart() {
         .collect();
     let expected = [
         (StateSpace::Const, 1, 0, 0, 32),
-        (StateSpace::Global, 1, 4, 1, 0),
+        (StateSpace::Global, 1, 4, 1, 1),
         (StateSpace::Local, 1, 8, 2, 0),
         (StateSpace::Shared, 2, 0, 0, 32 + 4),
     ];
@@ -430,6 +430,43 @@ fn counts_of(device: DeviceModel, access: &Access<'_>) -> (MemoryCounts, LaunchP
 fn gpu(major: u32, minor: u32) -> DeviceModel {
     let l2 = if major == 1 { L2Geometry::NONE } else { L2Geometry::GTX_480 };
     DeviceModel::for_capability(Capability { major, minor }, 15, l2).unwrap()
+}
+
+/// By hand: 32 banks of four bytes, 128 bytes in a pass.
+#[test]
+fn loads_take_passes_over_the_banks_of_a_first_level_cache() {
+    let passes = |access: &Access<'_>| {
+        // They do not depend on the GPU that is counted for.
+        let all = [(1, 0), (2, 0), (3, 5), (8, 0)].map(|(major, minor)| {
+            let (counts, profile) = counts_of(gpu(major, minor), access);
+            assert_eq!(count(&profile, "global_load_passes"), counts.passes);
+            (counts.passes, counts.conflict_free)
+        });
+        assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+        all[0]
+    };
+    let strided = |pitch: u64, bytes_per_lane: u32| {
+        let addresses: [u64; 32] = std::array::from_fn(|lane| 0x1000 + lane as u64 * pitch);
+        passes(&Access {
+            pattern: Pattern::General,
+            addresses: &addresses,
+            bytes_per_lane,
+            ..words(LOAD, 0, 0, 0x1000)
+        })
+    };
+    assert_eq!(passes(&words(LOAD, 0, 0, 0x1000)), (1, 1));
+    assert_eq!(strided(4, 4), (1, 1));
+    // A column of a matrix: each lane its line, all of them the same bank. With a pitch of 33 words each has a
+    // bank of its own, although no two lanes share a line.
+    assert_eq!((strided(4096, 4), strided(132, 4)), ((32, 1), (1, 1)));
+    // Eight and sixteen bytes a lane go in two and four parts.
+    assert_eq!((strided(8, 8), strided(16, 16)), ((2, 2), (4, 4)));
+    // All lanes want the same sixteen bytes.
+    let uniform =
+        Access { pattern: Pattern::Uniform, bytes_per_lane: 16, ..words(LOAD, 0, 0, 0x1000) };
+    assert_eq!(passes(&uniform), (1, 1));
+    let store = Access { kind: AccessKind::Store, ..words(LOAD, 0, 0, 0x1000) };
+    assert_eq!(passes(&store), (0, 0));
 }
 
 #[test]

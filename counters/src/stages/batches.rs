@@ -4,7 +4,8 @@
 //! block as far ahead as it may, so that those of which none needs another's result (by its address
 //! or its guard) are one *batch*, and the warp waits for them once. What ends a batch besides:
 //! barriers, fences and calls, and stores that the load might have to see, since the compiler does
-//! not know that they go elsewhere. Approximation: no batch is too large for the registers, and none
+//! not know that they go elsewhere. Asynchronous copies belong to no batch: they are there so that nobody
+//! waits. Approximation: no batch is too large for the registers, and none
 //! reaches beyond its basic block.
 
 use std::collections::HashMap;

@@ -9,8 +9,8 @@ use crate::metric::Number;
 /// Executes `ctas` CTAs of kernel `k` with this body and counts its stages.
 fn stages(ctas: u32, threads: u32, body: &str) -> (LaunchProfile, Stages) {
     let text = format!(
-        ".version 8.8\n.target sm_50\n.address_size 64\n.visible .entry k() {{\n\
-         .reg .b32 %r<8>; .reg .f32 %f<4>; .reg .pred %p; .shared .align 4 .b8 s[2048];\n{body}\n}}\n"
+        ".version 8.8\n.target sm_50\n.address_size 64\n.global .align 4 .b8 g[4096];\n\
+         .visible .entry k() {{\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .f32 %f<4>; .reg .pred %p; .shared .align 4 .b8 s[2048];\n{body}\n}}\n"
     );
     let module = gpucast_ptx_frontend::load(&text).unwrap_or_else(|problems| {
         panic!("{:?}\n{text}", problems.iter().map(|one| &one.message).collect::<Vec<_>>())
@@ -113,6 +113,18 @@ fn conflicts_keep_transactions_constant_while_work_halves() {
     // A stride of 2^k words on 32 banks: min(2^k, threads) passes for each of the warps.
     assert_eq!(passes, [32, 32, 32, 32, 32, 16, 8, 4, 2]);
     check_sums(&profile, &stages);
+}
+
+#[test]
+fn loads_are_counted_by_batches() {
+    // Two loads that go together; behind the barrier one whose address another one brings.
+    let body = "mov.u64 %rd0, g; ld.global.f32 %f0, [%rd0]; ld.global.f32 %f1, [%rd0+4];
+                bar.sync 0; ld.global.u32 %r0, [%rd0]; cvt.u64.u32 %rd1, %r0; add.s64 %rd1, %rd1, %rd0;
+                ld.global.f32 %f2, [%rd1]; ret;";
+    let (_, stages) = stages(2, 96, body);
+    let counts = stages.stages.iter().map(|stage| (stage.global_loads, stage.global_load_batches));
+    // Six warps.
+    assert_eq!(counts.collect::<Vec<_>>(), [(12, 6), (12, 12)]);
 }
 
 #[test]

@@ -268,6 +268,8 @@ const GPU_PARAMETERS: &[GpuParameter] = &[
     GpuParameter::new("shared_latency", "its latency"),
     GpuParameter::new("memory_bandwidth", "global memory"),
     GpuParameter::new("memory_latency", "its latency"),
+    GpuParameter::new("l2_latency", "of the L2"),
+    GpuParameter::new("l1_latency", "of the L1"),
     GpuParameter::new("sms_per_cluster", "SMs of a path"),
 ];
 

@@ -49,9 +49,9 @@ pub struct Analysis {
     pub bottleneck: (Bound, f64),
     /// Levels of which the counts say nothing.
     pub unknown: Vec<Level>,
-    /// Milliseconds of the passes over the banks of the L1, where they are known and take longer than its
-    /// bytes: lanes read the same bank of different lines.
-    pub l1_passes_ms: Option<f64>,
+    /// Passes over the banks of the L1, where they take longer than its bytes: lanes read the same bank of
+    /// different lines.
+    pub l1_passes: Option<f64>,
 }
 
 impl Analysis {
@@ -82,7 +82,7 @@ impl Analysis {
         compute_ms = compute_ms.max(tensor_ms);
         let mut times = vec![(Bound::Compute, compute_ms)];
         let mut unknown = Vec::new();
-        let mut l1_passes_ms = passes_time(profile, gpu)?;
+        let mut l1_passes = passes(profile, gpu)?;
         for (level, bytes) in work.bytes {
             match bytes {
                 // A GPU without this cache moves nothing there.
@@ -91,9 +91,12 @@ impl Analysis {
                     let bandwidth = roofline::effective_bandwidth(gpu, level)
                         .ok_or_else(|| missing(roofline::bandwidth_field(level)))?;
                     let mut time_ms = bytes / bandwidth / 1e6;
-                    if level == Level::L1 {
-                        l1_passes_ms = l1_passes_ms.filter(|&passes_ms| passes_ms > time_ms);
-                        time_ms = l1_passes_ms.unwrap_or(time_ms);
+                    if level == Level::L1
+                        && let Some(passes) = l1_passes
+                    {
+                        let passes_ms = passes / first_level::passes_per_ms(gpu)?;
+                        l1_passes = (passes_ms > time_ms).then_some(passes);
+                        time_ms = time_ms.max(passes_ms);
                     }
                     times.push((bound_of(level), time_ms));
                 }
@@ -105,7 +108,7 @@ impl Analysis {
             |most: (Bound, f64), one: &(Bound, f64)| if one.1 > most.1 { *one } else { most };
         let bottleneck = times.iter().fold(first, longest);
         let roofline = Roofline::of(gpu, &work, bottleneck.1);
-        Ok(Self { work, roofline, times, bottleneck, unknown, l1_passes_ms })
+        Ok(Self { work, roofline, times, bottleneck, unknown, l1_passes })
     }
 
     fn parameters(&self) -> Symbols {
@@ -132,6 +135,9 @@ impl Analysis {
             symbols.push_total(bytes, point.bytes, "byte");
             symbols.push(intensity, point.intensity, "operation/byte");
         }
+        if let Some(passes) = self.l1_passes {
+            symbols.push_total("passes_L1", passes, "pass");
+        }
         symbols
     }
 
@@ -146,13 +152,13 @@ impl Analysis {
     }
 }
 
-/// What all passes over the banks take where the L1 shares them with shared memory, in milliseconds.
-fn passes_time(profile: &KernelProfile, gpu: &Gpu) -> Result<Option<f64>, ModelError> {
+/// All passes over the banks where the L1 shares them with shared memory.
+fn passes(profile: &KernelProfile, gpu: &Gpu) -> Result<Option<f64>, ModelError> {
     let Some(mut passes) = first_level::load_passes(gpu, profile)? else { return Ok(None) };
     for metric in ["shared_load_transactions", "shared_store_transactions"] {
         passes += Totals(profile).get(metric)?.unwrap_or_default();
     }
-    Ok(Some(passes / first_level::passes_per_ms(gpu)?))
+    Ok(Some(passes))
 }
 
 /// What a pass of shared memory costs at the first level, in bytes.
@@ -299,7 +305,7 @@ fn explain(subject: &str, analysis: &Analysis) -> String {
         .collect();
     let mut text =
         format!("{subject} is bound by {}: {}.", name(analysis.bottleneck.0), times.join(", "));
-    if analysis.l1_passes_ms.is_some() {
+    if analysis.l1_passes.is_some() {
         text.push_str(
             " The L1 takes longer than its bytes would: lanes of a warp read the same bank of different lines.",
         );

@@ -271,7 +271,11 @@ impl Roofline {
             let short = format!("{} {value}", names.join(", "));
             let text = match (level.as_slice(), self.twin(roof)) {
                 ([_], Some(twin)) => {
-                    format!("{short} (data sheet {})", significant(twin.gflops, 4))
+                    let sheet = throughput(twin.gflops);
+                    let (number, unit) = sheet.rsplit_once(' ').unwrap_or((&sheet, ""));
+                    // A unit that stands there already is not said again.
+                    let sheet = if short.ends_with(unit) { number } else { &sheet };
+                    format!("{short} (data sheet {sheet})")
                 }
                 _ => short.clone(),
             };
