@@ -36,6 +36,15 @@ pub enum Warning {
         /// The predicted time of one invocation.
         milliseconds: f64,
     },
+    /// Something that the model leaves out, with which the time would be much longer.
+    LeftOut {
+        /// What it leaves out.
+        what: &'static str,
+        /// The refinement that charges it.
+        refinement: &'static str,
+        /// The time with it.
+        milliseconds: f64,
+    },
     /// Lanes idle because threads of a warp part.
     Divergence {
         /// Active lanes over all lanes, in percent.
@@ -166,6 +175,12 @@ impl fmt::Display for Warning {
                 f,
                 "an invocation is predicted to take {}, less than 0.5 ms: the cost of launching, \
                  which the model leaves out, shows",
+                duration(*milliseconds)
+            ),
+            Self::LeftOut { what, refinement, milliseconds } => write!(
+                f,
+                "the model leaves out {what}, with which the kernel would take {}: --refine \
+                 {refinement}",
                 duration(*milliseconds)
             ),
             Self::Divergence { efficiency_percent } => write!(

@@ -204,6 +204,28 @@ fn caches_bound_a_kernel_that_device_memory_does_not() {
     assert!(prediction.unwrap().explanation.contains("is not known and left out"));
 }
 
+/// 8 ms in the L2 instead of 4 ms are worth a warning, 4.8 ms are not; and none is left with the refinement.
+#[test]
+fn what_is_left_out_is_warned_of_where_it_takes_much_longer() {
+    let warnings = |refinements: &[Refinement], transactions: f64| {
+        let traffic = [
+            ("l2_transactions", transactions),
+            ("global_load_sectors", 0.0),
+            ("local_load_transactions", 0.0),
+        ];
+        let model = RefinedRoofline::new(refinements);
+        let gpu = gpu("l2_bandwidth 400 GB/s");
+        let prediction = model.predict(&kernel(&traffic), &gpu, &Conditions::default()).unwrap();
+        let left_out = |warning: &&Warning| matches!(warning, Warning::LeftOut { .. });
+        prediction.warnings.iter().filter(left_out).map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let said = "the model leaves out the bandwidths of caches, with which the kernel would take 8.000 ms: \
+                --refine cache-bandwidth";
+    assert_eq!(warnings(&[], 1e8), [said]);
+    assert_eq!(warnings(&[], 0.6e8), [""; 0]);
+    assert_eq!(warnings(&[Refinement::CacheBandwidth], 1e8), [""; 0]);
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let missing = |refinement| refined(refinement, &gpu(""), &kernel(&[])).unwrap_err().to_string();
