@@ -17,6 +17,13 @@ pub enum Warning {
         /// How many the model wants.
         wanted: u64,
     },
+    /// A launch that fills a small part of the GPU, though it has blocks enough for smaller ones.
+    SmallPartOfGpu {
+        /// Threads of the grid.
+        threads: u64,
+        /// Of those that the GPU holds together.
+        share: f64,
+    },
     /// Blocks too small to fill the GPU (section 5.1.4: at least 64 threads).
     SmallBlocks {
         /// Threads of a block.
@@ -159,6 +166,13 @@ impl fmt::Display for Warning {
                 "the grid has {blocks} block{}, fewer than {wanted}: latency, not throughput, may \
                  bound it, and the prediction is a lower bound of the time",
                 plural(*blocks)
+            ),
+            Self::SmallPartOfGpu { threads, share } => write!(
+                f,
+                "the grid's {threads} threads are {:.0} % of those that the GPU holds together: \
+                 latency, not throughput, may bound it, and the prediction is a lower bound of the \
+                 time",
+                100.0 * share
             ),
             Self::SmallBlocks { threads, wanted } => write!(
                 f,

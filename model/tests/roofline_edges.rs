@@ -210,6 +210,25 @@ fn a_full_launch_of_sgemm_breaks_no_assumption() {
     assert_eq!(prediction.warnings, []);
 }
 
+/// 200 blocks of 256 threads are 51,200 of the 221,184 threads of an A100's 108 SMs, and of a GTX 1080's 40,960.
+#[test]
+fn a_launch_that_leaves_a_large_gpu_empty_is_told() {
+    let conditions = Conditions {
+        launch: Some(LaunchShape { blocks: 200, threads_per_block: 256, ..LaunchShape::default() }),
+        ..Conditions::default()
+    };
+    let warnings = |name: &str| {
+        let gpu = gpu(name).completed();
+        let profile = metrics_toml(SGEMM).unwrap();
+        let prediction = QuantitativeRoofline.predict(&profile, &gpu, &conditions).unwrap();
+        let is_one = |warning: &&Warning| matches!(warning, Warning::SmallPartOfGpu { .. });
+        prediction.warnings.iter().filter(is_one).map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let [said] = &warnings("a100-pcie-40gb")[..] else { panic!("one warning") };
+    assert!(said.starts_with("the grid's 51200 threads are 23 % of those"), "{said}");
+    assert_eq!(warnings("gtx-1080"), [""; 0]);
+}
+
 #[test]
 fn divergence_is_seen_from_instruction_counts_too() {
     let mut profile = metrics_toml(SGEMM).unwrap();

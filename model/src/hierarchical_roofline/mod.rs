@@ -345,7 +345,7 @@ fn warnings(
 ) -> Vec<Warning> {
     let time_ms = analysis.bottleneck.1;
     let mut warnings = assumptions::common(profile, gpu, conditions, time_ms);
-    warnings.extend(assumptions::few_threads(conditions));
+    warnings.extend(assumptions::few_threads(gpu, conditions));
     for level in &analysis.unknown {
         warnings.push(Warning::UnknownLevel { level: level.name() });
     }
