@@ -138,11 +138,11 @@ impl L1 {
         shape.cut(line, sectors, 0, |tag, sectors, _| {
             let (_, set) = placement.of(tag);
             let (state, evicted) = cache.touch(set, tag, count(sectors));
-            let absent = sectors & !state.valid;
-            hit_sectors += count(sectors & state.valid);
+            let absent = sectors & !state.valid();
+            hit_sectors += count(sectors & state.valid());
             if absent != 0 {
-                let filled = shape.filled(absent) & !state.valid;
-                state.valid |= filled;
+                let filled = shape.filled(absent) & !state.valid();
+                state.add_valid(filled);
                 shape.uncut(tag, filled, |line, sectors| ask(L1Miss::Fill, line, sectors));
             }
             shape.uncut(evicted.tag, evicted.dirty, |line, sectors| {
@@ -170,12 +170,12 @@ impl L1 {
                 }
                 L1Stores::Update => {
                     if let Some(state) = cache.touch_if_there(set, tag, count(sectors)) {
-                        state.valid |= full;
+                        state.add_valid(full);
                     }
                 }
                 L1Stores::Allocate => {
                     let (state, evicted) = cache.touch(set, tag, count(sectors));
-                    state.valid |= full;
+                    state.add_valid(full);
                     shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
                 }
             }
@@ -195,8 +195,8 @@ impl L1 {
         shape.cut(line, sectors, full, |tag, sectors, full| {
             let (_, set) = placement.of(tag);
             let (state, evicted) = cache.touch(set, tag, count(sectors));
-            state.valid |= full;
-            state.dirty |= sectors;
+            state.add_valid(full);
+            state.add_dirty(sectors);
             shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
         });
     }

@@ -364,22 +364,22 @@ impl Slice {
         let asked = count(sectors);
         let (line, evicted) = self.cache.touch(set as usize, tag, asked);
         self.traffic.dram_write_sectors += count(evicted.dirty);
-        let absent = sectors & !line.valid;
+        let absent = sectors & !line.valid();
         let (missed, read) = match operation {
             L2Operation::Read | L2Operation::Update => {
-                let filled = self.shape.filled(absent) & !line.valid;
-                line.valid |= sectors | filled;
+                let filled = self.shape.filled(absent) & !line.valid();
+                line.add_valid(sectors | filled);
                 (absent, filled)
             }
             L2Operation::Write => {
-                let missed = absent & !line.dirty;
+                let missed = absent & !line.dirty();
                 let read = match self.partial_writes {
                     PartialWrites::Fill => {
-                        line.valid |= sectors;
+                        line.add_valid(sectors);
                         absent & !full
                     }
                     PartialWrites::Masked => {
-                        line.valid |= full;
+                        line.add_valid(full);
                         0
                     }
                 };
@@ -387,7 +387,7 @@ impl Slice {
             }
         };
         if operation != L2Operation::Read {
-            line.dirty |= sectors;
+            line.add_dirty(sectors);
         }
         moved.l2_sectors += asked;
         let missed_sectors = count(missed);

@@ -34,13 +34,36 @@ pub(crate) struct Line {
     tag: u64,
     /// When the line was allocated.
     allocated: u64,
-    /// Sectors whose every byte is known.
-    pub(crate) valid: u16,
-    /// Sectors that the next level has not seen.
-    pub(crate) dirty: u16,
+    /// Valid sectors, and dirty ones in the upper half. One word, because a new line's are read as soon as they
+    /// are written: the CPU forwards what was stored as a whole, and waits for what was stored in parts.
+    sectors: u32,
 }
 
 impl Line {
+    /// Sectors whose every byte is known.
+    #[inline]
+    pub(crate) fn valid(&self) -> u16 {
+        self.sectors as u16
+    }
+
+    /// Sectors that the next level has not seen.
+    #[inline]
+    pub(crate) fn dirty(&self) -> u16 {
+        (self.sectors >> 16) as u16
+    }
+
+    /// Every byte of these sectors is known now.
+    #[inline]
+    pub(crate) fn add_valid(&mut self, sectors: u16) {
+        self.sectors |= u32::from(sectors);
+    }
+
+    /// The next level has not seen these sectors.
+    #[inline]
+    pub(crate) fn add_dirty(&mut self, sectors: u16) {
+        self.sectors |= u32::from(sectors) << 16;
+    }
+
     /// Whether its data is there. Requests that arrive while it is on its way are merged with the
     /// miss: they wait for the same data and say nothing about whether it will be used again.
     #[inline]
@@ -98,8 +121,8 @@ impl SectoredCache {
         }
         let line = &mut lines[first + way];
         // A way that held nothing is not dirty.
-        let evicted = Evicted { tag: line.tag, dirty: line.dirty };
-        *line = Line { tag, allocated: *clock, valid: 0, dirty: 0 };
+        let evicted = Evicted { tag: line.tag, dirty: line.dirty() };
+        *line = Line { tag, allocated: *clock, sectors: 0 };
         (line, evicted)
     }
 
@@ -148,14 +171,15 @@ impl SectoredCache {
         let way = self.find(set, tag)?;
         self.marks.clear(set, way);
         self.ranks.forget(set, way);
-        let dirty = std::mem::take(&mut self.lines[set * self.ways + way]).dirty;
+        let dirty = std::mem::take(&mut self.lines[set * self.ways + way]).dirty();
         Some(Evicted { tag, dirty })
     }
 
     /// Cleans every dirty line; `on_line` learns of each.
     pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted)) {
         for line in &mut self.lines {
-            let dirty = std::mem::take(&mut line.dirty);
+            let dirty = line.dirty();
+            line.sectors = line.valid().into();
             if dirty != 0 {
                 on_line(Evicted { tag: line.tag, dirty });
             }
