@@ -13,7 +13,7 @@
 //!   needs another's result are one batch. How long it takes depends on the memory that answers: a mean of
 //!   the latencies of the first-level cache, the L2 and device memory, by their shares of the sectors.
 //! - Where first-level caches share the banks of shared memory, loads whose lanes read one bank of different
-//!   lines take a pass for each ([`first_level`](crate::first_level)); the SM with most blocks decides.
+//!   lines take a pass for each (`first_level`); the SM with most blocks decides.
 //! - The first load's latency passes before anything arrives, which many transactions of a thread
 //!   amortise.
 
