@@ -73,10 +73,10 @@ pub(crate) fn few_threads(gpu: &Gpu, conditions: &Conditions) -> Vec<Warning> {
         let threads = launch.threads_per_block;
         if launch.blocks < MIN_BLOCKS {
             warnings.push(Warning::FewBlocks { blocks: launch.blocks, wanted: MIN_BLOCKS });
-        } else if let Some(share) = share_of_gpu(gpu, launch.blocks * threads)
-            && share < MIN_SHARE_OF_GPU
-        {
-            warnings.push(Warning::SmallPartOfGpu { threads: launch.blocks * threads, share });
+        } else {
+            let threads = launch.blocks.saturating_mul(threads);
+            let share = share_of_gpu(gpu, threads).filter(|share| *share < MIN_SHARE_OF_GPU);
+            warnings.extend(share.map(|share| Warning::SmallPartOfGpu { threads, share }));
         }
         if threads < MIN_THREADS_PER_BLOCK {
             warnings.push(Warning::SmallBlocks { threads, wanted: MIN_THREADS_PER_BLOCK });
@@ -87,8 +87,8 @@ pub(crate) fn few_threads(gpu: &Gpu, conditions: &Conditions) -> Vec<Warning> {
 
 /// How many times the threads that a GPU holds together make up so many threads.
 fn share_of_gpu(gpu: &Gpu, threads: u64) -> Option<f64> {
-    let held = optional!(gpu.sm_count)? * optional!(gpu.max_threads_per_sm)?;
-    Some(threads as f64 / held as f64)
+    let held = optional!(gpu.sm_count)? as f64 * optional!(gpu.max_threads_per_sm)? as f64;
+    Some(threads as f64 / held)
 }
 
 /// What any model assumes that leaves out launches and reads counts of one GPU for another.

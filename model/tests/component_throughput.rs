@@ -225,3 +225,13 @@ fn matrix_products_have_units_of_their_own() {
     // Without a rate they only have to be issued.
     assert_near(clocks(&pipeline, counts(1000.0, 0.0)), 250.0, 1e-6);
 }
+
+/// Conflicts in a first-level cache are no cause where the bytes take longer anyway.
+#[test]
+fn passes_and_bytes_work_at_the_same_time() {
+    let global = components("tesla-v100-sxm2").global;
+    let bytes_ms = global.streaming_ms(1e9, 0.0);
+    assert_near(bytes_ms * global.peak_bandwidth() / 1e3, 1.0, 1e-9);
+    assert_eq!(global.streaming_ms(1e9, 1e6), bytes_ms);
+    assert!(global.streaming_ms(1e9, 1e9) > bytes_ms);
+}

@@ -89,3 +89,33 @@ fn collect(operand: &Operand, registers: &mut Vec<RegisterId>) {
         | Operand::Prototype(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the last instruction but `ret` reads, writes as a whole and in part, by the registers' names.
+    fn uses(instruction: &str) -> [String; 3] {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred p;\n\
+             .reg .b32 a, b, c, d;\n.reg .b64 x;\n.reg .v2 .f32 v;\n{instruction}\nret;\n}}\n"
+        );
+        let Ok(module) = crate::load(&text) else { panic!("{text}") };
+        let function = &module.functions[0];
+        let Some(body) = &function.body else { panic!("a body") };
+        let uses = Uses::of(&body.instructions[0]);
+        [uses.read, uses.written, uses.partly_written].map(|registers| {
+            let names = registers.iter().map(|one| function.registers[one.index()].name.as_str());
+            names.collect::<Vec<_>>().join(" ")
+        })
+    }
+
+    #[test]
+    fn guards_and_addresses_are_read_and_destinations_written() {
+        assert_eq!(uses("add.s32 a, b, c;"), ["b c", "a", ""]);
+        assert_eq!(uses("@p ld.global.b32 a, [x+4];"), ["p x", "a", ""]);
+        assert_eq!(uses("st.global.b32 [x], a;"), ["x a", "", ""]);
+        assert_eq!(uses("ld.global.v2.b32 {a, b}, [x];"), ["x", "a b", ""]);
+        assert_eq!(uses("mov.f32 v.x, 0f3F800000;"), ["", "", "v"]);
+    }
+}

@@ -53,6 +53,8 @@ pub enum Cause {
     CacheBankConflicts {
         /// Passes for each that would do.
         degree: f64,
+        /// What they take, of what the rest of global memory's work would.
+        excess: f64,
     },
     /// Too little under way to cover the latency of memory, or paths to it that idle.
     LittleParallelism {
@@ -80,10 +82,10 @@ impl Cause {
             Self::LowDensity { computing } => 1.0 - computing,
             Self::ExpensiveInstructions { excess, .. } => excess,
             Self::FewWarps { reached, .. } | Self::LittleParallelism { reached } => 1.0 - reached,
-            Self::BankConflicts { degree } | Self::CacheBankConflicts { degree } => {
-                1.0 - 1.0 / degree
+            Self::BankConflicts { degree } => 1.0 - 1.0 / degree,
+            Self::CacheBankConflicts { excess, .. } | Self::Uncoalesced { excess, .. } => {
+                1.0 - 1.0 / excess
             }
-            Self::Uncoalesced { excess, .. } => 1.0 - 1.0 / excess,
         }
     }
 }
@@ -108,7 +110,7 @@ impl fmt::Display for Cause {
             Self::BankConflicts { degree } => {
                 write!(f, "bank conflicts cost {degree:.1} passes where one would do")
             }
-            Self::CacheBankConflicts { degree } => write!(
+            Self::CacheBankConflicts { degree, .. } => write!(
                 f,
                 "lanes load from the same bank of different lines: {degree:.1} passes over the \
                  first-level cache where one would do"
@@ -197,9 +199,13 @@ fn global(work: &StageWork, stages: &[StageAnalysis], components: &Components) -
     let mut causes = vec![Cause::LittleParallelism {
         reached: reached(stages, |times| times.global_ms, |stage| stage.global_streaming_ms),
     }];
-    if components.global.has_unified_banks() {
-        let degree = work.cache_passes / work.cache_conflict_free.max(1.0);
-        causes.push(Cause::CacheBankConflicts { degree: degree.max(1.0) });
+    let busy_ms = |passes| components.global.streaming_ms(work.bytes, passes);
+    let free_ms = busy_ms(work.cache_conflict_free);
+    if free_ms > 0.0 {
+        causes.push(Cause::CacheBankConflicts {
+            degree: work.cache_passes / work.cache_conflict_free.max(1.0),
+            excess: busy_ms(work.cache_passes) / free_ms,
+        });
     }
     let requested = work.requested_bytes;
     // Lanes that read one word ask for each of its copies, so that less may be moved than asked for.

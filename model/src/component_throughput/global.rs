@@ -123,10 +123,18 @@ impl GlobalMemory {
         self.bandwidth_gbps
     }
 
-    /// Whether first-level caches share their banks with shared memory.
+    /// What bytes take at full bandwidth, or passes on all SMs if that is more, in milliseconds.
     #[must_use]
-    pub fn has_unified_banks(&self) -> bool {
-        self.passes_per_ms.is_some()
+    pub fn streaming_ms(&self, bytes: f64, passes: f64) -> f64 {
+        self.bytes_ms(bytes).max(self.passes_ms(passes))
+    }
+
+    fn bytes_ms(&self, bytes: f64) -> f64 {
+        bytes / self.bandwidth_gbps / 1e6
+    }
+
+    fn passes_ms(&self, passes: f64) -> f64 {
+        self.passes_per_ms.map_or(0.0, |rate| passes / rate)
     }
 
     /// The time of traffic.
@@ -135,19 +143,18 @@ impl GlobalMemory {
         if traffic.bytes == 0.0 && traffic.batches_per_warp == 0.0 {
             return GlobalTime::default();
         }
-        let streaming_ms = traffic.bytes / self.bandwidth_gbps / 1e6;
-        let passes_ms = self.passes_per_ms.map_or(0.0, |rate| traffic.passes / rate);
         // The cluster with most blocks, or the SM, has this many times the mean.
         let most =
             |parts: f64| (configuration.blocks / parts).ceil() * parts / configuration.blocks;
         let of_one_path = (configuration.blocks / self.paths).ceil();
-        let busiest = (streaming_ms * most(self.paths)).max(passes_ms * most(self.sms));
+        let busiest = (self.bytes_ms(traffic.bytes) * most(self.paths))
+            .max(self.passes_ms(traffic.passes) * most(self.sms));
         let latency_ms = self.latency(&traffic.served);
         let together = self.sms_per_path * configuration.blocks_per_sm;
         let rounds = (of_one_path / together).ceil();
         let waiting = rounds * traffic.batches_per_warp * latency_ms;
         let time_ms = busiest.max(waiting) + latency_ms;
-        GlobalTime { time_ms, streaming_ms: streaming_ms.max(passes_ms) }
+        GlobalTime { time_ms, streaming_ms: self.streaming_ms(traffic.bytes, traffic.passes) }
     }
 
     /// The mean latency of a load, in milliseconds.
