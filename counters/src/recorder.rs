@@ -244,11 +244,12 @@ impl CtaRecorder {
             self.coalescer.global(access, send)
         };
         stream.close(Request::new(access.time, access.warp, row, demand(access, past_l1)));
-        (moved, self.cache_passes(access))
+        let passes = if past_l1 { BankPasses::default() } else { self.cache_passes(access) };
+        (moved, passes)
     }
 
-    /// The passes of an access over the banks of a first-level cache. Bulk copies go past them, and textures
-    /// have banks of their own.
+    /// The passes of an access over the banks of a first-level cache that it does not go past, as bulk copies
+    /// always do. Textures have banks of their own.
     fn cache_passes(&self, access: &Access<'_>) -> BankPasses {
         let is_load = matches!(access.kind, AccessKind::Load | AccessKind::LoadReadOnly);
         if access.space != StateSpace::Global || !is_load || access.bytes_per_lane > WIDEST_LOAD {

@@ -317,6 +317,8 @@ fn loads_with_an_operator_go_past_the_first_level() {
         let (profile, _) = counter.finish();
         let counts = profile.table.rows[LOAD as usize].memory[0];
         assert_eq!((counts.l1_hit_sectors, counts.l2_sectors), (hits, at_l2), "{past_l1}");
+        // What goes past the cache reads none of its banks.
+        assert_eq!(counts.passes, if past_l1 { 0 } else { 2 });
         assert_eq!(count(&profile, "dram_read_transactions"), 4);
     }
 }
