@@ -107,7 +107,7 @@ fn arguments(plan: &Plan, planned: &PlannedLaunch) -> String {
     let argument = |argument: &_| match argument {
         Buffer(index) => format!("buffer {}", plan.buffers[*index].name),
         Scalar { ty, .. } => ty.name().to_owned(),
-        Structure(structure) => format!("structure of {} bytes", structure.len()),
+        Structure(structure) => format!("structure of {} bytes", structure.size_bytes()),
     };
     let arguments: Vec<String> = planned.arguments.iter().map(argument).collect();
     let [x, y, z] = planned.block;

@@ -14,6 +14,12 @@ pub struct Structure {
     addresses: Vec<(usize, usize)>,
 }
 
+impl Default for Structure {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Structure {
     /// A structure without members yet.
     pub fn new() -> Self {
@@ -63,7 +69,7 @@ impl Structure {
     }
 
     /// Size in bytes.
-    pub fn len(&self) -> usize {
+    pub fn size_bytes(&self) -> usize {
         self.bytes.len()
     }
 
@@ -126,7 +132,7 @@ mod tests {
         inner.push_scalar(ElementType::U16, 0x1122);
         inner.push_scalar(ElementType::F64, 1.5_f64.to_bits());
         let inner = inner.finished();
-        assert_eq!(inner.len(), size_of::<Inner>());
+        assert_eq!(inner.size_bytes(), size_of::<Inner>());
         let mut outer = Structure::new();
         outer.push_scalar(ElementType::U8, 0xab);
         outer.push_address(7);
@@ -134,7 +140,7 @@ mod tests {
         outer.push(&inner);
         outer.push_scalar(ElementType::F32, 2.5_f32.to_bits().into());
         let outer = outer.finished();
-        assert_eq!(outer.len(), size_of::<Outer>());
+        assert_eq!(outer.size_bytes(), size_of::<Outer>());
         let bytes = outer.with_addresses(|buffer| 0x7_0000_0000 + buffer as u64);
         let at = |offset: usize, count: usize| bytes[offset..offset + count].to_vec();
         assert_eq!(at(offset_of!(Outer, first), 1), [0xab]);
