@@ -1,5 +1,6 @@
 //! Quadrant splits: one for each kernel, with all its GPUs.
 
+use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::Gpu;
 use gpucast_model::quantitative_roofline::{KernelParameters, OperationType};
 use gpucast_plot::axis::Kind;
@@ -7,7 +8,6 @@ use gpucast_plot::pictures::quadrant_split::{Adjustment, Device, Peak, QuadrantS
 use gpucast_plot::{DrawError, Scene};
 
 use super::{short_name, titled};
-use crate::render::prediction::{KernelView, PredictionView};
 
 /// One below the other.
 pub(crate) fn scene(
