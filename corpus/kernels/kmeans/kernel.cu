@@ -8,7 +8,7 @@
 // memory before each pass. Here the features are a buffer that the kernel only reads, and the
 // centres are those of the module: other values would make other clusters and the same work.
 
-constexpr int MOST_CENTRES = 32;
+constexpr int MOST_CENTRES = 5;
 constexpr int FEATURES = 34;
 
 // Centre i's feature j is ((i + 1) (2 j + 3) mod 11) / 10.

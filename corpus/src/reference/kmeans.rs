@@ -5,7 +5,7 @@ use super::error::ReferenceError;
 use super::inputs::{Inputs, unsupported};
 
 /// The most centres that the module holds, and the features of each.
-const MOST_CENTRES: usize = 32;
+const MOST_CENTRES: usize = 5;
 const FEATURES: usize = 34;
 
 /// Points by features become features by points. Arguments: by point, by feature, points, features.
