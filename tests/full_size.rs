@@ -167,9 +167,8 @@ fn rodinia_kernels_load_and_store_as_often_as_table_5_16_says() {
 fn rodinia_kernels_make_the_operations_of_table_5_16() {
     for kernel in ["hotspot3d", "nearest-neighbour"] {
         let metrics = rodinia(kernel);
-        let operations = |counted: &dyn Fn(&str) -> u64| {
-            counted("inst_fp_32") + counted("flop_count_sp_fma")
-        };
+        let operations =
+            |counted: &dyn Fn(&str) -> u64| counted("inst_fp_32") + counted("flop_count_sp_fma");
         let ours = operations(&|metric| count(&metrics, metric));
         assert_eq!(ours, operations(&|metric| published(kernel, metric)), "{kernel}");
     }

@@ -78,14 +78,7 @@ fn cfd_time_step_divides_the_step_by_the_stages_that_are_left() {
         grid: [1, 1, 1],
         block: [1, 1, 1],
         repeat: 1,
-        args: vec![
-            s32(1),
-            s32(1),
-            buffer("old"),
-            buffer("new"),
-            buffer("steps"),
-            buffer("fluxes"),
-        ],
+        args: vec![s32(1), s32(1), buffer("old"), buffer("new"), buffer("steps"), buffer("fluxes")],
         buffers: vec![
             ("old", Values::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0])),
             ("new", Values::F32(vec![0.0; 5])),
