@@ -14,7 +14,9 @@
 mod common;
 
 use common::{Shape, kernel, launch, launch_on, module, words};
-use gpucast_interpreter::Schedule;
+use gpucast_interpreter::{
+    Argument, DeviceMemory, Launch, NoObserver, Options, Program, Schedule, Silent, run,
+};
 
 /// One CTA of `threads` threads that writes one word for each.
 fn check(threads: u32, body: &str, wanted: impl Fn(u32) -> u32) {
@@ -311,4 +313,91 @@ fn updates_of_128_bits_are_not_torn_by_other_threads() {
     let field = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
     assert_eq!(field(0), 8192 * 64);
     assert_eq!(field(2), 3 * 8192 * 64);
+}
+
+/// Runs `divide` of `kernels/division.cu` on pairs; quotient and remainder, unsigned and signed.
+fn divide(pairs: &[(u128, u128)]) -> Vec<[u128; 4]> {
+    let text = include_str!("kernels/division.ptx");
+    let module = gpucast_ptx_frontend::load(text).unwrap();
+    let program = Program::new(&module, text, "divide").unwrap();
+    let mut memory = DeviceMemory::new();
+    let mut buffer = |name: &str, values: Vec<u128>| {
+        let address = memory.allocate(name, values.len() as u64 * 16).unwrap();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        memory.bytes_mut(name).unwrap().copy_from_slice(&bytes);
+        Argument::Address(address)
+    };
+    let arguments = vec![
+        buffer("numerators", pairs.iter().map(|pair| pair.0).collect()),
+        buffer("denominators", pairs.iter().map(|pair| pair.1).collect()),
+        buffer("results", vec![0; 4 * pairs.len()]),
+    ];
+    let launch = Launch {
+        grid: [1, 1, 1],
+        block: [pairs.len() as u32, 1, 1],
+        cluster: None,
+        dynamic_shared_bytes: 0,
+        arguments,
+    };
+    run(&program, &launch, &mut memory, &mut NoObserver, &Options::default(), &Silent).unwrap();
+    let bytes = memory.bytes("results").unwrap();
+    let values = bytes.chunks_exact(16).map(|bytes| u128::from_le_bytes(bytes.try_into().unwrap()));
+    let values: Vec<u128> = values.collect();
+    values.chunks_exact(4).map(|four| four.try_into().unwrap()).collect()
+}
+
+#[test]
+fn divisions_of_128_bit_integers_are_those_of_the_cpu() {
+    let mut random = 1u64;
+    let mut next = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u128::from(random >> 32)
+    };
+    let mut pairs = vec![
+        (10, 3),
+        (u128::MAX, 1),
+        (u128::MAX, u128::MAX),
+        (1, u128::MAX),
+        (1 << 127, 3),
+        (1 << 64, (1 << 64) - 1),
+        (0, 7),
+        ((1 << 64) - 1, 1 << 64),
+    ];
+    while pairs.len() < 64 {
+        let value = |next: &mut dyn FnMut() -> u128| {
+            next() << 96 | next() << 64 | next() << 32 | next()
+        };
+        let (n, d) = (value(&mut next), value(&mut next));
+        // Operands of all lengths: the code branches on where the first bit is.
+        pairs.push((n >> (pairs.len() % 7 * 16), (d >> (pairs.len() % 9 * 14)).max(1)));
+    }
+    for ((n, d), results) in pairs.iter().zip(divide(&pairs)) {
+        let (a, b) = (*n as i128, *d as i128);
+        let signed = [a.wrapping_div(b) as u128, a.wrapping_rem(b) as u128];
+        assert_eq!(results, [n / d, n % d, signed[0], signed[1]], "{n} / {d}");
+    }
+}
+
+#[test]
+fn the_carry_flag_holds_no_borrow() {
+    // Folded by ptxas 12.9 for sm_80: CC.CF after `sub.cc` is the carry of a + !b + 1, and `subc`
+    // adds !b + CC.CF.
+    let chains = [
+        ("sub.cc.u32 %r1, 0x627ADF75, 0x864CCEF5;", "addc.u32", 0),
+        ("sub.cc.u32 %r1, 0x627ADF75, 0x864CCEF5;", "subc.u32", 0xffff_ffff),
+        ("add.cc.u32 %r1, 0xffffffff, 1;", "subc.u32", 0),
+        ("add.cc.u32 %r1, 1, 1;", "subc.u32", 0xffff_ffff),
+        ("sub.cc.u32 %r1, 5, 1;", "addc.u32", 1),
+        ("mad.lo.cc.u32 %r1, 0xffffffff, 1, 1;", "subc.u32", 0),
+        ("sub.cc.u32 %r1, 5, 1;", "madc.lo.u32", 1),
+        ("sub.cc.u32 %r1, 1, 5; subc.cc.u32 %r1, 0, 0;", "addc.u32", 0),
+    ];
+    let mut body = String::new();
+    for (index, (first, second, _)) in chains.iter().enumerate() {
+        let zeros = if second.starts_with("madc") { "0, 0, 0" } else { "0, 0" };
+        body += &format!("{first}\n{second} %r2, {zeros};\nst.global.u32 [%out+{}], %r2;\n", 4 * index);
+    }
+    let (words, ..) = launch(&kernel(&(body + "ret;")), &Shape::new(1, 1, chains.len())).unwrap();
+    let wanted: Vec<u32> = chains.iter().map(|chain| chain.2).collect();
+    assert_eq!(words, wanted);
 }

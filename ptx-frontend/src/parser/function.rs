@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::lexer::TokenKind;
-use super::variable::{Place, declared_space};
+use super::variable::{Place, declares};
 use super::{Parsed, Parser};
 use crate::ast::{Function, FunctionDirective, Loc, Prototype, Statement, StatementKind};
 use crate::module::{FunctionKind, Linkage};
@@ -55,7 +55,7 @@ impl<'a> Parser<'a, '_> {
     fn function_directive(&mut self) -> Parsed<FunctionDirective<'a>> {
         let token = self.peek();
         let text = self.slice(token);
-        if declared_space(text).is_some()
+        if declares(text)
             || matches!(text, ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".section")
         {
             return Err(self.unexpected("`{` or `;` after the function's head"));
@@ -136,9 +136,6 @@ impl<'a> Parser<'a, '_> {
                 }
                 depth -= 1;
                 StatementKind::Close
-            } else if self.eat(b';') {
-                // An empty statement, which ptxas accepts.
-                continue;
             } else {
                 match self.statement() {
                     Ok(kind) => kind,
@@ -230,7 +227,7 @@ impl<'a> Parser<'a, '_> {
             }
             _ => {
                 let linkage = self.linkage();
-                if declared_space(self.peek_text()).is_none() {
+                if !declares(self.peek_text()) {
                     return Err(self.unknown_directive());
                 }
                 let variable = self.variable(linkage, Place::Statement)?;

@@ -133,7 +133,7 @@ impl<'a> Parser<'a, '_> {
                 let token = self.advance();
                 OperandKind::Value(Expression::Name(self.slice(token)))
             }
-            _ => OperandKind::Value(self.operand_expression()?),
+            _ => OperandKind::Value(self.expression()?),
         };
         Ok(Operand { kind, span: self.span_from(start) })
     }

@@ -92,7 +92,8 @@ fn lexeme(input: &[u8]) -> Lexeme<'_> {
     let second = input.get(1).copied().unwrap_or(0);
     match input[0] {
         b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => word(input),
-        b'%' if second.is_ascii_alphabetic() || matches!(second, b'_' | b'$') => word(input),
+        // `5 %3` names a register, as NVIDIA's assembler reads it.
+        b'%' if is_word(second) => word(input),
         b'.' => dotted(input),
         b'0'..=b'9' => number(input),
         b'"' => quoted(input),

@@ -1,7 +1,7 @@
 //! Module scope: the version, the target, files, sections, variables and functions.
 
 use super::lexer::TokenKind;
-use super::variable::{Place, declared_space};
+use super::variable::{Place, declares};
 use super::{Parsed, Parser, nearest};
 use crate::ast::{FileDirective, Item, Section};
 use crate::module::Linkage;
@@ -39,9 +39,6 @@ const DIRECTIVES: &[&str] = &[
 impl<'a> Parser<'a, '_> {
     pub(super) fn items(&mut self, mut take: impl FnMut(Item<'a>)) {
         while !self.at_end() {
-            if self.eat(b';') {
-                continue;
-            }
             let start = self.at;
             match self.item() {
                 Ok(item) => take(item),
@@ -187,7 +184,7 @@ impl<'a> Parser<'a, '_> {
         let linkage = self.linkage();
         match self.peek_text() {
             ".entry" | ".func" => Ok(Item::Function(Box::new(self.function(linkage)?))),
-            directive if declared_space(directive).is_some() => {
+            directive if declares(directive) => {
                 let variable = self.variable(linkage, Place::Statement)?;
                 self.expect(b';', "after the declaration")?;
                 Ok(Item::Variable(Box::new(variable)))

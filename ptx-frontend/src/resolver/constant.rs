@@ -1,4 +1,8 @@
 //! Literals and constant expressions (manual, section 4.5).
+//!
+//! Integers are `.s64` or `.u64`. The manual leaves some types open; NVIDIA's assembler decides:
+//! `~` and `%` yield `.u64`, `%` treats its operands as unsigned, and shift amounts wrap at 64.
+//! Integers and floating-point values do not mix, and a `0f` literal takes no operator at all.
 
 use super::problem;
 use crate::ast::Expression;
@@ -35,22 +39,6 @@ impl Constant {
         }
     }
 
-    pub(super) fn as_f64(self) -> f64 {
-        match self {
-            Self::Integer { bits, signed: true } => bits as i64 as f64,
-            Self::Integer { bits, signed: false } => bits as f64,
-            Self::F32(bits) => f64::from(f32::from_bits(bits)),
-            Self::F64(value) => value,
-        }
-    }
-
-    fn is_true(self) -> bool {
-        match self {
-            Self::Integer { bits, .. } => bits != 0,
-            Self::F32(_) | Self::F64(_) => self.as_f64() != 0.0,
-        }
-    }
-
     fn truth(value: bool) -> Self {
         Self::Integer { bits: u64::from(value), signed: true }
     }
@@ -76,7 +64,7 @@ pub(super) fn literal(text: &str, span: Span) -> Result<Constant, Diagnostic> {
     if !hexadecimal && text.contains(['.', 'e', 'E']) {
         return text.parse().map(Constant::F64).map_err(|_| bad());
     }
-    let digits = text.trim_end_matches('U');
+    let digits = text.strip_suffix('U').unwrap_or(text);
     let unsigned = digits.len() != text.len();
     let (digits, radix) = match head {
         "0x" | "0X" => (digits.get(2..).unwrap_or_default(), 16),
@@ -110,8 +98,13 @@ pub(super) fn evaluate(expression: &Expression<'_>, span: Span) -> Result<Consta
             binary(operator, evaluate(&sides[0], span)?, evaluate(&sides[1], span)?, span)
         }
         Expression::Ternary(parts) => {
-            let chosen = if evaluate(&parts[0], span)?.is_true() { &parts[1] } else { &parts[2] };
-            evaluate(chosen, span)
+            let Some(condition) = evaluate(&parts[0], span)?.as_u64() else {
+                return Err(for_integers("?", span));
+            };
+            evaluate(if condition != 0 { &parts[1] } else { &parts[2] }, span)
+        }
+        Expression::Index(name, _) => {
+            Err(problem(format!("`{name}[…]` is an address, not a constant"), span))
         }
         Expression::Apply(function, _) => {
             Err(problem(format!("`{function}(…)` is an address, not a constant"), span))
@@ -131,25 +124,35 @@ fn cast(ty: ScalarType, value: Constant, span: Span) -> Result<Constant, Diagnos
             });
         }
     };
-    let bits = match value.as_u64() {
-        Some(bits) => bits,
-        None if signed => value.as_f64() as i64 as u64,
-        None => value.as_f64() as u64,
+    let Some(bits) = value.as_u64() else {
+        return Err(for_integers(&format!("({ty})"), span));
     };
     Ok(Constant::Integer { bits, signed })
 }
 
+fn for_integers(operator: &str, span: Span) -> Diagnostic {
+    problem(format!("`{operator}` is for integers"), span)
+}
+
+/// `0f` literals stand alone: their sign is one of their digits.
+fn no_operand(operator: &str, span: Span) -> Diagnostic {
+    Diagnostic {
+        hint: Some("write the result, or decimal literals".to_owned()),
+        ..problem(format!("a `0f` literal is no operand of `{operator}`"), span)
+    }
+}
+
 fn unary(operator: &str, value: Constant, span: Span) -> Result<Constant, Diagnostic> {
     Ok(match (operator, value) {
+        (_, Constant::F32(_)) => return Err(no_operand(operator, span)),
         ("+", value) => value,
-        ("!", value) => Constant::truth(!value.is_true()),
+        ("!", Constant::Integer { bits, .. }) => Constant::truth(bits == 0),
         ("-", Constant::Integer { bits, signed }) => {
             Constant::Integer { bits: bits.wrapping_neg(), signed }
         }
-        ("-", Constant::F32(bits)) => Constant::F32(bits ^ 0x8000_0000),
         ("-", Constant::F64(value)) => Constant::F64(-value),
-        ("~", Constant::Integer { bits, signed }) => Constant::Integer { bits: !bits, signed },
-        _ => return Err(problem(format!("`{operator}` is for integers"), span)),
+        ("~", Constant::Integer { bits, .. }) => Constant::Integer { bits: !bits, signed: false },
+        _ => return Err(for_integers(operator, span)),
     })
 }
 
@@ -170,8 +173,11 @@ fn binary(
             integers(operator, a, b, signed)
                 .ok_or_else(|| problem("division by zero in a constant", span))
         }
-        _ => floats(operator, left.as_f64(), right.as_f64())
-            .ok_or_else(|| problem(format!("`{operator}` is for integers"), span)),
+        (Constant::F32(_), _) | (_, Constant::F32(_)) => Err(no_operand(operator, span)),
+        (Constant::F64(a), Constant::F64(b)) => {
+            floats(operator, a, b).ok_or_else(|| for_integers(operator, span))
+        }
+        _ => Err(problem("an integer and a floating-point value do not mix", span)),
     }
 }
 
@@ -183,17 +189,15 @@ fn integers(operator: &str, a: u64, b: u64, signed: bool) -> Option<Constant> {
         "-" => a.wrapping_sub(b),
         "*" => a.wrapping_mul(b),
         "/" if b == 0 => return None,
-        "%" if b == 0 => return None,
         "/" if signed => x.wrapping_div(y) as u64,
         "/" => a / b,
-        "%" if signed => x.wrapping_rem(y) as u64,
-        "%" => a % b,
+        "%" => return Some(Constant::Integer { bits: a.checked_rem(b)?, signed: false }),
         "&" => a & b,
         "|" => a | b,
         "^" => a ^ b,
-        "<<" => a.checked_shl(b.min(64) as u32).unwrap_or(0),
-        ">>" if signed => (x >> b.min(63)) as u64,
-        ">>" => a.checked_shr(b.min(64) as u32).unwrap_or(0),
+        "<<" => a.wrapping_shl(b as u32),
+        ">>" if signed => x.wrapping_shr(b as u32) as u64,
+        ">>" => a.wrapping_shr(b as u32),
         "&&" => return Some(Constant::truth(a != 0 && b != 0)),
         "||" => return Some(Constant::truth(a != 0 || b != 0)),
         _ => {
@@ -218,8 +222,6 @@ fn floats(operator: &str, a: f64, b: f64) -> Option<Constant> {
         "-" => Constant::F64(a - b),
         "*" => Constant::F64(a * b),
         "/" => Constant::F64(a / b),
-        "&&" => Constant::truth(a != 0.0 && b != 0.0),
-        "||" => Constant::truth(a != 0.0 || b != 0.0),
         "==" => Constant::truth(a == b),
         "!=" => Constant::truth(a != b),
         "<" => Constant::truth(a < b),

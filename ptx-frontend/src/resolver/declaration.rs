@@ -4,10 +4,20 @@ use super::scope::{Family, Symbol};
 use super::{Resolver, constant, problem};
 use crate::ast::{self, Expression, FunctionDirective, Qualifier};
 use crate::module::{
-    FunctionId, FunctionKind, PointerAttribute, Register, RegisterId, Variable, VariableId,
+    FunctionId, FunctionKind, Linkage, PointerAttribute, Register, RegisterId, Variable, VariableId,
 };
 use crate::source::{Diagnostic, Span};
 use crate::types::StateSpace;
+
+/// Directives of kernels that no device function has.
+const KERNEL_DIRECTIVES: &[&str] = &[
+    ".maxntid",
+    ".reqntid",
+    ".minnctapersm",
+    ".maxnctapersm",
+    ".maxnreg",
+    ".minperctamemory",
+];
 
 /// More registers than this in one declaration are a mistake; ptxas gives up earlier.
 const MAX_FAMILY: u64 = 1 << 24;
@@ -139,16 +149,27 @@ impl<'a> Resolver<'a> {
         let span = declarator.name.map_or(variable.span, |name| name.span);
         let too_large = || problem(format!("`{name}` is too large"), span);
         let element = u64::from(variable.ty.bytes()) * u64::from(qualifiers.vector);
+        // Parameters of functions may be empty or, the last one, of any length.
+        let is_function = function
+            .is_some_and(|id| self.module.functions[id.index()].kind == FunctionKind::Device);
+        let may_be_empty = variable.linkage == Linkage::Extern
+            || variable.space == StateSpace::Param && is_function;
         let mut size = element;
         let mut dimensions = Vec::new();
         let initial = declarator.initializer.as_ref();
         for (index, dimension) in declarator.dimensions.iter().enumerate() {
             let length = match dimension {
-                Some(length) => self.size(length, span)?,
+                Some(length) => match self.size(length, span)? {
+                    0 if !may_be_empty => {
+                        return Err(problem(format!("`{name}` has no elements"), span));
+                    }
+                    length => length,
+                },
                 // `x[] = {1, 2, 3}` has as many elements as are written.
                 None if index == 0 => match initial {
-                    Some(ast::Initializer::List(items)) => items.len() as u64,
-                    _ => 0,
+                    Some(ast::Initializer::List(items)) if !items.is_empty() => items.len() as u64,
+                    _ if may_be_empty => 0,
+                    _ => return Err(problem(format!("`{name}` has no length"), span)),
                 },
                 None => return Err(problem("only the first dimension may be left out", span)),
             };
@@ -169,6 +190,15 @@ impl<'a> Resolver<'a> {
             return Err(Diagnostic { hint, ..problem("`<…>` is for registers", span) });
         }
         let initializer = match initial {
+            Some(_) if !matches!(variable.space, StateSpace::Global | StateSpace::Const) => {
+                let message =
+                    format!("`{name}` is in .{} memory, which has no initial value", variable.space.text());
+                return Err(problem(message, span));
+            }
+            Some(_) if variable.linkage == Linkage::Extern => {
+                let message = format!("`{name}` is `.extern`, so it has no initial value here");
+                return Err(problem(message, span));
+            }
             Some(initializer) => {
                 self.initializer(initializer, variable.ty, &dimensions, qualifiers.vector, span)?
             }
@@ -201,7 +231,7 @@ impl<'a> Resolver<'a> {
 
     /// A second declaration is fine if one of the two is `.extern`.
     fn redeclare(&mut self, name: &str, second: Variable) -> Result<(), Diagnostic> {
-        use crate::module::Linkage::Extern;
+        use Linkage::Extern;
         if let Some(Symbol::Variable(id)) = self.scopes.find(name) {
             let first = &mut self.module.variables[id.index()];
             let linked = first.linkage == Extern || second.linkage == Extern;
@@ -241,10 +271,24 @@ impl<'a> Resolver<'a> {
             [x, y, z] => Ok(Some([x, y, z])),
             _ => Err(expected("one to three numbers")),
         };
+        let one_of_two = || problem("`.maxntid` and `.reqntid` do not go together", span);
         let none = || if numbers.is_empty() { Ok(true) } else { Err(expected("no number")) };
         let function = &mut self.module.functions[function.index()];
+        let is_kernel = function.kind == FunctionKind::Entry;
+        let name = directive.name.text;
         let known = &mut function.directives;
-        match directive.name.text {
+        if KERNEL_DIRECTIVES.contains(&name) && !is_kernel {
+            return Err(problem(format!("`{name}` is for kernels"), span));
+        }
+        if KERNEL_DIRECTIVES.contains(&name) && numbers.contains(&0) {
+            return Err(problem(format!("`{name}` takes numbers from 1 on"), span));
+        }
+        match name {
+            ".maxntid" if known.reqntid.is_some() => return Err(one_of_two()),
+            ".reqntid" if known.maxntid.is_some() => return Err(one_of_two()),
+            ".noreturn" if is_kernel => {
+                return Err(problem("`.noreturn` is for functions; a kernel returns", span));
+            }
             ".maxntid" => known.maxntid = three()?,
             ".reqntid" => known.reqntid = three()?,
             ".minnctapersm" => known.minnctapersm = one()?,
@@ -257,12 +301,7 @@ impl<'a> Resolver<'a> {
             ".blocksareclusters" => known.blocksareclusters = none()?,
             // Hints about the stack frame and calling convention; nothing depends on them.
             ".abi_preserve" | ".abi_preserve_control" | ".unique" => {}
-            ".minperctamemory" => {
-                if function.kind != FunctionKind::Entry {
-                    return Err(problem("`.minperctamemory` is for kernels", span));
-                }
-                known.minperctamemory = one()?;
-            }
+            ".minperctamemory" => known.minperctamemory = one()?,
             ".language" => {
                 if let Some(unknown) = directive.strings.iter().find(|one| !is_language(one)) {
                     return Err(problem(format!("{unknown} is no language known to PTX"), span));

@@ -11,6 +11,7 @@ mod constant;
 mod declaration;
 mod initializer;
 mod operand;
+mod prelude;
 mod scope;
 
 use crate::ast::{File, Function as FunctionItem, Item, Name};
@@ -21,6 +22,7 @@ use crate::module::{Formal, Function, FunctionId, FunctionKind, Linkage, Module,
 use crate::parser::{nearest, parse_each};
 use crate::source::{Diagnostic, Span};
 use crate::types::StateSpace;
+use prelude::Prelude;
 use scope::{Scopes, Symbol};
 use smallvec::SmallVec;
 
@@ -76,6 +78,13 @@ fn problem(message: impl Into<String>, span: Span) -> Diagnostic {
     Diagnostic { message: message.into(), span, hint: None }
 }
 
+/// The target lists and prototypes of a body that the walk has passed.
+#[derive(Clone, Copy, Default)]
+struct DirectivesSeen {
+    lists: u32,
+    prototypes: u32,
+}
+
 struct Resolver<'a> {
     module: Module,
     scopes: Scopes<'a>,
@@ -84,6 +93,9 @@ struct Resolver<'a> {
     known_forms: Vec<KnownForms>,
     /// Where the text's first item stands: its `.version`, else the default.
     first: Option<Span>,
+    directives_seen: DirectivesSeen,
+    /// What computes operands such as `%r1 + 4`, to go before the instruction at hand.
+    prelude: Vec<Prelude>,
     /// `.alias` directives, applied to all code at the end.
     aliases: Vec<(FunctionId, FunctionId)>,
 }
@@ -105,6 +117,8 @@ impl<'a> Resolver<'a> {
             forms: FormCache::default(),
             known_forms: Vec::new(),
             first: None,
+            directives_seen: DirectivesSeen::default(),
+            prelude: Vec::new(),
             aliases: Vec::new(),
         }
     }

@@ -6,7 +6,7 @@ use super::scope::{Found, Symbol};
 use super::{Resolver, constant, problem};
 use crate::ast::{self, Expression, Name, OperandKind};
 use crate::isa::SpecialRegister;
-use crate::module::{Address, AddressBase, FunctionId, Operand, RegisterId};
+use crate::module::{Address, AddressBase, FunctionId, Immediate, Operand, RegisterId};
 use crate::source::{Diagnostic, Span};
 
 impl<'a> Resolver<'a> {
@@ -39,7 +39,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A name, a constant, or a name plus an offset.
-    fn value(
+    pub(super) fn value(
         &mut self,
         value: &Expression<'a>,
         span: Span,
@@ -62,18 +62,19 @@ impl<'a> Resolver<'a> {
             {
                 Ok(Operand::Negative(Box::new(self.value(inner, span, function)?)))
             }
-            Expression::Binary("+" | "-", sides) => {
+            Expression::Index(name, index) => self.element(name, index, span, function),
+            Expression::Binary("+" | "-", _) => {
                 let Some((base, offset)) = split_offset(value, span)? else {
                     return self.folded(value, span);
                 };
                 match self.name(base, span, function)? {
                     Operand::Variable(variable, _) => Ok(Operand::Variable(variable, offset)),
-                    // Constants are not names, so this is `%r1+4` outside of an address.
+                    Operand::Register(register) if only_sums(value) => {
+                        self.sum(base, register, offset, span, function)
+                    }
                     _ => Err(Diagnostic {
-                        message: format!("`{base}` cannot have an offset here"),
-                        span,
-                        hint: matches!(sides[0], Expression::Name(_))
-                            .then(|| "compute the sum with `add`".to_owned()),
+                        hint: Some("compute it with an instruction of its own".to_owned()),
+                        ..problem(format!("`{base}` cannot have an offset here"), span)
                     }),
                 }
             }
@@ -85,7 +86,7 @@ impl<'a> Resolver<'a> {
         Ok(Operand::Immediate(constant::evaluate(value, span)?.immediate()))
     }
 
-    fn name(
+    pub(super) fn name(
         &mut self,
         name: &'a str,
         span: Span,
@@ -97,8 +98,19 @@ impl<'a> Resolver<'a> {
                 Symbol::Variable(variable) => Operand::Variable(variable, 0),
                 Symbol::Function(function) => Operand::Function(function),
                 Symbol::Label(label) => Operand::Label(label),
-                Symbol::Targets(targets) => Operand::Targets(targets),
-                Symbol::Prototype(prototype) => Operand::Prototype(prototype),
+                // Lists and prototypes stand before their uses, as ptxas wants them.
+                Symbol::Targets(targets) if targets.0 < self.directives_seen.lists => {
+                    Operand::Targets(targets)
+                }
+                Symbol::Prototype(prototype) if prototype.0 < self.directives_seen.prototypes => {
+                    Operand::Prototype(prototype)
+                }
+                Symbol::Targets(_) | Symbol::Prototype(_) => {
+                    return Err(Diagnostic {
+                        hint: Some("move the list or prototype before this instruction".to_owned()),
+                        ..problem(format!("`{name}` is declared only later"), span)
+                    });
+                }
             },
             Some(Found::Member { family, scope }) => {
                 let register = self.new_register(function, name, family.ty, family.vector);
@@ -106,6 +118,7 @@ impl<'a> Resolver<'a> {
                 Operand::Register(register)
             }
             None => match SpecialRegister::from_text(name) {
+                None if SpecialRegister::is_vector_name(name) => special_vector(name),
                 Some(special) => {
                     self.check_per_cta_memory(special, function, Name { text: name, span })?;
                     Operand::Special(special)
@@ -206,6 +219,23 @@ impl<'a> Resolver<'a> {
             _ => return Err(problem(format!("`{name}` has no address in memory"), span)),
         };
         Ok(Address { base, offset })
+    }
+}
+
+/// `%tid` and its like: three elements and a zero (manual, section 10.1).
+fn special_vector(name: &str) -> Operand {
+    let element = |member| SpecialRegister::from_text(&format!("{name}.{member}"));
+    let elements = ["x", "y", "z"].into_iter().filter_map(element).map(Operand::Special);
+    let zero = Operand::Immediate(Immediate::Integer(0));
+    Operand::Vector(elements.chain([zero]).collect())
+}
+
+/// Whether an offset is added: `%r1 - 4` is no value, though `%r1 + -4` is one.
+fn only_sums(value: &Expression<'_>) -> bool {
+    match value {
+        Expression::Binary("+", sides) => only_sums(&sides[0]),
+        Expression::Name(_) => true,
+        _ => false,
     }
 }
 
