@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::cli::{ExecutionOptions, ScheduleChoice};
 use crate::failure::{Anchor, Failure, Report, SourceText};
 use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch};
+use crate::render::diagnostic;
 use crate::render::printed::Printed;
 use crate::render::progress::Progress;
 use crate::trouble;
@@ -170,6 +171,9 @@ pub(crate) fn execute<W: Watch>(
         .iter()
         .map(|planned| program(loaded, &planned.kernel, &planned.kernel_anchor))
         .collect::<Result<_, _>>()?;
+    for program in &programs {
+        diagnostic::note(trouble::of_unsupported(program).as_deref());
+    }
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, memory);
         watch.launching(index, memory);

@@ -7,7 +7,7 @@ use super::variable::{Place, declares};
 use super::{Parsed, Parser};
 use crate::ast::{Function, FunctionDirective, Loc, Prototype, Statement, StatementKind};
 use crate::module::{FunctionKind, Linkage};
-use crate::source::Diagnostic;
+use crate::source::{Diagnostic, DiagnosticCode};
 
 impl<'a> Parser<'a, '_> {
     /// `.entry` or `.func` from the directive on.
@@ -120,6 +120,7 @@ impl<'a> Parser<'a, '_> {
                 let too_many = self.diagnostics.len() > super::MAX_DIAGNOSTICS;
                 if !too_many {
                     self.report(Diagnostic {
+                        code: DiagnosticCode::Syntax,
                         message: "the body of this function is not closed".to_owned(),
                         span: name,
                         hint: Some("the text ends before its `}`; is it cut off?".to_owned()),
@@ -227,6 +228,10 @@ impl<'a> Parser<'a, '_> {
             }
             _ => {
                 let linkage = self.linkage();
+                let private = matches!(self.peek_text(), ".local" | ".reg" | ".param");
+                if linkage != Linkage::Internal && private {
+                    return Err(self.unexpected("`.global`, `.shared` or `.const`"));
+                }
                 if !declares(self.peek_text()) {
                     return Err(self.unknown_directive());
                 }
@@ -255,6 +260,7 @@ impl<'a> Parser<'a, '_> {
                 "inlined_at" => loc.inlined_at = Some(self.loc_position()?),
                 _ => {
                     return Err(Diagnostic {
+                        code: DiagnosticCode::UnknownDirective,
                         message: format!("unknown attribute `{}` of `.loc`", attribute.text),
                         span: attribute.span,
                         hint: Some("`function_name` and `inlined_at` may stand here".to_owned()),

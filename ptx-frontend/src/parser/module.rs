@@ -5,7 +5,7 @@ use super::variable::{Place, declares};
 use super::{Parsed, Parser, nearest};
 use crate::ast::{FileDirective, Item, Section};
 use crate::module::Linkage;
-use crate::source::Diagnostic;
+use crate::source::{Diagnostic, DiagnosticCode};
 
 /// Directives that begin something at module scope; recovery stops at them.
 const DIRECTIVES: &[&str] = &[
@@ -65,6 +65,8 @@ impl<'a> Parser<'a, '_> {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
                         self.advance();
+                        // That of a declaration whose braces these were.
+                        self.eat(b';');
                         return;
                     }
                 }
@@ -115,6 +117,7 @@ impl<'a> Parser<'a, '_> {
         let near = nearest(text, DIRECTIVES.iter().copied());
         match self.peek().kind {
             TokenKind::Dotted => Diagnostic {
+                code: DiagnosticCode::UnknownDirective,
                 message: format!("unknown directive `{}`", super::abbreviate(text)),
                 span: self.peek().span,
                 hint: near.map(|near| format!("did you mean `{near}`?")),

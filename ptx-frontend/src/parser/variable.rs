@@ -169,9 +169,6 @@ impl<'a> Parser<'a, '_> {
         while !self.eat(b'}') {
             if !items.is_empty() {
                 self.expect(b',', "between initial values")?;
-                if self.eat(b'}') {
-                    break;
-                }
             }
             items.push(self.nested(Self::initializer)?);
         }

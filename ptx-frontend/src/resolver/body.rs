@@ -4,13 +4,13 @@ use smallvec::SmallVec;
 
 use super::scope::Symbol;
 use super::{DirectivesSeen, Resolver, problem};
-use crate::isa::{Access, OperandShape};
 use crate::ast::{self, Loc, Name, Statement, StatementKind};
+use crate::isa::{Access, OperandShape};
 use crate::module::{
     Body, FunctionId, Guard, Instruction, Label, LabelId, Location, Operand, Prototype,
     PrototypeId, TargetList, TargetListId,
 };
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::ScalarType;
 
 /// The labels that each scope of a body declares, in order of the scopes' opening braces.
@@ -143,7 +143,11 @@ impl<'a> Resolver<'a> {
     fn declare_labels(&mut self, labels: Option<Vec<(&'a str, Symbol, Span)>>) {
         for (name, symbol, span) in labels.into_iter().flatten() {
             if !self.scopes.declare(name, symbol) {
-                self.report(problem(format!("`{name}` is declared twice"), span));
+                self.report(problem(
+                    Code::DeclaredTwice,
+                    format!("`{name}` is declared twice"),
+                    span,
+                ));
             }
         }
     }
@@ -161,7 +165,7 @@ impl<'a> Resolver<'a> {
                 let registers = &self.module.functions[function.index()].registers;
                 if registers[register.index()].ty != ScalarType::Pred {
                     let message = format!("the guard `{}` is not a predicate", guard.name.text);
-                    return Err(problem(message, guard.name.span));
+                    return Err(problem(Code::WrongOperand, message, guard.name.span));
                 }
                 Some(Guard { register, negated: guard.negated })
             }
@@ -178,7 +182,11 @@ impl<'a> Resolver<'a> {
         let first = form.form().operands.first();
         if computes_first && first.is_some_and(|first| writes(first, &operands)) {
             let at = instruction.operands.first().map_or(span, |operand| operand.span);
-            return Err(problem("a result goes to a register, without an offset", at));
+            return Err(problem(
+                Code::WrongOperand,
+                "a result goes to a register, without an offset",
+                at,
+            ));
         }
         Ok(Instruction {
             opcode: instruction.opcode,
@@ -241,7 +249,7 @@ impl<'a> Resolver<'a> {
         let dimensions = variable.declarators.iter().flat_map(|one| &one.dimensions);
         for dimension in dimensions.flatten() {
             let length = self.size(dimension, span)?;
-            let too_large = || problem("this parameter is too large", span);
+            let too_large = || problem(Code::WrongOperand, "this parameter is too large", span);
             size = size.checked_mul(length).ok_or_else(too_large)?;
         }
         Ok((size, qualifiers.align.unwrap_or(element as u32)))

@@ -7,7 +7,7 @@
 use super::problem;
 use crate::ast::Expression;
 use crate::module::Immediate;
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::ScalarType;
 
 /// A value of a constant expression.
@@ -46,7 +46,13 @@ impl Constant {
 
 /// The value of a literal.
 pub(super) fn literal(text: &str, span: Span) -> Result<Constant, Diagnostic> {
-    let bad = || problem(format!("`{}` is not a number", crate::parser::abbreviate(text)), span);
+    let bad = || {
+        problem(
+            Code::BadConstant,
+            format!("`{}` is not a number", crate::parser::abbreviate(text)),
+            span,
+        )
+    };
     let (head, tail) = text.split_at(text.len().min(2));
     let exact = |digits: &str, length| {
         if digits.len() == length {
@@ -76,7 +82,9 @@ pub(super) fn literal(text: &str, span: Span) -> Result<Constant, Diagnostic> {
         return Err(bad());
     }
     let bits = u64::from_str_radix(digits, radix).map_err(|error| match error.kind() {
-        std::num::IntErrorKind::PosOverflow => problem("a literal has at most 64 bits", span),
+        std::num::IntErrorKind::PosOverflow => {
+            problem(Code::BadConstant, "a literal has at most 64 bits", span)
+        }
         _ => bad(),
     })?;
     // A literal is .s64 unless it says otherwise or does not fit.
@@ -89,7 +97,7 @@ pub(super) fn evaluate(expression: &Expression<'_>, span: Span) -> Result<Consta
         Expression::Number(text) => literal(text, span),
         Expression::Name("WARP_SZ") => Ok(Constant::Integer { bits: 32, signed: true }),
         Expression::Name(name) | Expression::Member(name, _) => {
-            Err(problem(format!("`{name}` is not a constant"), span))
+            Err(problem(Code::BadConstant, format!("`{name}` is not a constant"), span))
         }
         Expression::Parenthesised(inner) => evaluate(inner, span),
         Expression::Cast(ty, inner) => cast(*ty, evaluate(inner, span)?, span),
@@ -103,12 +111,16 @@ pub(super) fn evaluate(expression: &Expression<'_>, span: Span) -> Result<Consta
             };
             evaluate(if condition != 0 { &parts[1] } else { &parts[2] }, span)
         }
-        Expression::Index(name, _) => {
-            Err(problem(format!("`{name}[…]` is an address, not a constant"), span))
-        }
-        Expression::Apply(function, _) => {
-            Err(problem(format!("`{function}(…)` is an address, not a constant"), span))
-        }
+        Expression::Index(name, _) => Err(problem(
+            Code::BadConstant,
+            format!("`{name}[…]` is an address, not a constant"),
+            span,
+        )),
+        Expression::Apply(function, _) => Err(problem(
+            Code::BadConstant,
+            format!("`{function}(…)` is an address, not a constant"),
+            span,
+        )),
     }
 }
 
@@ -120,7 +132,7 @@ fn cast(ty: ScalarType, value: Constant, span: Span) -> Result<Constant, Diagnos
             let hint = Some("constants are cast to `.s64` or `.u64`".to_owned());
             return Err(Diagnostic {
                 hint,
-                ..problem(format!("a constant cannot be cast to {ty}"), span)
+                ..problem(Code::BadConstant, format!("a constant cannot be cast to {ty}"), span)
             });
         }
     };
@@ -131,14 +143,14 @@ fn cast(ty: ScalarType, value: Constant, span: Span) -> Result<Constant, Diagnos
 }
 
 fn for_integers(operator: &str, span: Span) -> Diagnostic {
-    problem(format!("`{operator}` is for integers"), span)
+    problem(Code::BadConstant, format!("`{operator}` is for integers"), span)
 }
 
 /// `0f` literals stand alone: their sign is one of their digits.
 fn no_operand(operator: &str, span: Span) -> Diagnostic {
     Diagnostic {
         hint: Some("write the result, or decimal literals".to_owned()),
-        ..problem(format!("a `0f` literal is no operand of `{operator}`"), span)
+        ..problem(Code::BadConstant, format!("a `0f` literal is no operand of `{operator}`"), span)
     }
 }
 
@@ -171,13 +183,17 @@ fn binary(
             let shift = matches!(operator, "<<" | ">>");
             let signed = a_signed && (shift || b_signed);
             integers(operator, a, b, signed)
-                .ok_or_else(|| problem("division by zero in a constant", span))
+                .ok_or_else(|| problem(Code::BadConstant, "division by zero in a constant", span))
         }
         (Constant::F32(_), _) | (_, Constant::F32(_)) => Err(no_operand(operator, span)),
         (Constant::F64(a), Constant::F64(b)) => {
             floats(operator, a, b).ok_or_else(|| for_integers(operator, span))
         }
-        _ => Err(problem("an integer and a floating-point value do not mix", span)),
+        _ => Err(problem(
+            Code::BadConstant,
+            "an integer and a floating-point value do not mix",
+            span,
+        )),
     }
 }
 
@@ -230,4 +246,103 @@ fn floats(operator: &str, a: f64, b: f64) -> Option<Constant> {
         ">=" => Constant::truth(a >= b),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::module::InitializerValue;
+
+    /// The 64 bits that `.global .u64 v = expression` begins with, or what is wrong.
+    fn value(expression: &str) -> Result<u64, String> {
+        let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+        let text = format!("{head}.global .u64 v = {expression};\n");
+        let module = crate::load(&text).map_err(|problems| problems[0].message.clone())?;
+        let item = module.variables[0].initializer.first().map(|item| &item.value);
+        Ok(match item {
+            None => 0,
+            Some(InitializerValue::Bytes(bytes)) => {
+                bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+            }
+            Some(other) => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn values_are_those_of_nvidias_assembler() {
+        // Read out of the cubins that ptxas 12.9 makes of these declarations.
+        let minus_1 = u64::MAX;
+        for (expression, wanted) in [
+            ("~0 >> 63", 1),
+            ("5 % -3", 5),
+            ("-5 % 3", 2),
+            ("(5 % 3) - 3 >> 63", 1),
+            ("(~5 & 7) - 8 >> 63", 1),
+            ("(.s64)~0 >> 63", minus_1),
+            ("-1 >> 63", minus_1),
+            ("-7 / 2", -3_i64 as u64),
+            ("-5 / 3U", 0x5555_5555_5555_5553),
+            ("-1 < 1", 1),
+            ("-1 < 1U", 0),
+            ("-1 < 0xFFFFFFFFFFFFFFFF", 0),
+            ("-1 == 0xFFFFFFFFFFFFFFFF", 1),
+            ("(1 < 2U) - 2 >> 63", minus_1),
+            ("(1U && 1U) - 2 >> 63", minus_1),
+            ("(!1U) - 1 >> 63", minus_1),
+            ("-1 >> 1U", minus_1),
+            ("-1U >> 1", 0x7FFF_FFFF_FFFF_FFFF),
+            ("(-1 + 0U) >> 63", 1),
+            ("(-1 & 0xFFFFFFFFFFFFFFFF) >> 63", 1),
+            ("(1 ? -1 : 1U) >> 63", minus_1),
+            ("(0 ? 1U : -1) / 2", 0),
+            ("(1 ? 1U : -1) - 2 >> 63", 1),
+            ("1 << 64", 1),
+            ("1 << 65", 2),
+            ("1 << -1", 1 << 63),
+            ("-1 >> 65", minus_1),
+            ("0x8000000000000000 >> 63", 1),
+            ("-0x8000000000000000 / 2", 1 << 62),
+            ("1 | 2 == 2", 1),
+            ("1 ^ 3 & 2", 3),
+            ("4 | 1 ^ 1", 4),
+            ("1 < 2 == 1", 1),
+            ("1 + 2 << 3", 24),
+            ("8 >> 1 + 1", 2),
+            ("1 || 0 && 0", 1),
+            ("0 ? 1 : 0 ? 2 : 3", 3),
+            ("3 > 2 > 1", 0),
+            ("2.0 < 3.0", 1),
+            ("-~5", 6),
+            ("- - 1", 1),
+            ("WARP_SZ | 1", 33),
+        ] {
+            assert_eq!(value(expression), Ok(wanted), "{expression}");
+        }
+    }
+
+    #[test]
+    fn what_nvidias_assembler_refuses_has_no_value() {
+        for expression in [
+            "1.5 + 1",
+            "1.0 == 1",
+            "!1.5",
+            "~1.5",
+            "1.5 ? 1 : 2",
+            "1.0 && 2.0",
+            "1 && 2.0",
+            "(.u64) 1.5",
+            "1.0 % 2.0",
+            "5 / 0",
+            "5 % 0",
+            "0 && 1/0",
+            "(.u32) 5",
+            "08",
+            "1UU",
+            "1.0 > 0f3F800000",
+            "-0f3F800000",
+            "5%3",
+            "1u",
+        ] {
+            assert!(value(expression).is_err(), "{expression}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::scope::Symbol;
 use super::{Resolver, problem};
 use crate::ast::{Expression, Initializer, Name};
 use crate::module::{InitializerItem, InitializerValue};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::{ScalarType, TypeKind};
 
 /// An array type being filled.
@@ -57,22 +57,26 @@ impl<'a> Resolver<'a> {
                 }
                 Ok(offset + width)
             }
-            (Initializer::Value(_), Some(_)) => {
-                Err(problem("the elements of this variable stand in braces", shape.span))
-            }
-            (Initializer::List(_), None) => {
-                Err(problem("one value of this variable has no braces", shape.span))
-            }
+            (Initializer::Value(_), Some(_)) => Err(problem(
+                Code::BadInitializer,
+                "the elements of this variable stand in braces",
+                shape.span,
+            )),
+            (Initializer::List(_), None) => Err(problem(
+                Code::BadInitializer,
+                "one value of this variable has no braces",
+                shape.span,
+            )),
             (Initializer::List(values), Some(&length)) => {
                 let end = offset + length * inner;
                 if values.len() as u64 > length {
                     let message = "more initial values than the variable has";
-                    return Err(problem(message, shape.span));
+                    return Err(problem(Code::BadInitializer, message, shape.span));
                 }
                 let is_vector = shape.vector && level + 1 == shape.lengths.len();
                 if is_vector && values.len() as u64 != length {
                     let message = format!("a vector of {length} elements has {length} values");
-                    return Err(problem(message, shape.span));
+                    return Err(problem(Code::BadInitializer, message, shape.span));
                 }
                 for (index, value) in values.iter().enumerate() {
                     self.fill(value, shape, level + 1, offset + index as u64 * inner, items)?;
@@ -97,7 +101,11 @@ impl<'a> Resolver<'a> {
             (TypeKind::Float, Constant::Integer { .. }) => {
                 return Err(Diagnostic {
                     hint: Some("write `1.0` instead of `1`".to_owned()),
-                    ..problem("an integer does not initialise a floating-point value", shape.span)
+                    ..problem(
+                        Code::BadInitializer,
+                        "an integer does not initialise a floating-point value",
+                        shape.span,
+                    )
                 });
             }
             (TypeKind::Float | TypeKind::Bits, _) => Some(initial_bits(constant, width)),
@@ -105,7 +113,7 @@ impl<'a> Resolver<'a> {
             _ => None,
         };
         let message = "a floating-point value does not initialise an integer";
-        let bytes = bytes.ok_or_else(|| problem(message, shape.span))?;
+        let bytes = bytes.ok_or_else(|| problem(Code::BadInitializer, message, shape.span))?;
         let zero = bytes.iter().all(|&byte| byte == 0);
         Ok(if zero { None } else { Some(InitializerValue::Bytes(bytes)) })
     }
@@ -121,7 +129,7 @@ impl<'a> Resolver<'a> {
         let width = shape.ty.bytes() as u8;
         if mask.is_none() && width < 4 {
             let message = format!("the address of `{name}` does not fit {}", shape.ty);
-            return Err(problem(message, shape.span));
+            return Err(problem(Code::BadInitializer, message, shape.span));
         }
         match self.scopes.find(name) {
             Some(Symbol::Variable(variable)) => {

@@ -7,7 +7,7 @@ use super::{Resolver, constant, problem};
 use crate::ast::{self, Expression, Name, OperandKind};
 use crate::isa::SpecialRegister;
 use crate::module::{Address, AddressBase, FunctionId, Immediate, Operand, RegisterId};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 
 impl<'a> Resolver<'a> {
     pub(super) fn operand(
@@ -51,7 +51,11 @@ impl<'a> Resolver<'a> {
             Expression::Unary("!", inner) => match **inner {
                 Expression::Name(name) => match self.name(name, span, function)? {
                     Operand::Register(register) => Ok(Operand::Negated(register)),
-                    _ => Err(problem(format!("`{name}` is not a predicate"), span)),
+                    _ => Err(problem(
+                        Code::WrongOperand,
+                        format!("`{name}` is not a predicate"),
+                        span,
+                    )),
                 },
                 _ => constant::evaluate(value, span)
                     .map(|constant| Operand::Immediate(constant.immediate())),
@@ -74,7 +78,11 @@ impl<'a> Resolver<'a> {
                     }
                     _ => Err(Diagnostic {
                         hint: Some("compute it with an instruction of its own".to_owned()),
-                        ..problem(format!("`{base}` cannot have an offset here"), span)
+                        ..problem(
+                            Code::WrongOperand,
+                            format!("`{base}` cannot have an offset here"),
+                            span,
+                        )
                     }),
                 }
             }
@@ -108,7 +116,11 @@ impl<'a> Resolver<'a> {
                 Symbol::Targets(_) | Symbol::Prototype(_) => {
                     return Err(Diagnostic {
                         hint: Some("move the list or prototype before this instruction".to_owned()),
-                        ..problem(format!("`{name}` is declared only later"), span)
+                        ..problem(
+                            Code::DeclaredLater,
+                            format!("`{name}` is declared only later"),
+                            span,
+                        )
                     });
                 }
             },
@@ -145,7 +157,11 @@ impl<'a> Resolver<'a> {
         }
         Err(Diagnostic {
             hint: Some("write `.minperctamemory` and a size before the kernel's `{`".to_owned()),
-            ..problem(format!("this function has no memory for `{}`", name.text), name.span)
+            ..problem(
+                Code::WrongOperand,
+                format!("this function has no memory for `{}`", name.text),
+                name.span,
+            )
         })
     }
 
@@ -156,7 +172,11 @@ impl<'a> Resolver<'a> {
     ) -> Result<RegisterId, Diagnostic> {
         match self.name(name.text, name.span, function)? {
             Operand::Register(register) => Ok(register),
-            _ => Err(problem(format!("`{}` is not a register", name.text), name.span)),
+            _ => Err(problem(
+                Code::WrongOperand,
+                format!("`{}` is not a register", name.text),
+                name.span,
+            )),
         }
     }
 
@@ -170,9 +190,9 @@ impl<'a> Resolver<'a> {
     ) -> Result<Operand, Diagnostic> {
         if SpecialRegister::is_vector_name(name) {
             let whole = format!("{name}.{member}");
-            return SpecialRegister::from_text(&whole)
-                .map(Operand::Special)
-                .ok_or_else(|| problem(format!("`{name}` has no element `.{member}`"), span));
+            return SpecialRegister::from_text(&whole).map(Operand::Special).ok_or_else(|| {
+                problem(Code::WrongOperand, format!("`{name}` has no element `.{member}`"), span)
+            });
         }
         let register = self.register(Name { text: name, span }, function)?;
         let declared = &self.module.functions[function.index()].registers[register.index()];
@@ -187,10 +207,19 @@ impl<'a> Resolver<'a> {
             if element < declared.vector {
                 return Ok(Operand::Element(register, element));
             }
-            return Err(problem(format!("`{name}` has no element `.{member}`"), span));
+            return Err(problem(
+                Code::WrongOperand,
+                format!("`{name}` has no element `.{member}`"),
+                span,
+            ));
         }
-        lanes(register, member)
-            .ok_or_else(|| problem(format!("`.{member}` does not select a part of `{name}`"), span))
+        lanes(register, member).ok_or_else(|| {
+            problem(
+                Code::WrongOperand,
+                format!("`.{member}` does not select a part of `{name}`"),
+                span,
+            )
+        })
     }
 
     /// What stands between the brackets of a memory operand.
@@ -207,7 +236,7 @@ impl<'a> Resolver<'a> {
                 None => {
                     let value = constant::evaluate(base, span)?;
                     let Some(bits) = value.as_u64() else {
-                        return Err(problem("an address is an integer", span));
+                        return Err(problem(Code::WrongOperand, "an address is an integer", span));
                     };
                     return Ok(Address { base: AddressBase::Absolute, offset: bits as i64 });
                 }
@@ -216,7 +245,13 @@ impl<'a> Resolver<'a> {
         let base = match self.name(name, span, function)? {
             Operand::Register(register) => AddressBase::Register(register),
             Operand::Variable(variable, _) => AddressBase::Variable(variable),
-            _ => return Err(problem(format!("`{name}` has no address in memory"), span)),
+            _ => {
+                return Err(problem(
+                    Code::WrongOperand,
+                    format!("`{name}` has no address in memory"),
+                    span,
+                ));
+            }
         };
         Ok(Address { base, offset })
     }
@@ -252,7 +287,7 @@ fn split_offset<'a>(
         Expression::Binary(operator @ ("+" | "-"), sides) => {
             let Some((name, before)) = split_offset(&sides[0], span)? else { return Ok(None) };
             let Some(bits) = constant::evaluate(&sides[1], span)?.as_u64() else {
-                return Err(problem("an offset is an integer", span));
+                return Err(problem(Code::WrongOperand, "an offset is an integer", span));
             };
             let step = if *operator == "-" { (bits as i64).wrapping_neg() } else { bits as i64 };
             Ok(Some((name, before.wrapping_add(step))))

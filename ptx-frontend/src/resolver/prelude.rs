@@ -10,9 +10,10 @@ use super::{Resolver, constant, problem};
 use crate::ast::{self, Expression, OperandKind};
 use crate::isa::{FormId, Modifier, Opcode, forms_of, match_modifiers};
 use crate::module::{
-    Address, AddressBase, FunctionId, Immediate, Instruction, Operand, Register, RegisterId, VariableId,
+    Address, AddressBase, FunctionId, Immediate, Instruction, Operand, Register, RegisterId,
+    VariableId,
 };
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::{ScalarType, StateSpace, TypeKind};
 
 /// An instruction that computes an operand of the next one.
@@ -51,12 +52,14 @@ impl<'a> Resolver<'a> {
         let declared = self.register_of(register, function);
         let Some(ty) = unsigned(&declared) else {
             let message = format!("`{name}` is {}; only integers have offsets", declared.ty);
-            return Err(problem(message, span));
+            return Err(problem(Code::WrongOperand, message, span));
         };
         let addend = Operand::Immediate(Immediate::Integer(i128::from(addend)));
         let text = format!("{name} + constant");
         self.compute(Opcode::Add, &[ty], &text, function, [Operand::Register(register), addend])
-            .ok_or_else(|| problem(format!("`{name}` cannot have an offset here"), span))
+            .ok_or_else(|| {
+                problem(Code::WrongOperand, format!("`{name}` cannot have an offset here"), span)
+            })
     }
 
     /// `array[index]`: the address of an element, as a variable plus an offset if the index is
@@ -70,24 +73,30 @@ impl<'a> Resolver<'a> {
     ) -> Result<Operand, Diagnostic> {
         let array = match self.name(name, span, function)? {
             Operand::Variable(variable, 0) => variable,
-            _ => return Err(problem(format!("`{name}` is not an array"), span)),
+            _ => {
+                return Err(problem(Code::WrongOperand, format!("`{name}` is not an array"), span));
+            }
         };
         let variable = &self.module.variables[array.index()];
         if variable.dimensions.is_empty() {
-            return Err(problem(format!("`{name}` is not an array"), span));
+            return Err(problem(Code::WrongOperand, format!("`{name}` is not an array"), span));
         }
         // The assembler counts scalars, also in vectors and in arrays of several dimensions.
         let bytes = i64::from(variable.ty.bytes());
         if let Ok(value) = constant::evaluate(index, span) {
             let Some(value) = value.as_u64() else {
-                return Err(problem("an index is an integer", span));
+                return Err(problem(Code::WrongOperand, "an index is an integer", span));
             };
             return Ok(Operand::Variable(array, (value as i64).wrapping_mul(bytes)));
         }
         let Operand::Register(index) = self.value(index, span, function)? else {
-            return Err(problem("an index is a register or a constant", span));
+            return Err(problem(Code::WrongOperand, "an index is a register or a constant", span));
         };
-        let misfit = problem(format!("`{name}` cannot be indexed by this register"), span);
+        let misfit = problem(
+            Code::WrongOperand,
+            format!("`{name}` cannot be indexed by this register"),
+            span,
+        );
         self.element_address(array, index, bytes, function).ok_or(misfit)
     }
 
@@ -190,10 +199,8 @@ fn address(base: AddressBase, offset: i64) -> Operand {
 
 /// The unsigned type of an integer or untyped register; `None` for all other registers.
 fn unsigned(register: &Register) -> Option<Modifier> {
-    let whole = matches!(
-        register.ty.kind(),
-        TypeKind::Bits | TypeKind::Signed | TypeKind::Unsigned
-    );
+    let whole =
+        matches!(register.ty.kind(), TypeKind::Bits | TypeKind::Signed | TypeKind::Unsigned);
     match (whole && register.vector == 1, register.ty.bits()) {
         (true, 16) => Some(Modifier::U16),
         (true, 32) => Some(Modifier::U32),

@@ -2,9 +2,7 @@
 
 use super::operands::Context;
 use super::{Misfit, misfit};
-use crate::isa::{
-    Access, Count, Form, OperandKind, OperandShape, ShapeType, SpecialRegister,
-};
+use crate::isa::{Access, Count, Form, OperandKind, OperandShape, ShapeType, SpecialRegister};
 use crate::module::{Immediate, Operand, Register};
 use crate::types::{ScalarType, TypeKind};
 
