@@ -252,10 +252,15 @@ fn floats(operator: &str, a: f64, b: f64) -> Option<Constant> {
 mod tests {
     use crate::module::InitializerValue;
 
-    /// The 64 bits that `.global .u64 v = expression` begins with, or what is wrong.
+    /// The bits that `.global .u64 v = expression` holds, or what is wrong.
     fn value(expression: &str) -> Result<u64, String> {
+        value_of("u64", expression)
+    }
+
+    /// The same of a variable of another type.
+    fn value_of(ty: &str, expression: &str) -> Result<u64, String> {
         let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
-        let text = format!("{head}.global .u64 v = {expression};\n");
+        let text = format!("{head}.global .{ty} v = {expression};\n");
         let module = crate::load(&text).map_err(|problems| problems[0].message.clone())?;
         let item = module.variables[0].initializer.first().map(|item| &item.value);
         Ok(match item {
@@ -316,6 +321,28 @@ mod tests {
             ("WARP_SZ | 1", 33),
         ] {
             assert_eq!(value(expression), Ok(wanted), "{expression}");
+        }
+    }
+
+    #[test]
+    fn floating_point_values_are_laid_out_as_by_nvidias_assembler() {
+        for (ty, expression, wanted) in [
+            ("f32", "0d3FF8000000000000", 0x3FC0_0000),
+            ("f64", "0f3FC00000", 0x3FC0_0000),
+            ("b64", "0f3FC00000", 0x3FC0_0000),
+            ("b64", "1.5", 0x3FF8_0000_0000_0000),
+            ("b32", "1.5", 0x3FC0_0000),
+            ("b32", "0d3FF8000000000000", 0x3FC0_0000),
+            ("b32", "1.0 / 3.0", 0x3EAA_AAAB),
+            ("b16", "1.0e-8", 0x8C3A),
+            ("b8", "1.0e-8", 0x3A),
+            ("b16", "-32769", 0x7FFF),
+            ("u16", "1.0 == 1.0", 1),
+        ] {
+            assert_eq!(value_of(ty, expression), Ok(wanted), "{ty} {expression}");
+        }
+        for (ty, expression) in [("f32", "1"), ("u16", "1.5"), ("u64", "1.5"), ("f64", "-1")] {
+            assert!(value_of(ty, expression).is_err(), "{ty} {expression}");
         }
     }
 
