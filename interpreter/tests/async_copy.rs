@@ -178,7 +178,7 @@ fn wrong_operands_are_faults() {
     // Nothing is read, so nothing is wrong.
     for copy in [
         "mov.u32 %r3, 0; cp.async.cg.shared.global [%r1], [%out+3], 16, %r3;",
-        "setp.eq.u32 %p, 0, 0; cp.async.cg.shared.global [%r1], [0], 16, %p;",
+        "setp.eq.u32 %p, 0, 0; mov.u64 %d5, 0; cp.async.cg.shared.global [%r1], [%d5], 16, %p;",
     ] {
         let body = format!(".shared .align 16 .b32 box[64]; mov.u32 %r1, box;\n{copy}\nret;");
         launch(&kernel(&body), &Shape::new(1, 32, 16)).unwrap();

@@ -532,10 +532,10 @@ fn what_ptxas_computes_in_front_of_an_instruction_is_computed() {
 #[test]
 fn moves_of_vectors_read_all_sources_first() {
     let body = ".reg .v4 .u32 %v, %w;\n.reg .v2 .u32 %u;\n.reg .b64 %p64;\n\
-         mov.v4.u32 %v, %tid;\nmov.v4.u32 %w, {%v.w, %v.z, %v.y, %v.x};\n\
+         mov.v4.u32 %v, %ntid;\nmov.v4.u32 %w, {%v.w, %v.z, %v.y, %v.x};\n\
          mov.v2.u32 %u, {5, 6};\nmov.v2.u32 {%u.x, %u.y}, {%u.y, %u.x};\n\
          mov.b64 %p64, %u;\nmov.b64 %u, %p64;\n\
          mad.lo.u32 %r0, %w.w, 1000, %u.x;\nmad.lo.u32 %r0, %u.y, 10, %r0;\n\
          add.u32 %r0, %r0, %w.x; st.global.u32 [%at], %r0; ret;";
-    check(8, body, |i| 1000 * i + 6 + 50);
+    check(8, body, |_| 1000 * 8 + 6 + 50);
 }

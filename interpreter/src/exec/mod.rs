@@ -248,6 +248,16 @@ impl Engine<'_> {
         LaunchError::Memory { needed, buffers: self.context.device.total_bytes(), limit }
     }
 
+    /// Whether the run stops before the cluster at `index`; asked anew at every eighth only.
+    fn stops(&self, index: usize) -> bool {
+        let stop = &self.context.stop;
+        if index.is_multiple_of(CLUSTERS_BETWEEN_POLLS) {
+            stop.poll()
+        } else {
+            stop.reason().is_some()
+        }
+    }
+
     /// What the run ends with if it was given up from outside.
     fn stopped(&self) -> Option<RunError> {
         let reason = self.context.stop.reason()?;
@@ -284,10 +294,7 @@ impl Engine<'_> {
             .enumerate()
             .with_max_len(4)
             .map(|(index, recorders)| {
-                let asks = index.is_multiple_of(CLUSTERS_BETWEEN_POLLS);
-                let stop = &self.context.stop;
-                let stops = if asks { stop.poll() } else { stop.reason().is_some() };
-                if stops || index > failed.load(Ordering::Relaxed) {
+                if self.stops(index) || index > failed.load(Ordering::Relaxed) {
                     return (Vec::new(), Ok((0, 0)));
                 }
                 let mut cluster = match self.take() {
@@ -346,6 +353,9 @@ impl Engine<'_> {
         let mut waiting: Vec<(usize, Cluster)> = Vec::new();
         let mut turn = ORDERED_TURN.min(limit);
         for index in (0..recorders.len()).step_by(self.cluster) {
+            if self.stops(index) {
+                break;
+            }
             let mut cluster = self.take()?;
             let own = &mut recorders[index..index + self.cluster];
             cluster.start(self.context, own, first + index as u64);
@@ -386,7 +396,7 @@ impl Engine<'_> {
     ) -> Result<Vec<(usize, Cluster)>, RunError> {
         let mut left = Vec::new();
         for (index, mut cluster) in waiting {
-            if index.is_multiple_of(CLUSTERS_BETWEEN_POLLS) && self.context.stop.poll() {
+            if self.stops(index) {
                 left.push((index, cluster));
                 continue;
             }
