@@ -112,6 +112,12 @@ impl Default for DeviceMemory {
 }
 
 impl DeviceMemory {
+    /// Bytes of all buffers together, module variables and the device heap among them.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.allocations.iter().map(|allocation| allocation.bytes).sum()
+    }
+
     /// An empty memory with 64-bit addresses.
     #[must_use]
     pub fn new() -> Self {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Instant;
 
 use gpucast_interpreter::{
-    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, Summary,
+    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, StopReason, Summary,
 };
 use gpucast_ptx_frontend::Module;
 use serde::Serialize;
@@ -130,6 +130,10 @@ impl Host for Teller<'_> {
     fn print(&self, text: &[u8]) {
         self.supervisor.print(text);
     }
+
+    fn stop(&self) -> bool {
+        self.supervisor.should_stop()
+    }
 }
 
 /// Tells the supervisor that a launch has ended, however it ends.
@@ -157,6 +161,9 @@ pub fn execute<W: Watch>(
         .iter()
         .map(|planned| program(loaded, &planned.kernel, &planned.kernel_anchor))
         .collect::<Result<_, _>>()?;
+    for note in programs.iter().filter_map(trouble::of_unsupported) {
+        supervisor.note(&note);
+    }
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, memory);
         watch.launching(index, memory);
@@ -180,6 +187,9 @@ pub fn execute<W: Watch>(
             supervisor.flush()?;
             let summary = match run {
                 Ok(summary) => summary,
+                Err(RunError::Stopped { reason: StopReason::Asked, .. }) => {
+                    return Err(Failure::Stopped);
+                }
                 Err(error) if watch.failed(observer, &error) => return Err(Failure::Explained),
                 Err(error) => {
                     return Err(trouble::of_run(error, plan, planned, loaded, &program).into());

@@ -44,7 +44,25 @@ pub(crate) struct PendingCopy {
     data: Box<[[u8; 16]; 32]>,
 }
 
+/// Copies of a warp that may be under way. To fill the shared memory of any GPU takes a ninth of
+/// them where all lanes copy four bytes each.
+const MOST_COPIES: usize = 1 << 14;
+
+/// How many copies back an overwritten one is looked for: a loop's body rarely has more.
+const LOOKED_BACK: usize = 32;
+
 impl PendingCopy {
+    /// Whether `later` writes the same bytes of the same lanes at the same wait.
+    fn is_overwritten_by(&self, later: &Self) -> bool {
+        let same = |lane: usize| {
+            self.offsets[lane] == later.offsets[lane] && self.groups[lane] == later.groups[lane]
+        };
+        self.instruction == later.instruction
+            && self.lanes == later.lanes
+            && self.bytes == later.bytes
+            && (0..32).filter(|lane| self.lanes >> lane & 1 != 0).all(same)
+    }
+
     /// The event that the part of `mask` is done; `waited` for, or because the lanes exit.
     pub(super) fn done(&self, warp: u32, mask: u32, waited: bool) -> CopyDone<'_> {
         CopyDone {
@@ -66,6 +84,21 @@ impl CopyQueue {
     pub(crate) fn clear(&mut self) {
         self.copies.clear();
         self.committed = [0; 32];
+    }
+
+    /// Add a copy to the queue. One that the new copy overwrites, byte for byte and at the same
+    /// wait, goes: a loop without a wait then holds the copies of one round.
+    fn push(&mut self, copy: PendingCopy) -> Result<(), FaultKind> {
+        let recent = self.copies.iter().enumerate().rev().take(LOOKED_BACK);
+        let replaced = recent.filter(|(_, other)| other.is_overwritten_by(&copy)).map(|(at, _)| at);
+        if let Some(at) = replaced.last() {
+            self.copies.remove(at);
+        }
+        if self.copies.len() >= MOST_COPIES {
+            return Err(FaultKind::TooManyCopies { copies: self.copies.len() as u32 });
+        }
+        self.copies.push_back(copy);
+        Ok(())
     }
 
     /// Do the lanes' copies for whose group `ready` holds, given the lane and the group; `done` is
@@ -224,8 +257,7 @@ impl Warp {
         let instruction = copy.source.instruction;
         let bytes = bytes as usize;
         let copy = PendingCopy { instruction, lanes: mask, bytes, groups, offsets, data };
-        self.copies.copies.push_back(copy);
-        Ok(())
+        self.copies.push(copy).map_err(|kind| WarpFault { pc: split.pc, lane: None, kind })
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "aligned memory is viewed as bytes")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, TryReserveError};
 
 use gpucast_ptx_frontend::module::VariableId;
 
@@ -11,6 +11,7 @@ use super::level::Level;
 use super::mbarrier::Polled;
 use super::runtime::MAX_PRINTED_BYTES;
 use super::shared::ClusterShared;
+use super::stop::Stop;
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
@@ -32,6 +33,15 @@ fn lines(bytes: u64) -> Vec<Line> {
     vec![Line([0; 64]); bytes.div_ceil(64) as usize]
 }
 
+/// [`lines`], if the allocator has room.
+fn try_lines(bytes: u64) -> Result<Vec<Line>, TryReserveError> {
+    let count = bytes.div_ceil(64) as usize;
+    let mut lines = Vec::new();
+    lines.try_reserve_exact(count)?;
+    lines.resize(count, Line([0; 64]));
+    Ok(lines)
+}
+
 /// The constant inputs of a launch, shared by all CTAs.
 pub(crate) struct LaunchContext<'a> {
     pub(crate) program: &'a Program,
@@ -49,6 +59,19 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) budget: u64,
     /// Whether bad accesses are left out instead of ending the launch.
     pub(crate) skip_bad_accesses: bool,
+    /// The most bytes of the host's memory that the launch may take.
+    pub(crate) memory_limit: Option<u64>,
+    pub(crate) stop: Stop<'a>,
+}
+
+impl LaunchContext<'_> {
+    /// Bytes of the host's memory for one CTA: registers, shared and local memory.
+    pub(crate) fn bytes_per_cta(&self) -> u64 {
+        let warps = u64::from(self.shape.threads_per_cta().div_ceil(32));
+        let registers = u64::from(self.program.registers.rows) * size_of::<[u32; 32]>() as u64;
+        let local = self.local_bytes.saturating_mul(32).saturating_add(registers);
+        warps.saturating_mul(local).saturating_add(self.shared_bytes)
+    }
 }
 
 /// Read-only bytes aligned to 64.
@@ -119,7 +142,7 @@ pub(crate) struct Cta {
 
 impl Cta {
     /// Memory and registers for CTAs of a launch.
-    pub(crate) fn new(launch: &LaunchContext<'_>) -> Self {
+    pub(crate) fn new(launch: &LaunchContext<'_>) -> Result<Self, TryReserveError> {
         let program = launch.program;
         let threads = launch.shape.threads_per_cta();
         let warps = (0..threads.div_ceil(32)).map(|index| {
@@ -131,15 +154,15 @@ impl Cta {
         });
         let warps: Vec<_> = warps.collect();
         let local_bytes = launch.local_bytes * 32 * warps.len() as u64;
-        Self {
-            shared: lines(launch.shared_bytes),
-            local: lines(local_bytes),
+        Ok(Self {
+            shared: try_lines(launch.shared_bytes)?,
+            local: try_lines(local_bytes)?,
             coordinates: CtaCoordinates::default(),
             guarded_lanes: vec![0; program.guarded.len()],
             waited: Vec::new(),
             printed: Vec::new(),
             warps,
-        }
+        })
     }
 
     /// Begin CTA `index` of the grid.

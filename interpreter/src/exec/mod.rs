@@ -19,6 +19,7 @@ mod rare;
 mod runtime;
 mod setup;
 mod shared;
+mod stop;
 mod tensor_copy;
 mod warp;
 
@@ -27,7 +28,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::fault::Fault;
 use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
 use crate::observer::Observer;
@@ -35,6 +35,7 @@ use crate::program::Program;
 use cluster::{Cluster, ClusterTurn};
 use cta::LaunchContext;
 use level::Level;
+use stop::Stop;
 
 /// CTAs that are handed to the observer together, at least; small enough to bound what the
 /// recorders hold, large enough to keep all cores busy.
@@ -83,7 +84,8 @@ fn run_at<O: Observer>(
     if program.uses_heap() {
         memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
     }
-    let context = setup::context(level, program, launch, memory, &globals, options)?;
+    let stop = Stop::new(host, options.deadline);
+    let context = setup::context(level, program, launch, memory, &globals, options, stop)?;
     let ordered_because = match options.schedule {
         Schedule::Automatic => program.ordered_because.clone(),
         Schedule::Ordered => Some("asked for".to_owned()),
@@ -108,7 +110,13 @@ fn run_at<O: Observer>(
         ctas,
         cluster,
         host,
+        clusters: AtomicU64::new(0),
     };
+    let at_once = match ordered_because {
+        Some(_) => 1,
+        None => (rayon::current_num_threads() as u64).min(ctas.div_ceil(cluster as u64)),
+    };
+    engine.check_memory(at_once)?;
     // Two sets of recorders: while one is collected, the other fills.
     let mut current: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
     let mut next: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
@@ -136,6 +144,7 @@ fn run_at<O: Observer>(
         let (issued, lanes) = match outcome {
             Ok(issued) => issued,
             Err(Failed { error, reached }) => {
+                let error = engine.stopped().unwrap_or(error);
                 let mut recorders: Vec<_> = next[..reached.min(count)].iter_mut().collect();
                 observer.collect_failed(first, &mut recorders);
                 return Err(error);
@@ -143,10 +152,15 @@ fn run_at<O: Observer>(
         };
         summary.warp_instructions += issued;
         summary.issued_lanes += lanes;
-        if summary.warp_instructions > options.instruction_budget {
+        let over = summary.warp_instructions > options.instruction_budget;
+        let error = match engine.stopped() {
+            None if over => Some(engine.over_budget()),
+            stopped => stopped,
+        };
+        if let Some(error) = error {
             let mut recorders: Vec<_> = next[..count].iter_mut().collect();
             observer.collect_failed(first, &mut recorders);
-            return Err(engine.over_budget());
+            return Err(error);
         }
         std::mem::swap(&mut current, &mut next);
         pending = Some(first);
@@ -183,7 +197,12 @@ struct Engine<'a> {
     /// CTAs of one cluster.
     cluster: usize,
     host: &'a dyn Host,
+    /// Clusters that have registers and memories.
+    clusters: AtomicU64,
 }
+
+/// Clusters begun on a thread after which it asks whether the run is to stop.
+const CLUSTERS_BETWEEN_POLLS: usize = 8;
 
 /// A batch that came to a fault.
 struct Failed {
@@ -194,12 +213,56 @@ struct Failed {
 }
 
 type Issued = (u64, u64);
-type CtaOutcome = Result<Issued, Box<Fault>>;
+type CtaOutcome = Result<Issued, RunError>;
 
 impl Engine<'_> {
-    fn take(&self) -> Cluster {
-        let pooled = self.pool.lock().ok().and_then(|mut pool| pool.pop());
-        pooled.unwrap_or_else(|| Cluster::new(self.context))
+    /// A cluster's registers and memories: used ones if there are any.
+    fn take(&self) -> Result<Cluster, RunError> {
+        if let Some(cluster) = self.pool.lock().ok().and_then(|mut pool| pool.pop()) {
+            return Ok(cluster);
+        }
+        let clusters = self.clusters.fetch_add(1, Ordering::Relaxed) + 1;
+        self.check_memory(clusters)?;
+        Cluster::new(self.context).map_err(|_| RunError::Launch(self.too_large(clusters, None)))
+    }
+
+    /// Whether so many clusters fit the memory that the launch may take.
+    fn check_memory(&self, clusters: u64) -> Result<(), RunError> {
+        match self.context.memory_limit {
+            Some(limit) if self.bytes_of(clusters) > limit => {
+                Err(RunError::Launch(self.too_large(clusters, Some(limit))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of so many clusters and all buffers.
+    fn bytes_of(&self, clusters: u64) -> u64 {
+        let ctas = clusters.saturating_mul(self.cluster as u64);
+        ctas.saturating_mul(self.context.bytes_per_cta())
+            .saturating_add(self.context.device.total_bytes())
+    }
+
+    fn too_large(&self, clusters: u64, limit: Option<u64>) -> LaunchError {
+        let needed = self.bytes_of(clusters);
+        LaunchError::Memory { needed, buffers: self.context.device.total_bytes(), limit }
+    }
+
+    /// Whether the run stops before the cluster at `index`; asked anew at every eighth only.
+    fn stops(&self, index: usize) -> bool {
+        let stop = &self.context.stop;
+        if index.is_multiple_of(CLUSTERS_BETWEEN_POLLS) {
+            stop.poll()
+        } else {
+            stop.reason().is_some()
+        }
+    }
+
+    /// What the run ends with if it was given up from outside.
+    fn stopped(&self) -> Option<RunError> {
+        let reason = self.context.stop.reason()?;
+        let done = self.done.load(Ordering::Relaxed);
+        Some(RunError::Stopped { reason, done, ctas: self.ctas })
     }
 
     fn give_back(&self, cluster: Cluster) {
@@ -231,10 +294,16 @@ impl Engine<'_> {
             .enumerate()
             .with_max_len(4)
             .map(|(index, recorders)| {
-                if index > failed.load(Ordering::Relaxed) {
+                if self.stops(index) || index > failed.load(Ordering::Relaxed) {
                     return (Vec::new(), Ok((0, 0)));
                 }
-                let mut cluster = self.take();
+                let mut cluster = match self.take() {
+                    Ok(cluster) => cluster,
+                    Err(error) => {
+                        failed.fetch_min(index, Ordering::Relaxed);
+                        return (Vec::new(), Err(error));
+                    }
+                };
                 cluster.start(self.context, recorders, first + (index * self.cluster) as u64);
                 let fault = match cluster.run(self.context, recorders, limit, false) {
                     Ok(ClusterTurn::Done) => None,
@@ -244,7 +313,7 @@ impl Engine<'_> {
                 let printed = cluster.take_printed();
                 if let Some(fault) = fault {
                     failed.fetch_min(index, Ordering::Relaxed);
-                    return (printed, Err(fault));
+                    return (printed, Err(RunError::Fault(fault)));
                 }
                 let issued = cluster.issued();
                 self.give_back(cluster);
@@ -254,10 +323,8 @@ impl Engine<'_> {
         let mut total = (0, 0);
         for (index, (printed, outcome)) in outcomes.into_iter().enumerate() {
             self.print(&printed);
-            let (issued, lanes) = outcome.map_err(|fault| Failed {
-                error: RunError::Fault(fault),
-                reached: (index + 1) * self.cluster,
-            })?;
+            let (issued, lanes) =
+                outcome.map_err(|error| Failed { error, reached: (index + 1) * self.cluster })?;
             total = (total.0 + issued, total.1 + lanes);
         }
         Ok(total)
@@ -286,7 +353,10 @@ impl Engine<'_> {
         let mut waiting: Vec<(usize, Cluster)> = Vec::new();
         let mut turn = ORDERED_TURN.min(limit);
         for index in (0..recorders.len()).step_by(self.cluster) {
-            let mut cluster = self.take();
+            if self.stops(index) {
+                break;
+            }
+            let mut cluster = self.take()?;
             let own = &mut recorders[index..index + self.cluster];
             cluster.start(self.context, own, first + index as u64);
             let others = !waiting.is_empty() || index + self.cluster < recorders.len();
@@ -297,7 +367,7 @@ impl Engine<'_> {
         }
         let mut before = usize::MAX;
         while let Some((_, first)) = waiting.iter().min_by_key(|(index, _)| *index) {
-            if turn >= limit {
+            if turn >= limit || self.context.stop.reason().is_some() {
                 return Err(RunError::Fault(first.budget_fault(self.context)));
             }
             // Turns grow faster where nobody gets anywhere. Every other round goes backwards, so that
@@ -326,6 +396,10 @@ impl Engine<'_> {
     ) -> Result<Vec<(usize, Cluster)>, RunError> {
         let mut left = Vec::new();
         for (index, mut cluster) in waiting {
+            if self.stops(index) {
+                left.push((index, cluster));
+                continue;
+            }
             let recorders = &mut recorders[index..index + self.cluster];
             let turn = cluster.run(self.context, recorders, limit, may_help);
             self.print(&cluster.take_printed());
@@ -342,7 +416,10 @@ impl Engine<'_> {
 
     /// The fault of a launch whose CTAs together have used up the budget.
     fn over_budget(&self) -> RunError {
-        RunError::Fault(self.take().budget_fault(self.context))
+        match self.take() {
+            Ok(cluster) => RunError::Fault(cluster.budget_fault(self.context)),
+            Err(error) => error,
+        }
     }
 }
 

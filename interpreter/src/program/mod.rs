@@ -22,6 +22,7 @@ use gpucast_ptx_frontend::module::{
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
+use crate::fault::FaultKind;
 use asynchronous::{AsyncCopy, BulkOp, MbarrierOp, TensorOp};
 use lower::call_graph::Signature;
 use matrix_op::MatrixOp;
@@ -77,6 +78,7 @@ pub struct Program {
     /// Module-scope global variables.
     pub(crate) globals: Vec<(VariableId, Variable)>,
     pub(crate) ordered_because: Option<String>,
+    pub(crate) unsupported: Vec<Unsupported>,
     pub(crate) target_sm: u32,
     pub(crate) variables: Vec<PlacedVariable>,
 }
@@ -169,7 +171,8 @@ pub enum LowerError {
         /// The kernels that there are.
         kernels: Vec<String>,
     },
-    /// The kernel needs something that is not executed.
+    /// The kernel as a whole needs something that is not executed. Single instructions do not
+    /// keep it from running; see [`Program::unsupported`].
     #[error("kernel {kernel} cannot be executed: {}", summary(instructions))]
     Unsupported {
         /// The kernel.
@@ -192,8 +195,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`LowerError`] if there is no such kernel, or with everything in it that cannot be
-    /// executed.
+    /// [`LowerError`] if there is no such kernel, or with everything that keeps it from being
+    /// launched at all.
     pub fn new(module: &Module, text: &str, kernel: &str) -> Result<Self, LowerError> {
         lower::program(module, text, kernel)
     }
@@ -204,6 +207,25 @@ impl Program {
             f.kind == FunctionKind::Entry && f.body.is_some()
         };
         module.functions.iter().filter(defined).map(|f| f.name.as_str())
+    }
+
+    /// The instructions that cannot be executed, block by block. A launch runs all the
+    /// same, and comes to a fault ([`FaultKind::Unsupported`](crate::FaultKind::Unsupported))
+    /// when a thread reaches one of them.
+    #[must_use]
+    pub fn unsupported(&self) -> &[Unsupported] {
+        &self.unsupported
+    }
+
+    /// The fault of a `trap`, which stands for the instructions that cannot be executed too.
+    pub(crate) fn trap(&self, op: &Op) -> FaultKind {
+        let index = (op.a as usize).checked_sub(1);
+        match index.and_then(|index| self.unsupported.get(index)) {
+            Some(one) => {
+                FaultKind::Unsupported { instruction: one.what.clone(), reason: one.reason.clone() }
+            }
+            None => FaultKind::Trap,
+        }
     }
 
     /// The module's target: compute capability times ten.

@@ -265,7 +265,7 @@ impl Warp {
                     let mask = unsafe { frame.guard(op, split.mask) };
                     if mask != 0 {
                         let lane = Some(mask.trailing_zeros());
-                        return Err(WarpFault { pc: split.pc, lane, kind: FaultKind::Trap });
+                        return Err(WarpFault { pc: split.pc, lane, kind: program.trap(op) });
                     }
                     Next::Operation
                 }

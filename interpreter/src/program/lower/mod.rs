@@ -2,8 +2,8 @@
 //!
 //! The kernel and the device functions that it calls are lowered one after the other, each block
 //! in reverse post-order, so that a block's index is its scheduling priority. Every instruction
-//! of the table is dispatched by its opcode in [`instruction`]; one that cannot be executed is
-//! collected with its reason, so that a caller learns of all of them before anything runs.
+//! of the table is dispatched by its opcode in [`instruction`]; one that cannot be executed becomes
+//! a trap with its reason, and a caller learns of all of them before anything runs.
 
 mod arithmetic;
 mod async_copy;
@@ -72,6 +72,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         instructions: Vec::new(),
         guarded: Vec::new(),
         blocks: Vec::new(),
+        refusals: Vec::new(),
         unsupported: Vec::new(),
         entries: HashMap::new(),
     };
@@ -83,14 +84,16 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     for (&function, graph) in functions.iter().zip(&graphs) {
         lowering.lower_function(module, function, graph);
     }
-    if !lowering.unsupported.is_empty() {
+    if !lowering.refusals.is_empty() {
         return Err(LowerError::Unsupported {
             kernel: kernel.to_owned(),
-            instructions: lowering.unsupported,
+            instructions: lowering.refusals,
         });
     }
     let uninitialised = uninitialised::analyse(module, functions, &graphs);
-    let Lowering { mut builder, targets, instructions, guarded, blocks, entries, .. } = lowering;
+    let Lowering {
+        mut builder, targets, instructions, guarded, blocks, unsupported, entries, ..
+    } = lowering;
     uninitialised::record(&uninitialised, &mut builder);
     let parameters = layout.parameters.iter().map(|parameter| {
         let variable = &module.variables[parameter.variable.index()];
@@ -157,6 +160,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         constant_addresses: layout.constant_addresses,
         globals,
         ordered_because,
+        unsupported,
     })
 }
 
@@ -178,6 +182,10 @@ struct Lowering<'m> {
     instructions: Vec<StaticInstruction>,
     guarded: Vec<u32>,
     blocks: Vec<Block>,
+    /// What keeps the kernel as a whole from running.
+    refusals: Vec<Unsupported>,
+    /// Instructions that end the launch where a thread reaches them, in the order in which the
+    /// traps that stand for them were emitted.
     unsupported: Vec<Unsupported>,
     /// The operation that a call of each function begins with.
     entries: HashMap<FunctionId, u32>,
@@ -253,7 +261,7 @@ impl<'m> Lowering<'m> {
     fn collect(&mut self, module: &Module, function: FunctionId, result: Lowered<()>) {
         if let Err(reason) = result {
             let span = module.functions[function.index()].span;
-            self.unsupported.push(Unsupported { what: String::new(), reason, span });
+            self.refusals.push(Unsupported { what: String::new(), reason, span });
         }
     }
 
@@ -276,6 +284,7 @@ impl<'m> Lowering<'m> {
             }
         }
         let guard = self.builder.guard;
+        let first_op = self.builder.ops.len();
         let context = control::Context { module, graph, block, targets: &self.targets };
         if let Err(reason) = instruction(&mut self.builder, &instruction_clone, &context) {
             self.unsupported.push(Unsupported {
@@ -283,6 +292,11 @@ impl<'m> Lowering<'m> {
                 reason,
                 span: instruction_clone.span,
             });
+            // Nothing of the instruction is left but the fault.
+            self.builder.ops.truncate(first_op);
+            self.builder.op_instruction.truncate(first_op);
+            self.builder.guard = guard;
+            self.builder.emit(Code::Trap, 0, 0, [self.unsupported.len() as u32, 0, 0]);
         }
         if guard != 0 && self.builder.guard == guard {
             // Nothing to do, but the lanes that do it are counted.
