@@ -53,6 +53,7 @@ pub(crate) fn of_run(
             .fact(format!("the launch has {}", arguments(plan, planned)))
             .maybe_hint(launch_hint(&error, program)),
         RunError::Fault(fault) => of_fault(&fault, plan, loaded),
+        RunError::Stopped => Report::new(error.to_string()),
     }
 }
 
@@ -103,9 +104,12 @@ fn signature(program: &Program) -> String {
 }
 
 fn arguments(plan: &Plan, planned: &PlannedLaunch) -> String {
-    use crate::input::plan::PlannedArgument::{Buffer, Scalar, Structure};
+    use crate::input::plan::PlannedArgument::{Pointer, Scalar, Structure};
     let argument = |argument: &_| match argument {
-        Buffer(index) => format!("buffer {}", plan.buffers[*index].name),
+        Pointer(pointer) => match (&plan.buffers[pointer.buffer].name, pointer.offset) {
+            (name, 0) => format!("buffer {name}"),
+            (name, offset) => format!("buffer {name}+{offset}"),
+        },
         Scalar { ty, .. } => ty.name().to_owned(),
         Structure(structure) => format!("structure of {} bytes", structure.size_bytes()),
     };

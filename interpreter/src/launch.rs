@@ -110,6 +110,12 @@ pub trait Host: Sync {
 
     /// A kernel has printed this; texts arrive in order of the CTAs.
     fn print(&self, _text: &[u8]) {}
+
+    /// Returns true to end the run with [`RunError::Stopped`]. It is asked before each cluster, and
+    /// again after some seconds of a long one, by any thread.
+    fn should_stop(&self) -> bool {
+        false
+    }
 }
 
 /// A host that is not interested.
@@ -260,4 +266,7 @@ pub enum RunError {
     /// The kernel failed.
     #[error(transparent)]
     Fault(Box<Fault>),
+    /// The host stopped it.
+    #[error("the run was stopped")]
+    Stopped,
 }

@@ -23,7 +23,7 @@ mod tensor_copy;
 mod warp;
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -47,6 +47,9 @@ const ORDERED_BATCH: usize = 1024;
 /// Warp-instructions of a CTA's turn where CTAs run in order.
 const ORDERED_TURN: u64 = 1 << 18;
 
+/// Warp-instructions of a cluster after which the host may stop it: less than a second's.
+const PIECE: u64 = 1 << 24;
+
 /// Execute a launch.
 ///
 /// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, in order
@@ -56,7 +59,8 @@ const ORDERED_TURN: u64 = 1 << 18;
 /// # Errors
 ///
 /// [`RunError::Launch`] if the launch itself is impossible, before anything runs;
-/// [`RunError::Fault`] if the kernel fails, with the fault of the lowest CTA that failed.
+/// [`RunError::Fault`] if the kernel fails, with the fault of the lowest CTA that failed;
+/// [`RunError::Stopped`] if the host asks for it.
 pub fn run<O: Observer>(
     program: &Program,
     launch: &Launch,
@@ -108,6 +112,7 @@ fn run_at<O: Observer>(
         ctas,
         cluster,
         host,
+        stopped: AtomicBool::new(false),
     };
     // Two sets of recorders: while one is collected, the other fills.
     let mut current: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
@@ -141,6 +146,9 @@ fn run_at<O: Observer>(
                 return Err(error);
             }
         };
+        if engine.stopped.load(Ordering::Relaxed) {
+            return Err(RunError::Stopped);
+        }
         summary.warp_instructions += issued;
         summary.issued_lanes += lanes;
         if summary.warp_instructions > options.instruction_budget {
@@ -183,6 +191,8 @@ struct Engine<'a> {
     /// CTAs of one cluster.
     cluster: usize,
     host: &'a dyn Host,
+    /// Whether the host has ended the run, so that CTAs were left out.
+    stopped: AtomicBool,
 }
 
 /// A batch that came to a fault.
@@ -211,6 +221,36 @@ impl Engine<'_> {
         self.host.progress(done, self.ctas);
     }
 
+    /// Whether the host ends the run. Once it has said so, it is not asked again.
+    fn stops(&self) -> bool {
+        if self.stopped.load(Ordering::Relaxed) {
+            return true;
+        }
+        let stops = self.host.should_stop();
+        if stops {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        stops
+    }
+
+    /// Runs a cluster as [`Cluster::run`] does, in pieces between which the host may end the run. Then
+    /// the cluster's turn has expired, too.
+    fn run_in_pieces<R: crate::Recorder>(
+        &self,
+        cluster: &mut Cluster,
+        recorders: &mut [R],
+        limit: u64,
+    ) -> Result<ClusterTurn, Box<Fault>> {
+        let mut piece = PIECE.min(limit);
+        loop {
+            let turn = cluster.run(self.context, recorders, piece, false)?;
+            if turn == ClusterTurn::Done || piece >= limit || self.stops() {
+                return Ok(turn);
+            }
+            piece = piece.saturating_add(PIECE).min(limit);
+        }
+    }
+
     fn print(&self, text: &[u8]) {
         if !text.is_empty() {
             self.host.print(text);
@@ -231,13 +271,16 @@ impl Engine<'_> {
             .enumerate()
             .with_max_len(4)
             .map(|(index, recorders)| {
-                if index > failed.load(Ordering::Relaxed) {
+                if index > failed.load(Ordering::Relaxed) || self.stops() {
                     return (Vec::new(), Ok((0, 0)));
                 }
                 let mut cluster = self.take();
                 cluster.start(self.context, recorders, first + (index * self.cluster) as u64);
-                let fault = match cluster.run(self.context, recorders, limit, false) {
+                let fault = match self.run_in_pieces(&mut cluster, recorders, limit) {
                     Ok(ClusterTurn::Done) => None,
+                    Ok(ClusterTurn::Expired) if self.stopped.load(Ordering::Relaxed) => {
+                        return (Vec::new(), Ok((0, 0)));
+                    }
                     Ok(ClusterTurn::Expired) => Some(cluster.budget_fault(self.context)),
                     Err(fault) => Some(fault),
                 };
@@ -297,6 +340,9 @@ impl Engine<'_> {
         }
         let mut before = usize::MAX;
         while let Some((_, first)) = waiting.iter().min_by_key(|(index, _)| *index) {
+            if self.stopped.load(Ordering::Relaxed) {
+                return Err(RunError::Stopped);
+            }
             if turn >= limit {
                 return Err(RunError::Fault(first.budget_fault(self.context)));
             }
@@ -326,8 +372,14 @@ impl Engine<'_> {
     ) -> Result<Vec<(usize, Cluster)>, RunError> {
         let mut left = Vec::new();
         for (index, mut cluster) in waiting {
+            if self.stops() {
+                return Err(RunError::Stopped);
+            }
             let recorders = &mut recorders[index..index + self.cluster];
-            let turn = cluster.run(self.context, recorders, limit, may_help);
+            let turn = match may_help {
+                true => cluster.run(self.context, recorders, limit, true),
+                false => self.run_in_pieces(&mut cluster, recorders, limit),
+            };
             self.print(&cluster.take_printed());
             if turn.map_err(RunError::Fault)? == ClusterTurn::Done {
                 let (issued, lanes) = cluster.issued();
