@@ -167,16 +167,18 @@ impl Earlier {
     pub(crate) fn read(path: &Path, columns: &[String], cases: &[Case]) -> Result<Self, Failure> {
         let partial = partial(path);
         // A sweep that could not end in order left this one, and its last lines may be cut off.
-        let (path, is_cut) = if partial.exists() { (&*partial, true) } else { (path, false) };
-        if !path.exists() {
+        let has_header = |text: &String| text.contains('\n');
+        let cut = fs::read_to_string(&partial).ok().filter(has_header);
+        let is_cut = cut.is_some();
+        let Some(text) = cut.or_else(|| fs::read_to_string(path).ok()) else {
             return Ok(Self { rows: Vec::new(), cases: 0 });
-        }
+        };
         let other = || {
             let message = format!("{} is of another sweep", path.display());
             let hint = "give the options of the sweep that wrote it, or another file";
             Failure::Usage(Report::new(message).hint(hint))
         };
-        let mut reader = csv::Reader::from_path(path).map_err(|_| other())?;
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
         if reader.headers().map_err(|_| other())?.iter().ne(columns.iter().map(String::as_str)) {
             return Err(other());
         }
@@ -187,6 +189,14 @@ impl Earlier {
                 Err(_) if is_cut => break,
                 Err(_) => return Err(other()),
             }
+        }
+        let key = |case: &Case| {
+            let labels = case.labels.iter().map(Cell::plain).collect::<Vec<_>>();
+            (case.name.clone(), labels)
+        };
+        if cases.windows(2).any(|pair| key(&pair[0]) == key(&pair[1])) {
+            let message = "a kernel stands twice in a row, so that its rows cannot be told apart";
+            return Err(Failure::Usage(Report::new(message)));
         }
         let mut begun = 0;
         let mut last_start = 0;
