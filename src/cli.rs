@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpucast_forecast::choice::metric_choice::MetricChoice;
+use gpucast_forecast::input::plan;
 use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
 use gpucast_ptx_frontend::container::Target;
@@ -141,6 +142,20 @@ pub(crate) struct LaunchOptions {
         help = "A value for one of the [parameters] of a launch file; repeat for more"
     )]
     pub(crate) param: Vec<(String, f64)>,
+
+    /// Which caches keep loads that do not say it: what the kernel was compiled with
+    /// [default: what the launch file says, or what the GPU's generation does]
+    #[arg(long, value_name = "CACHES")]
+    pub(crate) dlcm: Option<LoadCaching>,
+}
+
+/// The compiler's option -dlcm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LoadCaching {
+    /// All caches
+    Ca,
+    /// The L2 only
+    Cg,
 }
 
 impl From<&LaunchOptions> for settings::LaunchOptions {
@@ -155,6 +170,10 @@ impl From<&LaunchOptions> for settings::LaunchOptions {
             arch: options.arch.clone(),
             size: options.size.map(Into::into),
             param: options.param.clone(),
+            dlcm: options.dlcm.map(|caching| match caching {
+                LoadCaching::Ca => plan::LoadCaching::Ca,
+                LoadCaching::Cg => plan::LoadCaching::Cg,
+            }),
         }
     }
 }

@@ -12,6 +12,7 @@ mod assembler;
 mod cli;
 mod commands;
 mod failure;
+mod interrupt;
 mod pictures;
 mod render;
 mod report;
@@ -27,8 +28,6 @@ use crate::failure::Failure;
 const INPUT: u8 = 1;
 /// The command line is at fault.
 const USAGE: u8 = 2;
-/// The user stopped the run: 128 and the number of the signal, as shells have it.
-const STOPPED: u8 = 130;
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
@@ -52,7 +51,7 @@ fn main() -> ExitCode {
             ExitCode::from(USAGE)
         }
         Err(Failure::Said) => ExitCode::from(INPUT),
-        Err(Failure::Stopped) => ExitCode::from(STOPPED),
+        Err(Failure::Stopped) => ExitCode::from(interrupt::STATUS),
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
     }
 }

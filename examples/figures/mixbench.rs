@@ -43,7 +43,7 @@ pub(crate) fn figures(page: &mut Page) -> Result<()> {
         let file = format!("figure-5-{}.svg", 5 + number);
         let mut curves = Vec::new();
         for (series, name) in pair.iter().enumerate() {
-            let gpu = library.get(name)?;
+            let gpu = library.as_written(name)?;
             let points = points[2 * number + series].clone();
             let (first, last) = (points[0].0, points[points.len() - 1].0);
             curves.push(Curve {
@@ -69,7 +69,7 @@ pub(crate) fn figures(page: &mut Page) -> Result<()> {
     }
     let mut lines = Vec::new();
     for (name, points) in GPUS.iter().zip(&points) {
-        let gpu = library.get(name)?;
+        let gpu = library.as_written(name)?;
         let bandwidth = gpu.memory_bandwidth.as_ref().ok_or("no bandwidth")?.value.0;
         let peak = gpu.sp_throughput.as_ref().ok_or("no throughput")?.value.0;
         let (first, last) = (points[0], points[points.len() - 1]);

@@ -22,7 +22,7 @@ pub(crate) fn figure_3_5(page: &mut Page) -> Result<()> {
         ("gtx-480", "GTX 480"),
         ("gtx-titan-x", "GTX Titan X"),
     ] {
-        let gpu = library.get(gpu)?.completed();
+        let gpu = library.get(gpu)?;
         let bandwidth = gpu.peak_memory_bandwidth.as_ref().ok_or("no bandwidth")?.value.0;
         let throughput = gpu.peak_dp_throughput.as_ref().ok_or("no throughput")?.value.0;
         devices.push(device(name, bandwidth, throughput));

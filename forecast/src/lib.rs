@@ -30,5 +30,7 @@ mod trouble;
 pub mod what_if;
 
 pub use failure::{Anchor, Failure, Report, SourceText};
+pub use run::kernel::Kernel;
+pub use settings::LaunchOptions;
 pub use supervisor::{Alone, Supervisor};
 pub use trouble::{cuda_file, cuda_line};

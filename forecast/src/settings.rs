@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::container::Target;
 
+use crate::input::plan::LoadCaching;
+
 /// The launch of a module, or the choice of a corpus kernel's files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchOptions {
@@ -26,21 +28,23 @@ pub struct LaunchOptions {
     pub size: Option<Size>,
     /// Values for the `[parameters]` of a launch file.
     pub param: Vec<(String, f64)>,
+    /// Where loads without a cache operator are kept, whatever a launch file says.
+    pub dlcm: Option<LoadCaching>,
 }
 
 impl LaunchOptions {
     /// The first option given that describes an execution; which kernel is meant does not.
     pub fn first_of_execution(&self) -> Option<&'static str> {
-        let of_module = self.options_of_module();
-        let mut given = of_module.into_iter().filter(|&(option, _)| option != "--kernel");
-        let of_module = given.find_map(|(option, given)| given.then_some(option));
         let of_launch_file = || (!self.param.is_empty()).then_some("--param");
-        of_module.or_else(|| self.first_of_corpus()).or_else(of_launch_file)
+        let of_module = self.first_of_module();
+        let of_all = || self.dlcm.map(|_| "--dlcm");
+        of_module.or_else(|| self.first_of_corpus()).or_else(of_launch_file).or_else(of_all)
     }
 
-    /// The first option given that describes a module's launch.
+    /// The first option given that describes a module's launch; a launch file has kernels, too.
     pub fn first_of_module(&self) -> Option<&'static str> {
-        let mut options = self.options_of_module().into_iter();
+        let options = self.options_of_module().into_iter();
+        let mut options = options.filter(|&(option, _)| option != "--kernel");
         options.find_map(|(option, given)| given.then_some(option))
     }
 

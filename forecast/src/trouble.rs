@@ -122,9 +122,12 @@ fn signature(program: &Program) -> String {
 }
 
 fn arguments(plan: &Plan, planned: &PlannedLaunch) -> String {
-    use crate::input::plan::PlannedArgument::{Buffer, Scalar, Structure};
+    use crate::input::plan::PlannedArgument::{Pointer, Scalar, Structure};
     let argument = |argument: &_| match argument {
-        Buffer(index) => format!("buffer {}", plan.buffers[*index].name),
+        Pointer(pointer) => match (&plan.buffers[pointer.buffer].name, pointer.offset) {
+            (name, 0) => format!("buffer {name}"),
+            (name, offset) => format!("buffer {name}+{offset}"),
+        },
         Scalar { ty, .. } => ty.name().to_owned(),
         Structure(structure) => format!("structure of {} bytes", structure.size_bytes()),
     };

@@ -142,7 +142,7 @@ fn derived_peaks_are_those_of_the_data_sheets() {
         // 165.2 TFLOPS with accumulation in single precision.
         ("rtx-4090", "peak_tensor_throughput", 165.2),
     ] {
-        let peak = library.get(name).unwrap().completed().number(field).unwrap() / 1e3;
+        let peak = library.as_written(name).unwrap().completed().number(field).unwrap() / 1e3;
         assert!((peak / tflops - 1.0).abs() < 0.06, "{field} of {name}: {peak} against {tflops}");
     }
 }
@@ -150,7 +150,7 @@ fn derived_peaks_are_those_of_the_data_sheets() {
 #[test]
 fn what_a_file_gives_stays_and_what_is_filled_says_by_which_rule() {
     let library = GpuLibrary::builtin().unwrap();
-    let gpu = library.get("gtx-660").unwrap();
+    let gpu = library.as_written("gtx-660").unwrap();
     let full = gpu.completed();
     for field in Gpu::FIELDS {
         if let Some(given) = gpu.figure(field) {

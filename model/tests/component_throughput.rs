@@ -8,7 +8,7 @@ use gpucast_model::component_throughput::{Components, InstructionCounts, Times, 
 use gpucast_model::{Bound, Gpu, GpuLibrary};
 
 fn gpu(name: &str) -> Gpu {
-    GpuLibrary::builtin().unwrap().get(name).unwrap().completed()
+    GpuLibrary::builtin().unwrap().as_written(name).unwrap().completed()
 }
 
 fn components(name: &str) -> Components {

@@ -10,7 +10,7 @@ use gpucast_model::gpu::Source;
 use gpucast_model::{CountingError, Gpu, GpuLibrary};
 
 fn library(name: &str) -> Gpu {
-    GpuLibrary::builtin().unwrap().get(name).unwrap().clone()
+    GpuLibrary::builtin().unwrap().as_written(name).unwrap().clone()
 }
 
 /// A GPU of a capability with 10 SMs, 1 MiB of L2 and further lines.

@@ -55,7 +55,7 @@ fn a_file_with_a_base_says_what_is_different() {
 fn a_file_without_changes_is_its_base_under_another_name() {
     let copy = read("name = \"mine\"\ndisplay_name = \"Mine\"\nbase = \"v100\"\n");
     let library = GpuLibrary::builtin().unwrap();
-    let mut renamed = library.get("v100").unwrap().completed();
+    let mut renamed = library.as_written("v100").unwrap().completed();
     (renamed.name, renamed.display_name) = ("mine".into(), "Mine".into());
     renamed.aliases.clear();
     assert_eq!(copy, renamed);

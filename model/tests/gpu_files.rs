@@ -13,7 +13,7 @@ fn the_library_holds_the_gpus_of_the_thesis() {
     let thesis =
         ["gtx-480", "gtx-660", "gtx-960", "gtx-1060", "tesla-m2050", "tesla-k20c", "r9-nano"];
     assert!(thesis.iter().all(|name| names.contains(name)));
-    let gtx_480 = library.get("gtx-480").unwrap();
+    let gtx_480 = library.as_written("gtx-480").unwrap();
     assert_eq!(gtx_480.l2_size.as_ref().unwrap().value.0, 768 * 1024);
     assert_eq!(gtx_480.cache_line.as_ref().unwrap().value.0, 128);
     assert_eq!(gtx_480.sector.as_ref().unwrap().value.0, 32);
@@ -53,7 +53,7 @@ fn units_are_converted_to_the_one_that_the_field_is_kept_in() {
 #[test]
 fn an_unknown_gpu_is_answered_with_names_that_resemble_it() {
     let library = GpuLibrary::builtin().unwrap();
-    let ask = |name: &str| library.get(name).unwrap_err().to_string();
+    let ask = |name: &str| library.as_written(name).unwrap_err().to_string();
     let answers = ["gtx-470", "GTX 490", "k20d", "tesla-k21", "voodoo"].map(ask);
     insta::assert_snapshot!(answers.join("\n"));
 }
@@ -69,7 +69,7 @@ fn a_gpu_answers_to_its_aliases_and_to_what_people_write() {
         ("GeForce_GTX_1080_Ti", "gtx-1080-ti"),
         ("titanv", "titan-v"),
     ] {
-        assert_eq!(library.get(written).unwrap().name, name, "{written}");
+        assert_eq!(library.as_written(written).unwrap().name, name, "{written}");
     }
     let mut library = library;
     let error = library.insert(Gpu::named("v100", "another")).unwrap_err();

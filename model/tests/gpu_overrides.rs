@@ -6,7 +6,7 @@ use gpucast_model::gpu::Source;
 use gpucast_model::{Gpu, GpuLibrary};
 
 fn gpu(name: &str) -> Gpu {
-    GpuLibrary::builtin().unwrap().get(name).unwrap().clone()
+    GpuLibrary::builtin().unwrap().as_written(name).unwrap().clone()
 }
 
 fn changed(name: &str, changes: &[(&str, &str)]) -> Gpu {

@@ -13,7 +13,7 @@ use gpucast_model::{
 };
 
 fn v100() -> Gpu {
-    GpuLibrary::builtin().unwrap().get("tesla-v100-sxm2").unwrap().completed()
+    GpuLibrary::builtin().unwrap().as_written("tesla-v100-sxm2").unwrap().completed()
 }
 
 /// The kernel of the slides' nvprof example, with its counts; multiply-adds are not printed there, and
@@ -134,7 +134,7 @@ fn what_is_missing_is_named() {
 /// the same tensor cores 30 ms.
 #[test]
 fn tensor_cores_take_one_format_at_a_time_beside_the_other_pipelines() {
-    let gpu = GpuLibrary::builtin().unwrap().get("h100-sxm").unwrap().completed();
+    let gpu = GpuLibrary::builtin().unwrap().as_written("h100-sxm").unwrap().completed();
     let with = |more: &str| {
         let text = format!("{SMOOTH}tensor_op_count = 20000000000000\n{more}");
         analysed(&text, &gpu).unwrap()
@@ -165,7 +165,7 @@ fn tensor_cores_take_one_format_at_a_time_beside_the_other_pipelines() {
 
 /// A GPU without tensor cores.
 fn p100() -> Gpu {
-    GpuLibrary::builtin().unwrap().get("tesla-p100-sxm2").unwrap().completed()
+    GpuLibrary::builtin().unwrap().as_written("tesla-p100-sxm2").unwrap().completed()
 }
 
 /// A pass over the banks takes as long as the load/store units of an SM need for a warp, whatever its cache
@@ -186,7 +186,7 @@ fn passes_of_shared_memory_take_the_clocks_of_the_banks() {
         ("a100-sxm-80gb", 1.0),
     ];
     for (name, expected) in clocks {
-        let gpu = library.get(name).unwrap().completed();
+        let gpu = library.as_written(name).unwrap().completed();
         let analysis = analysed(&passes, &gpu).unwrap();
         let (_, milliseconds) =
             *analysis.times.iter().find(|(bound, _)| *bound == Bound::L1).unwrap();
@@ -204,7 +204,7 @@ fn lanes_in_the_same_bank_of_the_l1_take_longer_than_their_bytes() {
     let scattered = SMOOTH.to_owned() + "global_load_passes = 1000000000\n";
     let library = GpuLibrary::builtin().unwrap();
     let l1 = |text: &str, name: &str| {
-        let gpu = library.get(name).unwrap().completed();
+        let gpu = library.as_written(name).unwrap().completed();
         let analysis = analysed(text, &gpu).unwrap();
         let time = analysis.times.iter().find(|(bound, _)| *bound == Bound::L1).unwrap().1;
         let sms = gpu.sm_count.as_ref().unwrap().value.0 as f64;
@@ -228,7 +228,7 @@ fn lanes_in_the_same_bank_of_the_l1_take_longer_than_their_bytes() {
 #[test]
 fn loads_take_the_clocks_that_microbenchmarks_measured() {
     let clocks = |gpu: &str, sectors: u64, lane_bytes: u64| {
-        let gpu = GpuLibrary::builtin().unwrap().get(gpu).unwrap().completed();
+        let gpu = GpuLibrary::builtin().unwrap().as_written(gpu).unwrap().completed();
         let loads = 1_000_000_000_u64;
         let text = SMOOTH
             .replace(

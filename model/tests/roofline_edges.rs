@@ -28,7 +28,7 @@ fn kernel(metrics: &[(&str, f64)]) -> KernelProfile {
 }
 
 fn gpu(name: &str) -> Gpu {
-    GpuLibrary::builtin().unwrap().get(name).unwrap().clone()
+    GpuLibrary::builtin().unwrap().as_written(name).unwrap().clone()
 }
 
 fn predict(profile: &KernelProfile) -> Result<Prediction, ModelError> {

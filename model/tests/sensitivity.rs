@@ -116,7 +116,7 @@ fn at_an_edge_the_sides_differ() {
 #[test]
 fn whole_numbers_make_whole_steps_and_take_their_dependents_along() {
     let library = GpuLibrary::builtin().unwrap();
-    let gpu = library.get("gtx-480").unwrap().completed();
+    let gpu = library.as_written("gtx-480").unwrap().completed();
     let analysis = analysis(&kernel(1.0), &gpu, 0.01);
     let sms = of(&analysis, "sm_count");
     let factor = |side: &Side| match side {

@@ -116,7 +116,7 @@ fn profile(file: &str) -> KernelProfile {
 }
 
 fn gpu(name: &str) -> Gpu {
-    GpuLibrary::builtin().unwrap().get(name).unwrap().clone()
+    GpuLibrary::builtin().unwrap().as_written(name).unwrap().clone()
 }
 
 fn predict(file: &str, gpu: &Gpu) -> Prediction {

@@ -269,7 +269,7 @@ fn a_model_sees_what_it_reads() {
         ("shared_load_transactions", 64.0),
         ("shared_ld_bank_conflict", 32.0),
     ]);
-    let gpu = GpuLibrary::builtin().unwrap().get("gtx-480").unwrap().clone();
+    let gpu = GpuLibrary::builtin().unwrap().as_written("gtx-480").unwrap().clone();
     let predict = |text: &str| -> Prediction {
         let changed = apply(&[text.parse().unwrap()], &profile, &Conditions::default());
         QuantitativeRoofline.predict(&changed.profile, &gpu, &changed.conditions).unwrap()

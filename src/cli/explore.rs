@@ -74,9 +74,14 @@ pub(crate) struct Sweep {
     #[arg(long, help_heading = "Output", value_name = "FORMAT")]
     pub(crate) format: Option<TableFormat>,
 
-    /// Write the result to a file
+    /// Write the result to a file; CSV and JSON get their rows as they come
     #[arg(short, long, help_heading = "Output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Continue a sweep that was stopped: keep the rows of the CSV file that --output names, and
+    /// leave out the kernels and sizes that it has
+    #[arg(long, help_heading = "Output", requires = "output")]
+    pub(crate) resume: bool,
 }
 
 /// The launch of a module with parameters in it, or the choice of a corpus kernel's files.

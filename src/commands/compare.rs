@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use gpucast_corpus::published::metrics as published_counts;
+use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::gpu_argument::{self, TARGET};
 use gpucast_forecast::choice::model_choice::{self, Chosen};
 use gpucast_forecast::comparison::{Comparison, Row};
 use gpucast_forecast::input::measurements::{self, Measured};
 use gpucast_forecast::input::{kernel_name, module_text};
 use gpucast_forecast::published;
-use gpucast_forecast::run::sources::{self, Execution, Source};
+use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
 use gpucast_model::{Gpu, GpuLibrary};
 
@@ -21,7 +22,7 @@ use crate::render::terminal::Terminal;
 
 /// A measured time, wherever it comes from.
 struct Time {
-    counts: Counts,
+    counts: Origin,
     /// What to call the kernel.
     label: String,
     /// Which launch, where there are several.
@@ -34,7 +35,7 @@ struct Time {
 
 /// Where the counts come from; equal ones are taken once.
 #[derive(Clone, Debug, PartialEq)]
-enum Counts {
+enum Origin {
     Executed {
         input: String,
         size: Option<Size>,
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
     };
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::without_notes(&arguments.execution)?;
-    let mut counted: Vec<(Counts, Result<Vec<Source>, String>)> = Vec::new();
+    let mut counted: Vec<(Origin, Result<Vec<Source>, String>)> = Vec::new();
     let mut rows = Vec::new();
     for time in &times {
         if !counted.iter().any(|(counts, _)| *counts == time.counts) {
@@ -90,8 +91,8 @@ fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<T
         Some(Size::Paper) | None => one.kernel.clone(),
     };
     let counts = match one.metrics {
-        Some(path) => Counts::File(path),
-        None => Counts::Executed {
+        Some(path) => Origin::File(path),
+        None => Origin::Executed {
             input: one.kernel,
             size: one.size,
             count_on: counting_gpu(arguments, &one.gpu),
@@ -118,9 +119,9 @@ fn counting_gpu(arguments: &Compare, target: &str) -> String {
 fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
     let time = |time: &published::Published| {
         let counts = match time.entry {
-            None => Counts::Nowhere,
-            Some(entry) if arguments.published_counts => Counts::Published(entry),
-            Some(entry) => Counts::Executed {
+            None => Origin::Nowhere,
+            Some(entry) if arguments.published_counts => Origin::Published(entry),
+            Some(entry) => Origin::Executed {
                 input: entry.to_owned(),
                 size: None,
                 count_on: counting_gpu(arguments, &time.gpu),
@@ -146,30 +147,27 @@ fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
 
 /// The counts, or why there are none; the outer error is one that no other kernel would avoid.
 fn count(
-    counts: &Counts,
+    counts: &Origin,
     arguments: &Compare,
     models: &[Chosen],
     library: &GpuLibrary,
     terminal: &Terminal,
 ) -> Result<Result<Vec<Source>, String>, Failure> {
     let counted = match counts {
-        Counts::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
-        Counts::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
-        Counts::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
-        Counts::Executed { input, size, count_on } => {
+        Origin::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
+        Origin::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
+        Origin::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
+        Origin::Executed { input, size, count_on } => {
             let gpu = gpu_argument::find(library, count_on)?;
             let launch = LaunchOptions { size: *size, ..LaunchOptions::default() };
-            let execution = Execution {
-                input,
-                launch: &launch,
-                machine: &(&arguments.machine).into(),
-                execution: &(&arguments.execution).into(),
+            let counts = Counts {
+                machine: (&arguments.machine).into(),
+                execution: (&arguments.execution).into(),
                 stages: model_choice::reads_stages(models),
-                offload: None,
-                features: false,
-                supervisor: terminal,
+                ..Counts::default()
             };
-            sources::executed(&execution, &gpu).map_err(Failure::from)
+            let kernel = Kernel::open(input, &launch)?;
+            kernel.count_with(&gpu, &counts, terminal).map_err(Failure::from)
         }
     };
     // What is wrong with a kernel is worth the same words as in `predict`.

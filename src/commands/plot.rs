@@ -9,8 +9,8 @@ use gpucast_forecast::choice::model_choice::{self, Chosen};
 use gpucast_forecast::input::module_text;
 use gpucast_forecast::prediction::KernelView;
 use gpucast_forecast::prediction::{left_with_predictions, predict};
-use gpucast_forecast::run::sources::{self, Execution, Source};
-use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions, MachineSettings};
+use gpucast_forecast::run::sources::{self, Counts, Source};
+use gpucast_forecast::{Kernel, LaunchOptions};
 use gpucast_model::{Gpu, HierarchicalRoofline};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
@@ -169,20 +169,15 @@ fn counts(
 ) -> Result<Vec<Source>, Failure> {
     let mut all = Vec::new();
     let launch = LaunchOptions::from(&kernels.launch);
-    let machine = MachineSettings::from(&kernels.machine);
-    let settings = ExecutionSettings::from(&kernels.execution);
+    let counts = Counts {
+        machine: (&kernels.machine).into(),
+        execution: (&kernels.execution).into(),
+        stages,
+        ..Counts::default()
+    };
     for input in &kernels.inputs {
-        let execution = Execution {
-            input,
-            launch: &launch,
-            machine: &machine,
-            execution: &settings,
-            stages,
-            features: false,
-            offload: None,
-            supervisor: terminal,
-        };
-        all.extend(sources::executed(&execution, counting_gpu)?);
+        let kernel = Kernel::open(input, &launch)?;
+        all.extend(kernel.count_with(counting_gpu, &counts, terminal)?);
     }
     for path in &kernels.from_metrics {
         all.extend(sources::from_metrics(path, kernels.launch.kernel.as_deref())?);

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::cost_model;
 use gpucast_forecast::choice::gpu_argument::{self, TARGET};
 use gpucast_forecast::choice::model_choice::{self, Chosen};
 use gpucast_forecast::input::calibration;
 use gpucast_forecast::prediction::{KernelView, left_with_predictions, predict, reference};
-use gpucast_forecast::run::sources::{self, Execution, Source};
+use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::what_if;
 use gpucast_model::{Gpu, GpuLibrary};
@@ -82,26 +83,27 @@ fn groups(
     };
     let offload = arguments.calibration.as_deref().map(calibration::offload).transpose()?;
     let offload = offload.map(Arc::new);
-    let execution = Execution {
-        input,
-        launch: &launch,
-        machine: &(&arguments.machine).into(),
-        execution: &(&arguments.execution).into(),
+    let kernel = Kernel::open(input, &launch)?;
+    let counts = Counts {
+        machine: (&arguments.machine).into(),
+        execution: (&arguments.execution).into(),
         stages: model_choice::reads_stages(models),
-        offload: offload.as_ref(),
+        offload,
         // Without a calibration they would be of no use.
         features: model_choice::reads_features(models) && !arguments.cost_model.is_empty(),
-        supervisor: terminal,
     };
     if arguments.count_on != TARGET {
         let counting_gpu = gpu_argument::find(library, &arguments.count_on)?;
-        return Ok(vec![Group { sources: sources::executed(&execution, &counting_gpu)?, gpus }]);
+        let sources = kernel.count_with(&counting_gpu, &counts, terminal)?;
+        return Ok(vec![Group { sources, gpus }]);
     }
     // A GPU that cannot count is refused before another one has been executed for.
     for gpu in &gpus {
         gpu_argument::device_model(gpu)?;
     }
-    let own =
-        |gpu: Gpu| Ok(Group { sources: sources::executed(&execution, &gpu)?, gpus: vec![gpu] });
+    let own = |gpu: Gpu| {
+        let sources = kernel.count_with(&gpu, &counts, terminal)?;
+        Ok(Group { sources, gpus: vec![gpu] })
+    };
     gpus.into_iter().map(own).collect()
 }

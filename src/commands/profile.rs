@@ -6,8 +6,8 @@ use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::{cuda_source, kernel_argument};
 use gpucast_forecast::run::counting::{self, Counting, Extras};
-use gpucast_forecast::run::execute;
 use gpucast_forecast::run::machine::Machine;
+use gpucast_forecast::run::module;
 use gpucast_forecast::settings::ExecutionSettings;
 
 use crate::cli::{By, Profile};
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
     let device = gpu_argument::device_model(&gpu)?;
     let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;
-    let loaded = execute::load(&plan.module)?;
+    let loaded = module::load(&plan)?;
     // Only a terminal has a width; files and pipes get whole lines.
     let is_terminal = arguments.output.output.is_none() && std::io::stdout().is_terminal();
     let width = is_terminal.then(terminal_size::terminal_size).flatten();

@@ -8,7 +8,7 @@ use gpucast_forecast::input::{cuda_source, kernel_argument};
 use gpucast_forecast::prediction::{KernelView, predict};
 use gpucast_forecast::run::counting::{self, Counting, Extras};
 use gpucast_forecast::run::machine::Machine;
-use gpucast_forecast::run::{execute, sources};
+use gpucast_forecast::run::{module, sources};
 use gpucast_forecast::settings::ExecutionSettings;
 
 use crate::cli::report::Report as Arguments;
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;
     let terminal = Terminal::new(&arguments.execution, Format::Text)?;
     plan.note.iter().for_each(|note| terminal.note(note));
-    let loaded = execute::load(&plan.module)?;
+    let loaded = module::load(&plan)?;
     let settings = ExecutionSettings::from(&arguments.execution);
     let mut output = Output::open(Some(arguments.output.clone()))?;
     let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());

@@ -12,6 +12,7 @@ use gpucast_forecast::input::init::Init;
 use gpucast_forecast::input::plan::{Against, Expectation, Plan};
 use gpucast_forecast::input::{files, kernel_argument, reference_values};
 use gpucast_forecast::run::execute::{self, Executed, Timing, Watch};
+use gpucast_forecast::run::module;
 use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program, RunError};
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let terminal = Terminal::new(&arguments.execution, format)?;
     plan.note.iter().for_each(|note| terminal.note(note));
     let dumps = dumps(&plan, &arguments.dump)?;
-    let loaded = execute::load(&plan.module)?;
+    let loaded = module::load(&plan)?;
     let mut memory = execute::memory(&plan, &loaded)?;
     let references = References::prepare(&plan, &memory);
     let mut options = ExecutionSettings::from(&arguments.execution).options;

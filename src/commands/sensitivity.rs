@@ -1,8 +1,9 @@
 //! `gpucast sensitivity`: how much each parameter of a GPU moves a kernel's time.
 
+use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::gpu_argument::{self, TARGET};
 use gpucast_forecast::choice::model_choice;
-use gpucast_forecast::run::sources::{self, Execution};
+use gpucast_forecast::run::sources::{self, Counts};
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_model::Gpu;
 use gpucast_model::sensitivity::{Analysis, analyse};
@@ -35,17 +36,14 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
             )))),
         },
         (None, input) => {
-            let execution = Execution {
-                input: input.as_deref().unwrap_or_default(),
-                launch: &launch,
-                machine: &(&arguments.machine).into(),
-                execution: &(&arguments.execution).into(),
+            let counts = Counts {
+                machine: (&arguments.machine).into(),
+                execution: (&arguments.execution).into(),
                 stages: model_choice::reads_stages(&models),
-                offload: None,
-                features: false,
-                supervisor: &terminal,
+                ..Counts::default()
             };
-            sources::executed(&execution, gpu).map_err(Failure::from)
+            let kernel = Kernel::open(input.as_deref().unwrap_or_default(), &launch)?;
+            kernel.count_with(gpu, &counts, &terminal).map_err(Failure::from)
         }
     };
     // Counts are taken once for all GPUs, or once for each.

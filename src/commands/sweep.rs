@@ -6,15 +6,18 @@ use std::sync::Arc;
 use gpucast_forecast::choice::gpu_argument::{self, TARGET};
 use gpucast_forecast::choice::model_choice;
 use gpucast_forecast::input::expression::{self, Parameters};
+use gpucast_forecast::number;
+use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::{LaunchOptions, Size as CorpusSize};
 use gpucast_forecast::sweep::axis::{Axis, Value};
-use gpucast_forecast::sweep::{self, Axes, Case, CaseSource, Cell};
+use gpucast_forecast::sweep::{self, Axes, Case, CaseSource, Cell, Grid};
 use gpucast_model::Gpu;
 
 use crate::cli::{LaunchTemplate, Sweep};
 use crate::failure::{Failure, Report, SourceText, suggest};
-use crate::render::output::Output;
-use crate::render::sweep::{TableFormat, document};
+use crate::render::diagnostic;
+use crate::render::rows::{Earlier, RowFile};
+use crate::render::sweep::TableFormat;
 use crate::render::terminal::Terminal;
 
 /// The word for the whole corpus, or for every GPU of the library.
@@ -36,25 +39,57 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     let (labels, cases) = cases(&arguments, &parameters)?;
     let number_of_points = sweep::number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
     sweep::check_size(cases.len(), number_of_points, models.len())?;
-    let mut output = Output::open(arguments.output.clone())?;
-
-    let points = sweep::points(&gpus, &fields);
-    let terminal = Terminal::without_notes(&arguments.execution)?;
-    let counting = sweep::Counting {
-        machine: &(&arguments.machine).into(),
-        execution: &(&arguments.execution).into(),
-        stages: model_choice::reads_stages(&models),
-        count_on: count_on.as_ref(),
-        supervisor: &terminal,
-    };
-    let counted = sweep::count(&cases, &points, &counting)?;
     let axes =
         Axes { of_cases: labels, of_gpus: fields.iter().map(|axis| axis.name.clone()).collect() };
-    let table = sweep::table(&axes, &counted, &points, &models);
-    output.write_bytes(&document(&table, format)?)?;
+    let points = sweep::points(&gpus, &fields);
+    let grid = Grid { axes: &axes, cases: &cases, points: &points, models: &models };
+    let earlier = match (&arguments.output, arguments.resume) {
+        (Some(path), true) if format == TableFormat::Csv => {
+            Some(Earlier::read(path, &grid.columns(), &cases)?)
+        }
+        (_, true) => {
+            let report = Report::new("only a sweep that writes CSV can be continued");
+            return Err(Failure::Usage(report.hint("name a file: --output sweep.csv")));
+        }
+        (_, false) => None,
+    };
+    let mut rows = RowFile::open(arguments.output.clone(), format, grid.columns())?;
+    let first = earlier.map_or(Ok(0), |earlier| rows.resume(earlier))?;
+    let terminal = Terminal::without_notes(&arguments.execution)?;
+    let counts = Counts {
+        machine: (&arguments.machine).into(),
+        execution: (&arguments.execution).into(),
+        stages: model_choice::reads_stages(&models),
+        ..Counts::default()
+    };
+    let counting =
+        sweep::Counting { counts: &counts, count_on: count_on.as_ref(), supervisor: &terminal };
+    let outcome = grid.run(first, &counting, &mut rows);
+    let (has_times, taken) = (rows.has_times(), rows.len());
+    match outcome {
+        Ok(()) => rows.finish()?,
+        Err(failure) => {
+            if taken > 0 {
+                rows.finish()?;
+                diagnostic::note(Some(&stopped(&arguments, format, taken)));
+            } else {
+                rows.discard();
+            }
+            return Err(failure.into());
+        }
+    }
     // Each row has said why it has no time.
-    let has_time = |row: &Vec<Cell>| table.column("error").is_some_and(|at| row[at] == Cell::Empty);
-    if table.rows.iter().any(has_time) { Ok(()) } else { Err(Failure::Said) }
+    if has_times { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// What a sweep that did not end has left.
+fn stopped(arguments: &Sweep, format: TableFormat, rows: usize) -> String {
+    let resume = match (&arguments.output, format) {
+        (Some(_), TableFormat::Csv) => "; the same command with --resume continues",
+        _ => "",
+    };
+    let plural = if rows == 1 { "" } else { "s" };
+    format!("the sweep was stopped after {} row{plural}{resume}", number::count(rows as u64))
 }
 
 fn format(arguments: &Sweep) -> Result<TableFormat, Failure> {
@@ -252,6 +287,7 @@ impl LaunchTemplate {
             arg: arguments.collect::<Result<_, _>>()?,
             arch: self.arch.clone(),
             size,
+            dlcm: None,
             param: match is_launch_file(input) {
                 true => parameters.into_iter().collect(),
                 false => Vec::new(),

@@ -14,6 +14,7 @@ pub(crate) mod prediction;
 pub(crate) mod printed;
 pub(crate) mod profile;
 pub(crate) mod progress;
+pub(crate) mod rows;
 pub(crate) mod run;
 pub(crate) mod sensitivity;
 pub(crate) mod sweep;

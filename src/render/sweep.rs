@@ -44,22 +44,43 @@ pub(crate) fn document(table: &Table, format: TableFormat) -> Result<Vec<u8>, Fa
     Ok(match format {
         TableFormat::Text => text(table).into_bytes(),
         TableFormat::Json => {
-            let rows = table.rows.iter().map(|row| Row { columns: &table.columns, row }).collect();
-            json::document(&Document { schema: "gpucast.sweep/1", rows })?.into_bytes()
+            let mut bytes = json_part(table, true)?;
+            bytes.extend(json_end(table.rows.is_empty()).as_bytes());
+            bytes
         }
-        TableFormat::Csv => {
-            let header: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-            let rows = table.rows.iter().map(|row| row.iter().map(Cell::plain).collect());
-            csv::document(&header, &rows.collect::<Vec<Vec<String>>>())?.into_bytes()
-        }
+        TableFormat::Csv => csv_part(table, true)?,
         TableFormat::Parquet => parquet::document(table)?,
     })
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    rows: Vec<Row<'a>>,
+/// Rows as CSV; the first ones have the header above them.
+pub(super) fn csv_part(table: &Table, is_first: bool) -> Result<Vec<u8>, Failure> {
+    let header: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+    let rows = table.rows.iter().map(|row| row.iter().map(Cell::plain).collect());
+    let text = csv::document(&header, &rows.collect::<Vec<Vec<String>>>())?;
+    // No column's name has a line break.
+    let start = if is_first { 0 } else { text.find('\n').map_or(0, |at| at + 1) };
+    Ok(text.as_bytes()[start..].to_vec())
+}
+
+/// Rows as members of a JSON array, which the first ones begin.
+pub(super) fn json_part(table: &Table, is_first: bool) -> Result<Vec<u8>, Failure> {
+    let mut text = String::new();
+    if is_first {
+        text += "{\n  \"schema\": \"gpucast.sweep/1\",\n  \"rows\": [";
+    }
+    for (at, row) in table.rows.iter().enumerate() {
+        text += if is_first && at == 0 { "\n" } else { ",\n" };
+        let row = json::document(&Row { columns: &table.columns, row })?;
+        let lines: Vec<String> = row.lines().map(|line| format!("    {line}")).collect();
+        text += &lines.join("\n");
+    }
+    Ok(text.into_bytes())
+}
+
+/// The end of the array and of the document.
+pub(super) fn json_end(is_empty: bool) -> &'static str {
+    if is_empty { "]\n}\n" } else { "\n  ]\n}\n" }
 }
 
 struct Row<'a> {

@@ -11,6 +11,7 @@ use super::progress::Progress;
 use crate::assembler::Installed;
 use crate::cli::{ExecutionOptions, Format};
 use crate::failure::{Failure, Report};
+use crate::interrupt;
 
 /// A supervisor that shows a run on the standard error.
 pub(crate) struct Terminal {
@@ -25,6 +26,7 @@ impl Terminal {
     /// Shows notes where the result is text: then it is for people.
     pub(crate) fn new(options: &ExecutionOptions, format: Format) -> Result<Self, Failure> {
         let printed = Printed::open(options.print_to.clone())?;
+        interrupt::listen();
         Ok(Self { printed, progress: Mutex::new(None), notes: format == Format::Text })
     }
 
@@ -78,6 +80,10 @@ impl Supervisor for Terminal {
 
     fn flush(&self) -> Result<(), Report> {
         self.printed.finish()
+    }
+
+    fn should_stop(&self) -> bool {
+        interrupt::is_asked()
     }
 
     fn toolchain(&self) -> Option<&dyn Toolchain> {

@@ -160,3 +160,76 @@ fn what_is_wrong_is_said_before_anything_runs() {
         insta::assert_snapshot!(format!("sweep-wrong-{name}"), outcome.stderr);
     }
 }
+
+/// Runs a sweep into `file` and returns the exit status, the complaints and what the file has then.
+fn sweep_into(file: &std::path::Path, more: &str) -> (i32, String, Option<String>) {
+    let mut command =
+        command(&format!("sweep saxpy-n.toml --gpu gtx-480,gtx-660 --vary n=256..2048:x2 {more}"));
+    command.arg("-o").arg(file);
+    let outcome = outcome(command);
+    (outcome.status, outcome.stderr, std::fs::read_to_string(file).ok())
+}
+
+#[test]
+fn a_stopped_sweep_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let (status, _, whole) = sweep_into(&file("whole.csv"), "");
+    let whole = whole.unwrap();
+    assert_eq!((status, whole.lines().count()), (0, 9));
+    // A sweep that was killed leaves a file whose last rows may be missing or cut off.
+    for left in [0, 30, whole.len() / 2, whole.len() - 5] {
+        std::fs::write(file("part.csv.partial"), &whole[..left]).unwrap();
+        let (status, stderr, resumed) = sweep_into(&file("part.csv"), "--resume");
+        assert_eq!((status, resumed.as_deref()), (0, Some(whole.as_str())), "{left}: {stderr}");
+        assert!(!file("part.csv.partial").exists());
+    }
+    // One that ended in order has whole kernels.
+    let lines: Vec<&str> = whole.lines().take(5).collect();
+    std::fs::write(file("part.csv"), format!("{}\n", lines.join("\n"))).unwrap();
+    assert_eq!(sweep_into(&file("part.csv"), "--resume").2, Some(whole));
+    // Rows of other sizes are not taken for these.
+    let (status, stderr, _) = sweep_into(&file("part.csv"), "--resume --set sm_count=8");
+    assert_eq!(status, 2, "{stderr}");
+    assert!(stderr.contains("is of another sweep"), "{stderr}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_sweep_keeps_the_rows_that_it_has() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    let folder = tempfile::tempdir().unwrap();
+    let (file, partial) =
+        (folder.path().join("sweep.csv"), folder.path().join("sweep.csv.partial"));
+    std::fs::write(&file, "an older result\n").unwrap();
+    let endless = folder.path().join("endless.toml");
+    let ptx = inputs().join("broken/endless.ptx");
+    std::fs::write(
+        &endless,
+        format!(
+            "module = {ptx:?}\n[buffers.x]\ntype = \"f32\"\nlen = 1000\n[[launch]]\n\
+             kernel = \"saxpy\"\ngrid = [4, 1, 1]\nblock = [256, 1, 1]\n\
+             args = [{{ u32 = 5000 }}, {{ f32 = 0.5 }}, \"x\", \"x\"]\n"
+        ),
+    )
+    .unwrap();
+    let mut command = command("sweep saxpy.toml");
+    command.arg(&endless).args(["--gpu", "gtx-480", "-o"]).arg(&file);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let started = Instant::now();
+    // The first kernel's row is there; the second one never ends.
+    while std::fs::read_to_string(&partial).map_or(true, |text| text.lines().count() < 2) {
+        assert!(started.elapsed() < Duration::from_secs(60), "no row arrives");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let interrupted = Command::new("/bin/kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupted.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert!(stderr.contains("the sweep was stopped after 1 row"), "{stderr}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2);
+    assert!(!partial.exists());
+}

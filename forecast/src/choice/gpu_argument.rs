@@ -22,7 +22,7 @@ pub fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> {
     if is_path(argument) {
         return Ok(read(library, Path::new(argument), &mut Vec::new())?.completed());
     }
-    library.get(argument).map(Gpu::completed).map_err(|unknown| {
+    library.get(argument).map_err(|unknown| {
         let hint = if unknown.suggestions.is_empty() {
             "`gpucast gpus list` shows the known ones; a path to a TOML file works, too".to_owned()
         } else {
@@ -56,7 +56,7 @@ fn read(library: &GpuLibrary, path: &Path, under_way: &mut Vec<PathBuf>) -> Resu
     under_way.push(canonical);
     let gpu = Gpu::from_toml_with(&source.text, &mut |base| {
         if !is_path(base) {
-            return library.get(base).cloned().map_err(|unknown| unknown.to_string());
+            return library.as_written(base).cloned().map_err(|unknown| unknown.to_string());
         }
         let beside = path.parent().unwrap_or(Path::new("")).join(base);
         read(library, &beside, under_way).map_err(|report| match &report.anchor {

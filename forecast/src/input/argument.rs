@@ -42,23 +42,18 @@ pub enum ArgumentSyntax {
     Bytes(Vec<u8>),
     /// The members of a structure.
     Structure(Vec<Self>),
-    /// The address of another argument's buffer, among the members of a structure: its name and
-    /// where that stands.
+    /// A pointer into another argument's buffer, such as `arg0+64`, and where that stands.
     Pointer(String, Range<usize>),
 }
 
 const FORMS: &str = "an argument is `u32:7`, `f32:1.5`, `buf:f32[1024]`, \
                      `buf:f32[1024]=uniform(-1,1,7)` (also zero, iota, constant(x), FILE.npy, \
-                     FILE.bin), `struct:{u32:5,f32:1.0,ptr:arg0}` or `bytes:0x00ff10`";
+                     FILE.bin), `ptr:arg0+64`, `struct:{u32:5,f32:1.0,ptr:arg0}` or \
+                     `bytes:0x00ff10`";
 
 /// Reads one argument; a report points at the offending part of `source`.
 pub fn parse(source: &SourceText) -> Result<ArgumentSyntax, Report> {
-    match parse_one(source, 0..source.text.len(), 0)? {
-        ArgumentSyntax::Pointer(_, range) => Err(source
-            .report(range, "`ptr` stands for a buffer of another argument in a structure")
-            .hint("a buffer itself is an argument: `buf:f32[1024]`; a number is `u64:0`")),
-        argument => Ok(argument),
-    }
+    parse_one(source, 0..source.text.len(), 0)
 }
 
 /// Reads an argument or, at a `depth` above 0, a member of a structure.
@@ -172,7 +167,7 @@ fn parse_type(source: &SourceText, range: Range<usize>) -> Result<ElementType, R
     ElementType::named(name).ok_or_else(|| {
         source
             .report(range, format!("there is no type `{name}`"))
-            .maybe_hint(suggest(name, ElementType::names()))
+            .maybe_hint(ElementType::hint(name))
     })
 }
 

@@ -2,7 +2,7 @@
 //! get names and indices.
 
 use super::argument::{self, ArgumentSyntax};
-use super::plan::{Buffer, LaunchPlaces, PlannedArgument};
+use super::plan::{Buffer, LaunchPlaces, PlannedArgument, Pointer, PointerError};
 use super::structure::Structure;
 use crate::failure::{Anchor, Report, SourceText, suggest};
 use crate::settings::LaunchOptions;
@@ -18,7 +18,7 @@ pub(super) fn arguments(texts: &[String]) -> Result<(Vec<Buffer>, Vec<PlannedArg
         let argument = named(argument, &format!("arg{position}"), &source, &mut buffers);
         parsed.push((source, argument));
     }
-    // Structures may point to buffers of later arguments.
+    // Pointers may go to buffers of later arguments.
     let planned = parsed
         .iter()
         .map(|(source, argument)| planned(argument, source, &buffers))
@@ -104,12 +104,12 @@ fn planned(
     buffers: &[Buffer],
 ) -> Result<PlannedArgument, Report> {
     Ok(match argument {
-        Numbered::Buffer(index) => PlannedArgument::Buffer(*index),
+        Numbered::Buffer(index) => PlannedArgument::Pointer(Pointer::to(*index)),
         Numbered::Structure(members) => {
             let mut structure = Structure::new();
             for member in members {
                 match planned(member, source, buffers)? {
-                    PlannedArgument::Buffer(index) => structure.push_address(index),
+                    PlannedArgument::Pointer(pointer) => structure.push_pointer(pointer),
                     PlannedArgument::Scalar { ty, bits } => structure.push_scalar(ty, bits),
                     PlannedArgument::Structure(inner) => structure.push(&inner),
                 }
@@ -124,14 +124,20 @@ fn planned(
         }
         Numbered::Other(ArgumentSyntax::Pointer(name, range)) => {
             let known = || buffers.iter().map(|buffer| buffer.name.as_str());
-            let index = known().position(|known| known == name).ok_or_else(|| {
-                let report = source.report(range.clone(), format!("no buffer is named `{name}`"));
-                match buffers.is_empty() {
-                    true => report.hint("no argument is a buffer; write `buf:f32[1024]` instead"),
-                    false => report.maybe_hint(suggest(name, known())),
+            let pointer = Pointer::read(name, buffers).map_err(|error| match error {
+                PointerError::Offset(message) => source.report(range.clone(), message),
+                PointerError::Unknown(name) => {
+                    let message = format!("no buffer is named `{name}`");
+                    let report = source.report(range.clone(), message);
+                    match buffers.is_empty() {
+                        true => {
+                            report.hint("no argument is a buffer; write `buf:f32[1024]` instead")
+                        }
+                        false => report.maybe_hint(suggest(&name, known())),
+                    }
                 }
             })?;
-            PlannedArgument::Buffer(index)
+            PlannedArgument::Pointer(pointer)
         }
         // Both have been numbered.
         Numbered::Other(ArgumentSyntax::Buffer { .. } | ArgumentSyntax::Structure(_)) => {

@@ -21,15 +21,6 @@ pub struct Chosen {
     pub cubins: Vec<Cubin>,
 }
 
-/// How a kernel is named.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Naming {
-    /// By a person: mangled, demangled, or in part.
-    Loose,
-    /// In a launch file.
-    Exact,
-}
-
 /// One piece of device code that can be looked at on its own.
 pub struct Item {
     /// The file's name with the entry's behind it.
@@ -63,7 +54,6 @@ pub fn choose(
     bytes: &[u8],
     target: Option<Target>,
     kernel: &str,
-    naming: Naming,
     anchor: &Anchor,
 ) -> Result<Chosen, Report> {
     let contents = container::open(bytes).map_err(|error| damaged(file, &error))?;
@@ -79,11 +69,7 @@ pub fn choose(
                 .map_err(|error| damaged(file, &error))?;
             let known: Vec<&str> =
                 texts.iter().flat_map(|text| kernel_name::kernels(text)).collect();
-            let found = match naming {
-                Naming::Loose => kernel_name::find(kernel, &known, file, anchor)?,
-                Naming::Exact => None,
-            };
-            let Some(found) = found else {
+            let Some(found) = kernel_name::find(kernel, &known, file, anchor)? else {
                 return Err(kernel_name::unknown(kernel, &known, file, anchor));
             };
             (found.to_owned(), selected(found).map_err(|error| refused(file, &error))?)

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use gpucast_corpus::Entry;
 
 use super::command_line;
-use super::container::Naming;
 use super::module_text::ModuleFile;
 use super::plan::{Plan, PlannedLaunch};
 use super::{container, kernel_name, launch_file, module_text, resolve};
@@ -83,7 +82,48 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
     let text = SourceText::new(format!("corpus/{}/{}", entry.name, module.file), module.ptx);
     // Published counts and times are those of the full size.
     let published = (options.size != Some(Size::Small)).then_some(entry.name);
-    Ok(resolve::resolve(&source, file, text, PathBuf::new(), published)?)
+    of_launches(resolve::resolve(&source, file, text, PathBuf::new(), published)?, options)
+}
+
+/// A launch file's plan with the kernels that its names mean, and what the options change.
+fn of_launches(mut plan: Plan, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let known = kernel_name::kernels(&plan.module.text);
+    for launch in &mut plan.launches {
+        let anchor = &launch.kernel_anchor;
+        let found = kernel_name::find(&launch.kernel, &known, &plan.module.name, anchor)?;
+        // An unknown name is left for the interpreter, which knows all kernels.
+        if let Some(found) = found {
+            launch.kernel = found.to_owned();
+        }
+    }
+    plan.load_caching = options.dlcm.or(plan.load_caching);
+    if let Some(wanted) = &options.kernel {
+        select(&mut plan, wanted)?;
+    }
+    Ok(plan)
+}
+
+/// Leaves the launches of the kernels that `wanted` means.
+fn select(plan: &mut Plan, wanted: &str) -> Result<(), Failure> {
+    let kernels: Vec<String> = plan.launches.iter().map(|one| one.kernel.clone()).collect();
+    let known: Vec<&str> = kernels.iter().map(String::as_str).collect();
+    let meant = kernel_name::meant(wanted, &known);
+    if meant.is_empty() {
+        let report = Report::new(format!("no launch is of a kernel `{wanted}`"));
+        return Err(Failure::Usage(report.maybe_hint(suggest(wanted, known))));
+    }
+    let all = plan.launches.len();
+    plan.launches.retain(|launch| meant.contains(&launch.kernel.as_str()));
+    if plan.launches.len() < all && !plan.expectations.is_empty() {
+        // They describe what all launches together leave.
+        plan.expectations.clear();
+        let note = "expectations are of all launches, and --kernel leaves some out";
+        plan.note = Some(match plan.note.take() {
+            Some(other) => format!("{other}; {note}"),
+            None => note.to_owned(),
+        });
+    }
+    Ok(())
 }
 
 fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
@@ -108,15 +148,8 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
                 None => (SourceText::new(name, ""), None),
                 Some(kernel) => {
                     let place = Anchor { source: source.clone(), range: kernel.span() };
-                    let chosen = container::choose(
-                        &name,
-                        &bytes,
-                        target,
-                        kernel.get_ref(),
-                        Naming::Exact,
-                        &place,
-                    )
-                    .map_err(anchored)?;
+                    let chosen = container::choose(&name, &bytes, target, kernel.get_ref(), &place)
+                        .map_err(anchored)?;
                     (cubins, asked) = (chosen.cubins, target.or(chosen.target));
                     (chosen.module, chosen.note)
                 }
@@ -124,11 +157,24 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
         }
     };
     let plan = resolve::resolve(&source, file, module, folder, None)?;
-    Ok(Plan { note, cubins, target: asked, ..plan })
+    of_launches(Plan { note, cubins, target: asked, ..plan }, options)
 }
 
 fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
-    let file = module_text::read(path)?;
+    of_module(path, module_text::read(path)?, options)
+}
+
+/// The plan of a PTX text that is called `name`.
+///
+/// # Errors
+///
+/// What is wrong with the launch.
+pub fn of_text(name: &Path, text: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let source = SourceText::new(name.display().to_string(), text);
+    of_module(name, ModuleFile::Text(source), options)
+}
+
+fn of_module(path: &Path, file: ModuleFile, options: &LaunchOptions) -> Result<Plan, Failure> {
     if matches!(file, ModuleFile::Text(_)) && options.arch.is_some() {
         return Err(no_choice("--arch", &path.display().to_string()));
     }
@@ -167,8 +213,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
         }
         ModuleFile::Container { name, bytes } => {
             let target = container::target(options.arch.as_deref())?;
-            let naming = Naming::Loose;
-            let chosen = container::choose(&name, &bytes, target, kernel, naming, &kernel_anchor)?;
+            let chosen = container::choose(&name, &bytes, target, kernel, &kernel_anchor)?;
             (cubins, asked) = (chosen.cubins, target.or(chosen.target));
             (chosen.module, chosen.kernel, chosen.note)
         }
@@ -192,6 +237,8 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
         corpus_name: None,
         folder: PathBuf::new(),
         buffers,
+        symbols: Vec::new(),
+        load_caching: options.dlcm,
         launches: vec![launch],
         expectations: Vec::new(),
     })

@@ -12,6 +12,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::expression::{self, Parameters};
+use super::plan::LoadCaching;
 use super::scalar::Literal;
 use super::tensor_map::TensorMapTable;
 use crate::failure::{Report, SourceText, suggest};
@@ -31,6 +32,9 @@ pub(super) struct LaunchFile {
     #[serde(default)]
     pub(super) buffers: BTreeMap<Spanned<String>, BufferTable>,
     #[serde(default)]
+    pub(super) symbols: BTreeMap<Spanned<String>, SymbolTable>,
+    pub(super) load_caching: Option<LoadCaching>,
+    #[serde(default)]
     pub(super) launch: Vec<Spanned<LaunchTable>>,
     #[serde(default)]
     pub(super) expect: Vec<Spanned<ExpectTable>>,
@@ -44,6 +48,16 @@ pub(super) struct BufferTable {
     pub(super) ty: Spanned<String>,
     pub(super) len: Spanned<u64>,
     pub(super) init: Option<Spanned<InitValue>>,
+}
+
+/// `[symbols.NAME]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SymbolTable {
+    #[serde(rename = "type")]
+    pub(super) ty: Spanned<String>,
+    pub(super) len: Option<Spanned<u64>>,
+    pub(super) init: Spanned<InitValue>,
 }
 
 /// The value of `init`.
@@ -110,7 +124,7 @@ pub(super) struct Number(pub(super) Literal);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tolerance(pub(super) f64);
 
-/// `"a"`, a buffer; `{ s32 = 640 }`, a scalar; `{ struct = [{ u32 = 5 }, "a"] }`, a structure of
+/// `"a"`, a buffer, or `"a+64"`, bytes behind its beginning; `{ s32 = 640 }`, a scalar; `{ struct = [{ u32 = 5 }, "a"] }`, a structure of
 /// such members; `{ bytes = "0x00ff" }`, a structure's bytes in the order of memory; `{ tensor_map =
 /// { … } }`, see [`TensorMapTable`].
 #[derive(Clone, Debug, PartialEq)]
@@ -192,11 +206,12 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
 }
 
 /// How each key that must be there may look.
-const EXAMPLES: [(&str, &str); 12] = [
+const EXAMPLES: [(&str, &str); 13] = [
     ("module", "module = \"kernel.ptx\", the PTX file"),
     ("type", "type = \"f32\", the type of the elements"),
     ("len", "len = 1024, the number of elements"),
-    ("kernel", "kernel = \"name\", as the module spells it"),
+    ("init", "init = { values = [1.0, 2.0] }, the contents"),
+    ("kernel", "kernel = \"name\", the kernel of the module"),
     ("grid", "grid = [x, y, z], the blocks"),
     ("block", "block = [x, y, z], the threads of a block"),
     ("buffer", "buffer = \"name\", the buffer to check"),

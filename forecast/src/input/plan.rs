@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use gpucast_ptx_frontend::container::{Cubin, Target};
+use serde::Deserialize;
 
 use super::init::Init;
 use super::scalar::ElementType;
@@ -27,6 +28,10 @@ pub struct Plan {
     pub folder: PathBuf,
     /// Buffers in device memory.
     pub buffers: Vec<Buffer>,
+    /// Variables of the module that are filled before the first launch.
+    pub symbols: Vec<Symbol>,
+    /// Where loads without a cache operator are kept, if not where the generation keeps them.
+    pub load_caching: Option<LoadCaching>,
     /// Launches in their order.
     pub launches: Vec<PlannedLaunch>,
     /// Contents expected after the last launch.
@@ -95,11 +100,92 @@ pub struct LaunchPlaces {
     pub arguments: Vec<Anchor>,
 }
 
+/// A device address: bytes behind the beginning of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// An index into [`Plan::buffers`].
+    pub buffer: usize,
+    /// Bytes behind the buffer's beginning.
+    pub offset: u64,
+}
+
+impl Pointer {
+    /// The beginning of a buffer.
+    pub fn to(buffer: usize) -> Self {
+        Self { buffer, offset: 0 }
+    }
+
+    /// Reads `name` or `name+8192` where buffers of these names and sizes are known.
+    ///
+    /// # Errors
+    ///
+    /// The name that no buffer has, or a sentence about the offset.
+    pub(super) fn read(text: &str, buffers: &[Buffer]) -> Result<Self, PointerError> {
+        let index = |name: &str| buffers.iter().position(|buffer| buffer.name == name);
+        // A name may have a `+` of its own.
+        if let Some(buffer) = index(text) {
+            return Ok(Self::to(buffer));
+        }
+        let unknown = |name: &str| PointerError::Unknown(name.trim().to_owned());
+        let (name, offset) = text.rsplit_once('+').ok_or_else(|| unknown(text))?;
+        let buffer = index(name.trim()).ok_or_else(|| unknown(name))?;
+        let digits = offset.trim();
+        let offset = match digits.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => digits.parse(),
+        };
+        let offset = offset.map_err(|_| {
+            PointerError::Offset(format!("`{digits}` is no number of bytes behind `{name}`"))
+        })?;
+        let bytes = buffers[buffer].bytes();
+        if offset > bytes {
+            let message =
+                format!("buffer {name} has {bytes} bytes, and byte {offset} is behind it");
+            return Err(PointerError::Offset(message));
+        }
+        Ok(Self { buffer, offset })
+    }
+}
+
+/// Why a text is no pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PointerError {
+    /// No buffer has this name.
+    Unknown(String),
+    /// The offset is no number, or leaves the buffer.
+    Offset(String),
+}
+
+/// Values for a variable of the module, as `cudaMemcpyToSymbol` would write them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Symbol {
+    /// The variable: its name, mangled or not, or a part that only one has.
+    pub name: String,
+    /// The type of the values.
+    pub ty: ElementType,
+    /// How many values are written; none fills the variable.
+    pub len: Option<usize>,
+    /// The values.
+    pub init: Init,
+    /// Where it is described.
+    pub anchor: Anchor,
+}
+
+/// Where loads without a cache operator are kept: the compiler's option `-dlcm`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadCaching {
+    /// In all caches.
+    Ca,
+    /// In the L2 only.
+    Cg,
+}
+
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlannedArgument {
-    /// The device address of a buffer, an index into [`Plan::buffers`].
-    Buffer(usize),
+    /// A pointer into a buffer.
+    Pointer(Pointer),
     /// A scalar's little-endian bits.
     Scalar {
         /// Its type.
@@ -109,6 +195,17 @@ pub enum PlannedArgument {
     },
     /// A structure passed by value.
     Structure(Structure),
+}
+
+impl PlannedArgument {
+    /// The buffers that the argument points into, as indices into [`Plan::buffers`].
+    pub fn buffers(&self) -> Vec<usize> {
+        match self {
+            Self::Pointer(pointer) => vec![pointer.buffer],
+            Self::Structure(structure) => structure.buffers().collect(),
+            Self::Scalar { .. } => Vec::new(),
+        }
+    }
 }
 
 /// What a buffer must hold after the last launch.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gpucast_corpus::reference::{self, Argument, Scalar, Values};
 use gpucast_interpreter::DeviceMemory;
 
-use super::plan::{Plan, PlannedArgument, PlannedLaunch};
+use super::plan::{Plan, PlannedArgument, PlannedLaunch, Pointer};
 use super::scalar::ElementType;
 
 /// Every buffer whose type the references know.
@@ -25,8 +25,11 @@ pub fn arguments(plan: &Plan, launch: &PlannedLaunch) -> Result<Vec<Argument>, S
         .arguments
         .iter()
         .map(|argument| match argument {
-            PlannedArgument::Buffer(index) => {
-                Ok(Argument::Buffer(plan.buffers[*index].name.clone()))
+            PlannedArgument::Pointer(Pointer { buffer, offset: 0 }) => {
+                Ok(Argument::Buffer(plan.buffers[*buffer].name.clone()))
+            }
+            PlannedArgument::Pointer(_) => {
+                Err("references know no pointers behind a buffer's beginning".to_owned())
             }
             PlannedArgument::Scalar { ty, bits } => scalar(*ty, *bits)
                 .map(Argument::Scalar)

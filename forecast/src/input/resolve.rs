@@ -1,5 +1,6 @@
 //! From a launch file's tables to a [`Plan`]: names become indices, numbers get their types.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use gpucast_corpus::{generator, reference};
@@ -8,9 +9,11 @@ use toml::Spanned;
 use super::init::Init;
 use super::launch_file::{
     ArgumentValue, BufferTable, ExpectTable, InitValue, LaunchFile, LaunchTable, Number,
+    SymbolTable,
 };
 use super::plan::{
-    Against, Buffer, Expectation, LaunchPlaces, Plan, PlannedArgument, PlannedLaunch, checked_len,
+    Against, Buffer, Expectation, LaunchPlaces, Plan, PlannedArgument, PlannedLaunch, Pointer,
+    PointerError, Symbol, checked_len,
 };
 use super::scalar::ElementType;
 use super::structure::{DEEPEST, Structure, parse_bytes};
@@ -35,6 +38,12 @@ pub(super) fn resolve(
         .into_iter()
         .map(|(name, table)| resolver.buffer(name, table))
         .collect::<Result<Vec<_>, _>>()?;
+    let mut symbols = file
+        .symbols
+        .iter()
+        .map(|(name, table)| resolver.symbol(name, table))
+        .collect::<Result<Vec<_>, _>>()?;
+    symbols.sort_by_key(|symbol| symbol.anchor.range.start);
     if file.launch.is_empty() {
         return Err(source
             .report(0..0, "this launch file has no [[launch]]")
@@ -50,6 +59,7 @@ pub(super) fn resolve(
         .into_iter()
         .map(|table| resolver.expectation(table, &buffers))
         .collect::<Result<Vec<_>, _>>()?;
+    unused(&buffers, &launches, &expectations).map_or(Ok(()), Err)?;
     Ok(Plan {
         module,
         note: None,
@@ -58,9 +68,29 @@ pub(super) fn resolve(
         corpus_name,
         folder,
         buffers,
+        symbols,
+        load_caching: file.load_caching,
         launches,
         expectations,
     })
+}
+
+/// A complaint about a buffer that no launch could reach and nobody looks at.
+fn unused(
+    buffers: &[Buffer],
+    launches: &[PlannedLaunch],
+    expectations: &[Expectation],
+) -> Option<Report> {
+    let mut used: BTreeSet<usize> = expectations.iter().map(|one| one.buffer).collect();
+    let arguments = launches.iter().flat_map(|launch| &launch.arguments);
+    used.extend(arguments.flat_map(PlannedArgument::buffers));
+    let index = (0..buffers.len()).find(|index| !used.contains(index))?;
+    let name = &buffers[index].name;
+    let report = Report::new(format!("no launch uses buffer `{name}`")).at(&buffers[index].anchor);
+    Some(report.hint(format!(
+        "pass it as an argument, args = [\"{name}\"], or remove it; a `__constant__` or \
+         `__device__` variable is filled by [symbols.{name}]"
+    )))
 }
 
 struct Resolver<'a> {
@@ -87,6 +117,26 @@ impl Resolver<'_> {
         };
         let name = (name.get_ref().clone(), name.span());
         Ok(Buffer { name: name.0, ty, len, init, anchor: self.anchor(name.1) })
+    }
+
+    fn symbol(&self, name: &Spanned<String>, table: &SymbolTable) -> Result<Symbol, Report> {
+        let ty = self.element_type(table.ty.get_ref(), table.ty.span())?;
+        let len = table.len.as_ref().map(|len| {
+            checked_len(*len.get_ref(), ty)
+                .map_err(|message| self.source.report(len.span(), message))
+        });
+        let init = self.init(table.init.get_ref())?;
+        let len = match (len.transpose()?, &init) {
+            // Values say themselves how many they are.
+            (None, Init::Values(values)) => Some(values.len()),
+            (len, _) => len,
+        };
+        if let Some(len) = len {
+            init.check(ty, len)
+                .map_err(|error| self.source.report(table.init.span(), error.to_string()))?;
+        }
+        let anchor = self.anchor(name.span());
+        Ok(Symbol { name: name.get_ref().clone(), ty, len, init, anchor })
     }
 
     fn init(&self, value: &InitValue) -> Result<Init, Report> {
@@ -121,7 +171,7 @@ impl Resolver<'_> {
         ElementType::named(name).ok_or_else(|| {
             self.source
                 .report(range, format!("there is no type `{name}`"))
-                .maybe_hint(suggest(name, ElementType::names()))
+                .maybe_hint(ElementType::hint(name))
         })
     }
 
@@ -186,7 +236,7 @@ impl Resolver<'_> {
         let wrong = |message: String| self.source.report(argument.span(), message);
         Ok(match argument.get_ref() {
             ArgumentValue::Buffer(name) => {
-                PlannedArgument::Buffer(self.buffer_index(name, argument.span(), buffers)?)
+                PlannedArgument::Pointer(self.pointer(name, argument.span(), buffers)?)
             }
             ArgumentValue::Scalar { ty, value } => {
                 let ty = self.element_type(ty, argument.span())?;
@@ -215,7 +265,7 @@ impl Resolver<'_> {
                 let mut structure = Structure::new();
                 for member in members {
                     match self.argument(member, buffers, depth + 1)? {
-                        PlannedArgument::Buffer(index) => structure.push_address(index),
+                        PlannedArgument::Pointer(pointer) => structure.push_pointer(pointer),
                         PlannedArgument::Scalar { ty, bits } => structure.push_scalar(ty, bits),
                         PlannedArgument::Structure(inner) => structure.push(&inner),
                     }
@@ -231,19 +281,34 @@ impl Resolver<'_> {
         span.start..span.start + text.lines().next().map_or(0, str::len)
     }
 
+    fn pointer(
+        &self,
+        text: &str,
+        range: std::ops::Range<usize>,
+        buffers: &[Buffer],
+    ) -> Result<Pointer, Report> {
+        Pointer::read(text, buffers).map_err(|error| match error {
+            PointerError::Unknown(name) => self.no_buffer(&name, range, buffers),
+            PointerError::Offset(message) => self.source.report(range, message),
+        })
+    }
+
+    fn no_buffer(&self, name: &str, range: std::ops::Range<usize>, buffers: &[Buffer]) -> Report {
+        let known = buffers.iter().map(|buffer| buffer.name.as_str());
+        let declare = || format!("declare it: [buffers.{name}] with type, len and init");
+        self.source
+            .report(range, format!("there is no buffer `{name}`"))
+            .hint(suggest(name, known).unwrap_or_else(declare))
+    }
+
     fn buffer_index(
         &self,
         name: &str,
         range: std::ops::Range<usize>,
         buffers: &[Buffer],
     ) -> Result<usize, Report> {
-        buffers.iter().position(|buffer| buffer.name == name).ok_or_else(|| {
-            let known = buffers.iter().map(|buffer| buffer.name.as_str());
-            let declare = || format!("declare it: [buffers.{name}] with type, len and init");
-            self.source
-                .report(range, format!("there is no buffer `{name}`"))
-                .hint(suggest(name, known).unwrap_or_else(declare))
-        })
+        let index = buffers.iter().position(|buffer| buffer.name == name);
+        index.ok_or_else(|| self.no_buffer(name, range, buffers))
     }
 
     fn expectation(

@@ -3,6 +3,8 @@
 use gpucast_ptx_frontend::ScalarType;
 use half::{bf16, f16};
 
+use crate::failure::suggest;
+
 /// A type that a launch file or `--arg` may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementType {
@@ -50,6 +52,31 @@ const TYPES: [(ElementType, &str, u8, ScalarType); 12] = [
     (F64, "f64", 8, ScalarType::F64),
 ];
 
+/// Names of the same types in other languages.
+const ALIASES: [(&str, &str); 21] = [
+    ("i8", "s8"),
+    ("i16", "s16"),
+    ("i32", "s32"),
+    ("i64", "s64"),
+    ("int8", "s8"),
+    ("int16", "s16"),
+    ("int32", "s32"),
+    ("int64", "s64"),
+    ("uint8", "u8"),
+    ("uint16", "u16"),
+    ("uint32", "u32"),
+    ("uint64", "u64"),
+    ("char", "s8"),
+    ("int", "s32"),
+    ("b32", "u32"),
+    ("b64", "u64"),
+    ("half", "f16"),
+    ("float", "f32"),
+    ("float32", "f32"),
+    ("double", "f64"),
+    ("float64", "f64"),
+];
+
 /// A number as written, before it has a type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal {
@@ -77,6 +104,14 @@ impl ElementType {
     /// Every name, for error messages.
     pub fn names() -> impl Iterator<Item = &'static str> {
         TYPES.iter().map(|row| row.1)
+    }
+
+    /// What to write instead of a name that no type has.
+    pub fn hint(name: &str) -> Option<String> {
+        match ALIASES.iter().find(|(alias, _)| *alias == name) {
+            Some((_, ty)) => Some(format!("write `{ty}`: types have the names of PTX")),
+            None => suggest(name, Self::names()),
+        }
     }
 
     fn row(self) -> (&'static str, u8, ScalarType) {

@@ -1,5 +1,6 @@
 //! Structures passed by value: members at the offsets that C gives them.
 
+use super::plan::Pointer;
 use super::scalar::ElementType;
 
 /// How deep structures may stand in structures.
@@ -10,8 +11,8 @@ pub(super) const DEEPEST: usize = 16;
 pub struct Structure {
     bytes: Vec<u8>,
     align: usize,
-    /// Offset, and an index into the plan's buffers.
-    addresses: Vec<(usize, usize)>,
+    /// Offsets in the structure, and the pointers that stand there.
+    addresses: Vec<(usize, Pointer)>,
 }
 
 impl Default for Structure {
@@ -33,7 +34,7 @@ impl Structure {
 
     /// Bytes with an alignment, and the address of a buffer at an offset in them.
     pub(super) fn with_address(bytes: Vec<u8>, align: usize, at: usize, buffer: usize) -> Self {
-        Self { bytes, align, addresses: vec![(at, buffer)] }
+        Self { bytes, align, addresses: vec![(at, Pointer::to(buffer))] }
     }
 
     /// Adds a scalar.
@@ -42,10 +43,10 @@ impl Structure {
         self.bytes.extend(&bits.to_le_bytes()[..ty.bytes()]);
     }
 
-    /// Adds the address of a buffer.
-    pub fn push_address(&mut self, buffer: usize) {
+    /// Adds a pointer.
+    pub fn push_pointer(&mut self, pointer: Pointer) {
         self.pad(8);
-        self.addresses.push((self.bytes.len(), buffer));
+        self.addresses.push((self.bytes.len(), pointer));
         self.bytes.extend([0; 8]);
     }
 
@@ -54,7 +55,7 @@ impl Structure {
         self.pad(inner.align);
         let start = self.bytes.len();
         self.bytes.extend(&inner.bytes);
-        self.addresses.extend(inner.addresses.iter().map(|&(at, buffer)| (start + at, buffer)));
+        self.addresses.extend(inner.addresses.iter().map(|&(at, pointer)| (start + at, pointer)));
     }
 
     /// Fills up to a multiple of the alignment, as the elements of an array need it.
@@ -75,14 +76,14 @@ impl Structure {
 
     /// The buffers whose addresses are in it.
     pub fn buffers(&self) -> impl Iterator<Item = usize> + '_ {
-        self.addresses.iter().map(|&(_, buffer)| buffer)
+        self.addresses.iter().map(|&(_, pointer)| pointer.buffer)
     }
 
-    /// The bytes with the addresses of the buffers.
-    pub fn with_addresses(&self, address: impl Fn(usize) -> u64) -> Vec<u8> {
+    /// The bytes with the addresses that `address` knows of pointers.
+    pub fn with_addresses(&self, address: impl Fn(Pointer) -> u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
-        for &(at, buffer) in &self.addresses {
-            bytes[at..at + 8].copy_from_slice(&address(buffer).to_le_bytes());
+        for &(at, pointer) in &self.addresses {
+            bytes[at..at + 8].copy_from_slice(&address(pointer).to_le_bytes());
         }
         bytes
     }

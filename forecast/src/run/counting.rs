@@ -11,13 +11,13 @@ use std::mem;
 use gpucast_counters::export::Ranges;
 use gpucast_counters::features::{Buffer, FeatureCounter, Features};
 use gpucast_counters::stages::{StageCounter, Stages};
-use gpucast_counters::{Counter, DeviceModel, LaunchProfile, Metrics, Number};
+use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, Metrics, Number};
 use gpucast_interpreter::{DeviceMemory, Launch, Observer, Options, Program};
 use gpucast_model::offload::Transfers;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
-use crate::input::plan::{Plan, PlannedArgument};
+use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
 use crate::run::machine::Machine;
@@ -90,12 +90,27 @@ pub fn count(
     }
 }
 
+/// The GPU as code compiled with the plan's `-dlcm` finds it. `cg` is in the module's loads; `ca`
+/// makes the L1 of capabilities 3.5, 3.7 and 5.x keep global loads, which it does not by default
+/// (CUDA C Programming Guide 11.7, K.3.3 and K.4.3).
+fn with_load_caching(mut device: DeviceModel, plan: &Plan) -> DeviceModel {
+    let Capability { major, minor } = device.capability;
+    let may_be_asked = major == 5 || (major == 3 && minor >= 5);
+    if let (Some(LoadCaching::Ca), Some(l1), true) =
+        (plan.load_caching, &mut device.first_level.l1, may_be_asked)
+    {
+        l1.keeps.global = true;
+    }
+    device
+}
+
 fn count_with<C: Counts>(
     plan: &Plan,
     loaded: &Loaded,
     options: &Options,
     counting: &Counting<'_>,
 ) -> Result<Vec<Counted>, Failure> {
+    let counting = &Counting { device: with_load_caching(counting.device, plan), ..*counting };
     let mut memory = execute::memory(plan, loaded)?;
     let repetitions = Mean::default();
     let counter = PhantomData::<C>;
@@ -258,12 +273,7 @@ impl<C: Counts> Watch for Count<'_, C> {
 
 /// The buffers that arguments refer to, by their index in the plan.
 fn buffer_arguments(arguments: &[PlannedArgument]) -> BTreeSet<usize> {
-    let buffers = arguments.iter().flat_map(|argument| match argument {
-        PlannedArgument::Buffer(index) => vec![*index],
-        PlannedArgument::Structure(structure) => structure.buffers().collect(),
-        PlannedArgument::Scalar { .. } => Vec::new(),
-    });
-    buffers.collect()
+    arguments.iter().flat_map(PlannedArgument::buffers).collect()
 }
 
 /// What a launch is given, to be compared with what it leaves.

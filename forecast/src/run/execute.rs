@@ -10,7 +10,7 @@ use gpucast_ptx_frontend::Module;
 use serde::Serialize;
 
 use crate::failure::{Anchor, Failure, Report, SourceText};
-use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch};
+use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch, Pointer};
 use crate::supervisor::Supervisor;
 use crate::trouble;
 
@@ -214,12 +214,13 @@ fn program(loaded: &Loaded, kernel: &str, anchor: &Anchor) -> Result<Program, Ve
 }
 
 fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &DeviceMemory) -> Launch {
-    let address = |index: usize| {
-        let address = plan.buffers.get(index).and_then(|buffer| memory.address(&buffer.name));
-        address.unwrap_or_default()
+    let address = |Pointer { buffer, offset }: Pointer| {
+        let buffer = plan.buffers.get(buffer);
+        let address = buffer.and_then(|buffer| memory.address(&buffer.name));
+        address.unwrap_or_default().wrapping_add(offset)
     };
     let argument = |argument: &PlannedArgument| match argument {
-        PlannedArgument::Buffer(index) => Argument::Address(address(*index)),
+        PlannedArgument::Pointer(pointer) => Argument::Address(address(*pointer)),
         PlannedArgument::Structure(structure) => Argument::Bytes(structure.with_addresses(address)),
         PlannedArgument::Scalar { ty, bits } => {
             Argument::Scalar { ty: ty.scalar_type(), bits: *bits }

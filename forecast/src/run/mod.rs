@@ -1,7 +1,7 @@
 //! From a plan to counts: execution on the CPU, counters, machine code.
 //!
 //! ```text
-//! Plan ──► execute ──► counting ──► sources (counts with what models need to know of them)
+//! Kernel ──► Plan ──► execute ──► counting ──► sources (counts with what models need to know of them)
 //!                         ▲
 //!                      machine ◄── assembler (NVIDIA's, if the caller has one)
 //! ```
@@ -9,5 +9,7 @@
 pub mod assembler;
 pub mod counting;
 pub mod execute;
+pub mod kernel;
 pub mod machine;
+pub mod module;
 pub mod sources;

@@ -12,12 +12,13 @@ use gpucast_model::{Conditions, Gpu, LaunchShape};
 use crate::choice::gpu_argument;
 use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::input::plan::Plan;
-use crate::input::{kernel_argument, kernel_name, module_text};
+use crate::input::{kernel_name, module_text};
 use crate::inspection::MachineFacts;
 use crate::run::counting::{self, Counted, Counting, Extras};
-use crate::run::execute::{self, Timing};
+use crate::run::execute::Timing;
 use crate::run::machine::Machine;
-use crate::settings::{ExecutionSettings, LaunchOptions, MachineSettings};
+use crate::run::module;
+use crate::settings::{ExecutionSettings, MachineSettings};
 use crate::supervisor::Supervisor;
 use crate::{number, published};
 
@@ -39,25 +40,19 @@ pub struct Source {
     pub one_of_several: bool,
 }
 
-/// What is executed, and how it is counted.
-#[derive(Clone, Copy)]
-pub struct Execution<'a> {
-    /// The KERNEL of the command line.
-    pub input: &'a str,
-    /// The launch, or the choice among files.
-    pub launch: &'a LaunchOptions,
+/// How launches are executed and what is counted.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
     /// How PTX becomes machine instructions.
-    pub machine: &'a MachineSettings,
+    pub machine: MachineSettings,
     /// Limits and the order of CTAs.
-    pub execution: &'a ExecutionSettings,
+    pub execution: ExecutionSettings,
     /// Whether the counts between barriers are needed.
     pub stages: bool,
-    /// How transfers are timed; they are counted if this is known.
-    pub offload: Option<&'a Arc<CalibratedOffload>>,
     /// Whether the features of accesses and operations are needed.
     pub features: bool,
-    /// Who hears of the run.
-    pub supervisor: &'a dyn Supervisor,
+    /// How transfers are timed; they are counted if this is known.
+    pub offload: Option<Arc<CalibratedOffload>>,
 }
 
 /// The counts of a file: those of all its kernels, or of the ones that `kernel` means.
@@ -119,25 +114,37 @@ fn in_metrics(source: &SourceText, error: &import::ImportError) -> Report {
     source.report(range, error.reason.to_string()).maybe_hint(error.hint())
 }
 
-/// Executes the kernel and counts as `counting_gpu` would.
-pub fn executed(what: &Execution<'_>, counting_gpu: &Gpu) -> Result<Vec<Source>, Failure> {
+/// Executes a plan's launches and counts as `counting_gpu` would.
+///
+/// # Errors
+///
+/// Errors of the module, of a launch or of the kernel; a GPU that cannot be counted on;
+/// [`Failure::Stopped`] if the supervisor says so.
+pub fn counted(
+    plan: &Plan,
+    counting_gpu: &Gpu,
+    counts: &Counts,
+    supervisor: &dyn Supervisor,
+) -> Result<Vec<Source>, Failure> {
     let device = gpu_argument::device_model(counting_gpu)?;
-    let plan = kernel_argument::read(what.input, what.launch)?;
-    let supervisor = what.supervisor;
     plan.note.iter().for_each(|note| supervisor.note(note));
-    let loaded = execute::load(&plan.module)?;
+    let loaded = module::load(plan)?;
     let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
-    let machine =
-        Machine::new(what.machine, &loaded, device.capability, kernels, supervisor.toolchain())?;
+    let toolchain = supervisor.toolchain();
+    let machine = Machine::new(&counts.machine, &loaded, device.capability, kernels, toolchain)?;
     machine.note.iter().for_each(|note| supervisor.note(note));
-    let transfers = what.offload.is_some();
-    let extras = Extras { stages: what.stages, features: what.features, transfers, hashes: false };
+    let extras = Extras {
+        stages: counts.stages,
+        features: counts.features,
+        transfers: counts.offload.is_some(),
+        hashes: false,
+    };
     let counting = Counting { device, machine: &machine, extras, supervisor };
-    let counted = counting::count(&plan, &loaded, &what.execution.options, &counting)?;
+    let counted = counting::count(plan, &loaded, &counts.execution.options, &counting)?;
     let source = |one: &Counted| {
-        let timing = what.execution.timing.then_some(one.timing);
-        let mut source = Source { timing, ..of_counted(one, &plan, counting_gpu) };
-        source.conditions.offload = what.offload.cloned();
+        let timing = counts.execution.timing.then_some(one.timing);
+        let mut source = Source { timing, ..of_counted(one, plan, counting_gpu) };
+        source.conditions.offload.clone_from(&counts.offload);
         source
     };
     Ok(counted.iter().map(source).collect())

@@ -7,8 +7,9 @@ use gpucast_model::Gpu;
 
 use super::{Cell, Point};
 use crate::failure::{Failure, Report};
-use crate::run::sources::{self, Execution, Source};
-use crate::settings::{ExecutionSettings, LaunchOptions, MachineSettings};
+use crate::run::kernel::Kernel;
+use crate::run::sources::{self, Counts, Source};
+use crate::settings::LaunchOptions;
 use crate::supervisor::Supervisor;
 
 /// Where counts of a case come from.
@@ -40,7 +41,7 @@ pub struct Case {
 }
 
 /// A case that has been counted.
-pub struct Counted<'a> {
+pub(super) struct Counted<'a> {
     /// The case.
     pub case: &'a Case,
     /// The point whose own counters were modelled, if each has its own.
@@ -68,46 +69,39 @@ impl Counted<'_> {
 
 /// How cases are counted.
 pub struct Counting<'a> {
-    /// How PTX becomes machine instructions.
-    pub machine: &'a MachineSettings,
-    /// Limits and the order of CTAs.
-    pub execution: &'a ExecutionSettings,
-    /// Whether a model reads the counts between barriers.
-    pub stages: bool,
+    /// How launches are executed and what is counted.
+    pub counts: &'a Counts,
     /// The GPU whose counters are modelled; none for each point's own.
     pub count_on: Option<&'a Gpu>,
     /// Who hears of the runs.
     pub supervisor: &'a dyn Supervisor,
 }
 
-/// Counts each case, once for all points unless each point counts for itself.
+/// Counts a case, once for all points unless each point counts for itself.
 ///
 /// # Errors
 ///
 /// Only [`Failure::Stopped`], and faults that somebody explains: no other case would avoid them.
-pub fn count<'a>(
-    cases: &'a [Case],
+pub(super) fn count<'a>(
+    case: &'a Case,
     points: &[Point],
     counting: &Counting<'_>,
 ) -> Result<Vec<Counted<'a>>, Failure> {
-    let mut all = Vec::new();
-    for case in cases {
-        match counting.count_on {
-            Some(gpu) => {
-                all.push(Counted { case, point: None, sources: one(case, gpu, counting)? });
-            }
-            None => {
-                for (at, point) in points.iter().enumerate() {
-                    let sources = match &point.gpu {
-                        Ok(gpu) => one(case, gpu, counting)?,
-                        Err(reason) => Err(reason.clone()),
-                    };
-                    all.push(Counted { case, point: Some(at), sources });
-                }
-            }
-        }
+    let counted = |point, sources| Counted { case, point, sources };
+    match counting.count_on {
+        Some(gpu) => Ok(vec![counted(None, one(case, gpu, counting)?)]),
+        None => points
+            .iter()
+            .enumerate()
+            .map(|(at, point)| {
+                let sources = match &point.gpu {
+                    Ok(gpu) => one(case, gpu, counting)?,
+                    Err(reason) => Err(reason.clone()),
+                };
+                Ok(counted(Some(at), sources))
+            })
+            .collect(),
     }
-    Ok(all)
 }
 
 fn one(
@@ -120,19 +114,8 @@ fn one(
         Ok(CaseSource::Metrics { path, kernel }) => {
             sources::from_metrics(path, kernel.as_deref()).map_err(Failure::from)
         }
-        Ok(CaseSource::Execution { input, launch }) => {
-            let execution = Execution {
-                input,
-                launch,
-                machine: counting.machine,
-                execution: counting.execution,
-                stages: counting.stages,
-                offload: None,
-                features: false,
-                supervisor: counting.supervisor,
-            };
-            sources::executed(&execution, gpu)
-        }
+        Ok(CaseSource::Execution { input, launch }) => Kernel::open(input, launch)
+            .and_then(|kernel| kernel.count_with(gpu, counting.counts, counting.supervisor)),
     };
     match counted {
         Ok(sources) => Ok(Ok(sources)),

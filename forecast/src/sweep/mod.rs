@@ -21,7 +21,8 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::choice::model_choice::Chosen;
 use crate::failure::{Failure, Report};
 use crate::run::sources::Source;
-pub use cases::{Case, CaseSource, Counted, Counting, count};
+use cases::Counted;
+pub use cases::{Case, CaseSource, Counting};
 pub use points::{Point, combinations, number_of_points, points};
 pub use table::{Cell, Table};
 
@@ -68,31 +69,79 @@ pub fn check_size(cases: usize, points: usize, models: usize) -> Result<(), Fail
     }
 }
 
-/// Predicts every combination.
-pub fn table(axes: &Axes, counted: &[Counted], points: &[Point], models: &[Chosen]) -> Table {
-    let rows = counted.iter().flat_map(|counted| {
+/// Everything that a sweep combines.
+pub struct Grid<'a> {
+    /// What is varied.
+    pub axes: &'a Axes,
+    /// Kernels in sizes.
+    pub cases: &'a [Case],
+    /// GPUs with changed fields.
+    pub points: &'a [Point],
+    /// The models.
+    pub models: &'a [Chosen],
+}
+
+/// Takes the rows of a sweep as they come.
+pub trait Rows {
+    /// All rows of the next case.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be taken; the sweep ends with it.
+    fn take(&mut self, case: &Case, rows: Vec<Vec<Cell>>) -> Result<(), Failure>;
+}
+
+impl Grid<'_> {
+    /// The names of the columns of each row.
+    pub fn columns(&self) -> Vec<String> {
+        self.axes.columns()
+    }
+
+    /// Counts and predicts one case after the other, from case `first` on.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Stopped`] if the supervisor says so, when `rows` has those of all cases before;
+    /// and those of `rows`.
+    pub fn run(
+        &self,
+        first: usize,
+        counting: &Counting<'_>,
+        rows: &mut dyn Rows,
+    ) -> Result<(), Failure> {
+        for case in self.cases.iter().skip(first) {
+            if counting.supervisor.should_stop() {
+                return Err(Failure::Stopped);
+            }
+            let counted = cases::count(case, self.points, counting)?;
+            let predicted = counted.iter().flat_map(|counted| self.predict(counted));
+            rows.take(case, predicted.collect())?;
+        }
+        Ok(())
+    }
+
+    /// A row for each launch, point and model.
+    fn predict(&self, counted: &Counted<'_>) -> Vec<Vec<Cell>> {
         // What is counted anew for each GPU belongs to one point only.
-        let points: &[Point] = match counted.point {
-            None => points,
-            Some(at) => &points[at..=at],
+        let points = match counted.point {
+            None => self.points,
+            Some(at) => &self.points[at..=at],
         };
-        let launches = counted.launches();
-        let combinations: Vec<_> = launches
+        let combinations: Vec<_> = counted
+            .launches()
             .flat_map(|launch| points.iter().map(move |point| (launch, point)))
-            .flat_map(|(launch, point)| models.iter().map(move |model| (launch, point, model)))
+            .flat_map(|(launch, point)| self.models.iter().map(move |model| (launch, point, model)))
             .collect();
-        let rows: Vec<Vec<Cell>> = combinations
+        combinations
             .into_par_iter()
             .map(|(launch, point, chosen)| row(counted, launch, point, chosen))
-            .collect();
-        rows
-    });
-    Table { columns: axes.columns(), rows: rows.collect() }
+            .collect()
+    }
 }
 
 /// The cells of one combination.
 fn row(
-    counted: &Counted,
+    counted: &Counted<'_>,
     launch: Option<(usize, &Source)>,
     point: &Point,
     chosen: &Chosen,
@@ -118,7 +167,7 @@ fn row(
 
 /// The prediction, or why there is none.
 fn outcome(
-    counted: &Counted,
+    counted: &Counted<'_>,
     launch: Option<(usize, &Source)>,
     point: &Point,
     chosen: &Chosen,

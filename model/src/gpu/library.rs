@@ -67,13 +67,23 @@ impl GpuLibrary {
         Ok(())
     }
 
+    /// The GPU of a name or alias, with everything that follows from what its file gives
+    /// ([`Gpu::completed`]): as models want it. Names are those of [`GpuLibrary::as_written`].
+    ///
+    /// # Errors
+    ///
+    /// If there is none, with the names that resemble it.
+    pub fn get(&self, name: &str) -> Result<Gpu, UnknownGpu> {
+        self.as_written(name).map(Gpu::completed)
+    }
+
     /// The GPU of a name or alias, as its file has it. Case, spaces and dashes do not matter, nor does the vendor's
     /// full name instead of ours: `GTX 480`, `gtx480` and `GeForce GTX 480` are one GPU.
     ///
     /// # Errors
     ///
     /// If there is none, with the names that resemble it.
-    pub fn get(&self, name: &str) -> Result<&Gpu, UnknownGpu> {
+    pub fn as_written(&self, name: &str) -> Result<&Gpu, UnknownGpu> {
         let exact = self.gpus.iter().find(|gpu| gpu.answers_to(name));
         let letters = squeezed(name);
         let similar = || {

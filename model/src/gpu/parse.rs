@@ -27,7 +27,7 @@ impl Gpu {
     pub fn from_toml(text: &str) -> Result<Self, GpuError> {
         Self::from_toml_with(text, &mut |base| {
             let library = GpuLibrary::builtin().map_err(|error| error.to_string())?;
-            library.get(base).cloned().map_err(|unknown| unknown.to_string())
+            library.as_written(base).cloned().map_err(|unknown| unknown.to_string())
         })
     }
 

@@ -175,7 +175,7 @@ fn sgemm() -> gpucast_counters::KernelProfile {
 }
 
 fn gpu(name: &str) -> Gpu {
-    GpuLibrary::builtin().unwrap().get(name).unwrap().clone()
+    GpuLibrary::builtin().unwrap().as_written(name).unwrap().clone()
 }
 
 fn calibrated(gpu: Option<&str>) -> Conditions {

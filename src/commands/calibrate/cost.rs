@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::{cost_model, gpu_argument};
 use gpucast_forecast::input::calibration::SCHEMA;
 use gpucast_forecast::input::cost_samples::{self, CostSample, Measured};
 use gpucast_forecast::input::module_text;
 use gpucast_forecast::number;
-use gpucast_forecast::run::sources::{self, Execution};
+use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::{LaunchOptions, MachineChoice, MachineSettings};
 use gpucast_model::cost_model::{
     Calibration, CalibrationError, CostModelFile, Feature, Formula, Names, Sample, Scale, Settings,
@@ -171,23 +172,19 @@ impl Gathering<'_> {
             false => measured.kernel.clone(),
         };
         let launch = LaunchOptions { size: measured.size, ..LaunchOptions::default() };
-        let machine =
-            MachineSettings { machine: MachineChoice::None, ..MachineSettings::default() };
-        let terminal = Terminal::without_notes(&self.arguments.execution)?;
-        let what = Execution {
-            input: &input,
-            launch: &launch,
-            machine: &machine,
-            execution: &(&self.arguments.execution).into(),
-            stages: false,
+        let counts = Counts {
+            machine: MachineSettings { machine: MachineChoice::None, ..MachineSettings::default() },
+            execution: (&self.arguments.execution).into(),
             features: true,
-            offload: None,
-            supervisor: &terminal,
+            ..Counts::default()
         };
+        let terminal = Terminal::without_notes(&self.arguments.execution)?;
+        let kernel = Kernel::open(&input, &launch)?;
         // Features do not depend on the counting GPU; one that is not known to count will do.
         let counting = gpu_argument::device_model(self.gpu).is_ok();
         let fallback = gpu_argument::find(self.library, "gtx-480")?;
-        let sources = sources::executed(&what, if counting { self.gpu } else { &fallback })?;
+        let counting_gpu = if counting { self.gpu } else { &fallback };
+        let sources = kernel.count_with(counting_gpu, &counts, &terminal)?;
         let launches: Vec<_> = sources
             .iter()
             .filter_map(|source| source.conditions.features.as_deref())

@@ -254,7 +254,7 @@ fn what_is_irregular_satisfies_no_condition_on_strides() {
 }
 
 fn gpu(name: &str) -> Gpu {
-    GpuLibrary::builtin().unwrap().get(name).unwrap().clone()
+    GpuLibrary::builtin().unwrap().as_written(name).unwrap().clone()
 }
 
 fn conditions(files: Vec<CostModelFile>, features: Option<Features>) -> Conditions {

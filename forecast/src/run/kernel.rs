@@ -1,0 +1,70 @@
+//! A kernel with its launches: the short way from a text to counts.
+
+use std::path::Path;
+
+use gpucast_model::Gpu;
+
+use super::sources::{self, Counts, Source};
+use crate::failure::Failure;
+use crate::input::kernel_argument;
+use crate::input::plan::Plan;
+use crate::settings::LaunchOptions;
+use crate::supervisor::{Alone, Supervisor};
+
+/// A kernel with everything that its launches need.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    plan: Plan,
+}
+
+impl Kernel {
+    /// The KERNEL of a command: a corpus name, a launch file, a PTX file, or a file with PTX inside.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the argument, its files or the launch, with its place.
+    pub fn open(argument: &str, launch: &LaunchOptions) -> Result<Self, Failure> {
+        Ok(Self { plan: kernel_argument::read(argument, launch)? })
+    }
+
+    /// A kernel of a PTX text; errors call the text `name`. Paths in arguments are relative to the
+    /// current folder.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the launch. Errors of the text come when it is executed.
+    pub fn from_ptx(name: &str, text: &str, launch: &LaunchOptions) -> Result<Self, Failure> {
+        Ok(Self { plan: kernel_argument::of_text(Path::new(name), text, launch)? })
+    }
+
+    /// Executes the launches and counts as the profiler of `gpu` would, stages between barriers
+    /// included. Rules estimate the machine instructions.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the text, of a launch, or of the kernel, and a GPU that cannot be counted on.
+    pub fn count(&self, gpu: &Gpu) -> Result<Vec<Source>, Failure> {
+        let counts = Counts { stages: true, ..Counts::default() };
+        self.count_with(gpu, &counts, &Alone)
+    }
+
+    /// As [`Kernel::count`], with a choice of what is counted and with a supervisor, who may lend
+    /// NVIDIA's assembler.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernel::count`], and [`Failure::Stopped`] if the supervisor says so.
+    pub fn count_with(
+        &self,
+        gpu: &Gpu,
+        counts: &Counts,
+        supervisor: &dyn Supervisor,
+    ) -> Result<Vec<Source>, Failure> {
+        sources::counted(&self.plan, gpu, counts, supervisor)
+    }
+
+    /// What will be executed.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}

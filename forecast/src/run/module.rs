@@ -1,0 +1,107 @@
+//! A plan's module as it is executed: with filled variables, and loads as the compiler's options
+//! would have them.
+
+use gpucast_ptx_frontend::Module;
+use gpucast_ptx_frontend::isa::{Modifier, Opcode};
+use gpucast_ptx_frontend::module::{InitializerItem, InitializerValue, Instruction, Variable};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::execute::{self, Loaded};
+use crate::failure::{Report, suggest};
+use crate::input::kernel_name;
+use crate::input::plan::{LoadCaching, Plan, Symbol};
+
+/// Parses a plan's module, fills its symbols and applies its load caching.
+///
+/// # Errors
+///
+/// Everything that is wrong with the text, or the first symbol that cannot be filled.
+pub fn load(plan: &Plan) -> Result<Loaded, Vec<Report>> {
+    let mut loaded = execute::load(&plan.module)?;
+    for symbol in &plan.symbols {
+        fill(symbol, plan, &mut loaded.module).map_err(|report| vec![report])?;
+    }
+    if plan.load_caching == Some(LoadCaching::Cg) {
+        load_past_first_level(&mut loaded.module);
+    }
+    Ok(loaded)
+}
+
+/// Writes a symbol's values over the initial contents of its variable: the host's copy comes
+/// before the first launch, so that no kernel can tell the difference.
+fn fill(symbol: &Symbol, plan: &Plan, module: &mut Module) -> Result<(), Report> {
+    let wrong = |message: String| Report::new(message).at(&symbol.anchor);
+    let index = variable(symbol, plan, module)?;
+    let variable = &mut module.variables[index];
+    let element = symbol.ty.bytes() as u64;
+    let bytes = match symbol.len {
+        Some(len) => len as u64 * element,
+        None => variable.size_bytes,
+    };
+    if bytes > variable.size_bytes || !bytes.is_multiple_of(element) {
+        return Err(wrong(format!(
+            "`{}` has {} bytes, and {bytes} bytes of {} do not fit",
+            symbol.name,
+            variable.size_bytes,
+            symbol.ty.name()
+        )));
+    }
+    let mut contents = vec![0; bytes as usize];
+    symbol
+        .init
+        .fill(symbol.ty, &mut contents, &plan.folder)
+        .map_err(|error| wrong(error.to_string()))?;
+    // Later items win. What stood there before may be the address of another variable.
+    let value = InitializerValue::Bytes(contents.into());
+    variable.initializer.push(InitializerItem { offset: 0, value });
+    Ok(())
+}
+
+/// The module's variable that a symbol means.
+fn variable(symbol: &Symbol, plan: &Plan, module: &Module) -> Result<usize, Report> {
+    let is_symbol = |variable: &Variable| {
+        variable.function.is_none()
+            && matches!(variable.space, StateSpace::Const | StateSpace::Global)
+    };
+    let known: Vec<&str> = module
+        .variables
+        .iter()
+        .filter(|&variable| is_symbol(variable))
+        .map(|variable| variable.name.as_str())
+        .collect();
+    let found = kernel_name::meant(&symbol.name, &known);
+    let report = match found[..] {
+        [name] => {
+            let is_meant = |one: &Variable| is_symbol(one) && one.name == name;
+            return Ok(module.variables.iter().position(is_meant).unwrap_or_default());
+        }
+        [] => {
+            let file = &plan.module.name;
+            let message = format!("{file} has no variable `{}` to fill", symbol.name);
+            Report::new(message).maybe_hint(suggest(&symbol.name, known))
+        }
+        _ => Report::new(format!("`{}` may mean {}", symbol.name, found.join(", ")))
+            .hint("give more of the name"),
+    };
+    Err(report.at(&symbol.anchor))
+}
+
+/// Gives plain loads from global memory the cache operator `.cg`, as `-Xptxas -dlcm=cg` does.
+fn load_past_first_level(module: &mut Module) {
+    let bodies = module.functions.iter_mut().filter_map(|function| function.body.as_mut());
+    for instruction in bodies.flat_map(|body| &mut body.instructions) {
+        if is_plain_load(instruction) {
+            instruction.modifiers.push(Modifier::Cg);
+        }
+    }
+}
+
+/// True for loads from global or generic addresses that leave caching to the compiler.
+fn is_plain_load(instruction: &Instruction) -> bool {
+    use Modifier::{Acquire, Ca, Cg, Cs, Cv, Lu, Mmio, Nc, Relaxed, Volatile};
+    const SPECIAL: [Modifier; 10] = [Acquire, Ca, Cg, Cs, Cv, Lu, Mmio, Nc, Relaxed, Volatile];
+    let space = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
+    instruction.opcode == Opcode::Ld
+        && space.is_none_or(|space| space == StateSpace::Global)
+        && !SPECIAL.iter().any(|&modifier| instruction.has(modifier))
+}
