@@ -55,13 +55,14 @@ impl Ranges {
     pub(super) fn tell<R: Recorder>(
         &mut self,
         warp: &Warp,
+        context: &Context<'_>,
         recorder: &mut R,
         op: &MemoryOp,
         space: Space,
         lane: u32,
         (address, bytes): (u64, u32),
     ) {
-        recorder.access(&Access {
+        let access = Access {
             instruction: op.instruction,
             warp: warp.index,
             time: self.time,
@@ -72,7 +73,8 @@ impl Ranges {
             pattern: Pattern::General,
             addresses: &[address; 32],
             continues: self.any,
-        });
+        };
+        context.tell(recorder, &access);
         self.any = true;
     }
 }
@@ -106,7 +108,7 @@ impl Warp {
             if let (Some(source), false) = (&bulk.source, needed.is_empty()) {
                 let first = range.source.wrapping_add(u64::from(needed.start));
                 let bytes = needed.len() as u32;
-                reads.tell(self, recorder, source, source.space, lane, (first, bytes));
+                reads.tell(self, context, recorder, source, source.space, lane, (first, bytes));
             }
             let Some(ranks) = ranks else {
                 let completes = perform(bulk, memories, &range).map_err(fault)?;
@@ -114,7 +116,7 @@ impl Warp {
                     self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
                 }
                 let written = (range.destination, range.bytes);
-                writes.tell(self, recorder, &bulk.destination, space(bulk), lane, written);
+                writes.tell(self, context, recorder, &bulk.destination, space(bulk), lane, written);
                 continue;
             };
             // The same place in each CTA of the mask, and its own mbarrier.
@@ -131,7 +133,7 @@ impl Warp {
                     self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
                 }
                 let written = (range.destination, range.bytes);
-                writes.tell(self, recorder, &bulk.destination, space(bulk), lane, written);
+                writes.tell(self, context, recorder, &bulk.destination, space(bulk), lane, written);
             }
         }
         Ok(())
@@ -254,23 +256,23 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
                 if !needed.is_empty() {
                     let from = source.wrapping_add(u64::from(needed.start));
                     let from = host(op.space, from, needed.len() as u32, false)?;
-                    std::ptr::copy(from, to.add(needed.start as usize), needed.len());
+                    racing::copy_bytes(from, to.add(needed.start as usize), needed.len());
                 }
                 // What of the rest is there is copied; the manual leaves the others open.
                 for at in (0..needed.start).chain(needed.end..bytes) {
                     if let Ok(from) = host(op.space, source.wrapping_add(at.into()), 1, false) {
-                        to.add(at as usize).write(from.read());
+                        racing::copy_bytes(from, to.add(at as usize), 1);
                     }
                 }
             }
             (Some(op), None) => {
                 let from = host(op.space, source, bytes, false)?;
                 if range.byte_mask & 0xffff == 0xffff {
-                    std::ptr::copy(from, to, bytes as usize);
+                    racing::copy_bytes(from, to, bytes as usize);
                 } else {
                     let chosen = |&at: &usize| range.byte_mask >> (at % 16) & 1 != 0;
                     for at in (0..bytes as usize).filter(chosen) {
-                        to.add(at).write(from.add(at).read());
+                        racing::copy_bytes(from.add(at), to.add(at), 1);
                     }
                 }
             }

@@ -5,6 +5,7 @@
 //! in one order, whatever the number of threads.
 
 use super::cta::{Blocked, Cta, LaunchContext, Round};
+use super::lane::Row;
 use super::mbarrier::Polled;
 use super::shared::ClusterShared;
 use super::warp::{Wait, WarpFault};
@@ -41,6 +42,14 @@ impl Cluster {
         let ctas = (0..launch.shape.ctas_per_cluster()).map(|_| Cta::new(launch));
         let has_barrier = launch.program.ops.iter().any(|op| op.code == Code::ClusterBarrier);
         Self { ctas: ctas.collect(), has_barrier }
+    }
+
+    /// Bytes that a cluster of a launch takes: its CTAs' registers, shared and local memory.
+    pub(crate) fn bytes(launch: &LaunchContext<'_>) -> u64 {
+        let warps = launch.shape.threads_per_cta().div_ceil(32);
+        let registers = u64::from(launch.program.registers.rows) * size_of::<Row>() as u64;
+        let warp = registers + 32 * launch.local_bytes;
+        u64::from(launch.shape.ctas_per_cluster()) * (u64::from(warps) * warp + launch.shared_bytes)
     }
 
     /// Begin the cluster whose first CTA is `first` in the order of CTAs. There is one recorder for
@@ -109,7 +118,7 @@ impl Cluster {
             } else {
                 idle += 1;
             }
-            if self.issued().0 >= limit {
+            if self.issued().0 >= limit || launch.is_given_up() {
                 return Ok(ClusterTurn::Expired);
             }
         }

@@ -11,6 +11,7 @@ use super::level::Level;
 use super::mbarrier::Polled;
 use super::runtime::MAX_PRINTED_BYTES;
 use super::shared::ClusterShared;
+use super::watch::{Watch, Watching};
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
@@ -49,6 +50,15 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) budget: u64,
     /// Whether bad accesses are left out instead of ending the launch.
     pub(crate) skip_bad_accesses: bool,
+    /// Who looks for CTAs that depend on their order, if that is not known.
+    pub(crate) watch: Option<&'a Watch>,
+}
+
+impl LaunchContext<'_> {
+    /// Whether the launch is to be executed again anyway.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.watch.is_some_and(Watch::is_over)
+    }
 }
 
 /// Read-only bytes aligned to 64.
@@ -109,6 +119,8 @@ pub(crate) struct Cta {
     shared: Vec<Line>,
     local: Vec<Line>,
     coordinates: CtaCoordinates,
+    /// Which cluster of the grid it belongs to.
+    cluster: u64,
     /// Lanes that executed each guarded instruction.
     guarded_lanes: Vec<u64>,
     /// Warps and lanes that wait at the barrier that is being passed; kept for its room.
@@ -135,6 +147,7 @@ impl Cta {
             shared: lines(launch.shared_bytes),
             local: lines(local_bytes),
             coordinates: CtaCoordinates::default(),
+            cluster: 0,
             guarded_lanes: vec![0; program.guarded.len()],
             waited: Vec::new(),
             printed: Vec::new(),
@@ -151,6 +164,7 @@ impl Cta {
     ) {
         let program = launch.program;
         self.coordinates = launch.shape.coordinates(index);
+        self.cluster = index / u64::from(launch.shape.ctas_per_cluster());
         recorder.start(&CtaStart {
             cta: index,
             ctaid: self.coordinates.ctaid,
@@ -326,6 +340,7 @@ impl Cta {
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),
             skip_bad_accesses: launch.skip_bad_accesses,
+            watching: launch.watch.map(|watch| Watching { watch, cluster: self.cluster }),
         }
     }
 
@@ -525,7 +540,7 @@ impl Cta {
 }
 
 impl AlignedBytes {
-    fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         // SAFETY: `lines` holds at least `bytes` initialised bytes.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.bytes as usize) }
     }

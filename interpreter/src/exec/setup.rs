@@ -131,6 +131,7 @@ pub(super) fn context<'a>(
         local_bytes: local_bytes.next_multiple_of(16),
         budget: options.instruction_budget,
         skip_bad_accesses: options.skip_bad_accesses,
+        watch: None,
     })
 }
 

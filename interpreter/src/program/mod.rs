@@ -24,11 +24,12 @@ use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
 use asynchronous::{AsyncCopy, BulkOp, MbarrierOp, TensorOp};
 use lower::call_graph::Signature;
+use lower::sharing::Sharing;
 use matrix_op::MatrixOp;
 use memory_op::MemoryOp;
 use op::{GuardPredicate, Op};
 use registers::{RegisterFile, SavedRegisters};
-use runtime::RuntimeCall;
+use runtime::{RuntimeCall, RuntimeFunction};
 use smallvec::SmallVec;
 
 /// A kernel ready to execute, with what an observer needs to know of its code.
@@ -77,6 +78,8 @@ pub struct Program {
     /// Module-scope global variables.
     pub(crate) globals: Vec<(VariableId, Variable)>,
     pub(crate) ordered_because: Option<String>,
+    /// What CTAs may exchange through global memory, unless they run in order anyway.
+    pub(crate) sharing: Sharing,
     pub(crate) target_sm: u32,
     pub(crate) variables: Vec<PlacedVariable>,
 }
@@ -116,6 +119,7 @@ pub struct Parameter {
     pub is_array: bool,
     /// Byte offset in the parameter block.
     pub offset: u64,
+    pub(crate) variable: VariableId,
 }
 
 /// One instruction of the text; all counts refer to these.
@@ -241,6 +245,12 @@ impl Program {
     #[must_use]
     pub fn uses_heap(&self) -> bool {
         self.runtime_calls.iter().any(|call| call.function.depends_on_order())
+    }
+
+    /// Whether its threads may print.
+    pub(crate) fn prints(&self) -> bool {
+        let prints = |call: &RuntimeCall| call.function == RuntimeFunction::Vprintf;
+        self.runtime_calls.iter().any(prints)
     }
 
     /// The kernel's name as written.

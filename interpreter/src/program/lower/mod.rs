@@ -25,6 +25,7 @@ mod memory;
 mod movement;
 mod narrow;
 mod ordering;
+pub(crate) mod sharing;
 mod tensor_copy;
 mod uninitialised;
 mod video;
@@ -43,6 +44,7 @@ use builder::{Builder, Lowered};
 use call_graph::CallGraph;
 pub(super) use control::BlockTargets;
 use layout::Layout;
+use sharing::Sharing;
 pub(crate) use layout::function_at;
 pub(crate) use layout::{ConstantAddress, masked, write};
 
@@ -100,6 +102,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
             bytes: variable.size_bytes,
             is_array: !variable.dimensions.is_empty() || variable.vector > 1,
             offset: parameter.offset,
+            variable: parameter.variable,
         }
     });
     let globals = layout.globals.iter().map(|&id| {
@@ -123,6 +126,10 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     let pointed_to = calls.address_taken().map(|(function, own)| (function.0, own.clone()));
     let saved = builder.saved.iter().map(|&function| builder.activation(function)).collect();
     let ordered_because = ordering::reason(&instructions, &builder);
+    let sharing = match ordered_because {
+        Some(_) => Sharing::default(),
+        None => Sharing::of(module, &instructions),
+    };
     Ok(Program {
         target_sm: module.target_sm,
         variables: layout.fixed_variables(module),
@@ -157,6 +164,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         constant_addresses: layout.constant_addresses,
         globals,
         ordered_because,
+        sharing,
     })
 }
 

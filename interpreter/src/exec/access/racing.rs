@@ -1,0 +1,249 @@
+//! Host memory that several threads may use at the same time: the buffers of a launch.
+//!
+//! CTAs may race as those of a kernel may, with plain loads and stores beside atomics, and what is
+//! a race of the kernel must not become one of the host program. So buffers are only read and
+//! written by relaxed atomic accesses, of whole elements where they are aligned and of bytes where
+//! they may not be. Wide elements are two accesses of eight bytes: the PTX memory model lets weak
+//! loads and stores of 128 bits be torn, and `atom.b128` takes the same two under a lock of its
+//! own. CTAs that use elements of different sizes at one place at the same time are the one thing
+//! that stays without a meaning here, as it is in PTX.
+//!
+//! A whole row of 32 elements is one copy of vectors on x86-64, since compilers do not join atomic
+//! accesses. It is assembly, which no rule about races applies to; the processor reads and writes
+//! each aligned element of eight bytes or fewer in one piece. Registers, shared, local, constant
+//! and parameter memory belong to one thread and need none of this.
+
+#![allow(unsafe_code, reason = "addresses are checked before and followed here")]
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// An element of memory.
+pub(in crate::exec) trait Element: Copy {
+    /// The element at `host`.
+    ///
+    /// # Safety
+    ///
+    /// `host` is aligned and good for reads of the element, by atomic accesses only.
+    unsafe fn load(host: *const Self) -> Self;
+
+    /// Write the element at `host`.
+    ///
+    /// # Safety
+    ///
+    /// `host` is aligned and good for writes of the element, by atomic accesses only.
+    unsafe fn store(self, host: *mut Self);
+}
+
+macro_rules! elements {
+    ($($ty:ty as $atomic:ty),+) => {$(
+        impl Element for $ty {
+            #[inline(always)]
+            unsafe fn load(host: *const Self) -> Self {
+                // SAFETY: by the contract; loads write nothing.
+                unsafe { <$atomic>::from_ptr(host.cast_mut()).load(Relaxed) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, host: *mut Self) {
+                // SAFETY: by the contract.
+                unsafe { <$atomic>::from_ptr(host).store(self, Relaxed) }
+            }
+        }
+    )+};
+}
+
+elements!(u8 as AtomicU8, u16 as AtomicU16, u32 as AtomicU32, u64 as AtomicU64);
+
+impl Element for u128 {
+    #[inline(always)]
+    unsafe fn load(host: *const Self) -> Self {
+        let halves = host.cast::<u64>();
+        // SAFETY: by the contract, both halves are good and aligned.
+        let (low, high) = unsafe { (u64::load(halves), u64::load(halves.add(1))) };
+        Self::from(high) << 64 | Self::from(low)
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, host: *mut Self) {
+        let halves = host.cast::<u64>();
+        // SAFETY: as in `load`.
+        unsafe {
+            (self as u64).store(halves);
+            ((self >> 64) as u64).store(halves.add(1));
+        }
+    }
+}
+
+/// Copy 32 elements from memory to a register.
+///
+/// # Safety
+///
+/// `from` is aligned to an element and good for reads of 32 of them, by atomic accesses only; `to`
+/// is a register's row of this type.
+#[inline(always)]
+pub(super) unsafe fn load_row<T: Element>(from: *const T, to: &mut [T; 32]) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if const { is_copied_by_vectors::<T>() } {
+        // SAFETY: by the contract.
+        return unsafe { copy_vectors(from.cast(), to.as_mut_ptr().cast(), size_of::<[T; 32]>()) };
+    }
+    for (lane, to) in to.iter_mut().enumerate() {
+        // SAFETY: by the contract.
+        *to = unsafe { T::load(from.add(lane)) };
+    }
+}
+
+/// Copy 32 elements from a register to memory.
+///
+/// # Safety
+///
+/// As [`load_row`], with `to` good for writes.
+#[inline(always)]
+pub(super) unsafe fn store_row<T: Element>(from: &[T; 32], to: *mut T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if const { is_copied_by_vectors::<T>() } {
+        // SAFETY: by the contract.
+        return unsafe { copy_vectors(from.as_ptr().cast(), to.cast(), size_of::<[T; 32]>()) };
+    }
+    for (lane, from) in from.iter().enumerate() {
+        // SAFETY: by the contract.
+        unsafe { from.store(to.add(lane)) };
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const fn is_copied_by_vectors<T>() -> bool {
+    matches!(size_of::<T>(), 4 | 8)
+}
+
+/// Copy 128 or 256 bytes.
+///
+/// # Safety
+///
+/// `from` is good for reads and `to` for writes of as many bytes, and they do not overlap.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+unsafe fn copy_vectors(from: *const u8, to: *mut u8, bytes: usize) {
+    for at in (0..bytes).step_by(128) {
+        // SAFETY: moves 128 bytes within both ranges and changes nothing else. Every x86-64 has
+        // these registers.
+        unsafe {
+            std::arch::asm!(
+                "movups xmm0, [{from}]",
+                "movups xmm1, [{from} + 16]",
+                "movups xmm2, [{from} + 32]",
+                "movups xmm3, [{from} + 48]",
+                "movups xmm4, [{from} + 64]",
+                "movups xmm5, [{from} + 80]",
+                "movups xmm6, [{from} + 96]",
+                "movups xmm7, [{from} + 112]",
+                "movups [{to}], xmm0",
+                "movups [{to} + 16], xmm1",
+                "movups [{to} + 32], xmm2",
+                "movups [{to} + 48], xmm3",
+                "movups [{to} + 64], xmm4",
+                "movups [{to} + 80], xmm5",
+                "movups [{to} + 96], xmm6",
+                "movups [{to} + 112], xmm7",
+                from = in(reg) from.add(at),
+                to = in(reg) to.add(at),
+                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+/// Copy bytes between places of which either may be in a buffer.
+///
+/// # Safety
+///
+/// `from` and `to` are good for reads and writes of `bytes` bytes, of buffers by atomic accesses
+/// only, and do not overlap.
+pub(in crate::exec) unsafe fn copy_bytes(from: *mut u8, to: *mut u8, bytes: usize) {
+    let words = match (from as usize | to as usize).is_multiple_of(8) {
+        true => bytes / 8,
+        false => 0,
+    };
+    // SAFETY: all accesses lie within the ranges, and words are aligned.
+    unsafe {
+        for word in 0..words {
+            u64::load(from.cast::<u64>().add(word)).store(to.cast::<u64>().add(word));
+        }
+        for at in 8 * words..bytes {
+            u8::load(from.add(at)).store(to.add(at));
+        }
+    }
+}
+
+/// Read bytes of a buffer.
+///
+/// # Safety
+///
+/// `from` is good for reads of as many bytes as `to` has, by atomic accesses only.
+pub(in crate::exec) unsafe fn read_bytes(from: *mut u8, to: &mut [u8]) {
+    // SAFETY: `to` is borrowed exclusively, so that nothing of it is read.
+    unsafe { copy_bytes(from, to.as_mut_ptr(), to.len()) };
+}
+
+/// Write bytes of a buffer.
+///
+/// # Safety
+///
+/// `to` is good for writes of as many bytes as `from` has, by atomic accesses only.
+pub(in crate::exec) unsafe fn write_bytes(from: &[u8], to: *mut u8) {
+    let words = if (to as usize).is_multiple_of(8) { from.len() / 8 } else { 0 };
+    let (words, rest) = from.split_at(8 * words);
+    // SAFETY: all accesses lie within the range, and words are aligned.
+    unsafe {
+        for (at, word) in words.as_chunks::<8>().0.iter().enumerate() {
+            u64::from_le_bytes(*word).store(to.cast::<u64>().add(at));
+        }
+        for (at, byte) in rest.iter().enumerate() {
+            byte.store(to.add(words.len() + at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_bytes_arrive_as_they_are_wherever_they_lie() {
+        let source: Vec<u64> = (1..=64).map(|n: u64| n.wrapping_mul(0x0102_0408_1020_4081)).collect();
+        let bytes: &[u8] = unsafe { std::slice::from_raw_parts(source.as_ptr().cast(), 512) };
+        for skipped in 0..8 {
+            let from: *const u8 = bytes[8 * skipped..].as_ptr();
+            let mut row = [0_u64; 32];
+            let mut half = [0_u32; 32];
+            unsafe {
+                load_row(from.cast::<u64>(), &mut row);
+                load_row(from.add(4).cast::<u32>(), &mut half);
+            }
+            assert_eq!(row[..], source[skipped..skipped + 32]);
+            assert_eq!(half[0], (source[skipped] >> 32) as u32);
+            assert_eq!(half[31], source[skipped + 16] as u32);
+            let mut target = [0_u64; 40];
+            unsafe { store_row(&row, target[skipped..].as_mut_ptr()) };
+            assert_eq!(target[skipped..skipped + 32], row);
+            assert_eq!(target.iter().filter(|&&word| word != 0).count(), 32);
+            let mut place = [0_u64; 8];
+            let place: *mut u8 = place.as_mut_ptr().cast();
+            let mut copy = [0_u8; 50];
+            for offset in [0, 3] {
+                let wanted = &bytes[9 * skipped..][..copy.len()];
+                unsafe {
+                    write_bytes(wanted, place.add(offset));
+                    read_bytes(place.add(offset), &mut copy);
+                }
+                assert_eq!(copy, wanted);
+            }
+        }
+        let wide = 0x0123_4567_89ab_cdef_0011_2233_4455_6677_u128;
+        let mut place = 0_u128;
+        unsafe { wide.store(&raw mut place) };
+        assert_eq!(unsafe { u128::load(&raw const place) }, wide);
+    }
+}
