@@ -36,6 +36,8 @@ pub(crate) struct Counted {
     pub(crate) timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub(crate) ordered_because: Option<String>,
+    /// Whether CTAs were watched for one that depends on their order.
+    pub(crate) watched: bool,
     /// What machine code in the same container says about the kernel.
     pub(crate) machine_code: Option<MachineFacts>,
     /// What the launch would take from the host and give back, if it was asked for.
@@ -241,6 +243,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             features,
             timing: executed.timing,
             ordered_because: executed.ordered_because,
+            watched: executed.watched,
             machine_code,
             transfers: self.before.take().map(|taken| taken.until(self.plan, executed.memory)),
             buffers_sha256,

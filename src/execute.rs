@@ -45,6 +45,8 @@ pub(crate) struct Executed<'a> {
     pub(crate) timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub(crate) ordered_because: Option<String>,
+    /// Whether CTAs were watched for one that depends on their order.
+    pub(crate) watched: bool,
     /// The memory after its last repetition.
     pub(crate) memory: &'a DeviceMemory,
 }
@@ -175,7 +177,7 @@ pub(crate) fn execute<W: Watch>(
         watch.launching(index, memory);
         let progress = Progress::new(planned.kernel.clone());
         let repeat = u64::from(planned.repeat);
-        let mut ordered_because = None;
+        let (mut ordered_because, mut watched) = (None, false);
         let mut lanes = 0;
         let started = Instant::now();
         for repetition in 0..repeat {
@@ -200,13 +202,14 @@ pub(crate) fn execute<W: Watch>(
             };
             lanes += summary.issued_lanes;
             ordered_because = summary.ordered_because;
+            watched |= summary.watched;
             watch.end(observer, &program, memory)?;
         }
         drop(progress);
         let execute_s = started.elapsed().as_secs_f64();
         let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
         let timing = Timing { execute_s, thread_instructions_per_s };
-        watch.launched(Executed { index, timing, ordered_because, memory });
+        watch.launched(Executed { index, timing, ordered_because, watched, memory });
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
-use super::access::{AccessFault, Memories, addresses, reported_space};
+use super::access::{AccessFault, Memories, addresses, racing, reported_space};
 use super::async_copy::aligned;
 use super::atomic;
 use super::lanes::Frame;
@@ -246,7 +246,7 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
     // are aligned, since ranges are aligned to more.
     unsafe {
         match (&bulk.source, &bulk.destination.atomic) {
-            (None, _) => to.write_bytes(0, bytes as usize),
+            (None, _) => racing::write_bytes(&vec![0; bytes as usize], to),
             (Some(op), Some(atomic)) => {
                 let from = host(op.space, source, bytes, false)?;
                 reduce(atomic.operation, bulk.destination.element_bytes, from, to, bytes);

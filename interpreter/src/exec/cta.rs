@@ -11,8 +11,8 @@ use super::level::Level;
 use super::mbarrier::Polled;
 use super::runtime::MAX_PRINTED_BYTES;
 use super::shared::ClusterShared;
-use super::watch::{Watch, Watching};
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
+use super::watch::{Watch, Watching};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
 use crate::observer::{CtaStart, Recorder, Release};
@@ -328,6 +328,7 @@ impl Cta {
             level: launch.level,
             memories: Memories {
                 device: launch.device,
+                vectors: launch.level.vectors,
                 shared: self.shared.as_mut_ptr().cast(),
                 shared_bytes: launch.shared_bytes,
                 cluster,

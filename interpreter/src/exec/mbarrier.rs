@@ -270,7 +270,7 @@ unsafe fn perform_lanes(
     report: &mut AccessReport,
 ) -> Result<u32, AccessFault> {
     let mut done = 0;
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         report.addresses = addresses(frame, &op.object);
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {

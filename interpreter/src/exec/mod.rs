@@ -454,6 +454,9 @@ impl Engine<'_> {
 }
 
 #[cfg(test)]
+mod unsafe_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Argument, NoObserver, Silent};

@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
-use super::access::{AccessFault, Memories, addresses, window_of};
+use super::access::{AccessFault, Memories, addresses, racing, window_of};
 use super::async_copy::aligned;
 use super::bulk_copy::{Ranges, in_the_cta_of, reduce};
 use super::lanes::Frame;

@@ -200,7 +200,8 @@ impl Plan {
         let buffers = Buffers::of(launch, memory, of_interest);
         let Ok(before) = memory.save(&buffers.written) else {
             return Decision::Ordered(
-                "what CTAs do may depend on what others write, and memory for a copy is lacking".to_owned(),
+                "what CTAs do may depend on what others write, and memory for a copy is lacking"
+                    .to_owned(),
             );
         };
         let mut decides = vec![false; program.instructions.len()];
@@ -213,7 +214,8 @@ impl Plan {
             let pages = (0..cells.div_ceil(PAGE_CELLS)).map(|_| OnceLock::new()).collect();
             Some(Marked { start, bytes, pages })
         });
-        let watch = Watch { decides, buffers: marked.collect(), conflict: OnceLock::new(), gives_up: true };
+        let watch =
+            Watch { decides, buffers: marked.collect(), conflict: OnceLock::new(), gives_up: true };
         Decision::Watched(Box::new(Self { watch, before }))
     }
 }

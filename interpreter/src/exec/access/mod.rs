@@ -58,7 +58,7 @@ pub(super) unsafe fn access(
     mask: u32,
     report: &mut AccessReport,
 ) -> Result<Option<Space>, AccessFault> {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         if op.is_simple && access_simple(frame, op, memories, mask, report) {
             return Ok(Some(op.space));

@@ -74,18 +74,29 @@ impl Element for u128 {
     }
 }
 
+/// The widest vectors that a CPU level has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::exec) enum Vectors {
+    Of16Bytes,
+    Of32Bytes,
+    Of64Bytes,
+}
+
 /// Copy 32 elements from memory to a register.
 ///
 /// # Safety
 ///
 /// `from` is aligned to an element and good for reads of 32 of them, by atomic accesses only; `to`
-/// is a register's row of this type.
+/// is a register's row of this type. The CPU has these `vectors`.
 #[inline(always)]
-pub(super) unsafe fn load_row<T: Element>(from: *const T, to: &mut [T; 32]) {
+pub(super) unsafe fn load_row<T: Element>(from: *const T, to: &mut [T; 32], vectors: Vectors) {
+    let _ = vectors;
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if const { is_copied_by_vectors::<T>() } {
         // SAFETY: by the contract.
-        return unsafe { copy_vectors(from.cast(), to.as_mut_ptr().cast(), size_of::<[T; 32]>()) };
+        return unsafe {
+            copy_vectors(from.cast(), to.as_mut_ptr().cast(), size_of::<[T; 32]>(), vectors)
+        };
     }
     for (lane, to) in to.iter_mut().enumerate() {
         // SAFETY: by the contract.
@@ -99,11 +110,14 @@ pub(super) unsafe fn load_row<T: Element>(from: *const T, to: &mut [T; 32]) {
 ///
 /// As [`load_row`], with `to` good for writes.
 #[inline(always)]
-pub(super) unsafe fn store_row<T: Element>(from: &[T; 32], to: *mut T) {
+pub(super) unsafe fn store_row<T: Element>(from: &[T; 32], to: *mut T, vectors: Vectors) {
+    let _ = vectors;
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if const { is_copied_by_vectors::<T>() } {
         // SAFETY: by the contract.
-        return unsafe { copy_vectors(from.as_ptr().cast(), to.cast(), size_of::<[T; 32]>()) };
+        return unsafe {
+            copy_vectors(from.as_ptr().cast(), to.cast(), size_of::<[T; 32]>(), vectors)
+        };
     }
     for (lane, from) in from.iter().enumerate() {
         // SAFETY: by the contract.
@@ -116,64 +130,77 @@ const fn is_copied_by_vectors<T>() -> bool {
     matches!(size_of::<T>(), 4 | 8)
 }
 
-/// Copy 128 or 256 bytes.
+macro_rules! copy {
+    ($move:literal, $register:literal, $from:ident, $to:ident, [$($at:literal $number:tt)+]) => {
+        std::arch::asm!(
+            $(concat!($move, " ", $register, $number, ", [{from} + ", $at, "]"),)+
+            $(concat!($move, " [{to} + ", $at, "], ", $register, $number),)+
+            from = in(reg) $from,
+            to = in(reg) $to,
+            // The wider registers that begin with these are meant, too.
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+            out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+            options(nostack, preserves_flags),
+        )
+    };
+}
+
+/// Copy a row of 128 or 256 bytes by `vectors` that this CPU has: what is stored in narrower ones
+/// than it is read in later arrives late.
 ///
 /// # Safety
 ///
 /// `from` is good for reads and `to` for writes of as many bytes, and they do not overlap.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
-unsafe fn copy_vectors(from: *const u8, to: *mut u8, bytes: usize) {
+unsafe fn copy_vectors(from: *const u8, to: *mut u8, bytes: usize, vectors: Vectors) {
     for at in (0..bytes).step_by(128) {
-        // SAFETY: moves 128 bytes within both ranges and changes nothing else. Every x86-64 has
-        // these registers.
+        // SAFETY: moves 128 bytes within both ranges, by registers that the CPU has, and changes
+        // nothing else.
         unsafe {
-            std::arch::asm!(
-                "movups xmm0, [{from}]",
-                "movups xmm1, [{from} + 16]",
-                "movups xmm2, [{from} + 32]",
-                "movups xmm3, [{from} + 48]",
-                "movups xmm4, [{from} + 64]",
-                "movups xmm5, [{from} + 80]",
-                "movups xmm6, [{from} + 96]",
-                "movups xmm7, [{from} + 112]",
-                "movups [{to}], xmm0",
-                "movups [{to} + 16], xmm1",
-                "movups [{to} + 32], xmm2",
-                "movups [{to} + 48], xmm3",
-                "movups [{to} + 64], xmm4",
-                "movups [{to} + 80], xmm5",
-                "movups [{to} + 96], xmm6",
-                "movups [{to} + 112], xmm7",
-                from = in(reg) from.add(at),
-                to = in(reg) to.add(at),
-                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
-                out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
-                options(nostack, preserves_flags),
-            );
+            let (from, to) = (from.add(at), to.add(at));
+            match vectors {
+                Vectors::Of64Bytes => copy!("vmovups", "zmm", from, to, ["0" 0 "64" 1]),
+                Vectors::Of32Bytes => {
+                    copy!("vmovups", "ymm", from, to, ["0" 0 "32" 1 "64" 2 "96" 3]);
+                }
+                Vectors::Of16Bytes => {
+                    copy!("movups", "xmm", from, to, [
+                        "0" 0 "16" 1 "32" 2 "48" 3 "64" 4 "80" 5 "96" 6 "112" 7
+                    ]);
+                }
+            }
         }
     }
 }
 
-/// Copy bytes between places of which either may be in a buffer.
+/// Copy bytes between places of which either may be in a buffer, as if all were read first.
 ///
 /// # Safety
 ///
 /// `from` and `to` are good for reads and writes of `bytes` bytes, of buffers by atomic accesses
-/// only, and do not overlap.
+/// only.
 pub(in crate::exec) unsafe fn copy_bytes(from: *mut u8, to: *mut u8, bytes: usize) {
     let words = match (from as usize | to as usize).is_multiple_of(8) {
         true => bytes / 8,
         false => 0,
     };
-    // SAFETY: all accesses lie within the ranges, and words are aligned.
-    unsafe {
-        for word in 0..words {
-            u64::load(from.cast::<u64>().add(word)).store(to.cast::<u64>().add(word));
-        }
-        for at in 8 * words..bytes {
-            u8::load(from.add(at)).store(to.add(at));
-        }
+    let copy_word = |word: usize| {
+        // SAFETY: the word lies within both ranges and is aligned.
+        unsafe { u64::load(from.cast::<u64>().add(word)).store(to.cast::<u64>().add(word)) };
+    };
+    let copy_byte = |at: usize| {
+        // SAFETY: the byte lies within both ranges.
+        unsafe { u8::load(from.add(at)).store(to.add(at)) };
+    };
+    let rest = 8 * words..bytes;
+    if (to as usize).wrapping_sub(from as usize) < bytes {
+        // What is written would overwrite what is still to be read.
+        rest.rev().for_each(copy_byte);
+        (0..words).rev().for_each(copy_word);
+    } else {
+        (0..words).for_each(copy_word);
+        rest.for_each(copy_byte);
     }
 }
 
@@ -209,24 +236,31 @@ pub(in crate::exec) unsafe fn write_bytes(from: &[u8], to: *mut u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::level::Level;
+
+    /// The vectors that this CPU has.
+    fn available() -> impl Iterator<Item = Vectors> {
+        Level::available().into_iter().map(|(_, level)| level.vectors)
+    }
 
     #[test]
     fn rows_and_bytes_arrive_as_they_are_wherever_they_lie() {
-        let source: Vec<u64> = (1..=64).map(|n: u64| n.wrapping_mul(0x0102_0408_1020_4081)).collect();
+        let source: Vec<u64> =
+            (1..=64).map(|n: u64| n.wrapping_mul(0x0102_0408_1020_4081)).collect();
         let bytes: &[u8] = unsafe { std::slice::from_raw_parts(source.as_ptr().cast(), 512) };
-        for skipped in 0..8 {
+        for (skipped, vectors) in (0..8).flat_map(|at| available().map(move |one| (at, one))) {
             let from: *const u8 = bytes[8 * skipped..].as_ptr();
             let mut row = [0_u64; 32];
             let mut half = [0_u32; 32];
             unsafe {
-                load_row(from.cast::<u64>(), &mut row);
-                load_row(from.add(4).cast::<u32>(), &mut half);
+                load_row(from.cast::<u64>(), &mut row, vectors);
+                load_row(from.add(4).cast::<u32>(), &mut half, vectors);
             }
             assert_eq!(row[..], source[skipped..skipped + 32]);
             assert_eq!(half[0], (source[skipped] >> 32) as u32);
             assert_eq!(half[31], source[skipped + 16] as u32);
             let mut target = [0_u64; 40];
-            unsafe { store_row(&row, target[skipped..].as_mut_ptr()) };
+            unsafe { store_row(&row, target[skipped..].as_mut_ptr(), vectors) };
             assert_eq!(target[skipped..skipped + 32], row);
             assert_eq!(target.iter().filter(|&&word| word != 0).count(), 32);
             let mut place = [0_u64; 8];

@@ -30,7 +30,7 @@ pub(in crate::exec) unsafe fn access_simple(
     mask: u32,
     report: &mut AccessReport,
 ) -> bool {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         if op.element_bytes == 4 {
             access::<u32, 4>(frame, op, memories, mask, report)
@@ -53,7 +53,7 @@ unsafe fn access<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     mask: u32,
     report: &mut AccessReport,
 ) -> bool {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         report.pattern = Pattern::General;
         if mask == FULL_MASK
@@ -148,9 +148,11 @@ unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64>(
         let racing = op.space == Space::Global;
         match (pattern, op.kind, racing) {
             (Pattern::Consecutive, AccessKind::Store, false) => *host.cast::<[T; 32]>() = *row,
-            (Pattern::Consecutive, AccessKind::Store, true) => store_row(row, host.cast()),
+            (Pattern::Consecutive, AccessKind::Store, true) => {
+                store_row(row, host.cast(), memories.vectors)
+            }
             (Pattern::Consecutive, _, false) => *row = *host.cast::<[T; 32]>(),
-            (Pattern::Consecutive, _, true) => load_row(host.cast(), row),
+            (Pattern::Consecutive, _, true) => load_row(host.cast(), row, memories.vectors),
             // Of several lanes that write to one address, the highest is the last.
             (_, AccessKind::Store, false) => *host.cast::<T>() = row[31],
             (_, AccessKind::Store, true) => row[31].store(host.cast()),

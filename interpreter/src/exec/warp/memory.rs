@@ -128,7 +128,7 @@ impl Warp {
         let (warp, lane) = (self.index, bad.lane);
         let instruction = op.instruction;
         recorder.bad_access(&BadAccess { instruction, warp, lane, kind: &bad.kind });
-        // SAFETY: passed on.
+        // SAFETY: Frame's invariants (lanes/mod.rs).
         unsafe { load_zeros(frame, op, 1 << lane) };
         Ok(!(1 << lane))
     }

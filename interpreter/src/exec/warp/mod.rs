@@ -14,8 +14,8 @@ use super::cluster_barrier::ClusterLanes;
 use super::lane::Row;
 use super::lanes::{Frame, SCRATCH_ROWS};
 use super::level::Level;
-use crate::fault::FaultKind;
 use super::watch::Watching;
+use crate::fault::FaultKind;
 use crate::observer::{Access, HeapUse, Pattern, Recorder};
 use crate::program::Program;
 use crate::program::op::{Code, Op};
@@ -197,8 +197,13 @@ impl Warp {
                 split.entering = false;
             }
             let clock = self.block_clock(program, &split);
-            let mut teller =
-                Teller { context, recorder: &mut *recorder, frame: &frame, warp: self.index, clock };
+            let mut teller = Teller {
+                context,
+                recorder: &mut *recorder,
+                frame: &frame,
+                warp: self.index,
+                clock,
+            };
             let mut accesses = LoopAccesses {
                 ops: program.memory_ops.as_ptr(),
                 memories: &context.memories,

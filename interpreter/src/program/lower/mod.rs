@@ -44,9 +44,9 @@ use builder::{Builder, Lowered};
 use call_graph::CallGraph;
 pub(super) use control::BlockTargets;
 use layout::Layout;
-use sharing::Sharing;
 pub(crate) use layout::function_at;
 pub(crate) use layout::{ConstantAddress, masked, write};
+use sharing::Sharing;
 
 /// Lower `kernel` of `module`, whose text is `text`.
 pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Program, LowerError> {

@@ -283,9 +283,7 @@ fn value_operands<'a>(
 
 /// The state spaces that a memory instruction names, destination first; all that a generic
 /// address may lie in if it names none.
-pub(super) fn spaces(
-    instruction: &gpucast_ptx_frontend::module::Instruction,
-) -> Vec<StateSpace> {
+pub(super) fn spaces(instruction: &gpucast_ptx_frontend::module::Instruction) -> Vec<StateSpace> {
     let named: Vec<_> =
         instruction.modifiers.iter().filter_map(|modifier| modifier.as_space()).collect();
     if named.is_empty() {

@@ -27,7 +27,9 @@ impl Roots {
     const ANYTHING: Self = Self(1 << 127);
 
     fn variable(index: Option<usize>) -> Self {
-        index.filter(|&index| index < Self::VARIABLES).map_or(Self::ANYTHING, |index| Self(1 << index))
+        index
+            .filter(|&index| index < Self::VARIABLES)
+            .map_or(Self::ANYTHING, |index| Self(1 << index))
     }
 
     fn with(self, other: Self) -> Self {
@@ -150,7 +152,8 @@ impl Analysis {
                         AddressBase::Variable(variable) => self.of_variable(variable),
                         AddressBase::Absolute => Roots::ANYTHING,
                     };
-                    roots = roots.with(if base == Roots::default() { Roots::ANYTHING } else { base });
+                    roots =
+                        roots.with(if base == Roots::default() { Roots::ANYTHING } else { base });
                 }
                 // The address is in the tensor's map.
                 Operand::Indexed(_) => roots = Roots::ANYTHING,
