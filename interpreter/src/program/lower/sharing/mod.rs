@@ -64,15 +64,18 @@ impl Sharing {
         }
         let directly = deciding(&nodes, &flows, false);
         let at_all = deciding(&nodes, &flows, true);
-        let reaches = |flow: &Flow, nodes: &[bool]| flow.to.iter().any(|&to| nodes[to as usize]);
+        let global = nodes.of(Place::Global);
+        let reaches = |flow: &Flow, nodes: &[bool], through_global: bool| {
+            flow.to.iter().any(|&to| nodes[to as usize] && (through_global || to != global))
+        };
         let roots = roots::Analysis::of(module, &nodes, instructions, &flows);
         let mut sharing = Self { variables: roots.variables.clone(), ..Self::default() };
         for (index, (flow, instruction)) in flows.iter().zip(instructions).enumerate() {
             let address = || roots.of_addresses(&nodes, instruction);
             if flow.reads_global(&nodes) {
-                let decides = if reaches(flow, &directly) {
+                let decides = if reaches(flow, &directly, false) {
                     Decides::Directly
-                } else if reaches(flow, &at_all) {
+                } else if reaches(flow, &at_all, true) {
                     Decides::ThroughGlobal
                 } else {
                     Decides::Never
@@ -80,7 +83,7 @@ impl Sharing {
                 let instruction = index as u32;
                 sharing.loads.push(Load { instruction, roots: address(), decides });
             }
-            if flow.to.contains(&nodes.of(Place::Global)) {
+            if flow.to.contains(&global) {
                 sharing.writes.push(Write { roots: address() });
             }
         }
