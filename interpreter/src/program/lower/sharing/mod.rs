@@ -115,3 +115,6 @@ fn deciding(nodes: &Nodes, flows: &[Flow], through_global: bool) -> Vec<bool> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
