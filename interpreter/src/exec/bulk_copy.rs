@@ -52,6 +52,7 @@ impl Ranges {
     }
 
     /// Tell the recorder of the next one: its address and bytes.
+    #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
     pub(super) fn tell<R: Recorder>(
         &mut self,
         warp: &Warp,

@@ -134,11 +134,11 @@ macro_rules! level {
     };
 }
 
-level!(baseline, Of16Bytes);
+level!(baseline, Xmm);
 #[cfg(target_arch = "x86_64")]
-level!(v3, Of32Bytes, #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]);
+level!(v3, Ymm, #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]);
 #[cfg(target_arch = "x86_64")]
-level!(v4, Of64Bytes, #[target_feature(
+level!(v4, Zmm, #[target_feature(
     enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 )]);
 

@@ -102,8 +102,8 @@ impl Warp {
         reads: &mut Ranges,
         writes: &mut Ranges,
     ) -> Result<(), AccessFault> {
-        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let memories = &context.memories;
+        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let copied = unsafe { copied(frame, memories, copy, lane)? };
         let global = |ranges: &mut Ranges, recorder: &mut R| {
             for stretch in stretches(&copied.rows) {

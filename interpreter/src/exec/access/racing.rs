@@ -77,9 +77,12 @@ impl Element for u128 {
 /// The widest vectors that a CPU level has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) enum Vectors {
-    Of16Bytes,
-    Of32Bytes,
-    Of64Bytes,
+    /// Of 16 bytes.
+    Xmm,
+    /// Of 32 bytes.
+    Ymm,
+    /// Of 64 bytes.
+    Zmm,
 }
 
 /// Copy 32 elements from memory to a register.
@@ -130,6 +133,7 @@ const fn is_copied_by_vectors<T>() -> bool {
     matches!(size_of::<T>(), 4 | 8)
 }
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 macro_rules! copy {
     ($move:literal, $register:literal, $from:ident, $to:ident, [$($at:literal $number:tt)+]) => {
         std::arch::asm!(
@@ -160,11 +164,11 @@ unsafe fn copy_vectors(from: *const u8, to: *mut u8, bytes: usize, vectors: Vect
         unsafe {
             let (from, to) = (from.add(at), to.add(at));
             match vectors {
-                Vectors::Of64Bytes => copy!("vmovups", "zmm", from, to, ["0" 0 "64" 1]),
-                Vectors::Of32Bytes => {
+                Vectors::Zmm => copy!("vmovups", "zmm", from, to, ["0" 0 "64" 1]),
+                Vectors::Ymm => {
                     copy!("vmovups", "ymm", from, to, ["0" 0 "32" 1 "64" 2 "96" 3]);
                 }
-                Vectors::Of16Bytes => {
+                Vectors::Xmm => {
                     copy!("movups", "xmm", from, to, [
                         "0" 0 "16" 1 "32" 2 "48" 3 "64" 4 "80" 5 "96" 6 "112" 7
                     ]);
@@ -247,11 +251,13 @@ mod tests {
     fn rows_and_bytes_arrive_as_they_are_wherever_they_lie() {
         let source: Vec<u64> =
             (1..=64).map(|n: u64| n.wrapping_mul(0x0102_0408_1020_4081)).collect();
+        // SAFETY: the words are as many bytes.
         let bytes: &[u8] = unsafe { std::slice::from_raw_parts(source.as_ptr().cast(), 512) };
         for (skipped, vectors) in (0..8).flat_map(|at| available().map(move |one| (at, one))) {
             let from: *const u8 = bytes[8 * skipped..].as_ptr();
             let mut row = [0_u64; 32];
             let mut half = [0_u32; 32];
+            // SAFETY: both rows lie within the source.
             unsafe {
                 load_row(from.cast::<u64>(), &mut row, vectors);
                 load_row(from.add(4).cast::<u32>(), &mut half, vectors);
@@ -260,6 +266,7 @@ mod tests {
             assert_eq!(half[0], (source[skipped] >> 32) as u32);
             assert_eq!(half[31], source[skipped + 16] as u32);
             let mut target = [0_u64; 40];
+            // SAFETY: the target has room for 32 words from each of these.
             unsafe { store_row(&row, target[skipped..].as_mut_ptr(), vectors) };
             assert_eq!(target[skipped..skipped + 32], row);
             assert_eq!(target.iter().filter(|&&word| word != 0).count(), 32);
@@ -268,6 +275,7 @@ mod tests {
             let mut copy = [0_u8; 50];
             for offset in [0, 3] {
                 let wanted = &bytes[9 * skipped..][..copy.len()];
+                // SAFETY: the place has room for 50 bytes from either offset.
                 unsafe {
                     write_bytes(wanted, place.add(offset));
                     read_bytes(place.add(offset), &mut copy);
@@ -277,7 +285,9 @@ mod tests {
         }
         let wide = 0x0123_4567_89ab_cdef_0011_2233_4455_6677_u128;
         let mut place = 0_u128;
+        // SAFETY: the place is one element.
         unsafe { wide.store(&raw mut place) };
+        // SAFETY: as above.
         assert_eq!(unsafe { u128::load(&raw const place) }, wide);
     }
 }
