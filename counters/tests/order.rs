@@ -1,4 +1,4 @@
-//! What is counted of a launch that is given up and executed again in order: nothing of the attempt.
+//! A launch that is given up and executed again in order counts nothing of the attempt.
 
 #![allow(
     clippy::unwrap_used,

@@ -132,7 +132,7 @@ pub struct Summary {
     pub issued_lanes: u64,
     /// Why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
-    /// Whether only the run could tell that the order of CTAs does not matter, or that it does.
+    /// The run was watched, because the code alone did not tell if the order of CTAs matters.
     pub watched: bool,
 }
 

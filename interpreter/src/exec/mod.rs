@@ -55,11 +55,11 @@ const ATTEMPT_TURN: u64 = 1 << 28;
 
 /// Execute a launch.
 ///
-/// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, in order
-/// otherwise (see [`Schedule`]); what the observer sees is the same for any number of threads. Where
-/// only the run itself tells whether the order matters, CTAs run in parallel and are watched; if it
-/// does, memory becomes what it was, and the launch is executed again in order. `host` is told what
-/// the run has done and printed so far.
+/// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, and in
+/// order otherwise (see [`Schedule`]). The observer sees the same for any number of threads. Where
+/// only the run tells whether the order matters, CTAs run in parallel and are watched. If it does,
+/// memory becomes what it was, and the launch is executed again in order. `host` hears of progress
+/// and of printed text.
 ///
 /// # Errors
 ///
@@ -310,7 +310,7 @@ impl Engine<'_> {
         // The first cluster that failed; what comes after it does not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
         let clusters = recorders.len().div_ceil(self.cluster);
-        // Those of one task run one after the other; more tasks than may be under way there are not.
+        // One task runs its clusters one after the other, so tasks are as many as may be under way.
         let least = clusters.div_ceil(self.under_way);
         let outcomes: Vec<(Vec<u8>, CtaOutcome)> = recorders
             .par_chunks_mut(self.cluster)

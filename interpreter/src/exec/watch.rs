@@ -1,4 +1,4 @@
-//! Do the CTAs of a launch exchange what decides?
+//! Watches CTAs for values that one takes from another and that decide what is counted.
 //!
 //! CTAs may run in parallel only as long as none of them reads what another one writes, before or
 //! after, with a load that decides what is executed or counted
@@ -41,11 +41,11 @@ const SEVERAL: u32 = OWNER;
 /// The marks of a launch.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// Whether each instruction is a load that decides.
+    /// For each instruction: is it a load that decides?
     decides: Vec<bool>,
     buffers: Vec<Marked>,
     conflict: OnceLock<Conflict>,
-    /// Whether the launch is given up at a conflict.
+    /// The launch is given up at the first conflict.
     gives_up: bool,
 }
 
@@ -156,7 +156,7 @@ fn buffers_of(
     Some(found)
 }
 
-/// What a launch whose CTAs may depend on their order needs to find that out.
+/// Everything that a watched launch needs besides its context.
 pub(crate) struct Plan {
     pub(crate) watch: Watch,
     /// The buffers that the launch may write, as they are before it.
@@ -230,12 +230,12 @@ impl Watch {
         self.conflict = OnceLock::new();
     }
 
-    /// Whether two CTAs depend on their order.
+    /// Are there two CTAs that depend on their order?
     pub(crate) fn has_conflict(&self) -> bool {
         self.conflict.get().is_some()
     }
 
-    /// Whether the launch is to be executed again anyway.
+    /// Will the launch be executed again, whatever else happens?
     pub(crate) fn is_over(&self) -> bool {
         self.gives_up && self.has_conflict()
     }

@@ -16,7 +16,7 @@ pub(super) enum Place {
     Global,
     Shared,
     Local,
-    /// What calls pass and return.
+    /// The values that calls pass and return.
     Arguments,
     /// The carry flag.
     Carry,
@@ -74,7 +74,7 @@ impl Nodes {
     }
 }
 
-/// What one instruction does with values.
+/// The ways that values take through one instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
     /// The nodes that values come from.
@@ -260,7 +260,7 @@ impl Flow {
         flow
     }
 
-    /// Whether it reads global memory.
+    /// Does it read global memory?
     pub(super) fn reads_global(&self, nodes: &Nodes) -> bool {
         self.from.contains(&nodes.of(Place::Global))
     }

@@ -17,7 +17,7 @@ use super::super::StaticInstruction;
 use flow::{Flow, Nodes, Place};
 pub(crate) use roots::Roots;
 
-/// What the CTAs of a launch may exchange through global memory.
+/// The accesses by which CTAs may exchange values through global memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sharing {
     /// Instructions that read global memory.
@@ -53,7 +53,7 @@ pub(crate) struct Write {
 }
 
 impl Sharing {
-    /// What the instructions of a kernel and the functions that it calls share.
+    /// The accesses of a kernel and of the functions that it calls.
     pub(super) fn of(module: &Module, instructions: &[StaticInstruction]) -> Self {
         let nodes = Nodes::new(module, instructions);
         let flows: Vec<Flow> =

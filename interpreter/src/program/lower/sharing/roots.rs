@@ -44,8 +44,7 @@ impl Roots {
         self.0 & other.0 != 0
     }
 
-    /// Whether an address made from them may lie in any buffer. An address made from nothing
-    /// that is known may, too.
+    /// May an address made from them lie in any buffer? One made from nothing known may, too.
     pub(crate) fn may_be_anything(self) -> bool {
         self.holds(Self::ANYTHING) || self.without(Self::HALF) == Self::default()
     }
