@@ -112,6 +112,10 @@ impl Observer for Study {
         });
         recorders.iter_mut().for_each(|recorder| recorder.clear());
     }
+
+    fn fresh(&self) -> Self {
+        Self { recorders: self.recorders.fresh(), hierarchies: self.hierarchies.clone() }
+    }
 }
 
 fn text(value: Option<&toml::Value>) -> Option<&str> {

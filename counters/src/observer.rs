@@ -116,7 +116,7 @@ impl Code {
 /// run(&program, &launch, &mut memory, &mut counter, &options, &progress)?;
 /// let (profile, _l2) = counter.finish();
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Counter {
     code: Code,
     grid: [u32; 3],
@@ -289,6 +289,10 @@ impl Observer for Counter {
             recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
         self.hierarchy.collect(&mut streams);
         recorders.iter_mut().for_each(|recorder| recorder.clear());
+    }
+
+    fn fresh(&self) -> Self {
+        self.clone()
     }
 }
 

@@ -65,7 +65,7 @@ fn product(extents: [u32; 3]) -> u64 {
 /// In which order CTAs may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// Parallel unless the code shows that the order of CTAs can be observed.
+    /// Parallel unless the code or the run shows that the order of CTAs can be observed.
     #[default]
     Automatic,
     /// One CTA after the other, each yielding when it waits for another one.
@@ -99,6 +99,10 @@ pub struct Options {
     /// each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
     /// the launch's fault.
     pub skip_bad_accesses: bool,
+    /// Bytes of registers, shared and local memory that the CTAs under way may take together. Fewer
+    /// run at the same time where they would need more; a launch of which one cluster needs more
+    /// is refused.
+    pub cta_bytes: u64,
 }
 
 impl Default for Options {
@@ -112,6 +116,7 @@ impl Default for Options {
             heap_bytes: 8 << 20,
             stack_bytes: 16 << 10,
             skip_bad_accesses: false,
+            cta_bytes: 4 << 30,
         }
     }
 }
@@ -179,6 +184,8 @@ pub struct Summary {
     pub issued_lanes: u64,
     /// Why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
+    /// The run was watched, because the code alone did not tell if the order of CTAs matters.
+    pub watched: bool,
 }
 
 /// The sentence of [`LaunchError::Memory`].
@@ -303,6 +310,19 @@ pub enum LaunchError {
         /// Static and dynamic bytes.
         bytes: u64,
         /// The most that are possible.
+        limit: u64,
+    },
+    /// One cluster needs more memory than all CTAs under way may take.
+    #[error(
+        "a cluster of {ctas} blocks needs {bytes} bytes of this machine's memory; the limit is \
+         {limit}"
+    )]
+    CtaMemory {
+        /// CTAs of the cluster.
+        ctas: u32,
+        /// Registers, shared and local memory of all of them.
+        bytes: u64,
+        /// [`Options::cta_bytes`].
         limit: u64,
     },
     /// A global variable could not be allocated.

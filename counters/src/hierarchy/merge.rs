@@ -25,7 +25,7 @@ struct SmCaches {
 }
 
 /// A CTA between its first and its last request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Resident {
     stream: CtaStream,
     next: usize,
@@ -53,7 +53,7 @@ struct Head {
 }
 
 /// The merger with the CTAs that it holds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Merger {
     dealer: Dealer,
     sms: Vec<SmCaches>,

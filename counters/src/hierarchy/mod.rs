@@ -66,7 +66,7 @@ pub struct HierarchyGeometry {
 }
 
 /// The caches of a GPU during one launch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Hierarchy {
     merger: Merger,
     l2: L2,

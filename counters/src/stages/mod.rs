@@ -286,6 +286,14 @@ impl Observer for StageCounter {
             recorders.iter_mut().map(|recorder| recorder.clear_stages()).collect();
         self.counter.collect(first_cta, &mut ctas);
     }
+
+    fn fresh(&self) -> Self {
+        Self {
+            counter: self.counter.fresh(),
+            code: Arc::clone(&self.code),
+            stages: Stages::default(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ pub struct Counted {
     pub timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
+    /// Whether CTAs were watched for one that depends on their order.
+    pub watched: bool,
     /// What machine code in the same container says about the kernel.
     pub machine_code: Option<MachineFacts>,
     /// What the launch would take from the host and give back, if it was asked for.
@@ -264,6 +266,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             features,
             timing: executed.timing,
             ordered_because: executed.ordered_because,
+            watched: executed.watched,
             machine_code,
             transfers: self.before.take().map(|taken| taken.until(self.plan, executed.memory)),
             buffers_sha256,

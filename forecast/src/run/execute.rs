@@ -46,6 +46,8 @@ pub struct Executed<'a> {
     pub timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
+    /// Whether CTAs were watched for one that depends on their order.
+    pub watched: bool,
     /// The memory after its last repetition.
     pub memory: &'a DeviceMemory,
 }
@@ -170,7 +172,7 @@ pub fn execute<W: Watch>(
         supervisor.launching(&planned.kernel);
         let ending = Ending(supervisor);
         let repeat = u64::from(planned.repeat);
-        let mut ordered_because = None;
+        let (mut ordered_because, mut watched) = (None, false);
         let mut lanes = 0;
         let started = Instant::now();
         for repetition in 0..repeat {
@@ -197,13 +199,14 @@ pub fn execute<W: Watch>(
             };
             lanes += summary.issued_lanes;
             ordered_because = summary.ordered_because;
+            watched |= summary.watched;
             watch.end(observer, &program, memory)?;
         }
         drop(ending);
         let execute_s = started.elapsed().as_secs_f64();
         let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
         let timing = Timing { execute_s, thread_instructions_per_s };
-        watch.launched(Executed { index, timing, ordered_because, memory });
+        watch.launched(Executed { index, timing, ordered_because, watched, memory });
     }
     Ok(())
 }

@@ -168,6 +168,7 @@ impl Warp {
     #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
     pub(super) fn tell<R: Recorder>(
         &self,
+        context: &Context<'_>,
         recorder: &mut R,
         op: &MemoryOp,
         time: u64,
@@ -176,7 +177,7 @@ impl Warp {
         bytes: u32,
         report: &AccessReport,
     ) {
-        recorder.access(&Access {
+        let access = Access {
             instruction: op.instruction,
             warp: self.index,
             time,
@@ -187,7 +188,8 @@ impl Warp {
             pattern: access::pattern(&report.addresses, mask, u64::from(bytes)),
             addresses: &report.addresses,
             continues: false,
-        });
+        };
+        context.tell(recorder, &access);
     }
 
     /// `cp.async` by the lanes of `mask`, at least one.
@@ -240,19 +242,17 @@ impl Warp {
             for_lanes(lanes, |lane| {
                 let target = &mut data[lane][..extent as usize];
                 // SAFETY: the host address was checked for `extent` bytes.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(hosts[lane], target.as_mut_ptr(), target.len());
-                }
+                unsafe { access::racing::read_bytes(hosts[lane], target) };
             });
             report.addresses = from;
             let time = self.clock(context.program, split, copy.source.instruction);
-            self.tell(recorder, &copy.source, time, Space::Global, lanes, extent, report);
+            self.tell(context, recorder, &copy.source, time, Space::Global, lanes, extent, report);
             rest &= !lanes;
         }
         let offsets = memories.own_shared(mask, &to, bytes).map_err(fault)?;
         report.addresses = to;
         let time = self.clock(context.program, split, copy.source.instruction);
-        self.tell(recorder, &copy.destination, time, Space::Shared, mask, bytes, report);
+        self.tell(context, recorder, &copy.destination, time, Space::Shared, mask, bytes, report);
         let groups = self.copies.committed;
         let instruction = copy.source.instruction;
         let bytes = bytes as usize;

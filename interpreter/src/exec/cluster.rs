@@ -50,6 +50,11 @@ impl Cluster {
         Ok(Self { ctas: ctas.collect::<Result<_, _>>()?, has_barrier })
     }
 
+    /// Bytes that a cluster of a launch takes: its CTAs' registers, shared and local memory.
+    pub(crate) fn bytes(launch: &LaunchContext<'_>) -> u64 {
+        u64::from(launch.shape.ctas_per_cluster()).saturating_mul(launch.bytes_per_cta())
+    }
+
     /// Begin the cluster whose first CTA is `first` in the order of CTAs. There is one recorder for
     /// each CTA.
     pub(crate) fn start<R: Recorder>(
@@ -119,7 +124,7 @@ impl Cluster {
             }
             rounds = rounds.wrapping_add(1);
             let stop = rounds.is_multiple_of(ROUNDS_BETWEEN_POLLS) && launch.stop.poll();
-            if stop || self.issued().0 >= limit {
+            if stop || self.issued().0 >= limit || launch.is_given_up() {
                 return Ok(ClusterTurn::Expired);
             }
         }

@@ -13,6 +13,7 @@ use super::runtime::MAX_PRINTED_BYTES;
 use super::shared::ClusterShared;
 use super::stop::Stop;
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
+use super::watch::{Watch, Watching};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
 use crate::observer::{CtaStart, Recorder, Release};
@@ -62,9 +63,16 @@ pub(crate) struct LaunchContext<'a> {
     /// The most bytes of the host's memory that the launch may take.
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stop: Stop<'a>,
+    /// Who looks for CTAs that depend on their order, if that is not known.
+    pub(crate) watch: Option<&'a Watch>,
 }
 
 impl LaunchContext<'_> {
+    /// Whether the launch is to be executed again anyway.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.watch.is_some_and(Watch::is_over)
+    }
+
     /// Bytes of the host's memory for one CTA: registers, shared and local memory.
     pub(crate) fn bytes_per_cta(&self) -> u64 {
         let warps = u64::from(self.shape.threads_per_cta().div_ceil(32));
@@ -132,6 +140,8 @@ pub(crate) struct Cta {
     shared: Vec<Line>,
     local: Vec<Line>,
     coordinates: CtaCoordinates,
+    /// Which cluster of the grid it belongs to.
+    cluster: u64,
     /// Lanes that executed each guarded instruction.
     guarded_lanes: Vec<u64>,
     /// Warps and lanes that wait at the barrier that is being passed; kept for its room.
@@ -158,6 +168,7 @@ impl Cta {
             shared: try_lines(launch.shared_bytes)?,
             local: try_lines(local_bytes)?,
             coordinates: CtaCoordinates::default(),
+            cluster: 0,
             guarded_lanes: vec![0; program.guarded.len()],
             waited: Vec::new(),
             printed: Vec::new(),
@@ -174,6 +185,7 @@ impl Cta {
     ) {
         let program = launch.program;
         self.coordinates = launch.shape.coordinates(index);
+        self.cluster = index / u64::from(launch.shape.ctas_per_cluster());
         recorder.start(&CtaStart {
             cta: index,
             ctaid: self.coordinates.ctaid,
@@ -337,6 +349,7 @@ impl Cta {
             level: launch.level,
             memories: Memories {
                 device: launch.device,
+                vectors: launch.level.vectors,
                 shared: self.shared.as_mut_ptr().cast(),
                 shared_bytes: launch.shared_bytes,
                 cluster,
@@ -349,6 +362,7 @@ impl Cta {
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),
             skip_bad_accesses: launch.skip_bad_accesses,
+            watching: launch.watch.map(|watch| Watching { watch, cluster: self.cluster }),
         }
     }
 
@@ -548,7 +562,7 @@ impl Cta {
 }
 
 impl AlignedBytes {
-    fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         // SAFETY: `lines` holds at least `bytes` initialised bytes.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.bytes as usize) }
     }

@@ -22,6 +22,7 @@ mod shared;
 mod stop;
 mod tensor_copy;
 mod warp;
+mod watch;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -30,12 +31,13 @@ use rayon::prelude::*;
 
 use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
-use crate::observer::Observer;
+use crate::observer::{Observer, Recorder};
 use crate::program::Program;
 use cluster::{Cluster, ClusterTurn};
 use cta::LaunchContext;
 use level::Level;
 use stop::Stop;
+use watch::{Decision, Plan};
 
 /// CTAs that are handed to the observer together, at least; small enough to bound what the
 /// recorders hold, large enough to keep all cores busy.
@@ -48,11 +50,17 @@ const ORDERED_BATCH: usize = 1024;
 /// Warp-instructions of a CTA's turn where CTAs run in order.
 const ORDERED_TURN: u64 = 1 << 18;
 
+/// Warp-instructions of a cluster after which an attempt to run CTAs in parallel is given up: one
+/// of them may wait for another one that has no thread to run on.
+const ATTEMPT_TURN: u64 = 1 << 28;
+
 /// Execute a launch.
 ///
-/// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, in order
-/// otherwise (see [`Schedule`]); the result is the same for any number of threads. `host` is told
-/// what the run has done and printed so far.
+/// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, and in
+/// order otherwise (see [`Schedule`]). The observer sees the same for any number of threads. Where
+/// only the run tells whether the order matters, CTAs run in parallel and are watched. If it does,
+/// memory becomes what it was, and the launch is executed again in order. `host` hears of progress
+/// and of printed text.
 ///
 /// # Errors
 ///
@@ -84,19 +92,67 @@ fn run_at<O: Observer>(
     if program.uses_heap() {
         memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
     }
-    let stop = Stop::new(host, options.deadline);
-    let context = setup::context(level, program, launch, memory, &globals, options, stop)?;
-    let ordered_because = match options.schedule {
-        Schedule::Automatic => program.ordered_because.clone(),
-        Schedule::Ordered => Some("asked for".to_owned()),
-        Schedule::Parallel => None,
+    let stop = || Stop::new(host, options.deadline);
+    let context = setup::context(level, program, launch, memory, &globals, options, stop())?;
+    let clusters = launch.ctas() / u64::from(context.shape.ctas_per_cluster());
+    let decision = match (options.schedule, &program.ordered_because) {
+        (Schedule::Parallel, _) => Decision::Independent,
+        (Schedule::Ordered, _) => Decision::Ordered("asked for".to_owned()),
+        (Schedule::Automatic, Some(reason)) => Decision::Ordered(reason.clone()),
+        (Schedule::Automatic, None) => {
+            Plan::of(&context, memory, clusters, O::Recorder::WANTS_VALUES)
+        }
     };
-    let ctas = launch.ctas();
+    let mut plan = match decision {
+        Decision::Independent => {
+            return run_all(&context, observer, options, host, None);
+        }
+        Decision::Ordered(reason) => {
+            return run_all(&context, observer, options, host, Some(reason));
+        }
+        Decision::Watched(plan) => plan,
+    };
+    let mut attempt = observer.fresh();
+    let watched = LaunchContext { watch: Some(&plan.watch), ..context };
+    let outcome = run_all(&watched, &mut attempt, options, host, None);
+    drop(watched);
+    if let Err(stopped @ RunError::Stopped { .. }) = outcome {
+        return Err(stopped);
+    }
+    if let Ok(summary) = outcome
+        && !plan.watch.has_conflict()
+    {
+        *observer = attempt;
+        return Ok(Summary { watched: true, ..summary });
+    }
+    drop(attempt);
+    plan.watch.begin_again();
+    memory.restore(&plan.before);
+    let context = setup::context(level, program, launch, memory, &globals, options, stop())?;
+    let ctas_per_cluster = u64::from(context.shape.ctas_per_cluster());
+    // Watched once more, since only the order says which conflict is the first.
+    let watched = LaunchContext { watch: Some(&plan.watch), ..context };
+    let summary = run_all(&watched, observer, options, host, Some(String::new()))?;
+    let reason = plan.watch.reason(program, ctas_per_cluster);
+    Ok(Summary { ordered_because: Some(reason), watched: true, ..summary })
+}
+
+/// Run all CTAs of a launch once, in order if there is a reason for that.
+fn run_all<O: Observer>(
+    context: &LaunchContext<'_>,
+    observer: &mut O,
+    options: &Options,
+    host: &dyn Host,
+    ordered_because: Option<String>,
+) -> Result<Summary, RunError> {
+    let program = context.program;
+    let ordered = ordered_because.is_some();
+    let ctas = context.shape.ctas();
     let wave = observer.wave().max(1);
     // In order, what ends must not depend on the number of threads.
-    let batch = match ordered_because {
-        Some(_) => ORDERED_BATCH,
-        None => MIN_BATCH.max(4 * rayon::current_num_threads()),
+    let batch = match ordered {
+        true => ORDERED_BATCH,
+        false => MIN_BATCH.max(4 * rayon::current_num_threads()),
     };
     // Whole waves and whole clusters.
     let cluster = context.shape.ctas_per_cluster() as usize;
@@ -104,11 +160,12 @@ fn run_at<O: Observer>(
     let batch = unit * batch.div_ceil(unit);
     let batch = batch.min(ctas as usize).max(1);
     let mut engine = Engine {
-        context: &context,
+        context,
         pool: Mutex::new(Vec::new()),
         done: AtomicU64::new(0),
         ctas,
         cluster,
+        under_way: clusters_under_way(context, options)?,
         host,
         clusters: AtomicU64::new(0),
     };
@@ -120,14 +177,17 @@ fn run_at<O: Observer>(
     // Two sets of recorders: while one is collected, the other fills.
     let mut current: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
     let mut next: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
-    let mut summary = Summary { warp_instructions: 0, issued_lanes: 0, ordered_because };
-    let ordered = summary.ordered_because.is_some();
+    let mut summary =
+        Summary { warp_instructions: 0, issued_lanes: 0, ordered_because, watched: false };
 
     let mut first = 0;
     let mut pending: Option<u64> = None;
     while first < ctas {
         let count = batch.min((ctas - first) as usize);
-        let limit = options.instruction_budget.saturating_sub(summary.warp_instructions);
+        let mut limit = options.instruction_budget.saturating_sub(summary.warp_instructions);
+        if context.watch.is_some() && !ordered {
+            limit = limit.min(ATTEMPT_TURN);
+        }
         let execute = || {
             if ordered {
                 engine.run_ordered(first, &mut next[..count], limit)
@@ -174,6 +234,22 @@ fn run_at<O: Observer>(
     Ok(summary)
 }
 
+/// How many clusters may be under way together, at least one.
+fn clusters_under_way(
+    context: &LaunchContext<'_>,
+    options: &Options,
+) -> Result<usize, LaunchError> {
+    let bytes = Cluster::bytes(context);
+    match options.cta_bytes / bytes.max(1) {
+        0 => Err(LaunchError::CtaMemory {
+            ctas: context.shape.ctas_per_cluster(),
+            bytes,
+            limit: options.cta_bytes,
+        }),
+        clusters => Ok(usize::try_from(clusters).unwrap_or(usize::MAX)),
+    }
+}
+
 /// Hands what the CTAs from `first` on recorded to the observer, wave by wave.
 fn hand_over<O: Observer>(
     observer: &mut O,
@@ -196,6 +272,8 @@ struct Engine<'a> {
     ctas: u64,
     /// CTAs of one cluster.
     cluster: usize,
+    /// Clusters that may be under way together.
+    under_way: usize,
     host: &'a dyn Host,
     /// Clusters that have registers and memories.
     clusters: AtomicU64,
@@ -210,6 +288,14 @@ struct Failed {
     /// How many of the batch's recorders hold what does not depend on the number of threads: up
     /// to the cluster that failed, or all where clusters take turns.
     reached: usize,
+}
+
+/// The turns of clusters that run in order.
+struct OrderedTurn {
+    /// Warp-instructions that each may have issued when its turn is over.
+    instructions: u64,
+    /// Clusters that had not ended when the last turn began.
+    waiting: usize,
 }
 
 type Issued = (u64, u64);
@@ -281,7 +367,7 @@ impl Engine<'_> {
     }
 
     /// Run the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
-    fn run_parallel<R: crate::Recorder>(
+    fn run_parallel<R: Recorder>(
         &self,
         first: u64,
         recorders: &mut [R],
@@ -289,12 +375,17 @@ impl Engine<'_> {
     ) -> Result<Issued, Failed> {
         // The first cluster that failed; what comes after it does not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
+        let clusters = recorders.len().div_ceil(self.cluster);
+        // One task runs its clusters one after the other, so tasks are as many as may be under way.
+        let least = clusters.div_ceil(self.under_way);
         let outcomes: Vec<(Vec<u8>, CtaOutcome)> = recorders
             .par_chunks_mut(self.cluster)
             .enumerate()
-            .with_max_len(4)
+            .with_min_len(least)
+            .with_max_len(least.max(4))
             .map(|(index, recorders)| {
-                if self.stops(index) || index > failed.load(Ordering::Relaxed) {
+                let given_up = self.stops(index) || self.context.is_given_up();
+                if given_up || index > failed.load(Ordering::Relaxed) {
                     return (Vec::new(), Ok((0, 0)));
                 }
                 let mut cluster = match self.take() {
@@ -332,7 +423,7 @@ impl Engine<'_> {
 
     /// Run the CTAs from `first` on, one cluster after the other; one that does not end in its
     /// turn is continued after the others have had theirs.
-    fn run_ordered<R: crate::Recorder>(
+    fn run_ordered<R: Recorder>(
         &self,
         first: u64,
         recorders: &mut [R],
@@ -343,7 +434,7 @@ impl Engine<'_> {
     }
 
     /// [`Self::run_ordered`], with the error alone.
-    fn take_turns<R: crate::Recorder>(
+    fn take_turns<R: Recorder>(
         &self,
         first: u64,
         recorders: &mut [R],
@@ -351,42 +442,62 @@ impl Engine<'_> {
     ) -> Result<Issued, RunError> {
         let mut total = (0, 0);
         let mut waiting: Vec<(usize, Cluster)> = Vec::new();
-        let mut turn = ORDERED_TURN.min(limit);
+        let mut turn = OrderedTurn { instructions: ORDERED_TURN.min(limit), waiting: usize::MAX };
         for index in (0..recorders.len()).step_by(self.cluster) {
             if self.stops(index) {
                 break;
+            }
+            // As many as memory is there for are under way; another one begins when one has ended.
+            while waiting.len() >= self.under_way {
+                waiting = self.next_round(waiting, recorders, &mut turn, limit, &mut total)?;
             }
             let mut cluster = self.take()?;
             let own = &mut recorders[index..index + self.cluster];
             cluster.start(self.context, own, first + index as u64);
             let others = !waiting.is_empty() || index + self.cluster < recorders.len();
             let turns = vec![(index, cluster)];
-            let may_help = others && turn < limit;
-            let left = self.ordered_turns(turns, recorders, turn, may_help, &mut total)?;
+            let may_help = others && turn.instructions < limit;
+            let left =
+                self.ordered_turns(turns, recorders, turn.instructions, may_help, &mut total)?;
             waiting.extend(left);
         }
-        let mut before = usize::MAX;
-        while let Some((_, first)) = waiting.iter().min_by_key(|(index, _)| *index) {
-            if turn >= limit || self.context.stop.reason().is_some() {
-                return Err(RunError::Fault(first.budget_fault(self.context)));
-            }
-            // Turns grow faster where nobody gets anywhere. Every other round goes backwards, so that
-            // chains of clusters that wait for their predecessors end as soon as those that wait
-            // for their successors.
-            let stuck = waiting.len() == before;
-            let longer = if stuck { turn } else { ORDERED_TURN };
-            turn = turn.saturating_add(longer).min(limit);
-            before = waiting.len();
-            waiting.reverse();
-            let may_help = waiting.len() > 1 && turn < limit;
-            waiting = self.ordered_turns(waiting, recorders, turn, may_help, &mut total)?;
+        while !waiting.is_empty() {
+            waiting = self.next_round(waiting, recorders, &mut turn, limit, &mut total)?;
         }
         Ok(total)
     }
 
+    /// One more turn for each of `waiting`, longer than the last, up to `limit` in all; answers
+    /// those that have not ended.
+    fn next_round<R: Recorder>(
+        &self,
+        mut waiting: Vec<(usize, Cluster)>,
+        recorders: &mut [R],
+        turn: &mut OrderedTurn,
+        limit: u64,
+        total: &mut Issued,
+    ) -> Result<Vec<(usize, Cluster)>, RunError> {
+        let first = waiting.iter().min_by_key(|(index, _)| *index);
+        if let Some((_, first)) = first
+            && (turn.instructions >= limit || self.context.stop.reason().is_some())
+        {
+            return Err(RunError::Fault(first.budget_fault(self.context)));
+        }
+        // Turns grow faster where nobody gets anywhere. Every other round goes backwards, so that
+        // chains of clusters that wait for their predecessors end as soon as those that wait for
+        // their successors.
+        let stuck = waiting.len() == turn.waiting;
+        let longer = if stuck { turn.instructions } else { ORDERED_TURN };
+        turn.instructions = turn.instructions.saturating_add(longer).min(limit);
+        turn.waiting = waiting.len();
+        waiting.reverse();
+        let may_help = waiting.len() > 1 && turn.instructions < limit;
+        self.ordered_turns(waiting, recorders, turn.instructions, may_help, total)
+    }
+
     /// One turn for each of `waiting`, up to `limit` warp-instructions of each in all; answers
     /// those that have not ended. Where they only wait, other clusters `may_help` them.
-    fn ordered_turns<R: crate::Recorder>(
+    fn ordered_turns<R: Recorder>(
         &self,
         waiting: Vec<(usize, Cluster)>,
         recorders: &mut [R],
@@ -422,6 +533,9 @@ impl Engine<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod unsafe_tests;
 
 #[cfg(test)]
 mod tests {

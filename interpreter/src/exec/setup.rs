@@ -135,6 +135,7 @@ pub(super) fn context<'a>(
         skip_bad_accesses: options.skip_bad_accesses,
         memory_limit: options.memory_limit,
         stop,
+        watch: None,
     })
 }
 

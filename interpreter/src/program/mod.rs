@@ -25,11 +25,12 @@ use gpucast_ptx_frontend::{Module, ScalarType, Span};
 use crate::fault::FaultKind;
 use asynchronous::{AsyncCopy, BulkOp, MbarrierOp, TensorOp};
 use lower::call_graph::Signature;
+use lower::sharing::Sharing;
 use matrix_op::MatrixOp;
 use memory_op::MemoryOp;
 use op::{GuardPredicate, Op};
 use registers::{RegisterFile, SavedRegisters};
-use runtime::RuntimeCall;
+use runtime::{RuntimeCall, RuntimeFunction};
 use smallvec::SmallVec;
 
 /// A kernel ready to execute, with what an observer needs to know of its code.
@@ -79,6 +80,8 @@ pub struct Program {
     pub(crate) globals: Vec<(VariableId, Variable)>,
     pub(crate) ordered_because: Option<String>,
     pub(crate) unsupported: Vec<Unsupported>,
+    /// What CTAs may exchange through global memory, unless they run in order anyway.
+    pub(crate) sharing: Sharing,
     pub(crate) target_sm: u32,
     pub(crate) variables: Vec<PlacedVariable>,
 }
@@ -118,6 +121,7 @@ pub struct Parameter {
     pub is_array: bool,
     /// Byte offset in the parameter block.
     pub offset: u64,
+    pub(crate) variable: VariableId,
 }
 
 /// One instruction of the text; all counts refer to these.
@@ -263,6 +267,12 @@ impl Program {
     #[must_use]
     pub fn uses_heap(&self) -> bool {
         self.runtime_calls.iter().any(|call| call.function.depends_on_order())
+    }
+
+    /// Whether its threads may print.
+    pub(crate) fn prints(&self) -> bool {
+        let prints = |call: &RuntimeCall| call.function == RuntimeFunction::Vprintf;
+        self.runtime_calls.iter().any(prints)
     }
 
     /// The kernel's name as written.

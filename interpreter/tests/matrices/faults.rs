@@ -188,6 +188,10 @@ struct AccessRecorder(Seen);
 impl Observer for Accesses {
     type Recorder = AccessRecorder;
 
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
+
     fn recorder(&self, _program: &Program) -> AccessRecorder {
         AccessRecorder(Vec::new())
     }

@@ -25,6 +25,7 @@ mod memory;
 mod movement;
 mod narrow;
 mod ordering;
+pub(crate) mod sharing;
 mod tensor_copy;
 mod uninitialised;
 mod video;
@@ -45,6 +46,7 @@ pub(super) use control::BlockTargets;
 use layout::Layout;
 pub(crate) use layout::function_at;
 pub(crate) use layout::{ConstantAddress, masked, write};
+use sharing::Sharing;
 
 /// Lower `kernel` of `module`, whose text is `text`.
 pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Program, LowerError> {
@@ -103,6 +105,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
             bytes: variable.size_bytes,
             is_array: !variable.dimensions.is_empty() || variable.vector > 1,
             offset: parameter.offset,
+            variable: parameter.variable,
         }
     });
     let globals = layout.globals.iter().map(|&id| {
@@ -126,6 +129,10 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     let pointed_to = calls.address_taken().map(|(function, own)| (function.0, own.clone()));
     let saved = builder.saved.iter().map(|&function| builder.activation(function)).collect();
     let ordered_because = ordering::reason(&instructions, &builder);
+    let sharing = match ordered_because {
+        Some(_) => Sharing::default(),
+        None => Sharing::of(module, &instructions),
+    };
     Ok(Program {
         target_sm: module.target_sm,
         variables: layout.fixed_variables(module),
@@ -161,6 +168,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         globals,
         ordered_because,
         unsupported,
+        sharing,
     })
 }
 
