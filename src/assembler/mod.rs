@@ -21,6 +21,9 @@ pub(crate) struct Assembler {
     pub(crate) path: PathBuf,
     /// Its release, such as `12.9`.
     pub(crate) version: String,
+    /// All that it says of its version, and which file it is: another build of the same release
+    /// may write other machine code.
+    identity: String,
     /// The architectures that it assembles for, in ascending order.
     pub(crate) targets: Vec<Target>,
 }
@@ -52,7 +55,12 @@ mod tests {
     fn old_ptx_is_assembled_for_the_nearest_architecture() {
         let targets = ["sm_50", "sm_52", "sm_90", "sm_90a"].map(|name| name.parse().unwrap());
         let assembler =
-            Assembler { path: "ptxas".into(), version: "12.9".into(), targets: targets.to_vec() };
+            Assembler {
+            path: "ptxas".into(),
+            version: "12.9".into(),
+            identity: String::new(),
+            targets: targets.to_vec(),
+        };
         let chosen =
             |ptx: &str| assembler.target_for(ptx.parse().unwrap()).map(|target| target.to_string());
         assert_eq!(chosen("sm_35").as_deref(), Some("sm_50"));

@@ -127,7 +127,12 @@ fn access(space: Option<StateSpace>, direction: Direction) -> Option<MachineAcce
 fn machine(back_end: BackEnd) -> MachineProfile {
     use InstructionClass::{Integer, LoadStore};
     let global = || Some(StateSpace::Global);
+    let kind = match back_end {
+        BackEnd::Ptxas { .. } => Kind::Modelled,
+        BackEnd::Rules => Kind::Estimated,
+    };
     MachineProfile {
+        kind,
         back_end,
         target: "sm_50".to_owned(),
         registers_per_thread: Some(18),
@@ -198,7 +203,7 @@ fn machine_instructions_take_the_place_of_ptx_where_they_are_known() {
 }
 
 #[test]
-fn the_back_end_decides_the_kind() {
+fn the_machine_code_decides_the_kind() {
     let table = table();
     let kinds = |machine: Option<&MachineProfile>| {
         let metrics = metrics(&totals(&table, machine));
@@ -209,6 +214,9 @@ fn the_back_end_decides_the_kind() {
     assert_eq!(kinds(None), [Estimated, Exact, Exact]);
     assert_eq!(kinds(Some(&ptxas)), [Modelled, Modelled, Exact]);
     assert_eq!(kinds(Some(&machine(BackEnd::Rules))), [Estimated, Estimated, Exact]);
+    // Machine code that does not agree with the PTX is an estimate, too.
+    let contradicted = MachineProfile { kind: Estimated, ..ptxas };
+    assert_eq!(kinds(Some(&contradicted)), [Estimated, Estimated, Exact]);
 }
 
 /// Worked by hand: 25 threads of each warp; 8 additions, 3 products and 2 shifts of warps. Of the
