@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
+use gpucast_forecast::run::assembler::Assembler;
 use gpucast_ptx_frontend::container::Target;
 
-use super::Assembler;
 use super::run::output_within;
 
 /// Where Python packages put it, below `site-packages`.
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NAME: &str = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
 
 /// Every assembler that seems to be there, in the order in which they are tried.
-pub(crate) fn candidates() -> Vec<PathBuf> {
+pub(super) fn candidates() -> Vec<PathBuf> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from);
     let search: Vec<PathBuf> =
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
@@ -85,7 +85,7 @@ fn package_folders(prefix: &Path) -> Vec<PathBuf> {
 
 /// Asks an assembler for its version and its targets; `Err` says why it is none. Each file is asked
 /// once, since one that does not answer costs the whole of our patience.
-pub(crate) fn probe(path: &Path) -> Result<Assembler, String> {
+pub(super) fn probe(path: &Path) -> Result<Assembler, String> {
     static ANSWERS: Mutex<BTreeMap<PathBuf, Result<Assembler, String>>> =
         Mutex::new(BTreeMap::new());
     // It is run in another folder.

@@ -166,6 +166,21 @@ fn constants_that_are_loaded_are_loads_but_no_accesses_of_memory() {
     assert_eq!(metrics["ldst_issued"].value, Number::Count(7));
 }
 
+/// Counters of a GTX 970, a GTX 980 and a P100 are loads, stores, `S2R` and `BAR`, to the digit.
+#[test]
+fn maxwell_and_pascal_count_special_registers_and_barriers_as_loads_and_stores() {
+    let table = table();
+    let mut machine = machine(BackEnd::Ptxas { version: "12.9".to_owned() });
+    machine.rows.push(machine_row("S2R", InstructionClass::Misc, 20));
+    machine.rows.push(machine_row("BAR", InstructionClass::Misc, 300));
+    machine.rows.push(machine_row("MOV", InstructionClass::Misc, 4000));
+    for (target, expected) in [("sm_37", 7), ("sm_50", 327), ("sm_61", 327), ("sm_70", 7)] {
+        machine.target = target.to_owned();
+        let metrics = metrics(&totals(&table, Some(&machine)));
+        assert_eq!(metrics["ldst_executed"].value, Number::Count(expected), "{target}");
+    }
+}
+
 #[test]
 fn machine_instructions_take_the_place_of_ptx_where_they_are_known() {
     let table = table();

@@ -22,9 +22,7 @@ pub(super) struct Contradiction {
     pub(super) executions: u64,
 }
 
-/// A line must be at least as sure as arithmetic on integers to contradict,
-const LEAST_TO_CONTRADICT: f64 = 1.0;
-/// and no mere fetching of operands to bear out.
+/// A line that is no mere fetching of operands can bear out a block; only a firm one contradicts.
 const LEAST_TO_BEAR_OUT: f64 = 0.05;
 
 /// Blocks that contradict the PTX, the one with most executions first.
@@ -47,7 +45,7 @@ pub(super) fn contradictions(
             is_borne_out[block] |= observation.weight >= LEAST_TO_BEAR_OUT && is_same;
             falls_short[block] |= found < observation.lanes;
             let excess = |line: &Observation, found: u64| found.saturating_sub(line.lanes);
-            if observation.weight >= LEAST_TO_CONTRADICT
+            if observation.is_firm
                 && !worst[block]
                     .is_some_and(|(line, other)| excess(line, other) >= excess(observation, found))
             {

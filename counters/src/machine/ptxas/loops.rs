@@ -8,6 +8,8 @@ use gpucast_interpreter::Program;
 /// For each PTX instruction, the visits of the innermost loop around it.
 pub(super) struct Loops {
     visits: Vec<Option<u64>>,
+    /// The block of each PTX instruction.
+    blocks: Vec<u32>,
 }
 
 /// An edge of the PTX's control-flow graph that leads back to a loop's first block.
@@ -61,7 +63,19 @@ impl Loops {
                 }
             }
         }
-        Self { visits }
+        let mut block_of = vec![0; program.instructions().len()];
+        for (number, block) in blocks.iter().enumerate() {
+            let first = block.first_instruction as usize;
+            if let Some(part) = block_of.get_mut(first..first + block.instruction_count as usize) {
+                part.fill(number as u32);
+            }
+        }
+        Self { visits, blocks: block_of }
+    }
+
+    /// The block of the PTX that an instruction is in.
+    pub(super) fn block(&self, ptx: u32) -> u32 {
+        self.blocks.get(ptx as usize).copied().unwrap_or_default()
     }
 
     /// The threads that came to the innermost loop around a PTX instruction.

@@ -11,6 +11,9 @@ use super::listing::{Listing, bytes_accessed};
 use crate::operation::class;
 use crate::totals::Direction;
 
+/// From this weight on an instruction says by itself how often its block ran.
+const LEAST_FIRM: f64 = 1.0;
+
 impl Listing<'_> {
     /// What each PTX instruction says about the blocks that hold its machine code.
     ///
@@ -31,9 +34,15 @@ impl Listing<'_> {
                 weights.insert((ptx, decoded.shape), self.weight(index, ptx));
             }
         }
-        /// Copies by block, executions by threads and by warps, visits of the loop around it.
-        type Statement = (Vec<(usize, u32)>, u64, u64, Option<u64>);
-        let mut merged: BTreeMap<Statement, f64> = BTreeMap::new();
+        /// Copies by block; executions by threads and by warps; the block of the PTX.
+        type Statement = (Vec<(usize, u32)>, u64, u64, u32);
+        #[derive(Default)]
+        struct Support {
+            weight: f64,
+            visits: Option<u64>,
+            is_firm: bool,
+        }
+        let mut merged: BTreeMap<Statement, Support> = BTreeMap::new();
         for (ptx, kinds) in &by_ptx {
             let Some(row) = self.counts.get(ptx) else { continue };
             if self.branching.binary_search(ptx).is_ok() {
@@ -45,22 +54,27 @@ impl Listing<'_> {
                 let of_one_copy = (common / all).max(1);
                 let copies = blocks.iter().map(|(&block, &count)| (block, count / of_one_copy));
                 let weight = weights.get(&(*ptx, *shape)).copied().unwrap_or(1.0);
-                let visits = self.loops.visits(*ptx);
-                let key = (copies.collect(), row.issued_lanes, row.warp_executions, visits);
-                *merged.entry(key).or_insert(0.0) += weight;
+                let block = self.loops.block(*ptx);
+                let key = (copies.collect(), row.issued_lanes, row.warp_executions, block);
+                let support = merged.entry(key).or_default();
+                support.weight += weight;
+                support.visits = self.loops.visits(*ptx);
+                support.is_firm |= weight >= LEAST_FIRM;
             }
         }
         merged
             .into_iter()
-            .map(|((copies, lanes, warps, visits), weight)| Observation {
+            .map(|((copies, lanes, warps, block), support)| Observation {
                 copies: copies
                     .into_iter()
                     .map(|(block, count)| (block, f64::from(count)))
                     .collect(),
                 lanes,
                 warps,
-                visits,
-                weight,
+                block,
+                visits: support.visits,
+                weight: support.weight,
+                is_firm: support.is_firm,
             })
             .collect()
     }

@@ -37,10 +37,13 @@ impl Listing<'_> {
         rows
     }
 
-    /// Threads that executed an instruction with its guard true.
+    /// Threads that executed an instruction with its guard true; none where it is the warp's.
     fn threads(&self, index: usize, block: usize, solution: &Solution) -> u64 {
         let decoded = &self.code.instructions[index].decoded;
         let lanes = solution.lanes[block];
+        if self.meanings[index].is_uniform(decoded.mnemonic) {
+            return 0;
+        }
         match decoded.guard {
             Guard::Always => lanes,
             Guard::Never => 0,

@@ -31,27 +31,27 @@ pub(super) struct Observation {
     pub(super) warps: u64,
     /// Threads that came to the innermost loop of the PTX around the line, if there is one.
     pub(super) visits: Option<u64>,
+    /// The block of the PTX that the line is in.
+    pub(super) block: u32,
     /// How much it is to be believed.
     pub(super) weight: f64,
+    /// Whether it is more than control or fetching of operands.
+    pub(super) is_firm: bool,
 }
 
 impl Observation {
-    /// Whether it is about rounds that a stronger line counts, and has fewer copies in the same
-    /// blocks: where a version of a loop goes `k` rounds at once, its index is advanced once.
-    fn is_merged_form_of(&self, stronger: &Self) -> bool {
-        let copies = |block| {
-            let found = stronger.copies.binary_search_by_key(&block, |&(other, _)| other).ok();
-            found.map(|at| stronger.copies[at].1)
-        };
-        let mut is_fewer = false;
-        (self.lanes, self.visits) == (stronger.lanes, stronger.visits)
-            && self.copies.iter().all(|&(block, count)| {
-                copies(block).is_some_and(|more| {
-                    is_fewer |= count < more;
-                    count <= more
-                })
-            })
-            && is_fewer
+    /// Whether a stronger line of the same PTX block shows that the block was unrolled into
+    /// versions, and this one counts them otherwise. A version that goes `k` rounds at once
+    /// advances its index once, and it is controlled in other ways: whether rounds are left
+    /// for a version is asked in front of it.
+    fn gives_way_to(&self, stronger: &Self) -> bool {
+        let is_unrolled = stronger.copies.iter().map(|&(_, count)| count).sum::<f64>() > 1.0;
+        let holds = |block| stronger.copies.binary_search_by_key(&block, |&(one, _)| one).is_ok();
+        self.block == stronger.block
+            && stronger.is_firm
+            && is_unrolled
+            && self.copies != stronger.copies
+            && (!self.is_firm || self.copies.iter().any(|&(block, _)| holds(block)))
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn solve(
     });
     let mut heard: Vec<&Observation> = Vec::new();
     for observation in &order {
-        if heard.iter().any(|stronger| observation.is_merged_form_of(stronger)) {
+        if heard.iter().any(|stronger| observation.gives_way_to(stronger)) {
             continue;
         }
         let form = network.form(&observation.copies);
