@@ -105,11 +105,11 @@ fn ask_all(path: &Path, patience: Duration) -> Result<Assembler, String> {
     let ask = |option: &str| {
         let mut command = std::process::Command::new(path);
         command.arg(option);
-        output_within(&mut command, patience).map(|output| output.text).map_err(|error| {
-            match error.kind() {
-                ErrorKind::TimedOut => format!("no answer within {} seconds", patience.as_secs()),
-                _ => error.to_string(),
-            }
+        output_within(&mut command, patience).map(|output| output.text).map_err(|error| match error
+            .kind()
+        {
+            ErrorKind::TimedOut => format!("no answer within {} seconds", patience.as_secs()),
+            _ => error.to_string(),
         })
     };
     let said = ask("--version")?;

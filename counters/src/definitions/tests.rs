@@ -6,7 +6,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use super::*;
 use crate::hierarchy::L2Traffic;
-use crate::machine::{MachineAccess, MachineProfile, MachineRow};
+use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::{Direction, LaunchFacts};

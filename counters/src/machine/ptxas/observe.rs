@@ -130,8 +130,8 @@ impl Listing<'_> {
         }
         match (meaning.class, class(self.instruction(ptx))) {
             (machine, of_ptx) if machine == of_ptx => true,
-            // Barriers; and how a branch is decided.
-            (C::Misc | C::Control, _) => true,
+            (C::Control, _) => true,
+            (C::Misc, _) => self.code.instructions[index].decoded.mnemonic == "BAR",
             // Divisions of integers compute with floating-point numbers, and such.
             (C::Integer | C::BitConvert | C::Fp32, C::Integer | C::BitConvert | C::Fp32) => true,
             (C::Fp32 | C::Integer, C::Fp16 | C::Fp64) => true,

@@ -128,6 +128,12 @@ struct Network {
     inflow: Vec<(usize, u32)>,
 }
 
+/// In which order values are assumed, and which edges close a loop.
+struct Assumptions {
+    order: Vec<u32>,
+    leads_back: Vec<bool>,
+}
+
 impl Network {
     fn new(code: &Code) -> Self {
         let mut network = Self {
@@ -202,7 +208,7 @@ impl Network {
 
     /// The edges in the order in which values are assumed for them: those that lead on before those
     /// that lead back, so that threads enter a loop before they go round in it.
-    fn assumption_order(&self) -> Vec<u32> {
+    fn assumption_order(&self) -> Assumptions {
         let count = self.into.len();
         let mut place = vec![usize::MAX; count];
         let mut finished = 0;
@@ -234,10 +240,32 @@ impl Network {
                 }
             }
         }
-        let mut edges: Vec<u32> = (0..self.to.len() as u32).collect();
-        edges.sort_by_key(|&edge| (leads_back[edge as usize], place[self.from(edge)]));
-        edges.extend(self.to.len() as u32..self.unknowns as u32);
-        edges
+        let mut order: Vec<u32> = (0..self.to.len() as u32).collect();
+        order.sort_by_key(|&edge| (leads_back[edge as usize], place[self.from(edge)]));
+        order.extend(self.to.len() as u32..self.unknowns as u32);
+        Assumptions { order, leads_back }
+    }
+
+    /// Every loop that is known to run is entered: by all threads that can, since those that
+    /// go round in it without having entered it would be none.
+    fn enter_loops(&self, system: &mut System, leads_back: &[bool]) {
+        for (block, into) in self.into.iter().enumerate() {
+            let form = self.block(block);
+            let is_loop = into.iter().any(|&edge| leads_back[edge as usize]);
+            if !is_loop || !system.is_determined(&form) {
+                continue;
+            }
+            let rounds = system.value(&form);
+            let entries: Form = into
+                .iter()
+                .filter(|&&edge| !leads_back[edge as usize])
+                .map(|&edge| (edge, 1.0))
+                .collect();
+            if rounds > 0.0 && !system.is_determined(&entries) {
+                let most = system.range_of(&entries).most.min(rounds).round();
+                system.demand(&entries, most);
+            }
+        }
     }
 
     /// The block that an edge leaves.
@@ -251,7 +279,8 @@ impl Network {
     fn assume(&self, system: &mut System, is_cold: &dyn Fn(usize) -> bool) {
         let leads_into_cold =
             |unknown: u32| self.to.get(unknown as usize).copied().flatten().is_some_and(is_cold);
-        let order = self.assumption_order();
+        let Assumptions { order, leads_back } = self.assumption_order();
+        self.enter_loops(system, &leads_back);
         for &edge in order.iter().filter(|&&one| leads_into_cold(one)) {
             system.demand(&[(edge, 1.0)], 0.0);
         }
