@@ -267,6 +267,7 @@ mod tests {
         };
         let machine = MachineProfile {
             back_end: BackEnd::Rules,
+            kind: crate::metric::Kind::Estimated,
             target: "sm_50".to_owned(),
             registers_per_thread: None,
             rows: vec![

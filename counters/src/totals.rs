@@ -7,6 +7,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use crate::device::DeviceModel;
 use crate::hierarchy::L2Traffic;
 use crate::integer_kind::IntegerKind;
+use crate::machine::architecture::Architecture;
 use crate::machine::{MachineProfile, MachineRow};
 use crate::occupancy::CtaShape;
 use crate::operation::{FlopKind, Flops, Precision};
@@ -196,6 +197,17 @@ impl From<&MachineRow> for Counted {
     }
 }
 
+/// Reads of special registers and barriers: Maxwell and Pascal execute them in their load/store
+/// units, and count them there.
+fn executed_by_load_store_units(machine: &MachineProfile) -> u64 {
+    let target: Option<Architecture> = machine.target.parse().ok();
+    if !target.is_some_and(|target| matches!(target.sm(), 50..=62)) {
+        return 0;
+    }
+    let is_one = |row: &&MachineRow| matches!(&*row.mnemonic, "S2R" | "BAR");
+    machine.rows.iter().filter(is_one).map(|row| row.warp_executions).sum()
+}
+
 impl Totals<'_> {
     /// Bytes of a sector.
     #[must_use]
@@ -291,7 +303,8 @@ impl Totals<'_> {
                 if only_constants { row.warp_executions } else { 0 }
             }),
         };
-        (self.warps(LoadStore) + self.warps(Texture)).saturating_sub(constants)
+        let others = self.machine.map_or(0, executed_by_load_store_units);
+        (self.warps(LoadStore) + self.warps(Texture)).saturating_sub(constants) + others
     }
 
     /// Floating-point operations of one kind; a multiply-add counts once.

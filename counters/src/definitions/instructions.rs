@@ -72,7 +72,7 @@ const DEFINITIONS: &[Definition] = &[
         "everything in no other class (moves, barriers, fences) by threads that are not predicated off"),
 
     count!("ldst_executed", Metric("Executed Load/Store Instructions"), &[], "instruction", Instructions, |t| t.loads_and_stores(),
-        "loads and stores of local, global, shared and texture memory executed by warps"),
+        "loads and stores of local, global, shared and texture memory executed by warps; on capability 5.x and 6.x also reads of special registers and barriers, which their load/store units execute"),
     count!("ldst_issued", Metric("Issued Load/Store Instructions"), &[], "instruction", Instructions, |t| t.loads_and_stores(),
         "loads and stores issued, replays counted; here those executed (see `inst_issued`)"),
     count!("cf_executed", Metric("Executed Control-Flow Instructions"), &[], "instruction", Instructions, |t| t.warps(Class::Control),

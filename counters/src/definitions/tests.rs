@@ -6,7 +6,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use super::*;
 use crate::hierarchy::L2Traffic;
-use crate::machine::{MachineAccess, MachineProfile, MachineRow};
+use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::{Direction, LaunchFacts};
@@ -127,7 +127,12 @@ fn access(space: Option<StateSpace>, direction: Direction) -> Option<MachineAcce
 fn machine(back_end: BackEnd) -> MachineProfile {
     use InstructionClass::{Integer, LoadStore};
     let global = || Some(StateSpace::Global);
+    let kind = match back_end {
+        BackEnd::Ptxas { .. } => Kind::Modelled,
+        BackEnd::Rules => Kind::Estimated,
+    };
     MachineProfile {
+        kind,
         back_end,
         target: "sm_50".to_owned(),
         registers_per_thread: Some(18),
@@ -159,6 +164,21 @@ fn constants_that_are_loaded_are_loads_but_no_accesses_of_memory() {
     assert_eq!(metrics["inst_compute_ld_st"].value, Number::Count((7 + 5) * 25));
     assert_eq!(metrics["ldst_executed"].value, Number::Count(7));
     assert_eq!(metrics["ldst_issued"].value, Number::Count(7));
+}
+
+/// Counters of a GTX 970, a GTX 980 and a P100 are loads, stores, `S2R` and `BAR`, to the digit.
+#[test]
+fn maxwell_and_pascal_count_special_registers_and_barriers_as_loads_and_stores() {
+    let table = table();
+    let mut machine = machine(BackEnd::Ptxas { version: "12.9".to_owned() });
+    machine.rows.push(machine_row("S2R", InstructionClass::Misc, 20));
+    machine.rows.push(machine_row("BAR", InstructionClass::Misc, 300));
+    machine.rows.push(machine_row("MOV", InstructionClass::Misc, 4000));
+    for (target, expected) in [("sm_37", 7), ("sm_50", 327), ("sm_61", 327), ("sm_70", 7)] {
+        machine.target = target.to_owned();
+        let metrics = metrics(&totals(&table, Some(&machine)));
+        assert_eq!(metrics["ldst_executed"].value, Number::Count(expected), "{target}");
+    }
 }
 
 #[test]
@@ -198,7 +218,7 @@ fn machine_instructions_take_the_place_of_ptx_where_they_are_known() {
 }
 
 #[test]
-fn the_back_end_decides_the_kind() {
+fn the_machine_code_decides_the_kind() {
     let table = table();
     let kinds = |machine: Option<&MachineProfile>| {
         let metrics = metrics(&totals(&table, machine));
@@ -209,6 +229,9 @@ fn the_back_end_decides_the_kind() {
     assert_eq!(kinds(None), [Estimated, Exact, Exact]);
     assert_eq!(kinds(Some(&ptxas)), [Modelled, Modelled, Exact]);
     assert_eq!(kinds(Some(&machine(BackEnd::Rules))), [Estimated, Estimated, Exact]);
+    // Machine code that does not agree with the PTX is an estimate, too.
+    let contradicted = MachineProfile { kind: Estimated, ..ptxas };
+    assert_eq!(kinds(Some(&contradicted)), [Estimated, Estimated, Exact]);
 }
 
 /// Worked by hand: 25 threads of each warp; 8 additions, 3 products and 2 shifts of warps. Of the

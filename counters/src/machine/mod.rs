@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 
+use crate::metric::Kind;
 use crate::operation::Flops;
 use crate::totals::Direction;
 
@@ -65,6 +66,8 @@ pub struct MachineRow {
 pub struct MachineProfile {
     /// Where they come from.
     pub back_end: BackEnd,
+    /// How its figures came about: estimated by rules, or where machine code and PTX do not agree.
+    pub kind: Kind,
     /// The architecture, such as `sm_50`.
     pub target: String,
     /// Registers of a thread, where the back end knows them.

@@ -6,6 +6,8 @@
     reason = "helpers of tests may fail as tests do; clippy.toml only allows it inside #[test]"
 )]
 
+mod nests;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

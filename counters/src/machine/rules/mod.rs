@@ -30,6 +30,7 @@ use gpucast_interpreter::Program;
 
 use super::architecture::Architecture;
 use super::{BackEnd, MachineProfile};
+use crate::metric::Kind;
 use crate::table::BaseTable;
 use family::Family;
 use flow::Dominators;
@@ -64,6 +65,7 @@ pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> 
     }
     MachineProfile {
         back_end: BackEnd::Rules,
+        kind: Kind::Estimated,
         target: target.to_string(),
         registers_per_thread: None,
         rows,

@@ -40,6 +40,7 @@ const OPCODES: &[(u16, When, &str)] = &[
     (0x00a, Always, "FSET"),
     (0x00b, Always, "FSETP"),
     (0x00c, Always, "ISETP"),
+    (0x00f, Since(90), "VIMNMX3"),
     (0x010, Always, "IADD3"),
     (0x011, Always, "LEA"),
     (0x012, Always, "LOP3"),
@@ -280,6 +281,23 @@ fn mnemonic(word: u128, sm: u32) -> Option<&'static str> {
     rows.copied().find(|&(_, when, _)| applies(when)).map(|(_, _, mnemonic)| mnemonic)
 }
 
+/// The bits that are no operands.
+pub(super) const fn shape(word: u128) -> u64 {
+    bits(word, 0, 12) | bits(word, 72, 9) << 12
+}
+
+/// The mnemonic whose opcode is nearest to that of an unknown instruction, on this architecture.
+pub(super) fn neighbour(word: u128, sm: u32) -> Option<&'static str> {
+    let opcode = bits(word, 0, 9) as u16;
+    let applies = |when: When| match when {
+        Always | Bit(_) => true,
+        Since(least) | Form(_, least) => sm >= least,
+        Until(most) => sm <= most,
+    };
+    let known = OPCODES.iter().filter(|&&(_, when, _)| applies(when));
+    known.min_by_key(|&&(one, ..)| one.abs_diff(opcode)).map(|&(_, _, mnemonic)| mnemonic)
+}
+
 pub(super) fn decode(word: Word, sm: u32) -> Option<Decoded> {
     let Word { offset, bits: raw } = word;
     let mnemonic = mnemonic(raw, sm)?;
@@ -329,8 +347,9 @@ pub(super) fn decode(word: Word, sm: u32) -> Option<Decoded> {
         guard,
         flow,
         conditional,
-        shape: bits(raw, 0, 12) | bits(raw, 72, 9) << 12,
+        shape: shape(raw),
         bytes,
+        assumed: None,
         is_half_of_double: mnemonic == "MUFU" && matches!(bits(raw, 74, 4), 6 | 7),
     })
 }
