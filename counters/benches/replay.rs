@@ -142,14 +142,14 @@ mod replay {
 mod record {
     use super::{Bencher, ItemsCount, black_box};
     use gpucast_counters::DeviceModel;
-    use gpucast_counters::recorder::{CtaRecorder, RecorderShape};
+    use gpucast_counters::recorder::{CtaRecorder, RecorderShape, Route};
     use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder};
     use gpucast_ptx_frontend::types::StateSpace;
 
     /// A recorder that has seen nothing.
     pub(crate) fn recorder() -> CtaRecorder {
         CtaRecorder::new(&RecorderShape {
-            past_l1: vec![false; 100].into(),
+            routes: vec![Route::default(); 100].into(),
             blocks: 10,
             guarded: 0,
             coalescing: DeviceModel::GTX_480.coalescing,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gpucast_interpreter::{Launch, Observer, Program};
 
-use crate::cache_operators::past_first_level;
+use crate::cache_operators::{LoadCaching, past_first_level};
 use crate::device::DeviceModel;
 use crate::hierarchy::{
     CtaStream, Hierarchy, HierarchyGeometry, L2, L2Traffic, ROW_LIMIT, RowTraffic,
@@ -12,7 +12,7 @@ use crate::hierarchy::{
 use crate::launch_profile::LaunchProfile;
 use crate::occupancy::{CtaShape, Occupancy};
 use crate::recorder::{
-    BlockCount, BranchCounts, CtaRecorder, MemoryCounts, RecorderShape, instruction_of_row,
+    BlockCount, BranchCounts, CtaRecorder, MemoryCounts, RecorderShape, Route, RowKey,
 };
 use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
@@ -40,12 +40,12 @@ pub(crate) struct Code {
     /// The guarded instructions, in the order of their lane counts.
     pub(crate) guarded: Vec<u32>,
     pub(crate) instructions: Vec<Description>,
-    /// Of each instruction, whether its loads go past first-level caches.
-    past_l1: Arc<[bool]>,
+    /// The route of each instruction's accesses.
+    routes: Arc<[Route]>,
 }
 
 impl Code {
-    fn of(program: &Program) -> Self {
+    fn of(program: &Program, loads: LoadCaching) -> Self {
         let block = |block: &gpucast_interpreter::program::Block| {
             (block.first_instruction, block.instruction_count)
         };
@@ -54,10 +54,13 @@ impl Code {
             blocks: program.blocks().iter().map(block).collect(),
             guarded: program.guarded().to_vec(),
             instructions: program.instructions().iter().map(Description::of).collect(),
-            past_l1: program
+            routes: program
                 .instructions()
                 .iter()
-                .map(|one| past_first_level(&one.instruction))
+                .map(|one| Route {
+                    past_l1: past_first_level(&one.instruction, loads),
+                    local_in_registers: false,
+                })
                 .collect(),
         }
     }
@@ -98,7 +101,7 @@ impl Code {
             }
         }
         for (key, counts) in memory.iter() {
-            if let Some(row) = rows.get_mut(instruction_of_row(key) as usize) {
+            if let Some(row) = rows.get_mut(RowKey::of_index(key).instruction() as usize) {
                 row.memory.push(*counts);
             }
         }
@@ -144,7 +147,7 @@ impl Counter {
         static_shared_bytes: u64,
         device: DeviceModel,
     ) -> Self {
-        Self::for_code(Code::of(program), launch, static_shared_bytes, device)
+        Self::for_code(Code::of(program, device.load_caching), launch, static_shared_bytes, device)
     }
 
     pub(crate) fn for_code(
@@ -161,7 +164,7 @@ impl Counter {
         let hierarchy = device.hierarchy(cta);
         let resident = resident_ctas(&hierarchy, launch.ctas());
         let shape = RecorderShape {
-            past_l1: Arc::clone(&code.past_l1),
+            routes: Arc::clone(&code.routes),
             blocks: code.blocks.len(),
             guarded: code.guarded.len(),
             coalescing: device.coalescing,
@@ -194,6 +197,21 @@ impl Counter {
     #[must_use]
     pub fn with_l2(mut self, l2: L2) -> Self {
         self.hierarchy = self.hierarchy.with_l2(l2);
+        self
+    }
+
+    /// Leaves out the accesses to local memory of these instructions, of which machine code keeps
+    /// the data in registers: they make no requests, and what they would move enters no cache. To
+    /// be said before the launch begins.
+    #[must_use]
+    pub fn with_local_in_registers(mut self, instructions: &[u32]) -> Self {
+        let mut routes = self.shape.routes.to_vec();
+        for &instruction in instructions {
+            if let Some(route) = routes.get_mut(instruction as usize) {
+                route.local_in_registers = true;
+            }
+        }
+        self.shape.routes = routes.into();
         self
     }
 
@@ -233,12 +251,7 @@ impl Counter {
         for (row, traffic) in rows {
             // Instructions beyond the limit share a row, which is nobody's.
             if row < ROW_LIMIT {
-                let traffic = extrapolation.row(traffic);
-                let counts = self.memory.row(row);
-                counts.l1_hit_sectors += traffic.l1_hit_sectors;
-                counts.l2_sectors += traffic.l2_sectors;
-                counts.l2_hit_sectors += traffic.l2_hit_sectors;
-                counts.dram_read_sectors += traffic.dram_read_sectors;
+                self.memory.row(row).traffic += extrapolation.row(traffic);
             }
         }
         let table =

@@ -418,7 +418,7 @@ impl Totals<'_> {
     pub fn l1_hits(&self, spaces: &[StateSpace]) -> (u64, u64) {
         let loads = spaces.iter().map(|&space| self.memory(space, Direction::Load));
         loads.fold((0, 0), |(hits, all), counts| {
-            (hits + counts.l1_hit_sectors, all + counts.sectors)
+            (hits + counts.traffic.l1_hit_sectors, all + counts.sectors)
         })
     }
 
@@ -436,7 +436,7 @@ impl Totals<'_> {
     /// of local memory belongs to no instruction and is not among them.
     #[must_use]
     pub fn l2_sectors_of(&self, space: StateSpace, direction: Direction) -> u64 {
-        self.memory(space, direction).l2_sectors
+        self.memory(space, direction).traffic.l2_sectors
     }
 }
 

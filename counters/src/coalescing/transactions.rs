@@ -2,7 +2,7 @@
 
 use gpucast_interpreter::{Access, Pattern};
 
-use super::sectors::LINE_BYTES;
+use crate::units::LINE_BYTES;
 use crate::patterns::{Spread, lane_addresses};
 
 /// The lines of each of the requests that a warp access is split into: one for as many lanes as

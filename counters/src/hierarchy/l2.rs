@@ -14,11 +14,11 @@ use std::ops::AddAssign;
 use rayon::prelude::*;
 
 use super::placement::Placement;
-use super::replacement::Replacement;
+use super::replacement::{Newcomer, Replacement};
 use super::sectored::{LineShape, SectoredCache, count};
 use super::stream::ROW_LIMIT;
 use super::traffic::RowTraffic;
-use crate::coalescing::SECTOR_BYTES;
+use crate::units::SECTOR_BYTES;
 use crate::sparse::SparseRows;
 
 /// What a write to part of a sector does when the sector is not in the cache.
@@ -104,10 +104,23 @@ impl L2Geometry {
 pub enum L2Operation {
     /// Loads.
     Read,
+    /// Loads for which a first-level cache fetches a whole line.
+    ReadLine,
     /// Stores.
     Write,
     /// Atomics and reductions.
     Update,
+}
+
+impl L2Operation {
+    /// Whether it leaves the sectors dirty.
+    #[inline]
+    fn writes(self) -> bool {
+        match self {
+            Self::Read | Self::ReadLine => false,
+            Self::Write | Self::Update => true,
+        }
+    }
 }
 
 /// Sectors that a cache served, and what it asked of DRAM.
@@ -135,7 +148,7 @@ impl L2Traffic {
     /// Adds what requests for one `operation` moved, but for what is written to DRAM.
     fn add(&mut self, operation: L2Operation, moved: &RowTraffic) {
         let (sectors, hits) = match operation {
-            L2Operation::Read => (&mut self.read_sectors, &mut self.read_hit_sectors),
+            L2Operation::Read | L2Operation::ReadLine => (&mut self.read_sectors, &mut self.read_hit_sectors),
             L2Operation::Write => (&mut self.write_sectors, &mut self.write_hit_sectors),
             L2Operation::Update => (&mut self.update_sectors, &mut self.update_hit_sectors),
         };
@@ -229,7 +242,7 @@ impl L2 {
         traffic
     }
 
-    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`](crate::coalescing::LINE_BYTES),
+    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`](crate::units::LINE_BYTES),
     /// whatever the cache's own line is); `full` marks those of which every byte is touched.
     /// Returns the sectors that had to be read from DRAM.
     pub fn access(&mut self, line: u64, sectors: u8, full: u8, operation: L2Operation) -> u32 {
@@ -362,11 +375,15 @@ impl Slice {
             return self.pass_on(sectors, operation, moved);
         }
         let asked = count(sectors);
-        let (line, evicted) = self.cache.touch(set as usize, tag, asked);
+        let newcomer = match operation {
+            L2Operation::ReadLine => Newcomer::LineFill,
+            L2Operation::Read | L2Operation::Write | L2Operation::Update => Newcomer::Sectors,
+        };
+        let (line, evicted) = self.cache.touch(set as usize, tag, asked, newcomer);
         self.traffic.dram_write_sectors += count(evicted.dirty);
         let absent = sectors & !line.valid();
         let (missed, read) = match operation {
-            L2Operation::Read | L2Operation::Update => {
+            L2Operation::Read | L2Operation::ReadLine | L2Operation::Update => {
                 let filled = self.shape.filled(absent) & !line.valid();
                 line.add_valid(sectors | filled);
                 (absent, filled)
@@ -386,7 +403,7 @@ impl Slice {
                 (missed, read)
             }
         };
-        if operation != L2Operation::Read {
+        if operation.writes() {
             line.add_dirty(sectors);
         }
         moved.l2_sectors += asked;
@@ -401,7 +418,7 @@ impl Slice {
         if operation != L2Operation::Write {
             moved.dram_read_sectors += count(sectors);
         }
-        if operation != L2Operation::Read {
+        if operation.writes() {
             self.traffic.dram_write_sectors += count(sectors);
         }
     }

@@ -28,12 +28,12 @@ mod step;
 mod stream;
 mod traffic;
 
-pub use l1::{L1Geometry, L1Loads, L1Stores};
+pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
 pub use l2::{L2, L2Geometry, L2Operation, L2Traffic, PartialWrites};
 pub use replacement::Replacement;
 pub use schedule::Schedule;
 pub use stream::{CtaStream, Demand};
-pub(crate) use stream::{LOCAL_LINES_PER_WARP, ROW_LIMIT, Request};
+pub(crate) use stream::{ROW_LIMIT, Request};
 pub use traffic::RowTraffic;
 
 use l2::SliceRequest;

@@ -57,6 +57,13 @@ pub enum Replacement {
         /// As for [`Replacement::BimodalReReference`].
         near_every: u32,
     },
+    /// As [`Replacement::DuelingReReference`] for the lines that a first-level cache fetches
+    /// whole, and as [`Replacement::ReReference`] for all other requests, which do not vote: the
+    /// client of the cache says how likely a line is to be used again, as in claim 1 of the patent.
+    LineFillReReference {
+        /// As for [`Replacement::BimodalReReference`].
+        near_every: u32,
+    },
 }
 
 impl Replacement {
@@ -66,7 +73,8 @@ impl Replacement {
             Self::Lru | Self::Bimodal { .. } | Self::DuelingInsertion { .. } => Rank::LastUse,
             Self::ReReference
             | Self::BimodalReReference { .. }
-            | Self::DuelingReReference { .. } => Rank::Prediction,
+            | Self::DuelingReReference { .. }
+            | Self::LineFillReReference { .. } => Rank::Prediction,
             Self::Random { .. } => Rank::Nothing,
             Self::NotMostRecent { .. } => Rank::AnyButLast,
             Self::NotRecentlyUsed => Rank::Referenced,
@@ -83,7 +91,25 @@ impl Replacement {
             | Self::DuelingInsertion { .. }
             | Self::ReReference
             | Self::BimodalReReference { .. }
-            | Self::DuelingReReference { .. } => 1,
+            | Self::DuelingReReference { .. }
+            | Self::LineFillReReference { .. } => 1,
+        }
+    }
+
+    /// Whether the lines of all requests take part in a duel, or only those that a first-level
+    /// cache fetches whole.
+    pub(crate) fn duels_for(self) -> DuelsFor {
+        match self {
+            Self::LineFillReReference { .. } => DuelsFor::LineFills,
+            Self::Lru
+            | Self::Random { .. }
+            | Self::NotMostRecent { .. }
+            | Self::NotRecentlyUsed
+            | Self::Bimodal { .. }
+            | Self::DuelingInsertion { .. }
+            | Self::ReReference
+            | Self::BimodalReReference { .. }
+            | Self::DuelingReReference { .. } => DuelsFor::AllRequests,
         }
     }
 
@@ -93,7 +119,8 @@ impl Replacement {
             Self::Bimodal { promote_every } => Insertion::Rarely(promote_every.max(1)),
             Self::BimodalReReference { near_every } => Insertion::Rarely(near_every.max(1)),
             Self::DuelingInsertion { promote_every: every }
-            | Self::DuelingReReference { near_every: every } => Insertion::Dueling(every.max(1)),
+            | Self::DuelingReReference { near_every: every }
+            | Self::LineFillReReference { near_every: every } => Insertion::Dueling(every.max(1)),
             Self::Lru
             | Self::Random { .. }
             | Self::NotMostRecent { .. }
@@ -116,6 +143,24 @@ pub(crate) enum Rank {
     Referenced,
     /// Nothing at all.
     Nothing,
+}
+
+/// The requests whose lines take part in a duel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DuelsFor {
+    /// All.
+    AllRequests,
+    /// Those by which a first-level cache fetches a whole line.
+    LineFills,
+}
+
+/// A request for a line that is not there, as far as replacement is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Newcomer {
+    /// A first-level cache fetches the whole line.
+    LineFill,
+    /// Sectors, for whatever purpose.
+    Sectors,
 }
 
 /// Whether a new line is inserted with the good prospects of the policy's plain form.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::coalescing::LineTouch;
+use crate::units::LineTouch;
 
 /// A GPU of two SMs with two CTAs each, of two warps; no first-level caches; an L2 of one set.
 fn tiny() -> HierarchyGeometry {

@@ -38,7 +38,7 @@ fn copy_code() -> Code {
             description(Opcode::Ld, InstructionClass::LoadStore),
             description(Opcode::St, InstructionClass::LoadStore),
         ],
-        past_l1: [false; 2].into(),
+        routes: [Route::default(); 2].into(),
     }
 }
 
@@ -120,8 +120,8 @@ fn a_copy_moves_each_sector_once() {
     // The traffic stands with the instruction that caused it.
     let loads = &profile.table.rows[LOAD as usize].memory;
     assert_eq!(loads.len(), 1);
-    assert_eq!((loads[0].sectors, loads[0].dram_read_sectors), (32_000, 32_000));
-    assert_eq!(profile.table.rows[STORE as usize].memory[0].dram_read_sectors, 0);
+    assert_eq!((loads[0].sectors, loads[0].traffic.dram_read_sectors), (32_000, 32_000));
+    assert_eq!(profile.table.rows[STORE as usize].memory[0].traffic.dram_read_sectors, 0);
 }
 
 /// A GTX 480 whose L2 has another policy.
@@ -207,7 +207,7 @@ fn loop_code() -> Code {
             description(Opcode::Bra, InstructionClass::Control),
             description(Opcode::Exit, InstructionClass::Control),
         ],
-        past_l1: [false; 4].into(),
+        routes: [Route::default(); 4].into(),
     }
 }
 
@@ -309,14 +309,14 @@ fn an_l2_that_is_kept_is_warm() {
 #[test]
 fn loads_with_an_operator_go_past_the_first_level() {
     for (past_l1, hits, at_l2) in [(false, 4, 4), (true, 0, 8)] {
-        let code = Code { past_l1: [past_l1, false].into(), ..copy_code() };
+        let code = Code { routes: [Route { past_l1, ..Route::default() }, Route::default()].into(), ..copy_code() };
         let mut counter = Counter::for_code(code, &launch(1, 32), 0, DeviceModel::GTX_480);
         run(&mut counter, 1, |_, recorder| {
             (0..2).for_each(|at| recorder.access(&words(LOAD, 0, at, 0x1000)));
         });
         let (profile, _) = counter.finish();
         let counts = profile.table.rows[LOAD as usize].memory[0];
-        assert_eq!((counts.l1_hit_sectors, counts.l2_sectors), (hits, at_l2), "{past_l1}");
+        assert_eq!((counts.traffic.l1_hit_sectors, counts.traffic.l2_sectors), (hits, at_l2), "{past_l1}");
         // What goes past the cache reads none of its banks.
         assert_eq!(counts.passes, if past_l1 { 0 } else { 2 });
         assert_eq!(count(&profile, "dram_read_transactions"), 4);
