@@ -10,7 +10,8 @@ use std::io::Write as _;
 
 use gpucast_counters::device::FirstLevel;
 use gpucast_counters::hierarchy::{
-    CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2Geometry, Replacement, Schedule,
+    CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2Contents, L2Geometry, Replacement,
+    Schedule,
 };
 use gpucast_counters::recorder::CtaRecorder;
 use gpucast_counters::{Counter, CtaShape, DeviceModel};
@@ -176,7 +177,7 @@ fn traffic(name: &str, variants: &[Variant]) -> Result<Vec<(u64, u64)>, Box<dyn 
     };
     run(&program, &launch, &mut memory, &mut study, &Options::default(), &Silent)?;
     let traffic = study.hierarchies.into_par_iter().map(|hierarchy| {
-        let traffic = hierarchy.finish().1.traffic();
+        let traffic = hierarchy.finish(L2Contents::Keep).1.traffic();
         (traffic.dram_read_sectors, traffic.dram_write_sectors)
     });
     Ok(traffic.collect())

@@ -184,8 +184,8 @@ mod tests {
     use gpucast_ptx_frontend::source::Span;
 
     use super::*;
-    use crate::machine::{BackEnd, MachineRow};
     use crate::hierarchy::RowTraffic;
+    use crate::machine::{BackEnd, MachineRow};
     use crate::recorder::{BranchCounts, MemoryCounts};
     use crate::table::Description;
 

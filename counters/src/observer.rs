@@ -7,7 +7,8 @@ use gpucast_interpreter::{Launch, Observer, Program};
 use crate::cache_operators::{LoadCaching, past_first_level};
 use crate::device::DeviceModel;
 use crate::hierarchy::{
-    CtaStream, Hierarchy, HierarchyGeometry, L2, L2Traffic, ROW_LIMIT, RowTraffic,
+    CtaStream, Hierarchy, HierarchyGeometry, L2, L2Contents, L2Geometry, L2Traffic, LocalTraffic,
+    ROW_LIMIT, RowTraffic,
 };
 use crate::launch_profile::LaunchProfile;
 use crate::occupancy::{CtaShape, Occupancy};
@@ -130,6 +131,8 @@ pub struct Counter {
     batch: usize,
     shape: RecorderShape,
     hierarchy: Hierarchy,
+    l2: L2Geometry,
+    contents: L2Contents,
     blocks: Vec<BlockCount>,
     guarded_lanes: Vec<u64>,
     branches: SparseRows<BranchCounts>,
@@ -183,6 +186,8 @@ impl Counter {
             batch: resident.min(BATCH),
             shape,
             hierarchy: Hierarchy::new(&hierarchy),
+            l2: hierarchy.l2,
+            contents: L2Contents::default(),
             blocks: totals.blocks,
             guarded_lanes: totals.guarded_lanes,
             branches: totals.branches,
@@ -191,12 +196,14 @@ impl Counter {
         }
     }
 
-    /// Goes on with the contents that an earlier launch left in the L2, as
-    /// [`Counter::finish`] returns them, for launches that follow each other without anything
-    /// in between.
+    /// Goes on with the contents that an earlier launch left in the L2, as [`Counter::finish`]
+    /// returns them; `contents` says whether they stay. To be said last before the launch begins.
     #[must_use]
-    pub fn with_l2(mut self, l2: L2) -> Self {
-        self.hierarchy = self.hierarchy.with_l2(l2);
+    pub fn with_l2(mut self, contents: L2Contents, before: Option<L2>) -> Self {
+        self.contents = contents;
+        if let Some(l2) = before.filter(|l2| contents.stays() && l2.geometry() == &self.l2) {
+            self.hierarchy = self.hierarchy.with_l2(l2);
+        }
         self
     }
 
@@ -241,10 +248,10 @@ impl Counter {
         CtaRecorder::new(&self.shape)
     }
 
-    /// The profile of the launch, and the L2 with its contents written back.
+    /// The profile of the launch, and the L2 with its contents.
     #[must_use]
     pub fn finish(mut self) -> (LaunchProfile, L2) {
-        let (rows, mut l2) = self.hierarchy.finish();
+        let (rows, mut l2) = self.hierarchy.finish(self.contents);
         let all = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
         let extrapolation = Extrapolation::new(all, self.left_out_sectors);
         let traffic = extrapolation.total(l2.take_traffic());
@@ -347,6 +354,14 @@ impl Extrapolation {
             update_hit_sectors: self.scale(traffic.update_hit_sectors),
             dram_read_sectors: self.scale(traffic.dram_read_sectors),
             dram_write_sectors: self.scale(traffic.dram_write_sectors),
+            // No more than the cache holds, however much was left out.
+            dirty_sectors: traffic.dirty_sectors,
+            local: LocalTraffic {
+                write_back_sectors: self.scale(traffic.local.write_back_sectors),
+                write_back_hit_sectors: self.scale(traffic.local.write_back_hit_sectors),
+                dram_write_sectors: self.scale(traffic.local.dram_write_sectors),
+                dirty_sectors: traffic.local.dirty_sectors,
+            },
         }
     }
 }

@@ -413,6 +413,30 @@ impl Totals<'_> {
         Some(row.memory.iter().max_by_key(|counts| counts.requests)?.space)
     }
 
+    /// Bytes that threads move by machine instructions of one direction on one space; `None` if
+    /// machine instructions are not known.
+    #[must_use]
+    pub fn machine_bytes(&self, space: StateSpace, direction: Direction) -> Option<u64> {
+        let bytes = |row: &MachineRow| match row.access {
+            Some(access) if access.direction == direction && self.space_of(row) == Some(space) => {
+                row.thread_executions * u64::from(access.bytes)
+            }
+            _ => 0,
+        };
+        Some(self.machine?.rows.iter().map(bytes).sum())
+    }
+
+    /// Sectors of all accesses to global, local and texture memory that first-level caches held,
+    /// and all of them: stores count, as in Nsight Compute's hit rate.
+    #[must_use]
+    pub fn first_level_hits(&self) -> (u64, u64) {
+        let is_cached = |counts: &MemoryCounts| {
+            matches!(counts.space, StateSpace::Global | StateSpace::Local | StateSpace::Tex)
+        };
+        let counts = self.accesses_where(is_cached);
+        (counts.traffic.l1_hit_sectors, counts.sectors)
+    }
+
     /// Sectors of loads from spaces that first-level caches held, and all of them.
     #[must_use]
     pub fn l1_hits(&self, spaces: &[StateSpace]) -> (u64, u64) {

@@ -149,21 +149,18 @@ const COALESCING_5: Coalescing =
 const COALESCING_7: Coalescing =
     rules(Protocol::Lines, TransactionRule::Sectors, TransactionRule::Sectors);
 
-
 const REQUESTS_1_0: RequestRules = RequestRules {
     coalescing: COALESCING_1_0,
     banks: BankGeometry::CAPABILITY_1,
     constant_lanes: 16,
 };
-const REQUESTS_1_2: RequestRules =
-    RequestRules { coalescing: COALESCING_1_2, ..REQUESTS_1_0 };
+const REQUESTS_1_2: RequestRules = RequestRules { coalescing: COALESCING_1_2, ..REQUESTS_1_0 };
 const REQUESTS_2: RequestRules = RequestRules {
     coalescing: COALESCING_2,
     banks: BankGeometry::CAPABILITY_2,
     constant_lanes: 32,
 };
-const REQUESTS_3: RequestRules =
-    RequestRules { banks: BankGeometry::CAPABILITY_3, ..REQUESTS_2 };
+const REQUESTS_3: RequestRules = RequestRules { banks: BankGeometry::CAPABILITY_3, ..REQUESTS_2 };
 const REQUESTS_5: RequestRules = RequestRules { coalescing: COALESCING_5, ..REQUESTS_2 };
 const REQUESTS_7: RequestRules = RequestRules { coalescing: COALESCING_7, ..REQUESTS_2 };
 
@@ -177,7 +174,8 @@ const GUIDE_13: &str =
 /// 64 bytes were measured on V100, A100 and H100, 32 on A40 and L40: devices.py of
 /// github.com/te42kyfo/warpspeed.
 const MEASURED_FILL: &str = "github.com/te42kyfo/warpspeed, devices.py: measured";
-const ONE_SECTOR: &str = "nvprof's counts of Rodinia's hotspot on Kepler and Maxwell: a sector a miss";
+const ONE_SECTOR: &str =
+    "nvprof's counts of Rodinia's hotspot on Kepler and Maxwell: a sector a miss";
 const AS_A40: &str = "assumed: as measured on the A40 and L40 (github.com/te42kyfo/warpspeed)";
 const AS_H100: &str = "assumed: as measured on the H100 (github.com/te42kyfo/warpspeed)";
 const NO_L2: &str = "there is no L2";

@@ -164,7 +164,7 @@ impl L1 {
         let mut hit_sectors = 0;
         shape.cut(line, sectors, 0, |tag, sectors, _| {
             let (_, set) = placement.of(tag);
-            let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Sectors);
+            let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Other);
             let absent = sectors & !state.valid();
             hit_sectors += count(sectors & state.valid());
             if absent != 0 {
@@ -203,7 +203,7 @@ impl L1 {
                     }
                 }
                 L1Stores::Allocate => {
-                    let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Sectors);
+                    let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Other);
                     hit_sectors += count(sectors & state.valid());
                     state.add_valid(full);
                     shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
@@ -225,7 +225,7 @@ impl L1 {
         let shape = *shape;
         shape.cut(line, sectors, full, |tag, sectors, full| {
             let (_, set) = placement.of(tag);
-            let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Sectors);
+            let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Other);
             state.add_valid(full);
             state.add_dirty(sectors);
             shape.uncut(evicted.tag, evicted.dirty, &mut write_back);

@@ -101,12 +101,7 @@ impl Ranks {
 
     /// Finds the way for a new line of `set`, which is `empty` if a way is.
     #[inline(always)]
-    pub(crate) fn admit(
-        &mut self,
-        set: usize,
-        empty: Option<usize>,
-        newcomer: Newcomer,
-    ) -> usize {
+    pub(crate) fn admit(&mut self, set: usize, empty: Option<usize>, newcomer: Newcomer) -> usize {
         // Caches of the second level predict, as a rule; this much is worth a place in their loop.
         if let Memory::Prediction(predictions) = &mut self.memory {
             let is_welcome = self.welcome.is_welcome(set, newcomer);
@@ -166,7 +161,7 @@ impl Welcome {
     /// Whether a new line of `set` gets the better of two places.
     #[inline(always)]
     fn is_welcome(&mut self, set: usize, newcomer: Newcomer) -> bool {
-        if self.duels_for == DuelsFor::LineFills && newcomer == Newcomer::Sectors {
+        if self.duels_for == DuelsFor::AllButSectorLoads && newcomer == Newcomer::SectorLoad {
             return true;
         }
         let every = match self.insertion {

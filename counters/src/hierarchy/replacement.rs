@@ -57,10 +57,11 @@ pub enum Replacement {
         /// As for [`Replacement::BimodalReReference`].
         near_every: u32,
     },
-    /// As [`Replacement::DuelingReReference`] for the lines that a first-level cache fetches
-    /// whole, and as [`Replacement::ReReference`] for all other requests, which do not vote: the
-    /// client of the cache says how likely a line is to be used again, as in claim 1 of the patent.
-    LineFillReReference {
+    /// As [`Replacement::DuelingReReference`] for whole lines that first-level caches fetch and
+    /// for stores; as [`Replacement::ReReference`] for loads of sectors, which do not vote. The
+    /// client of the cache tells with its command how likely the line is to be used again, as in
+    /// claim 1 of the patent.
+    ClientReReference {
         /// As for [`Replacement::BimodalReReference`].
         near_every: u32,
     },
@@ -74,7 +75,7 @@ impl Replacement {
             Self::ReReference
             | Self::BimodalReReference { .. }
             | Self::DuelingReReference { .. }
-            | Self::LineFillReReference { .. } => Rank::Prediction,
+            | Self::ClientReReference { .. } => Rank::Prediction,
             Self::Random { .. } => Rank::Nothing,
             Self::NotMostRecent { .. } => Rank::AnyButLast,
             Self::NotRecentlyUsed => Rank::Referenced,
@@ -92,15 +93,14 @@ impl Replacement {
             | Self::ReReference
             | Self::BimodalReReference { .. }
             | Self::DuelingReReference { .. }
-            | Self::LineFillReReference { .. } => 1,
+            | Self::ClientReReference { .. } => 1,
         }
     }
 
-    /// Whether the lines of all requests take part in a duel, or only those that a first-level
-    /// cache fetches whole.
+    /// Which requests take part in a duel.
     pub(crate) fn duels_for(self) -> DuelsFor {
         match self {
-            Self::LineFillReReference { .. } => DuelsFor::LineFills,
+            Self::ClientReReference { .. } => DuelsFor::AllButSectorLoads,
             Self::Lru
             | Self::Random { .. }
             | Self::NotMostRecent { .. }
@@ -120,7 +120,7 @@ impl Replacement {
             Self::BimodalReReference { near_every } => Insertion::Rarely(near_every.max(1)),
             Self::DuelingInsertion { promote_every: every }
             | Self::DuelingReReference { near_every: every }
-            | Self::LineFillReReference { near_every: every } => Insertion::Dueling(every.max(1)),
+            | Self::ClientReReference { near_every: every } => Insertion::Dueling(every.max(1)),
             Self::Lru
             | Self::Random { .. }
             | Self::NotMostRecent { .. }
@@ -150,17 +150,17 @@ pub(crate) enum Rank {
 pub(crate) enum DuelsFor {
     /// All.
     AllRequests,
-    /// Those by which a first-level cache fetches a whole line.
-    LineFills,
+    /// All but loads of sectors.
+    AllButSectorLoads,
 }
 
 /// A request for a line that is not there, as far as replacement is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Newcomer {
-    /// A first-level cache fetches the whole line.
-    LineFill,
-    /// Sectors, for whatever purpose.
-    Sectors,
+    /// A load of sectors: it goes past first-level caches, or fills sectors of one.
+    SectorLoad,
+    /// A whole line that a first-level cache fetches, a store, or an update.
+    Other,
 }
 
 /// Whether a new line is inserted with the good prospects of the policy's plain form.

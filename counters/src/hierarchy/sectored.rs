@@ -181,6 +181,13 @@ impl SectoredCache {
         Some(Evicted { tag, dirty })
     }
 
+    /// Tells `on_line` of every dirty line, which stays dirty.
+    pub(crate) fn for_each_dirty(&self, mut on_line: impl FnMut(Evicted)) {
+        for line in self.lines.iter().filter(|line| line.dirty() != 0) {
+            on_line(Evicted { tag: line.tag, dirty: line.dirty() });
+        }
+    }
+
     /// Cleans every dirty line; `on_line` learns of each.
     pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted)) {
         for line in &mut self.lines {

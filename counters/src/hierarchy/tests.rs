@@ -70,7 +70,7 @@ fn replay(geometry: &HierarchyGeometry, ctas: &[Vec<Event>], batch: usize) -> (R
         hierarchy.collect(&mut streams.iter_mut().collect::<Vec<_>>());
         assert!(streams.iter().all(|stream| stream.sectors() == 0));
     }
-    let (rows, l2) = hierarchy.finish();
+    let (rows, l2) = hierarchy.finish(L2Contents::Keep);
     (rows.into_iter().collect(), l2.traffic())
 }
 
@@ -237,11 +237,44 @@ fn lines_of_one_request_reach_the_l2_as_if_each_had_its_own() {
         let mut hierarchy = Hierarchy::new(&geometry);
         let sectors = stream.sectors();
         hierarchy.collect(&mut [&mut stream]);
-        let (rows, l2) = hierarchy.finish();
+        let (rows, l2) = hierarchy.finish(L2Contents::Keep);
         (sectors, rows.into_iter().collect::<Rows>(), l2.traffic())
     };
     assert_eq!(replay(true), replay(false));
     assert_eq!(replay(true).0, (0..70).map(|time| time % 6).sum::<u64>());
+}
+
+#[test]
+fn local_stores_reach_the_l2_at_once_or_with_their_line() {
+    let store = |time, line| Event { demand: Demand::LocalStore, ..load(time, 0, line) };
+    let reread = Event { demand: Demand::LocalLoad, ..load(2, 0, 1) };
+    let ctas = [vec![store(0, 1), store(1, 1), reread]];
+    for (local_stores, written) in [(LocalStores::WriteBack, 4), (LocalStores::WriteThrough, 8)] {
+        let l1 = L1Geometry { local_stores, stores: L1Stores::Allocate, ..tiny_l1() };
+        let (rows, traffic) = replay(&HierarchyGeometry { l1: Some(l1), ..tiny() }, &ctas, 1);
+        assert_eq!(traffic.write_sectors, written, "{local_stores:?}");
+        // The load finds what was stored, and DRAM gets it once.
+        assert_eq!(traffic.read_sectors, 0, "{local_stores:?}");
+        assert_eq!(traffic.dram_write_sectors, 4, "{local_stores:?}");
+        // Only what is written back later has lost its instruction.
+        let of_nobody = traffic.local.write_back_sectors;
+        let of_rows = rows.values().map(|row| row.l2_sectors).sum::<u64>();
+        assert_eq!((of_nobody + of_rows, of_nobody == 0), (written, written == 8));
+        assert_eq!(traffic.local.dram_write_sectors, 4, "{local_stores:?}");
+    }
+}
+
+#[test]
+fn dirty_sectors_count_as_written_unless_each_launch_finds_nothing() {
+    let ctas = [vec![Event { demand: Demand::Store, ..load(0, 0, 1) }]];
+    for (contents, written) in [(L2Contents::Keep, 4), (L2Contents::Warm, 4), (L2Contents::Cold, 0)]
+    {
+        let mut hierarchy = Hierarchy::new(&tiny());
+        hierarchy.collect(&mut [&mut stream(&ctas[0])]);
+        let traffic = hierarchy.finish(contents).1.traffic();
+        assert_eq!((traffic.dirty_sectors, traffic.dram_write_sectors), (4, written));
+        assert_eq!(L2Contents::by_name(contents.name()), Some(contents));
+    }
 }
 
 #[test]
@@ -264,7 +297,7 @@ fn only_resident_ctas_are_held() {
         hierarchy.collect(&mut [&mut stream(&events)]);
         assert!(hierarchy.merger.residents() <= 5, "CTA {cta}");
     }
-    let (_, l2) = hierarchy.finish();
+    let (_, l2) = hierarchy.finish(L2Contents::Keep);
     let sectors: u64 = (0..1000).map(|cta| (10 + cta % 7) * 4).sum();
     assert_eq!(l2.traffic().read_sectors, sectors);
 }

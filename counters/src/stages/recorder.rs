@@ -160,7 +160,9 @@ impl StageRecorder {
                     StateSpace::Shared => stage.shared_loads += loads,
                     StateSpace::Global | StateSpace::Tex => {
                         stage.global_loads += loads;
-                        if code.instructions[RowKey::of_index(row).instruction() as usize].begins_batch {
+                        if code.instructions[RowKey::of_index(row).instruction() as usize]
+                            .begins_batch
+                        {
                             stage.global_load_batches += loads;
                         }
                     }

@@ -241,8 +241,9 @@ gpu! {
     l2_replacement: CacheReplacement,
     /// Clocks of the L2 from a miss until its data is there.
     l2_fill_time: Clocks,
-    /// Size of the first-level cache; what it shares with shared memory is then given apart.
-    l1_size: Bytes,
+    /// Size of the first-level cache, 0 where it is switched off; what it shares with shared memory
+    /// is then given apart.
+    l1_size: CacheBytes,
     /// Lines of a set of the first-level cache.
     l1_ways: Ways,
     /// Bytes that a miss of the first-level cache reads: a sector, or several.
