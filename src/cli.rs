@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpucast_forecast::choice::metric_choice::MetricChoice;
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
 use gpucast_ptx_frontend::container::Target;
@@ -133,6 +134,12 @@ pub(crate) struct LaunchOptions {
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Size>,
 
+    /// What launches find in the L2: nothing (cold, as Nsight Compute measures by default), what the
+    /// launch before left (keep), or that after the host's copies (warm) [default: keep, or what
+    /// the launch file says]
+    #[arg(long, value_name = "CONTENTS")]
+    pub(crate) l2: Option<L2Choice>,
+
     // The text is an attribute because rustdoc would take its brackets for links.
     #[arg(
         long,
@@ -154,7 +161,29 @@ impl From<&LaunchOptions> for settings::LaunchOptions {
             arg: options.arg.clone(),
             arch: options.arch.clone(),
             size: options.size.map(Into::into),
+            l2: options.l2.map(Into::into),
             param: options.param.clone(),
+        }
+    }
+}
+
+/// The contents of the L2 when launches begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum L2Choice {
+    /// Nothing
+    Cold,
+    /// What the launch before left
+    Keep,
+    /// The same, after the host's copies
+    Warm,
+}
+
+impl From<L2Choice> for L2Contents {
+    fn from(choice: L2Choice) -> Self {
+        match choice {
+            L2Choice::Cold => Self::Cold,
+            L2Choice::Keep => Self::Keep,
+            L2Choice::Warm => Self::Warm,
         }
     }
 }

@@ -252,6 +252,7 @@ impl LaunchTemplate {
             arg: arguments.collect::<Result<_, _>>()?,
             arch: self.arch.clone(),
             size,
+            l2: None,
             param: match is_launch_file(input) {
                 true => parameters.into_iter().collect(),
                 false => Vec::new(),

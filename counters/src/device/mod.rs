@@ -214,20 +214,27 @@ impl DeviceModel {
         self.sm_count.max(1) as usize * self.ctas_per_sm(cta) as usize
     }
 
+    /// The L2 as every launch has it.
+    #[must_use]
+    pub fn l2_geometry(&self) -> L2Geometry {
+        let sector_bytes = self.sector_bytes();
+        L2Geometry { sector_bytes, fill_bytes: self.fill(self.l2.fill_bytes), ..self.l2 }
+    }
+
+    /// Bytes of a fill. One of one sector stays one of one sector, whatever its size.
+    fn fill(&self, bytes: u64) -> u64 {
+        let sector_bytes = self.sector_bytes();
+        if bytes > SECTOR_BYTES { bytes.max(sector_bytes) } else { sector_bytes }
+    }
+
     /// The caches as a launch of such CTAs finds them.
     #[must_use]
     pub fn hierarchy(&self, cta: CtaShape) -> HierarchyGeometry {
         let ctas_per_sm = u64::from(self.ctas_per_sm(cta));
         let of_cta = cta.shared_bytes + self.limits.shared_reserved_bytes_per_cta;
         let first_level = self.first_level.beside(ctas_per_sm.saturating_mul(of_cta));
-        let sector_bytes = self.sector_bytes();
-        // A fill of one sector stays one of one sector, whatever its size.
-        let fill = |bytes: u64| match bytes > SECTOR_BYTES {
-            true => bytes.max(sector_bytes),
-            false => sector_bytes,
-        };
         let with_fill =
-            |cache: L1Geometry| L1Geometry { fill_bytes: fill(cache.fill_bytes), ..cache };
+            |cache: L1Geometry| L1Geometry { fill_bytes: self.fill(cache.fill_bytes), ..cache };
         HierarchyGeometry {
             sm_count: self.sm_count,
             resident_ctas: self.wave(cta) as u32,
@@ -235,7 +242,7 @@ impl DeviceModel {
             schedule: self.schedule,
             l1: first_level.l1.map(with_fill),
             read_only: first_level.read_only.map(with_fill),
-            l2: L2Geometry { sector_bytes, fill_bytes: fill(self.l2.fill_bytes), ..self.l2 },
+            l2: self.l2_geometry(),
         }
     }
 }

@@ -83,7 +83,8 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
     let text = SourceText::new(format!("corpus/{}/{}", entry.name, module.file), module.ptx);
     // Published counts and times are those of the full size.
     let published = (options.size != Some(Size::Small)).then_some(entry.name);
-    Ok(resolve::resolve(&source, file, text, PathBuf::new(), published)?)
+    let plan = resolve::resolve(&source, file, text, PathBuf::new(), published)?;
+    Ok(Plan { l2: options.l2.unwrap_or(plan.l2), ..plan })
 }
 
 fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
@@ -124,7 +125,8 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
         }
     };
     let plan = resolve::resolve(&source, file, module, folder, None)?;
-    Ok(Plan { note, cubins, target: asked, ..plan })
+    let l2 = options.l2.unwrap_or(plan.l2);
+    Ok(Plan { note, cubins, target: asked, l2, ..plan })
 }
 
 fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
@@ -192,6 +194,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
         corpus_name: None,
         folder: PathBuf::new(),
         buffers,
+        l2: options.l2.unwrap_or_default(),
         launches: vec![launch],
         expectations: Vec::new(),
     })

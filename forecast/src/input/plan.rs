@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_ptx_frontend::container::{Cubin, Target};
 
 use super::init::Init;
@@ -27,6 +28,8 @@ pub struct Plan {
     pub folder: PathBuf,
     /// Buffers in device memory.
     pub buffers: Vec<Buffer>,
+    /// The L2's contents when launches begin.
+    pub l2: L2Contents,
     /// Launches in their order.
     pub launches: Vec<PlannedLaunch>,
     /// Contents expected after the last launch.

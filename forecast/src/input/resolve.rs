@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use gpucast_corpus::{generator, reference};
+use gpucast_counters::hierarchy::L2Contents;
 use toml::Spanned;
 
 use super::init::Init;
@@ -58,6 +59,7 @@ pub(super) fn resolve(
         corpus_name,
         folder,
         buffers,
+        l2: file.l2.map_or_else(L2Contents::default, Into::into),
         launches,
         expectations,
     })
