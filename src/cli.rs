@@ -134,9 +134,7 @@ pub(crate) struct LaunchOptions {
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Size>,
 
-    /// What launches find in the L2: nothing (cold, as Nsight Compute measures by default), what the
-    /// launch before left (keep), or that after the host's copies (warm) [default: keep, or what
-    /// the launch file says]
+    /// The contents of the L2 when launches begin; a launch file may say it, too [default: keep]
     #[arg(long, value_name = "CONTENTS")]
     pub(crate) l2: Option<L2Choice>,
 
@@ -170,11 +168,11 @@ impl From<&LaunchOptions> for settings::LaunchOptions {
 /// The contents of the L2 when launches begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum L2Choice {
-    /// Nothing
+    /// Nothing, and what a launch leaves dirty is not counted: as Nsight Compute measures
     Cold,
-    /// What the launch before left
+    /// What the launch before left, as in a program and under nvprof
     Keep,
-    /// The same, after the host's copies
+    /// The same, and before the first launch what the host's copies left
     Warm,
 }
 

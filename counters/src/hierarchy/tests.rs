@@ -194,12 +194,13 @@ fn what_a_generation_does_not_keep_goes_to_the_l2() {
 
 #[test]
 fn stores_to_global_memory_are_written_through() {
-    for (stores, hits) in [(L1Stores::Evict, 0), (L1Stores::Update, 4), (L1Stores::Allocate, 4)] {
+    for (stores, hits) in [(L1Stores::Evict, 0), (L1Stores::Update, 8), (L1Stores::Allocate, 8)] {
         let geometry = HierarchyGeometry { l1: Some(L1Geometry { stores, ..tiny_l1() }), ..tiny() };
         let store = |time, line| Event { demand: Demand::Store, ..load(time, 0, line) };
         let cta = vec![load(0, 0, 1), store(1, 1), load(2, 0, 1), store(3, 2), load(4, 0, 2)];
         let (rows, traffic) = replay(&geometry, &[cta], 1);
         assert_eq!(traffic.write_sectors, 8, "{stores:?}");
+        // The store and the load after it hit, where the store leaves the line.
         assert_eq!(rows[&1].l1_hit_sectors, hits, "{stores:?}");
         let allocated = if stores == L1Stores::Allocate { 4 } else { 0 };
         assert_eq!(rows[&2].l1_hit_sectors, allocated, "{stores:?}");
@@ -373,7 +374,9 @@ impl Naive {
         let mut line = at.map_or((event.line, 0, 0), |at| self.l2.remove(at));
         let there = sectors & (line.1 | line.2);
         row.l2_sectors += u64::from(sectors.count_ones());
-        row.l2_hit_sectors += u64::from(there.count_ones());
+        // A store needs nothing from DRAM.
+        let hits = if event.demand == Demand::Store { sectors } else { there };
+        row.l2_hit_sectors += u64::from(hits.count_ones());
         if event.demand != Demand::Store {
             row.dram_read_sectors += u64::from((sectors & !line.1).count_ones());
         }

@@ -44,14 +44,18 @@ impl LocalShares {
     /// Takes from a launch's counts what machine code does not do.
     pub(super) fn apply(self, table: &mut BaseTable, l2: &mut L2Traffic) {
         for counts in table.rows.iter_mut().flat_map(|row| &mut row.memory) {
-            let share = match counts.kind {
-                AccessKind::Load | AccessKind::LoadReadOnly => self.loads,
-                AccessKind::Store => self.stores,
-                AccessKind::Atomic | AccessKind::Reduction => continue,
-            };
             if counts.space != Local {
                 continue;
             }
+            let (share, all, hits) = match counts.kind {
+                AccessKind::Load | AccessKind::LoadReadOnly => {
+                    (self.loads, &mut l2.read_sectors, &mut l2.read_hit_sectors)
+                }
+                AccessKind::Store => {
+                    (self.stores, &mut l2.write_sectors, &mut l2.write_hit_sectors)
+                }
+                AccessKind::Atomic | AccessKind::Reduction => continue,
+            };
             counts.requests = scaled(counts.requests, share.requests);
             let of_bytes = [
                 &mut counts.requested_bytes,
@@ -61,10 +65,6 @@ impl LocalShares {
             ];
             of_bytes.into_iter().for_each(|count| *count = scaled(*count, share.bytes));
             let RowTraffic { l2_sectors, l2_hit_sectors, dram_read_sectors, .. } = counts.traffic;
-            let (all, hits) = match counts.kind {
-                AccessKind::Store => (&mut l2.write_sectors, &mut l2.write_hit_sectors),
-                _ => (&mut l2.read_sectors, &mut l2.read_hit_sectors),
-            };
             let traffic = &mut counts.traffic;
             take(&mut traffic.l2_sectors, scaled(l2_sectors, share.bytes), all);
             take(&mut traffic.l2_hit_sectors, scaled(l2_hit_sectors, share.bytes), hits);

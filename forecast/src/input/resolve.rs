@@ -313,6 +313,26 @@ mod tests {
     }
 
     #[test]
+    fn a_launch_file_says_what_launches_find_in_the_l2() {
+        let text = |l2: &str| {
+            format!(
+                "module = \"m.ptx\"\n{l2}\n[[launch]]\nkernel = \"k\"\ngrid = [1, 1, 1]\n\
+                 block = [1, 1, 1]\n"
+            )
+        };
+        let plan = |l2: &str| {
+            let source = SourceText::new("l2.toml", text(l2));
+            let file = launch_file::parse(&source)?;
+            resolve(&source, file, SourceText::new("m.ptx", ""), PathBuf::new(), None)
+        };
+        for (name, contents) in L2Contents::NAMED {
+            assert_eq!(plan(&format!("l2 = \"{name}\"")).unwrap().l2, contents);
+        }
+        assert_eq!(plan("").unwrap().l2, L2Contents::Keep);
+        assert!(shown(&plan("l2 = \"hot\"").unwrap_err()).contains("`cold`"));
+    }
+
+    #[test]
     fn invalid_launch_files_are_refused_with_place_and_hint() {
         insta::glob!("../../tests/inputs/launch-files/invalid", "*.toml", |path| {
             let report = read(path).unwrap_err();
