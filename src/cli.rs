@@ -10,8 +10,8 @@ mod size;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_counters::hierarchy::L2Contents;
+use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
 use gpucast_ptx_frontend::container::Target;

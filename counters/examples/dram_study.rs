@@ -227,7 +227,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         if table != variant.table {
             table = variant.table;
             writeln!(out, "\n{table}\n")?;
-            writeln!(out, "| policy | schedule | {} |", KERNELS.map(|kernel| kernel.name).join(" | "))?;
+            writeln!(
+                out,
+                "| policy | schedule | {} |",
+                KERNELS.map(|kernel| kernel.name).join(" | ")
+            )?;
             writeln!(out, "|---|---|{}", "--:|".repeat(KERNELS.len()))?;
         }
         let cells = columns.iter().zip(&KERNELS).map(|((measured, modelled), kernel)| {

@@ -8,9 +8,9 @@ use super::error::FieldError;
 use super::figure::Figure;
 use super::parse::RawField;
 use super::quantity::{
-    Banks, Bits, Blocks, Bytes, CacheReplacement, Clocks, ComputeCapability, Cores, CtaSchedule,
-    Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Microseconds, Partitions,
-    PerClock, Quantity, Raw, Registers, SharedServing, Slices, Sms, Text, Threads,
+    Banks, Bits, Blocks, Bytes, CacheBytes, CacheReplacement, Clocks, ComputeCapability, Cores,
+    CtaSchedule, Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Microseconds,
+    Partitions, PerClock, Quantity, Raw, Registers, SharedServing, Slices, Sms, Text, Threads,
     TransactionMeaning, Units, Warps, Ways,
 };
 use super::source::{Source, Sourced};
