@@ -47,6 +47,7 @@ pub mod table;
 pub mod tensor;
 pub mod throughput;
 pub mod totals;
+pub mod units;
 
 pub use gpucast_ptx_frontend::isa::InstructionClass;
 

@@ -426,12 +426,36 @@ impl Totals<'_> {
         Some(row.memory.iter().max_by_key(|counts| counts.requests)?.space)
     }
 
+    /// Bytes that threads move by machine instructions of one direction on one space; `None` if
+    /// machine instructions are not known.
+    #[must_use]
+    pub fn machine_bytes(&self, space: StateSpace, direction: Direction) -> Option<u64> {
+        let bytes = |row: &MachineRow| match row.access {
+            Some(access) if access.direction == direction && self.space_of(row) == Some(space) => {
+                row.thread_executions * u64::from(access.bytes)
+            }
+            _ => 0,
+        };
+        Some(self.machine?.rows.iter().map(bytes).sum())
+    }
+
+    /// Sectors of all accesses to global, local and texture memory that first-level caches held,
+    /// and all of them: stores count, as in Nsight Compute's hit rate.
+    #[must_use]
+    pub fn first_level_hits(&self) -> (u64, u64) {
+        let is_cached = |counts: &MemoryCounts| {
+            matches!(counts.space, StateSpace::Global | StateSpace::Local | StateSpace::Tex)
+        };
+        let counts = self.accesses_where(is_cached);
+        (counts.traffic.l1_hit_sectors, counts.sectors)
+    }
+
     /// Sectors of loads from spaces that first-level caches held, and all of them.
     #[must_use]
     pub fn l1_hits(&self, spaces: &[StateSpace]) -> (u64, u64) {
         let loads = spaces.iter().map(|&space| self.memory(space, Direction::Load));
         loads.fold((0, 0), |(hits, all), counts| {
-            (hits + counts.l1_hit_sectors, all + counts.sectors)
+            (hits + counts.traffic.l1_hit_sectors, all + counts.sectors)
         })
     }
 
@@ -449,7 +473,7 @@ impl Totals<'_> {
     /// of local memory belongs to no instruction and is not among them.
     #[must_use]
     pub fn l2_sectors_of(&self, space: StateSpace, direction: Direction) -> u64 {
-        self.memory(space, direction).l2_sectors
+        self.memory(space, direction).traffic.l2_sectors
     }
 }
 
