@@ -148,15 +148,6 @@ impl Operation {
         }
     }
 
-    /// What a machine instruction does: of updates its mnemonic says whether they return anything.
-    fn of_machine(row: &MachineRow) -> Option<Self> {
-        Some(match row.access?.direction {
-            Direction::Load => Self::Load,
-            Direction::Store => Self::Store,
-            Direction::Update if row.mnemonic.starts_with("RED") => Self::Reduction,
-            Direction::Update => Self::Atomic,
-        })
-    }
 }
 
 /// An instruction of either level.
@@ -372,7 +363,8 @@ impl Totals<'_> {
     pub fn accesses(&self, space: StateSpace, operation: Operation) -> u64 {
         let Some(machine) = self.machine else { return self.requests(space, operation) };
         let is_meant = |row: &&MachineRow| {
-            Operation::of_machine(row) == Some(operation) && self.space_of(row) == Some(space)
+            row.access.is_some_and(|access| Operation::of(access.kind) == operation)
+                && self.space_of(row) == Some(space)
         };
         machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum()
     }
@@ -384,7 +376,7 @@ impl Totals<'_> {
         let is_update = |direction| direction == Direction::Update;
         if let Some(machine) = self.machine {
             let is_meant = |row: &&MachineRow| {
-                row.access.is_some_and(|it| it.bytes == bytes && !is_update(it.direction))
+                row.access.is_some_and(|it| it.bytes == bytes && !is_update(Direction::of(it.kind)))
                     && self.space_of(row) == Some(space)
             };
             return machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gpucast_interpreter::Program;
+use gpucast_interpreter::{AccessKind, Program};
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
@@ -286,7 +286,7 @@ impl<'a> Listing<'a> {
         }
         let has_effect = meaning
             .access
-            .is_some_and(|(_, direction)| direction != crate::totals::Direction::Load);
+            .is_some_and(|(_, kind)| kind != AccessKind::Load);
         match meaning.class {
             // Neither moved nor executed in vain.
             _ if has_effect || decoded.mnemonic == "BAR" => 8.0,
@@ -372,7 +372,7 @@ impl<'a> Listing<'a> {
 
     /// The access of an instruction; what its bits do not say comes from the PTX.
     fn access(&self, index: usize) -> Option<MachineAccess> {
-        let (space, direction) = self.meanings[index].access?;
+        let (space, kind) = self.meanings[index].access?;
         let decoded = &self.code.instructions[index].decoded;
         let ptx = self.ptx[index].map(|ptx| &self.program.instructions()[ptx as usize].instruction);
         let of_ptx = || Some(bytes_accessed(ptx?)).filter(|bytes| *bytes > 0);
@@ -380,7 +380,7 @@ impl<'a> Listing<'a> {
         // Until Pascal `LD` may stand for a space that the PTX names.
         let named = || ptx?.modifiers.iter().find_map(|modifier| modifier.as_space());
         let space = space.or_else(named).filter(|&space| space != StateSpace::Param);
-        Some(MachineAccess { space, direction, bytes })
+        Some(MachineAccess { space, kind, bytes })
     }
 
     fn notes(&self, solution: &Solution) -> Vec<String> {
@@ -437,7 +437,6 @@ fn gcd(a: u32, b: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::operation::{FlopKind, Flops, Precision};
-    use crate::totals::Direction;
 
     #[test]
     fn copies_of_an_instruction_add_up_and_what_is_missing_is_missed() {
@@ -461,7 +460,7 @@ mod tests {
         // A division is more than one instruction, which does not make up for another one.
         assert_eq!(found(&[row(1, 900, sum), row(2, 10, sum)]), (110, 200));
         // A load of 16 bytes stands for four of 4.
-        let load = MachineAccess { space: None, direction: Direction::Load, bytes: 16 };
+        let load = MachineAccess { space: None, kind: AccessKind::Load, bytes: 16 };
         let loads = MachineRow { access: Some(load), ..row(1, 25, None) };
         assert_eq!(found(&[loads]), (100, 100));
         // Code that is there and has no executions is missed, too.

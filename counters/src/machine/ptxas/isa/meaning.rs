@@ -11,11 +11,11 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::operation::{FlopKind, Flops, Precision};
-use crate::totals::Direction;
 
 /// What is known of a mnemonic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub(in super::super) struct Meaning {
     pub(in super::super) class: InstructionClass,
     /// Its floating-point operations.
     pub(in super::super) flops: Option<Flops>,
-    /// The space (`None`: generic) and direction of its access.
-    pub(in super::super) access: Option<(Option<StateSpace>, Direction)>,
+    /// The space (`None`: generic) and kind of its access.
+    pub(in super::super) access: Option<(Option<StateSpace>, AccessKind)>,
 }
 
 /// The meaning of a mnemonic without its modifiers; every mnemonic of the opcode tables has one.
@@ -48,10 +48,10 @@ fn collect() -> HashMap<&'static str, Meaning> {
             }
         }
     }
-    for &(mnemonics, space, direction) in ACCESSES {
+    for &(mnemonics, space, kind) in ACCESSES {
         for mnemonic in mnemonics.split_whitespace() {
             if let Some(meaning) = meanings.get_mut(mnemonic) {
-                meaning.access = Some((space, direction));
+                meaning.access = Some((space, kind));
             }
         }
     }
@@ -133,20 +133,22 @@ const FLOPS: &[(&str, Precision, FlopKind, u64)] = &[
     ("HFMA2 HFMA2_32I", Half, Fma, 2),
 ];
 
-use Direction::{Load, Store, Update};
+use AccessKind::{Atomic, Load, Reduction, Store};
 use StateSpace::{Const, Global, Local, Shared};
 
 /// Accesses to memory whose size a lane's instruction states.
-const ACCESSES: &[(&str, Option<StateSpace>, Direction)] = &[
+const ACCESSES: &[(&str, Option<StateSpace>, AccessKind)] = &[
     ("LD", None, Load),
     ("ST", None, Store),
-    ("ATOM RED", None, Update),
+    ("ATOM", None, Atomic),
+    ("RED", None, Reduction),
     ("LDG LDGSTS LDGMC", Some(Global), Load),
     ("STG", Some(Global), Store),
-    ("ATOMG REDG", Some(Global), Update),
+    ("ATOMG", Some(Global), Atomic),
+    ("REDG", Some(Global), Reduction),
     ("LDS LDSLK LDSM", Some(Shared), Load),
     ("STS STSUL STSM", Some(Shared), Store),
-    ("ATOMS", Some(Shared), Update),
+    ("ATOMS", Some(Shared), Atomic),
     ("LDL", Some(Local), Load),
     ("STL", Some(Local), Store),
     ("LDC", Some(Const), Load),

@@ -1,5 +1,6 @@
 //! Loads, stores and atomics.
 
+use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::smallvec;
@@ -8,7 +9,6 @@ use super::super::super::MachineAccess;
 use super::super::family::{Convergence, Family};
 use super::super::graph::{Arg, Graph, Op};
 use super::{Selected, Selection, mnemonic};
-use crate::totals::Direction;
 
 pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     use Opcode as O;
@@ -18,7 +18,7 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
         return smallvec![];
     }
     let element = op.source.types().last().map_or(4, ScalarType::bytes);
-    let access = |direction, bytes| Some(MachineAccess { space, direction, bytes });
+    let access = |kind, bytes| Some(MachineAccess { space, kind, bytes });
     let one = |mnemonic, access| {
         let instruction = Selected::new(mnemonic, InstructionClass::LoadStore, 1);
         smallvec![Selected { access, ..instruction }]
@@ -26,25 +26,25 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
     match op.opcode {
         O::Ld | O::Ldu => {
             let bytes = element * op.results.len().max(1) as u32;
-            split(one(load(space), access(Direction::Load, bytes)), bytes)
+            split(one(load(space), access(AccessKind::Load, bytes)), bytes)
         }
         O::St => {
             let bytes = element * op.args.len().max(1) as u32;
-            split(one(store(space), access(Direction::Store, bytes)), bytes)
+            split(one(store(space), access(AccessKind::Store, bytes)), bytes)
         }
-        O::Atom | O::Red => atomic(graph, op, family, access(Direction::Update, element)),
-        O::CpAsync => one("LDGSTS", access(Direction::Load, element)),
+        O::Atom | O::Red => atomic(graph, op, family, element),
+        O::CpAsync => one("LDGSTS", access(AccessKind::Load, element)),
         O::Ldmatrix => {
             let bytes = 4 * op.results.len() as u32;
-            one("LDSM", access(Direction::Load, bytes))
+            one("LDSM", access(AccessKind::Load, bytes))
         }
         O::Stmatrix => {
             let bytes = 4 * op.args.len() as u32;
-            one("STSM", access(Direction::Store, bytes))
+            one("STSM", access(AccessKind::Store, bytes))
         }
         // A fragment is loaded and stored a register at a time.
-        O::WmmaLoad => fragment(op, space, Direction::Load, op.results.len() as u32),
-        O::WmmaStore => fragment(op, space, Direction::Store, op.args.len() as u32),
+        O::WmmaLoad => fragment(op, space, AccessKind::Load, op.results.len() as u32),
+        O::WmmaStore => fragment(op, space, AccessKind::Store, op.args.len() as u32),
         O::Prefetch | O::Prefetchu => one("CCTL", None),
         other => {
             let class = op.source.form.form().class;
@@ -77,7 +77,7 @@ fn store(space: Option<StateSpace>) -> &'static str {
 fn fragment(
     op: &Op<'_>,
     space: Option<StateSpace>,
-    direction: Direction,
+    kind: AccessKind,
     registers: u32,
 ) -> Selection {
     let is_factor = !op.has(Modifier::MatrixC) && !op.has(Modifier::MatrixD);
@@ -87,10 +87,10 @@ fn fragment(
     let is_transposed =
         op.has(if op.has(Modifier::ComponentB) { Modifier::Row } else { Modifier::Col });
     let gathers = is_factor && element == 8 && is_transposed && !shared;
-    let (mnemonic, accesses) = match (direction, space) {
+    let (mnemonic, accesses) = match (kind, space) {
         // Four registers at a time (`LDSM`).
-        (Direction::Load, Some(StateSpace::Shared)) => ("LDSM", registers.div_ceil(4)),
-        (Direction::Load, _) => (load(space), if gathers { 4 * registers } else { registers }),
+        (AccessKind::Load, Some(StateSpace::Shared)) => ("LDSM", registers.div_ceil(4)),
+        (AccessKind::Load, _) => (load(space), if gathers { 4 * registers } else { registers }),
         _ => (store(space), registers),
     };
     // Rows of factors are as far apart as the stride says: a 64-bit sum, of which `IMAD.WIDE` does every other one.
@@ -98,7 +98,7 @@ fn fragment(
     let sums = if far { (accesses.max(1) - 1) * 3 / 2 } else { 0 };
     let joins = if gathers { 3 * registers } else { 0 };
     let bytes = if gathers { 1 } else { 4 };
-    let access = Some(MachineAccess { space, direction, bytes });
+    let access = Some(MachineAccess { space, kind, bytes });
     smallvec![
         Selected {
             access,
@@ -126,7 +126,7 @@ fn atomic(
     graph: &Graph<'_>,
     op: &Op<'_>,
     family: &Family,
-    access: Option<MachineAccess>,
+    bytes: u32,
 ) -> Selection {
     let space = op.memory.and_then(|memory| memory.space);
     let shared = space == Some(StateSpace::Shared);
@@ -136,18 +136,19 @@ fn atomic(
     );
     let unread = op.results.iter().all(|result| graph.uses(*result).is_empty());
     let needs_result = op.has(Modifier::Cas) || op.has(Modifier::Exch);
-    let name = match (shared, unread && !needs_result) {
-        (true, _) => "ATOMS",
-        (false, true) => "RED",
-        (false, false) if space == Some(StateSpace::Global) => "ATOMG",
-        (false, false) => "ATOM",
+    let (name, kind) = match (shared, unread && !needs_result) {
+        (true, _) => ("ATOMS", AccessKind::Atomic),
+        (false, true) => ("RED", AccessKind::Reduction),
+        (false, false) if space == Some(StateSpace::Global) => ("ATOMG", AccessKind::Atomic),
+        (false, false) => ("ATOM", AccessKind::Atomic),
     };
+    let access = Some(MachineAccess { space, kind, bytes });
     let instruction = Selected { access, ..Selected::new(name, InstructionClass::LoadStore, 1) };
     // Fermi and Kepler lock a word of shared memory around every update (`LDSLK`, `STSUL`); later
     // ones have integer atomics there and exchange floating-point sums until they fit.
     let locks = family.convergence == Convergence::Suffix;
     if shared && (locks || floating) {
-        let load = MachineAccess { space, direction: Direction::Load, bytes: 4 };
+        let load = MachineAccess { space, kind: AccessKind::Load, bytes: 4 };
         return smallvec![
             Selected { mnemonic: "LDS", access: Some(load), ..instruction },
             Selected::new("FADD", op.source.form.form().class, 1),

@@ -8,6 +8,7 @@ mod memory;
 mod movement;
 mod operands;
 
+use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
 use smallvec::{SmallVec, smallvec};
@@ -16,7 +17,6 @@ use super::super::MachineAccess;
 use super::family::{Convergence, Family};
 use super::graph::{Graph, Op};
 use crate::operation::Flops;
-use crate::totals::Direction;
 
 pub(super) use operands::{ConstantUses, Operands};
 
@@ -52,7 +52,7 @@ impl Selected {
     /// A constant that is loaded into registers: a load, where other generations have an operand.
     pub(super) const fn constant(bytes: u32) -> Self {
         let space = Some(StateSpace::Const);
-        let access = Some(MachineAccess { space, direction: Direction::Load, bytes });
+        let access = Some(MachineAccess { space, kind: AccessKind::Load, bytes });
         Self { access, ..Self::new("LDC", InstructionClass::LoadStore, 1) }
     }
 
