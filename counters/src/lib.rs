@@ -32,6 +32,7 @@ pub mod features;
 pub mod hierarchy;
 pub mod import;
 pub mod integer_kind;
+mod opcode_facts;
 pub mod launch_profile;
 pub mod machine;
 pub mod metric;

@@ -295,8 +295,8 @@ facts! {
     Tcgen05Alloc Tcgen05Dealloc Tcgen05RelinquishAllocPermit
                        => Lasting,     [-],           [-],              "UTCATOMSWS";
     Tcgen05Ld Tcgen05LdRed Tcgen05LdSpcompress Tcgen05LdRedSpcompress
-                       => Lasting,     [-],           [-],              "LDT";
-    Tcgen05St          => Lasting,     [-],           [-],              "STT";
+                       => Lasting,     [-],           [-],              "LDTM";
+    Tcgen05St          => Lasting,     [-],           [-],              "STTM";
     Tcgen05WaitLd Tcgen05WaitSt Tcgen05FenceBeforeThreadSync Tcgen05FenceAfterThreadSync
                        => Lasting,     [-],           [-],              "FENCE";
     Tcgen05Cp          => Lasting,     [-],           [-],              "UTCCP";

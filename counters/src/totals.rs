@@ -9,6 +9,7 @@ use crate::hierarchy::L2Traffic;
 use crate::integer_kind::IntegerKind;
 use crate::machine::{MachineProfile, MachineRow};
 use crate::occupancy::CtaShape;
+use crate::opcode_facts::{IntegerRow, opcode_facts};
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Row};
@@ -165,7 +166,9 @@ impl From<&Row> for Counted {
     fn from(row: &Row) -> Self {
         Self {
             class: row.description.class,
-            integer: IntegerKind::of_opcode(row.description.opcode),
+            integer: opcode_facts(row.description.opcode)
+                .integer
+                .map_or(IntegerKind::Other, IntegerRow::kind),
             flops: row.description.flops,
             warps: row.warp_executions,
             lanes: row.issued_lanes,

@@ -76,3 +76,9 @@ pub struct MachineProfile {
     /// What was approximated on the way, in sentences; empty if nothing was.
     pub notes: Vec<String>,
 }
+
+/// Whether a machine instruction of any generation has this name.
+#[cfg(test)]
+pub(crate) fn is_machine_mnemonic(mnemonic: &str) -> bool {
+    ptxas::meaning(mnemonic).is_some()
+}

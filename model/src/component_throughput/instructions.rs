@@ -155,7 +155,8 @@ impl InstructionPipeline {
             Operation::IntegerMultiply => int_mul,
             Operation::Shift => shift,
             Operation::Logic => logic,
-            Operation::Conversion => conversion,
+            // The vendor's table gives counts of bits the rate of conversions on every capability.
+            Operation::Conversion | Operation::BitCount => conversion,
             Operation::WideConversion => wide_conversion_rate.unwrap_or(conversion),
             Operation::Shuffle => shuffle_rate.unwrap_or(fp32),
             Operation::LoadStore => load_store,

@@ -24,6 +24,7 @@ mod prepare;
 mod tests;
 
 pub use attribute::attribute;
+pub(super) use isa::meaning;
 pub use prepare::{Prepared, prepare};
 
 /// Why machine code could not be counted.

@@ -40,6 +40,26 @@ pub(super) enum Constants {
     Uniform,
 }
 
+/// Which video instructions the machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Video {
+    /// All of them.
+    Simd,
+    /// Those of one byte, half or word (`VADD`), and `VABSDIFF4`.
+    Scalar,
+    /// `VABSDIFF4` alone.
+    None,
+}
+
+/// Which expansions of divisions, roots and their like the compiler writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expansions {
+    Fermi,
+    Kepler,
+    Maxwell,
+    Volta,
+}
+
 /// One generation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Family {
@@ -74,6 +94,14 @@ pub(super) struct Family {
     pub(super) saves_barrier: bool,
     /// Instructions of a 32-bit minimum or maximum: without `IMNMX`, a comparison and a selection.
     pub(super) integer_minimum: u32,
+    /// Comparisons set registers (`ISET`, `FSET`), and selections compare (`ICMP`, `FCMP`).
+    pub(super) sets_numbers: bool,
+    /// What selects one of two floating-point numbers by a predicate.
+    pub(super) float_selection: &'static str,
+    /// Instructions for bytes and halves (`VADD`).
+    pub(super) video: Video,
+    /// The column of the tables of expansions.
+    pub(super) expansions: Expansions,
     /// Atomic sums of integers at one address are reduced within the warp first.
     pub(super) aggregates_atomics: bool,
     /// The most machine instructions of a skipped block that become guarded instructions instead.
@@ -100,11 +128,16 @@ const FERMI: Family = Family {
     gathers_lanes: false,
     saves_barrier: false,
     integer_minimum: 1,
+    sets_numbers: true,
+    float_selection: "SEL",
+    video: Video::Simd,
+    expansions: Expansions::Fermi,
     aggregates_atomics: false,
     guarded_limit: 8,
     guarded_limit_of_loads: 20,
 };
-const KEPLER: Family = Family { since: 30, name: "Kepler", ..FERMI };
+const KEPLER: Family =
+    Family { since: 30, name: "Kepler", expansions: Expansions::Kepler, ..FERMI };
 const MAXWELL: Family = Family {
     since: 50,
     name: "Maxwell",
@@ -116,6 +149,8 @@ const MAXWELL: Family = Family {
     load_barrier: true,
     pads: true,
     guarded_limit: 7,
+    video: Video::Scalar,
+    expansions: Expansions::Maxwell,
     ..FERMI
 };
 const PASCAL: Family = Family { since: 60, name: "Pascal", ..MAXWELL };
@@ -136,6 +171,10 @@ const TURING: Family = Family {
     lop3: true,
     lop3_sets_predicate: true,
     iadd3: true,
+    sets_numbers: false,
+    float_selection: "FSEL",
+    video: Video::None,
+    expansions: Expansions::Volta,
     ..FERMI
 };
 const AMPERE: Family =

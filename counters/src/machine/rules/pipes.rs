@@ -33,8 +33,8 @@ impl Pipes {
             self.moves += 1;
         }
         let moves = [
-            Selected::integer("IMAD", multiplier),
-            Selected::misc("MOV", selected.count - multiplier),
+            Selected::new("IMAD", multiplier),
+            Selected::new("MOV", selected.count - multiplier),
         ];
         moves.into_iter().filter(|moves| moves.count > 0).collect()
     }

@@ -19,17 +19,17 @@ use crate::operation::{FlopKind, Flops, Precision};
 
 /// What is known of a mnemonic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Meaning {
+pub(in super::super::super) struct Meaning {
     /// What a profiler counts it as.
-    pub(in super::super) class: InstructionClass,
+    pub(in super::super::super) class: InstructionClass,
     /// Its floating-point operations.
-    pub(in super::super) flops: Option<Flops>,
+    pub(in super::super::super) flops: Option<Flops>,
     /// The space (`None`: generic) and kind of its access.
-    pub(in super::super) access: Option<(Option<StateSpace>, AccessKind)>,
+    pub(in super::super::super) access: Option<(Option<StateSpace>, AccessKind)>,
 }
 
 /// The meaning of a mnemonic without its modifiers; every mnemonic of the opcode tables has one.
-pub(in super::super) fn meaning(mnemonic: &str) -> Option<Meaning> {
+pub(in super::super::super) fn meaning(mnemonic: &str) -> Option<Meaning> {
     static MEANINGS: OnceLock<HashMap<&str, Meaning>> = OnceLock::new();
     MEANINGS.get_or_init(collect).get(mnemonic).copied()
 }
@@ -73,7 +73,7 @@ const CLASSES: &[(InstructionClass, &str)] = &[
         C::Integer,
         "IADD IADD32I IADD3 IMAD IMAD32I IMADSP IMUL IMUL32I ISAD ISCADD ISCADD32I ISET ISETP \
          IMNMX ICMP IABS IDP BFE BFI FLO POPC BREV BMSK SGXT LEA LOP LOP32I LOP3 SHF SHL SHR \
-         XMAD VABSDIFF VABSDIFF4 VADD VMAD VMNMX VSET VSETP VSHL VSHR VADD2 VADD4 VAVRG2 VAVRG4 \
+         XMAD CLMAD VABSDIFF VABSDIFF4 VADD VMAD VMNMX VSET VSETP VSHL VSHR VADD2 VADD4 VAVRG2 VAVRG4 \
          VMNMX2 VMNMX4 VSET2 VSET4 VABSDIFF2 VIADD VIADDMNMX VIMNMX \
          UIADD3 UIMAD UISETP ULEA ULOP3 USHF UFLO UPOPC UBREV UBMSK USGXT UVIMNMX",
     ),
@@ -82,7 +82,7 @@ const CLASSES: &[(InstructionClass, &str)] = &[
         C::LoadStore,
         "LD LDC LDG LDL LDS LDSM LDSLK ST STG STL STS STSM STSUL STAS ATOM ATOMG ATOMS RED \
          REDG REDAS CCTL CCTLL CCTLT LDGSTS UBLKCP UBLKPF UBLKRED \
-         UTMALDG UTMASTG UTMAREDG UTMAPF UTMACCTL LDGMC UMEMSETS QSPC",
+         LDTM STTM UTMALDG UTMASTG UTMAREDG UTMAPF UTMACCTL LDGMC UMEMSETS QSPC",
     ),
     (
         C::Control,
@@ -107,7 +107,7 @@ const CLASSES: &[(InstructionClass, &str)] = &[
          GETLMEMBASE SETLMEMBASE GETCRSPTR SETCRSPTR B2R R2B BAR DEPBAR LDGDEPBAR MEMBAR TEXDEPBAR \
          ERRBAR FENCE ARRIVES SYNCS NOP PMTRIG AL2P ALD AST OUT PIXLD ISBERD STP R2UR UMOV \
          USEL UPRMT UP2UR UR2UP UPLOP3 ULDC LDCU USTGR UREDGR UGETNEXTWORKID WARPGROUP \
-         UTMACMDFLUSH CGAERRBAR UCGABAR_ARV UCGABAR_WAIT \
+         UTMACMDFLUSH USETMAXREG CGAERRBAR UCGABAR_ARV UCGABAR_WAIT \
          UVIRTCOUNT UTCATOMSWS UTCSHIFT UTCCP UTCBAR",
     ),
 ];

@@ -19,7 +19,7 @@ use gpucast_ptx_frontend::container::Target;
 
 #[cfg(test)]
 pub(super) use meaning::meant;
-pub(super) use meaning::{Meaning, meaning};
+pub(in super::super) use meaning::{Meaning, meaning};
 
 /// Under which condition an instruction takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

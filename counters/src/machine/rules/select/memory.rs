@@ -1,14 +1,15 @@
 //! Loads, stores and atomics.
 
 use gpucast_interpreter::AccessKind;
-use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
+use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::smallvec;
 
 use super::super::super::MachineAccess;
 use super::super::family::{Convergence, Family};
 use super::super::graph::{Arg, Graph, Op};
-use super::{Selected, Selection, mnemonic};
+use super::{Selected, Selection};
+use crate::opcode_facts::opcode_facts;
 
 pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     use Opcode as O;
@@ -20,7 +21,7 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
     let element = op.source.types().last().map_or(4, ScalarType::bytes);
     let access = |kind, bytes| Some(MachineAccess { space, kind, bytes });
     let one = |mnemonic, access| {
-        let instruction = Selected::new(mnemonic, InstructionClass::LoadStore, 1);
+        let instruction = Selected::new(mnemonic, 1);
         smallvec![Selected { access, ..instruction }]
     };
     match op.opcode {
@@ -47,8 +48,7 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
         O::WmmaStore => fragment(op, space, AccessKind::Store, op.args.len() as u32),
         O::Prefetch | O::Prefetchu => one("CCTL", None),
         other => {
-            let class = op.source.form.form().class;
-            smallvec![Selected::new(mnemonic(other), class, 1)]
+            smallvec![Selected::new(opcode_facts(other).machine, 1)]
         }
     }
 }
@@ -102,9 +102,9 @@ fn fragment(
     smallvec![
         Selected {
             access,
-            ..Selected::new(mnemonic, InstructionClass::LoadStore, accesses.max(1))
+            ..Selected::new(mnemonic, accesses.max(1))
         },
-        Selected::integer("IMAD", 2 + sums + joins),
+        Selected::new("IMAD", 2 + sums + joins),
     ]
 }
 
@@ -143,7 +143,7 @@ fn atomic(
         (false, false) => ("ATOM", AccessKind::Atomic),
     };
     let access = Some(MachineAccess { space, kind, bytes });
-    let instruction = Selected { access, ..Selected::new(name, InstructionClass::LoadStore, 1) };
+    let instruction = Selected { access, ..Selected::new(name, 1) };
     // Fermi and Kepler lock a word of shared memory around every update (`LDSLK`, `STSUL`); later
     // ones have integer atomics there and exchange floating-point sums until they fit.
     let locks = family.convergence == Convergence::Suffix;
@@ -151,10 +151,10 @@ fn atomic(
         let load = MachineAccess { space, kind: AccessKind::Load, bytes: 4 };
         return smallvec![
             Selected { mnemonic: "LDS", access: Some(load), ..instruction },
-            Selected::new("FADD", op.source.form.form().class, 1),
+            Selected::new("FADD", 1),
             instruction,
-            Selected::integer("ISETP", 1),
-            Selected::new("BRA", InstructionClass::Control, 1),
+            Selected::new("ISETP", 1),
+            Selected::new("BRA", 1),
         ];
     }
     let adds = op.has(Modifier::Add) && !floating;
@@ -162,20 +162,20 @@ fn atomic(
     if family.aggregates_atomics && !shared && adds && unread && one_address {
         // One lane adds what the others have.
         return smallvec![
-            Selected::new("REDUX", InstructionClass::InterThread, 2),
-            Selected::integer("ISETP", 2),
-            Selected::misc("S2R", 2),
+            Selected::new("REDUX", 2),
+            Selected::new("ISETP", 2),
+            Selected::new("S2R", 2),
             instruction,
         ];
     }
     if !shared && adds && !unread && one_address {
         // Are all lanes there? Then they would be added up first.
         return smallvec![
-            Selected::new("VOTE", InstructionClass::InterThread, 1),
-            Selected::integer("ISETP", 1),
-            Selected::misc("MOV", 2),
+            Selected::new("VOTE", 1),
+            Selected::new("ISETP", 1),
+            Selected::new("MOV", 2),
             instruction,
-            Selected::new("BRA", InstructionClass::Control, 1),
+            Selected::new("BRA", 1),
         ];
     }
     smallvec![instruction]
