@@ -65,6 +65,8 @@ pub(super) enum Expansions {
 pub(super) struct Family {
     /// The first compute capability times ten.
     pub(super) since: u32,
+    /// The last one.
+    pub(super) until: u32,
     /// The name of the architecture.
     pub(super) name: &'static str,
     pub(super) multiplier: Multiplier,
@@ -112,6 +114,7 @@ pub(super) struct Family {
 
 const FERMI: Family = Family {
     since: 20,
+    until: 21,
     name: "Fermi",
     multiplier: Multiplier::Imad,
     convergence: Convergence::Suffix,
@@ -137,9 +140,10 @@ const FERMI: Family = Family {
     guarded_limit_of_loads: 20,
 };
 const KEPLER: Family =
-    Family { since: 30, name: "Kepler", expansions: Expansions::Kepler, ..FERMI };
+    Family { since: 30, until: 37, name: "Kepler", expansions: Expansions::Kepler, ..FERMI };
 const MAXWELL: Family = Family {
     since: 50,
+    until: 53,
     name: "Maxwell",
     multiplier: Multiplier::Xmad,
     convergence: Convergence::Sync,
@@ -153,9 +157,10 @@ const MAXWELL: Family = Family {
     expansions: Expansions::Maxwell,
     ..FERMI
 };
-const PASCAL: Family = Family { since: 60, name: "Pascal", ..MAXWELL };
+const PASCAL: Family = Family { since: 60, until: 62, name: "Pascal", ..MAXWELL };
 const VOLTA: Family = Family {
     since: 70,
+    until: 72,
     name: "Volta",
     preamble: 1,
     gathers_lanes: true,
@@ -165,6 +170,7 @@ const VOLTA: Family = Family {
 };
 const TURING: Family = Family {
     since: 75,
+    until: 75,
     name: "Turing",
     multiplier: Multiplier::ImadWide,
     convergence: Convergence::Barrier,
@@ -178,24 +184,69 @@ const TURING: Family = Family {
     ..FERMI
 };
 const AMPERE: Family =
-    Family { since: 80, name: "Ampere", descriptor: true, aggregates_atomics: true, ..TURING };
-const ADA: Family = Family { since: 89, name: "Ada", ..AMPERE };
+    Family { since: 80, until: 88, name: "Ampere", descriptor: true, aggregates_atomics: true, ..TURING };
+const ADA: Family = Family { since: 89, until: 89, name: "Ada", ..AMPERE };
 const HOPPER: Family = Family {
     since: 90,
+    until: 90,
     name: "Hopper",
     constants: Constants::Uniform,
     shared_window: true,
     ..AMPERE
 };
-const BLACKWELL: Family = Family { since: 100, name: "Blackwell", ..HOPPER };
+const BLACKWELL: Family = Family { since: 100, until: 121, name: "Blackwell", ..HOPPER };
 
 /// The generations, oldest first.
 pub(super) const FAMILIES: &[Family] =
     &[FERMI, KEPLER, MAXWELL, PASCAL, VOLTA, TURING, AMPERE, ADA, HOPPER, BLACKWELL];
 
 impl Family {
-    /// The generation that `target` belongs to.
-    pub(super) fn of(target: Architecture) -> &'static Self {
-        FAMILIES.iter().rev().find(|family| family.since <= target.sm()).unwrap_or(&FERMI)
+    /// The generation that `target` belongs to; of targets that no row names, the closest older
+    /// one as an [`Unknown`](Generation::Unknown) generation.
+    pub(super) fn of(target: Architecture) -> Generation {
+        let closest = FAMILIES.iter().rev().find(|family| family.since <= target.sm());
+        match closest {
+            Some(family) if target.sm() <= family.until => Generation::Known(family),
+            Some(family) => Generation::Unknown { closest: family },
+            None => Generation::Unknown { closest: &FERMI },
+        }
+    }
+}
+
+/// What is known of a target.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Generation {
+    /// It has a row.
+    Known(&'static Family),
+    /// No row names it; the closest older one stands for it.
+    Unknown { closest: &'static Family },
+}
+
+impl Generation {
+    pub(super) const fn family(self) -> &'static Family {
+        match self {
+            Self::Known(family) | Self::Unknown { closest: family } => family,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Capability;
+
+    #[test]
+    fn every_known_capability_has_a_row_and_others_have_none() {
+        for capability in Capability::KNOWN {
+            let (major, minor) = (capability.major, capability.minor);
+            let Some(target) = Architecture::of_capability(major, minor) else {
+                continue;
+            };
+            assert!(matches!(Family::of(target), Generation::Known(_)), "{target}");
+        }
+        for text in ["sm_130", "sm_99", "sm_65"] {
+            let target = text.parse().unwrap();
+            assert!(matches!(Family::of(target), Generation::Unknown { .. }), "{text}");
+        }
     }
 }

@@ -170,7 +170,7 @@ const TABLE: &[Expansion] = expansions! {
         { integer 7, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 5, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
 
     Div F32 When::With(Modifier::Rn) =>
-        fermi { multiply_adds 8, special 1, integer 0, control 2 } { fp32 1, multiply_adds 5, special 1, control 1, misc 1 }
+        fermi { multiply_adds 8, special 1, integer 8, control 4, misc 1 } { fp32 1, multiply_adds 5, special 1, control 1, misc 1 }
         { fp32 1, multiply_adds 5, special 1, control 2 } { fp32 1, multiply_adds 5, special 1, control 3 }
     Div F32 FULL =>
         { fp32 2, products 1, scalings 4, special 1 }
@@ -188,7 +188,7 @@ const TABLE: &[Expansion] = expansions! {
         { fp32 2, products 2, integer 2, special 1, misc 1 }
         { fp32 2, products 2, integer 2, special 1, misc 1 } { fp32 4, products 2, special 1, misc 1 }
     Rcp F32 ALWAYS =>
-        fermi { multiply_adds 2, special 1, integer 3, control 2 } { sums 1, multiply_adds 2, integer 3, special 1, control 2 }
+        fermi { multiply_adds 2, special 1, integer 3, control 4 } { sums 1, multiply_adds 2, integer 3, special 1, control 2 }
         { sums 1, multiply_adds 2, integer 3, special 1, control 2 } { sums 1, multiply_adds 2, integer 3, special 1, control 3 }
     Rcp F64 ALWAYS =>
         { fp32 1, multiply_adds 5, integer 1, special 1, control 1, misc 1 }
@@ -201,7 +201,7 @@ const TABLE: &[Expansion] = expansions! {
         { fp32 1, scalings 2, special 2 }
         { fp32 1, scalings 2, special 2 } { fp32 1, scalings 2, special 1 }
     Sqrt F32 ALWAYS =>
-        { multiply_adds 2, products 2, integer 2, special 1, control 2 }
+        fermi { multiply_adds 2, products 2, special 1, integer 2, control 4, misc 2 } { multiply_adds 2, products 2, integer 2, special 1, control 2 }
         { multiply_adds 2, products 2, integer 2, special 1, control 2 } { multiply_adds 2, products 2, integer 2, special 1, control 3 }
     Sqrt F64 ALWAYS =>
         { multiply_adds 5, products 3, integer 3, special 1, control 1, misc 3 }
