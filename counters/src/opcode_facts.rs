@@ -20,7 +20,9 @@ use crate::throughput::Operation;
 pub(crate) enum Effect {
     /// Nothing, and its operands alone decide the results.
     Value,
-    /// Nothing, but the results depend on other lanes, the carry flag or the machine's state.
+    /// Nothing, but the carry flag takes part, and may be a result.
+    Carry,
+    /// Nothing, but the results depend on other lanes or on the machine's state.
     Observation,
     /// Nothing, but the results depend on memory.
     Read,
@@ -163,10 +165,10 @@ macro_rules! facts {
 facts! {
     // Integer and floating-point arithmetic.
     Add Sub            => Value,       [I::Add],      [F::Sum],         "IADD";
-    Addc Subc          => Observation, [I::Add],      [-],              "IADD";
+    Addc Subc          => Carry, [I::Add],      [-],              "IADD";
     Mul                => Value,       [I::Multiply], [F::Product],     "IMUL";
     Mad                => Value,       [I::Multiply], [F::MultiplyAdd], "IMAD";
-    Madc               => Observation, [I::Multiply], [-],              "IMAD";
+    Madc               => Carry, [I::Multiply], [-],              "IMAD";
     Mul24              => Value,       [I::Multiply], [-],              "IMUL";
     Mad24              => Value,       [I::Multiply], [-],              "IMAD";
     Clmad              => Value,       [I::Multiply], [-],              "CLMAD";

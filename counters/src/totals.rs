@@ -148,7 +148,6 @@ impl Operation {
             AccessKind::Reduction => Self::Reduction,
         }
     }
-
 }
 
 /// An instruction of either level.

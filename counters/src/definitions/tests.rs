@@ -134,7 +134,10 @@ fn machine(back_end: BackEnd) -> MachineProfile {
         registers_per_thread: Some(18),
         rows: vec![
             machine_row("IADD", Integer, 8),
-            MachineRow { access: access(None, AccessKind::Load), ..machine_row("LD", LoadStore, 4) },
+            MachineRow {
+                access: access(None, AccessKind::Load),
+                ..machine_row("LD", LoadStore, 4)
+            },
             MachineRow {
                 access: access(global(), AccessKind::Reduction),
                 ..machine_row("RED", LoadStore, 2)

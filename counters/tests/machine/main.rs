@@ -14,7 +14,9 @@ use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::BaseTable;
 use gpucast_counters::{Counter, DeviceModel};
-use gpucast_interpreter::{AccessKind, Argument, DeviceMemory, Launch, Options, Program, Silent, run};
+use gpucast_interpreter::{
+    AccessKind, Argument, DeviceMemory, Launch, Options, Program, Silent, run,
+};
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 

@@ -284,9 +284,7 @@ impl<'a> Listing<'a> {
         if decoded.guard != Guard::Always && !guarded_in_ptx && !is_control {
             return 0.05;
         }
-        let has_effect = meaning
-            .access
-            .is_some_and(|(_, kind)| kind != AccessKind::Load);
+        let has_effect = meaning.access.is_some_and(|(_, kind)| kind != AccessKind::Load);
         match meaning.class {
             // Neither moved nor executed in vain.
             _ if has_effect || decoded.mnemonic == "BAR" => 8.0,

@@ -2,10 +2,10 @@
 //!
 //! Each column is what some rule asks. The sources are machine code that NVIDIA's assembler
 //! makes: `ptxas` 12.9 for sm_50, sm_70, sm_80 and sm_90, read with `nvdisasm`. Blackwell has
-//! Hopper's columns. Those of Fermi and Kepler follow from the lists of machine instructions in the vendor's
-//! documentation of its binary utilities and from the throughput table of the programming guide,
-//! which says what takes several instructions; no assembler for them was looked at, but for how long guarded
-//! blocks may be (`ptxas` 11.8 for sm_35).
+//! Hopper's columns. Those of Fermi and Kepler follow from the lists of machine instructions in the
+//! vendor's documentation of its binary utilities and from the throughput table of the programming
+//! guide, which says what takes several instructions; of Kepler, guarded blocks, expansions and
+//! video instructions were read from what `ptxas` 11.8 makes for sm_35.
 
 use super::super::architecture::Architecture;
 
@@ -183,8 +183,14 @@ const TURING: Family = Family {
     expansions: Expansions::Volta,
     ..FERMI
 };
-const AMPERE: Family =
-    Family { since: 80, until: 88, name: "Ampere", descriptor: true, aggregates_atomics: true, ..TURING };
+const AMPERE: Family = Family {
+    since: 80,
+    until: 88,
+    name: "Ampere",
+    descriptor: true,
+    aggregates_atomics: true,
+    ..TURING
+};
 const ADA: Family = Family { since: 89, until: 89, name: "Ada", ..AMPERE };
 const HOPPER: Family = Family {
     since: 90,

@@ -114,7 +114,8 @@ pub(super) fn uniform_registers(graph: &Graph<'_>) -> Vec<bool> {
     while changed {
         changed = false;
         for op in &graph.ops {
-            let is_uniform = (op.results.is_empty() || opcode_facts(op.opcode).effect == Effect::Value)
+            let is_uniform = (op.results.is_empty()
+                || matches!(opcode_facts(op.opcode).effect, Effect::Value | Effect::Carry))
                 && op.args.iter().all(|arg| match arg {
                     Arg::Register(register) => uniform[register.index()],
                     Arg::Special(special) => is_uniform_special(*special),

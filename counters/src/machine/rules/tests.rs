@@ -437,9 +437,13 @@ fn local_arrays_with_known_indices_are_registers() {
         // Somebody else could read it.
         let escapes = "cvta.local.u64 %a3, %a1; st.global.u64 [%rd1+64], %a3;";
         assert_eq!(accesses(target, escapes), 4, "{target}");
-        // A thread chooses the word.
-        let chosen = "mul.wide.u32 %a3, %r1, 4; add.u64 %a3, %a1, %a3; ld.local.f32 %f4, [%a3];";
-        assert_eq!(accesses(target, chosen), 5, "{target}");
+    }
+    // A thread chooses one of five words: five comparisons.
+    let chosen = "mul.wide.u32 %a3, %r1, 4; add.u64 %rd9, %a1, %a3; ld.local.f32 %f4, [%rd9];";
+    for target in ["sm_50", "sm_80", "sm_90"] {
+        assert_eq!(accesses(target, chosen), 0, "{target}");
+        let compared = count(target, &array(chosen), "ISETP");
+        assert_eq!(compared, 5, "{target}");
     }
 }
 

@@ -42,9 +42,8 @@ fn evaluate_all(graph: &mut Graph<'_>) -> bool {
             continue;
         }
         // A guard is a register, whatever is known of it.
-        let guards = |&user: &u32| {
-            graph.op(user).guard.is_some_and(|guard| guard.predicate == result)
-        };
+        let guards =
+            |&user: &u32| graph.op(user).guard.is_some_and(|guard| guard.predicate == result);
         if graph.uses(result).iter().any(guards) {
             continue;
         }

@@ -43,7 +43,7 @@ pub(in super::super) fn is_pure(op: &Op<'_>) -> bool {
         return false;
     }
     match opcode_facts(op.opcode).effect {
-        Effect::Value | Effect::Observation => true,
+        Effect::Value | Effect::Carry | Effect::Observation => true,
         Effect::Read => ![M::Volatile, M::Acquire].iter().any(|&modifier| op.has(modifier)),
         Effect::Lasting => false,
     }

@@ -53,10 +53,32 @@ fn is_computed(op: &Op<'_>) -> bool {
         O::Mul if op.has(Modifier::Hi) && op.ty.bits() == 64 => false,
         O::Add | O::Sub | O::Mul => simple && !directed && !op.has(Modifier::Cc),
         O::Mad => op.is_integer() && !op.has(Modifier::Cc),
-        O::Mul24 | O::Mad24 | O::Abs | O::Neg | O::Min | O::Max | O::Set | O::Setp | O::Selp
-        | O::Slct | O::Testp => simple,
-        O::Popc | O::Clz | O::Bfind | O::Fns | O::Brev | O::Bfe | O::Bfi | O::And | O::Or
-        | O::Xor | O::Not | O::Cnot | O::Shf | O::Shl | O::Shr => simple,
+        O::Mul24
+        | O::Mad24
+        | O::Abs
+        | O::Neg
+        | O::Min
+        | O::Max
+        | O::Set
+        | O::Setp
+        | O::Selp
+        | O::Slct
+        | O::Testp => simple,
+        O::Popc
+        | O::Clz
+        | O::Bfind
+        | O::Fns
+        | O::Brev
+        | O::Bfe
+        | O::Bfi
+        | O::And
+        | O::Or
+        | O::Xor
+        | O::Not
+        | O::Cnot
+        | O::Shf
+        | O::Shl
+        | O::Shr => simple,
         O::Rcp | O::Sqrt | O::Div => {
             op.ty == ScalarType::F32 && (op.has(Modifier::Approx) || op.has(Modifier::Full))
         }
@@ -127,10 +149,10 @@ fn kernel(
         let ty = type_of(op, shape)?;
         declarations += &declaration(&format!("a{index}"), ty);
         match width(ty) {
-            1 => write!(moves, "setp.ne.u32 %a{index}, {}, 0;\n", bits & 1).ok()?,
+            1 => writeln!(moves, "setp.ne.u32 %a{index}, {}, 0;", bits & 1).ok()?,
             width => {
                 let bits = if width >= 64 { bits } else { bits & ((1 << width) - 1) };
-                write!(moves, "mov.b{width} %a{index}, {bits:#x};\n").ok()?;
+                writeln!(moves, "mov.b{width} %a{index}, {bits:#x};").ok()?;
             }
         }
         write!(operands, ", %a{index}").ok()?;

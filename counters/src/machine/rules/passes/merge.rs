@@ -97,7 +97,7 @@ fn orders_memory(op: &Op<'_>) -> bool {
             space.is_none_or(|space| space == StateSpace::Shared)
         }
         // Lanes that talk to each other may do so about memory.
-        _ => opcode_facts(op.opcode).effect != Effect::Value,
+        _ => !matches!(opcode_facts(op.opcode).effect, Effect::Value | Effect::Carry),
     }
 }
 

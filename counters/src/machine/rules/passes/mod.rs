@@ -34,7 +34,7 @@ pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> V
     share::share(graph, &dominators);
     addresses::fold(graph, family);
     dead::remove(graph);
-    locals::promote(graph);
+    locals::promote(graph, &dominators);
     dead::remove(graph);
     let merged = merge::merge(graph);
     contract::contract(graph, family);

@@ -54,10 +54,8 @@ pub(super) fn share(graph: &mut Graph<'_>, dominators: &Dominators) {
 fn expression(graph: &Graph<'_>, index: u32, replacement: &[Option<Arg>]) -> Option<Expression> {
     let op: &Op<'_> = graph.op(index);
     let result = op.result()?;
-    let shareable = op.is_live()
-        && op.guard.is_none()
-        && is_value(op)
-        && graph.value(result) == Some(index);
+    let shareable =
+        op.is_live() && op.guard.is_none() && is_value(op) && graph.value(result) == Some(index);
     if !shareable {
         return None;
     }

@@ -343,11 +343,8 @@ fn reduces_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
 }
 
 fn selection(op: &Op<'_>, steps: &Steps) -> Selection {
-    let own = if op.ty == ScalarType::F64 {
-        ["DFMA", "DMUL", "DADD"]
-    } else {
-        ["FFMA", "FMUL", "FADD"]
-    };
+    let own =
+        if op.ty == ScalarType::F64 { ["DFMA", "DMUL", "DADD"] } else { ["FFMA", "FMUL", "FADD"] };
     let all = [
         Selected::new("IADD3", steps.integer),
         Selected::new("FSETP", steps.fp32),

@@ -33,8 +33,7 @@ const SINGLE: Names = Names {
     minimum: "FMNMX",
 };
 /// Two single-precision numbers at once.
-const PAIR: Names =
-    Names { sum: "FADD2", product: "FMUL2", multiply_add: "FFMA2", ..SINGLE };
+const PAIR: Names = Names { sum: "FADD2", product: "FMUL2", multiply_add: "FFMA2", ..SINGLE };
 const DOUBLE: Names = Names {
     sum: "DADD",
     product: "DMUL",

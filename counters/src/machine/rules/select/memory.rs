@@ -74,12 +74,7 @@ fn store(space: Option<StateSpace>) -> &'static str {
 
 /// The accesses of a matrix fragment, and the addresses of its rows: the lane's row and column, then
 /// a sum for each further access that no offset reaches.
-fn fragment(
-    op: &Op<'_>,
-    space: Option<StateSpace>,
-    kind: AccessKind,
-    registers: u32,
-) -> Selection {
+fn fragment(op: &Op<'_>, space: Option<StateSpace>, kind: AccessKind, registers: u32) -> Selection {
     let is_factor = !op.has(Modifier::MatrixC) && !op.has(Modifier::MatrixD);
     let element = op.source.types().last().map_or(16, ScalarType::bits);
     let shared = space == Some(StateSpace::Shared);
@@ -100,10 +95,7 @@ fn fragment(
     let bytes = if gathers { 1 } else { 4 };
     let access = Some(MachineAccess { space, kind, bytes });
     smallvec![
-        Selected {
-            access,
-            ..Selected::new(mnemonic, accesses.max(1))
-        },
+        Selected { access, ..Selected::new(mnemonic, accesses.max(1)) },
         Selected::new("IMAD", 2 + sums + joins),
     ]
 }
@@ -122,12 +114,7 @@ fn split(mut selection: Selection, bytes: u32) -> Selection {
     selection
 }
 
-fn atomic(
-    graph: &Graph<'_>,
-    op: &Op<'_>,
-    family: &Family,
-    bytes: u32,
-) -> Selection {
+fn atomic(graph: &Graph<'_>, op: &Op<'_>, family: &Family, bytes: u32) -> Selection {
     let space = op.memory.and_then(|memory| memory.space);
     let shared = space == Some(StateSpace::Shared);
     let floating = matches!(

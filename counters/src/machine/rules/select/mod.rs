@@ -65,7 +65,6 @@ impl Selected {
         let access = Some(MachineAccess { space, kind: AccessKind::Load, bytes });
         Self { access, ..Self::new("LDC", 1) }
     }
-
 }
 
 /// The instructions of a live operation, without those that bring its operands into registers and
@@ -73,6 +72,12 @@ impl Selected {
 pub(super) fn select(graph: &Graph<'_>, family: &Family, index: u32) -> Selection {
     use Opcode as O;
     let op = graph.op(index);
+    if op.chosen_of > 0 {
+        // Each word is moved if it is the one; a thread executes one of the moves.
+        let others = Selected { is_idle: true, ..Selected::new("MOV", op.chosen_of - 1) };
+        let words = [Selected::new("ISETP", op.chosen_of), Selected::new("MOV", 1), others];
+        return words.into_iter().filter(|selected| selected.count > 0).collect();
+    }
     match op.opcode {
         O::Bra | O::BrxIdx | O::Ret | O::Exit | O::Call => smallvec![],
         O::Mov
@@ -119,12 +124,14 @@ fn arithmetic(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
         Opcode::Selp | Opcode::Slct => return selection(op, family),
         _ => {}
     }
+    if op.ty == ScalarType::Pred {
+        return smallvec![Selected::new("PLOP3", 1)];
+    }
     match class {
         InstructionClass::Integer => integer::select(graph, op, family),
         InstructionClass::Fp16 | InstructionClass::Fp32 | InstructionClass::Fp64 => {
             float::select(op, family)
         }
-        _ if op.ty == ScalarType::Pred => smallvec![Selected::new("PLOP3", 1)],
         _ => smallvec![Selected::new(opcode_facts(op.opcode).machine, repeats(op, family))],
     }
 }

@@ -10,8 +10,7 @@ use super::{Selected, Selection};
 
 pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, _family: &Family) -> Selection {
     use Opcode as O;
-    let communicates =
-        |mnemonic, count| smallvec![Selected::new(mnemonic, count)];
+    let communicates = |mnemonic, count| smallvec![Selected::new(mnemonic, count)];
     match op.opcode {
         O::Mov => moves(graph, op),
         // To a generic address of shared or local memory: its window is added.

@@ -73,8 +73,18 @@ const NTH_BIT: Sequence = &[
     ("BRA", 5),
 ];
 /// The same where bit fields are an instruction.
-const NTH_BIT_OF_FIELDS: Sequence =
-    &[("POPC", 4), ("ISETP", 8), ("BFE", 7), ("IADD", 12), ("LOP", 2), ("SHL", 2), ("SEL", 3), ("PSETP", 2), ("MOV", 8), ("BRK", 2)];
+const NTH_BIT_OF_FIELDS: Sequence = &[
+    ("POPC", 4),
+    ("ISETP", 8),
+    ("BFE", 7),
+    ("IADD", 12),
+    ("LOP", 2),
+    ("SHL", 2),
+    ("SEL", 3),
+    ("PSETP", 2),
+    ("MOV", 8),
+    ("BRK", 2),
+];
 
 /// The instructions of an operation that only some generations have; `None` of others.
 pub(super) fn expand(op: &Op<'_>, family: &Family) -> Option<Selection> {
