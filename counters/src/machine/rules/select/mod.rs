@@ -11,7 +11,7 @@ mod sequences;
 
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
-use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
+use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
 use smallvec::{SmallVec, smallvec};
 
 use super::super::MachineAccess;
@@ -120,7 +120,7 @@ fn arithmetic(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     let class = op.source.form.form().class;
     match op.opcode {
         // Comparisons are classed by what they compare, whatever type they yield.
-        Opcode::Set | Opcode::Setp => return comparison(op, family, class),
+        Opcode::Set | Opcode::Setp => return comparison(op, family),
         Opcode::Selp | Opcode::Slct => return selection(op, family),
         _ => {}
     }
@@ -137,23 +137,28 @@ fn arithmetic(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
 }
 
 /// Comparisons, with a predicate or a number as their result.
-fn comparison(op: &Op<'_>, family: &Family, class: InstructionClass) -> Selection {
+fn comparison(op: &Op<'_>, family: &Family) -> Selection {
     let to_predicate = op.opcode == Opcode::Setp;
-    let compared = op.source.types().last().map_or(32, ScalarType::bits);
-    let (predicate, number) = match class {
-        InstructionClass::Fp64 => ("DSETP", "DSET"),
-        InstructionClass::Fp32 => ("FSETP", "FSET"),
-        InstructionClass::Fp16 => ("HSETP2", "HSET2"),
+    // Passes may have made a comparison of an operation on predicates.
+    let compared = if to_predicate { Some(op.ty) } else { op.source.types().last() };
+    let compared = compared.unwrap_or(op.ty);
+    let (predicate, number) = match compared {
+        ScalarType::F64 => ("DSETP", "DSET"),
+        ScalarType::F32 => ("FSETP", "FSET"),
+        // Halves are compared into numbers on every generation.
+        ty if matches!(ty.kind(), TypeKind::Float | TypeKind::Packed) => {
+            return smallvec![Selected::new(if to_predicate { "HSETP2" } else { "HSET2" }, 1)];
+        }
         _ => ("ISETP", "ISET"),
     };
-    let halves = if class == InstructionClass::Integer { compared.div_ceil(32) } else { 1 };
+    let is_float = compared.kind() == TypeKind::Float;
+    let halves = if is_float { 1 } else { compared.bits().div_ceil(32).max(1) };
     match (to_predicate, family.sets_numbers) {
         (true, _) => smallvec![Selected::new(predicate, halves)],
-        (false, true) => {
-            smallvec![Selected::new(predicate, halves - 1), Selected::new(number, 1)]
-        }
-        // A predicate, and a selection by it; halves are compared into numbers all along.
-        (false, false) if class == InstructionClass::Fp16 => smallvec![Selected::new(number, 1)],
+        (false, true) => [Selected::new(predicate, halves - 1), Selected::new(number, 1)]
+            .into_iter()
+            .filter(|selected| selected.count > 0)
+            .collect(),
         (false, false) => smallvec![Selected::new(predicate, halves), Selected::new("SEL", 1)],
     }
 }
