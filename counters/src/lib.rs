@@ -37,6 +37,7 @@ pub mod machine;
 pub mod metric;
 pub mod observer;
 pub mod occupancy;
+mod opcode_facts;
 pub mod operation;
 mod patterns;
 pub mod profile;

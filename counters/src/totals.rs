@@ -10,6 +10,7 @@ use crate::integer_kind::IntegerKind;
 use crate::machine::architecture::Architecture;
 use crate::machine::{MachineProfile, MachineRow};
 use crate::occupancy::CtaShape;
+use crate::opcode_facts::{IntegerRow, opcode_facts};
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Row};
@@ -148,16 +149,6 @@ impl Operation {
             AccessKind::Reduction => Self::Reduction,
         }
     }
-
-    /// What a machine instruction does: of updates its mnemonic says whether they return anything.
-    fn of_machine(row: &MachineRow) -> Option<Self> {
-        Some(match row.access?.direction {
-            Direction::Load => Self::Load,
-            Direction::Store => Self::Store,
-            Direction::Update if row.mnemonic.starts_with("RED") => Self::Reduction,
-            Direction::Update => Self::Atomic,
-        })
-    }
 }
 
 /// An instruction of either level.
@@ -175,7 +166,9 @@ impl From<&Row> for Counted {
     fn from(row: &Row) -> Self {
         Self {
             class: row.description.class,
-            integer: IntegerKind::of_opcode(row.description.opcode),
+            integer: opcode_facts(row.description.opcode)
+                .integer
+                .map_or(IntegerKind::Other, IntegerRow::kind),
             flops: row.description.flops,
             warps: row.warp_executions,
             lanes: row.issued_lanes,
@@ -385,7 +378,8 @@ impl Totals<'_> {
     pub fn accesses(&self, space: StateSpace, operation: Operation) -> u64 {
         let Some(machine) = self.machine else { return self.requests(space, operation) };
         let is_meant = |row: &&MachineRow| {
-            Operation::of_machine(row) == Some(operation) && self.space_of(row) == Some(space)
+            row.access.is_some_and(|access| Operation::of(access.kind) == operation)
+                && self.space_of(row) == Some(space)
         };
         machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum()
     }
@@ -397,7 +391,7 @@ impl Totals<'_> {
         let is_update = |direction| direction == Direction::Update;
         if let Some(machine) = self.machine {
             let is_meant = |row: &&MachineRow| {
-                row.access.is_some_and(|it| it.bytes == bytes && !is_update(it.direction))
+                row.access.is_some_and(|it| it.bytes == bytes && !is_update(Direction::of(it.kind)))
                     && self.space_of(row) == Some(space)
             };
             return machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum();
@@ -431,7 +425,10 @@ impl Totals<'_> {
     #[must_use]
     pub fn machine_bytes(&self, space: StateSpace, direction: Direction) -> Option<u64> {
         let bytes = |row: &MachineRow| match row.access {
-            Some(access) if access.direction == direction && self.space_of(row) == Some(space) => {
+            Some(access)
+                if Direction::of(access.kind) == direction
+                    && self.space_of(row) == Some(space) =>
+            {
                 row.thread_executions * u64::from(access.bytes)
             }
             _ => 0,

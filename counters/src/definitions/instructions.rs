@@ -59,7 +59,7 @@ const DEFINITIONS: &[Definition] = &[
     count!("inst_integer_compare", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Compare),
         "of `inst_integer`, comparisons, minima and maxima"),
     count!("inst_integer_other", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Other),
-        "of `inst_integer`, everything else: bit fields, counts of bits, absolute differences, video instructions"),
+        "of `inst_integer`, everything else: quotients, bit fields, counts of bits, absolute differences, SIMD video instructions"),
     count!("inst_bit_convert", Metric("Bit-Convert Instructions"), sass_threads!("conversion"), "instruction", Instructions, |t| t.threads(Class::BitConvert),
         "conversions between types by threads that are not predicated off"),
     count!("inst_control", Metric("Control-Flow Instructions"), sass_threads!("control"), "instruction", Instructions, |t| t.threads(Class::Control),

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::source::Span;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -9,7 +10,7 @@ use crate::hierarchy::L2Traffic;
 use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Description, Row};
-use crate::totals::{Direction, LaunchFacts};
+use crate::totals::LaunchFacts;
 
 fn totals<'a>(table: &'a BaseTable, machine: Option<&'a MachineProfile>) -> Totals<'a> {
     let launch = LaunchFacts { ctas: 2, threads_per_cta: 64, ..LaunchFacts::default() };
@@ -120,8 +121,8 @@ fn machine_row(mnemonic: &'static str, class: InstructionClass, warps: u64) -> M
     }
 }
 
-fn access(space: Option<StateSpace>, direction: Direction) -> Option<MachineAccess> {
-    Some(MachineAccess { space, direction, bytes: 4 })
+fn access(space: Option<StateSpace>, kind: AccessKind) -> Option<MachineAccess> {
+    Some(MachineAccess { space, kind, bytes: 4 })
 }
 
 fn machine(back_end: BackEnd) -> MachineProfile {
@@ -138,13 +139,16 @@ fn machine(back_end: BackEnd) -> MachineProfile {
         registers_per_thread: Some(18),
         rows: vec![
             machine_row("IADD", Integer, 8),
-            MachineRow { access: access(None, Direction::Load), ..machine_row("LD", LoadStore, 4) },
             MachineRow {
-                access: access(global(), Direction::Update),
+                access: access(None, AccessKind::Load),
+                ..machine_row("LD", LoadStore, 4)
+            },
+            MachineRow {
+                access: access(global(), AccessKind::Reduction),
                 ..machine_row("RED", LoadStore, 2)
             },
             MachineRow {
-                access: access(global(), Direction::Update),
+                access: access(global(), AccessKind::Atomic),
                 ..machine_row("ATOM", LoadStore, 1)
             },
         ],
@@ -157,7 +161,7 @@ fn constants_that_are_loaded_are_loads_but_no_accesses_of_memory() {
     let table = table();
     let mut machine = machine(BackEnd::Ptxas { version: "13.5".to_owned() });
     machine.rows.push(MachineRow {
-        access: access(Some(StateSpace::Const), Direction::Load),
+        access: access(Some(StateSpace::Const), AccessKind::Load),
         ..machine_row("LDC", InstructionClass::LoadStore, 5)
     });
     let metrics = metrics(&totals(&table, Some(&machine)));
@@ -240,8 +244,8 @@ fn the_machine_code_decides_the_kind() {
 #[test]
 fn integers_are_told_apart_by_kind_and_shared_accesses_by_width() {
     use InstructionClass::{Integer, LoadStore};
-    let moves = |mnemonic, space, direction, bytes, warps| MachineRow {
-        access: Some(MachineAccess { space: Some(space), direction, bytes }),
+    let moves = |mnemonic, space, kind, bytes, warps| MachineRow {
+        access: Some(MachineAccess { space: Some(space), kind, bytes }),
         ..machine_row(mnemonic, LoadStore, warps)
     };
     let machine = MachineProfile {
@@ -251,12 +255,12 @@ fn integers_are_told_apart_by_kind_and_shared_accesses_by_width() {
             machine_row("SHF", Integer, 2),
             // Not an integer instruction, whatever its name.
             machine_row("SHL", InstructionClass::Misc, 50),
-            moves("LDS", StateSpace::Shared, Direction::Load, 16, 4),
-            moves("STS", StateSpace::Shared, Direction::Store, 16, 1),
-            moves("LDS", StateSpace::Shared, Direction::Load, 8, 2),
-            moves("LDS", StateSpace::Shared, Direction::Load, 4, 4),
-            moves("ATOMS", StateSpace::Shared, Direction::Update, 8, 7),
-            moves("LDG", StateSpace::Global, Direction::Load, 16, 9),
+            moves("LDS", StateSpace::Shared, AccessKind::Load, 16, 4),
+            moves("STS", StateSpace::Shared, AccessKind::Store, 16, 1),
+            moves("LDS", StateSpace::Shared, AccessKind::Load, 8, 2),
+            moves("LDS", StateSpace::Shared, AccessKind::Load, 4, 4),
+            moves("ATOMS", StateSpace::Shared, AccessKind::Atomic, 8, 7),
+            moves("LDG", StateSpace::Global, AccessKind::Load, 16, 9),
         ],
         ..machine(BackEnd::Rules)
     };

@@ -13,7 +13,6 @@ use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, Number};
 use crate::occupancy::Limiter;
 use crate::operation::{FlopKind, Flops, Precision};
-use crate::totals::Direction;
 
 const LOAD: u32 = 0;
 const STORE: u32 = 1;
@@ -355,6 +354,7 @@ fn local_memory_in_registers_causes_no_traffic() {
 fn machine_code_with_fewer_local_accesses_causes_less_traffic() {
     let machine = |stores: u64| MachineProfile {
         back_end: BackEnd::Rules,
+        kind: Kind::Estimated,
         target: "sm_75".to_owned(),
         registers_per_thread: None,
         rows: vec![MachineRow {
@@ -363,7 +363,7 @@ fn machine_code_with_fewer_local_accesses_causes_less_traffic() {
             flops: None,
             access: Some(MachineAccess {
                 space: Some(StateSpace::Local),
-                direction: Direction::Store,
+                kind: AccessKind::Store,
                 bytes: 4,
             }),
             instruction: Some(STORE),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::mem;
 
+use gpucast_counters::device;
 use gpucast_counters::export::Ranges;
 use gpucast_counters::features::{Buffer, FeatureCounter, Features};
 use gpucast_counters::hierarchy::{L2, L2Contents};
@@ -94,16 +95,21 @@ pub fn count(
     }
 }
 
-/// The GPU as code compiled with the plan's `-dlcm` finds it. `cg` is in the module's loads; `ca`
-/// makes the L1 of capabilities 3.5, 3.7 and 5.x keep global loads, which it does not by default
-/// (CUDA C Programming Guide 11.7, K.3.3 and K.4.3).
+/// The GPU as code compiled with the plan's `-dlcm` finds it.
+///
+/// `cg` sends plain loads past the first level. `ca` makes the L1 of capabilities 3.5, 3.7 and 5.x
+/// keep global loads, which it does not by default (CUDA C Programming Guide 11.7, K.3.3 and K.4.3).
 fn with_load_caching(mut device: DeviceModel, plan: &Plan) -> DeviceModel {
     let Capability { major, minor } = device.capability;
     let may_be_asked = major == 5 || (major == 3 && minor >= 5);
-    if let (Some(LoadCaching::Ca), Some(l1), true) =
-        (plan.load_caching, &mut device.first_level.l1, may_be_asked)
-    {
-        l1.keeps.global = true;
+    match plan.load_caching {
+        Some(LoadCaching::Cg) => device.load_caching = device::LoadCaching::L2Only,
+        Some(LoadCaching::Ca) if may_be_asked => {
+            if let Some(l1) = &mut device.first_level.l1 {
+                l1.keeps.global = true;
+            }
+        }
+        Some(LoadCaching::Ca) | None => {}
     }
     device
 }

@@ -179,10 +179,11 @@ fn class_name(class: InstructionClass) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use gpucast_interpreter::AccessKind;
+
     use super::*;
     use crate::machine::MachineAccess;
     use crate::operation::{FlopKind, Flops, Precision};
-    use crate::totals::Direction;
 
     #[test]
     fn copies_of_an_instruction_add_up_and_what_is_missing_is_missed() {
@@ -206,7 +207,7 @@ mod tests {
         // A division is more than one instruction, which does not make up for another one.
         assert_eq!(found(&[row(1, 900, sum), row(2, 10, sum)]), (110, 200));
         // A load of 16 bytes stands for four of 4.
-        let load = MachineAccess { space: None, direction: Direction::Load, bytes: 16 };
+        let load = MachineAccess { space: None, kind: AccessKind::Load, bytes: 16 };
         let loads = MachineRow { access: Some(load), ..row(1, 25, None) };
         assert_eq!(found(&[loads]), (100, 100));
         // Code that is there and has no executions is missed, too.

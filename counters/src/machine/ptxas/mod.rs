@@ -29,6 +29,7 @@ mod rows;
 mod tests;
 
 pub use attribute::{attribute, examine};
+pub(super) use isa::meaning;
 pub use prepare::{Prepared, prepare};
 
 /// Why machine code could not be counted.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -9,7 +10,6 @@ use super::flow::Observation;
 use super::isa::Guard;
 use super::listing::{Listing, bytes_accessed};
 use crate::operation::class;
-use crate::totals::Direction;
 
 /// From this weight on an instruction says by itself how often its block ran.
 const LEAST_FIRM: f64 = 1.0;
@@ -104,7 +104,7 @@ impl Listing<'_> {
         if is_control || (instruction.opcode == Opcode::Setp && is_of_integers(meaning.class)) {
             return 0.1;
         }
-        let has_effect = meaning.access.is_some_and(|(_, direction)| direction != Direction::Load);
+        let has_effect = meaning.access.is_some_and(|(_, kind)| kind != AccessKind::Load);
         match meaning.class {
             // Neither moved nor executed in vain.
             _ if has_effect || decoded.mnemonic == "BAR" => 8.0,
@@ -124,7 +124,7 @@ impl Listing<'_> {
         use InstructionClass as C;
         let meaning = &self.meanings[index];
         let is_constant =
-            |&(space, _): &(Option<StateSpace>, Direction)| space == Some(StateSpace::Const);
+            |&(space, _): &(Option<StateSpace>, AccessKind)| space == Some(StateSpace::Const);
         if meaning.access.as_ref().is_some_and(is_constant) {
             return false;
         }

@@ -85,7 +85,7 @@ impl Listing<'_> {
 
     /// The access of an instruction; what its bits do not say comes from the PTX.
     fn access(&self, index: usize) -> Option<MachineAccess> {
-        let (space, direction) = self.meanings[index].access?;
+        let (space, kind) = self.meanings[index].access?;
         let decoded = &self.code.instructions[index].decoded;
         let ptx = self.ptx[index].map(|ptx| &self.program.instructions()[ptx as usize].instruction);
         let of_ptx = || Some(bytes_accessed(ptx?)).filter(|bytes| *bytes > 0);
@@ -93,7 +93,7 @@ impl Listing<'_> {
         // Until Pascal `LD` may stand for a space that the PTX names.
         let named = || ptx?.modifiers.iter().find_map(|modifier| modifier.as_space());
         let space = space.or_else(named).filter(|&space| space != StateSpace::Param);
-        Some(MachineAccess { space, direction, bytes })
+        Some(MachineAccess { space, kind, bytes })
     }
 }
 

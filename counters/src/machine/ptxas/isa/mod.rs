@@ -20,7 +20,7 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 
 #[cfg(test)]
 pub(super) use meaning::meant;
-pub(super) use meaning::{Meaning, meaning};
+pub(in super::super) use meaning::{Meaning, meaning};
 
 /// Under which condition an instruction takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
