@@ -93,6 +93,8 @@ fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor
         LaunchError::ArgumentCount { .. }
         | LaunchError::NoCluster
         | LaunchError::Allocation(_)
+        | LaunchError::CtaMemory { .. }
+        | LaunchError::Memory { .. }
         | LaunchError::Initializer { .. } => &places.launch,
     }
 }
@@ -222,12 +224,14 @@ fn hint(kind: &FaultKind) -> Option<&'static str> {
         FaultKind::TooMuchPrinted { .. } => {
             Some("is this loop endless? With --schedule ordered, blocks hand on their text sooner")
         }
+        FaultKind::TooManyCopies { .. } => Some("wait for the copies of each round of the loop"),
         FaultKind::CallDepth { .. } => Some("does the recursion end?"),
         FaultKind::EndlessText { .. } => Some("texts of printf and assert end in a zero byte"),
         FaultKind::BadFree { .. } => {
             Some("only what malloc of device code returned can be freed, and only once")
         }
         FaultKind::ReadOnly { .. }
+        | FaultKind::Unsupported { .. }
         | FaultKind::BadBarrier { .. }
         | FaultKind::UndefinedOperand { .. }
         | FaultKind::BadTarget { .. }

@@ -323,7 +323,7 @@ fn unit_of(operation: Operation, separate_integers: bool) -> Unit {
                 Unit::Cores
             }
         }
-        // Counts of bits have the rate of special functions in the vendor's table.
+        // Counts of bits have the rate of conversions in the vendor's table.
         Operation::Special
         | Operation::BitCount
         | Operation::Conversion
