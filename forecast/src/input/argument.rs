@@ -305,7 +305,6 @@ mod tests {
             "buf:f32[4]=uniform(0,1,-1)",
             "buf:u8[300]=iota",
             "buf:]f32[",
-            "ptr:arg0",
             "bytes:0x123",
             "bytes:xyz",
             "struct:",

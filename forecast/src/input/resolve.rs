@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn valid_launch_files_become_plans() {
-        insta::glob!("../../tests/inputs/launch-files/valid", "*.toml", |path| {
+        insta::glob!("../../tests/launch-files/valid", "*.toml", |path| {
             let plan = read(path).unwrap();
             let parts = (&plan.buffers, &plan.launches, &plan.expectations);
             insta::assert_debug_snapshot!(parts);
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn invalid_launch_files_are_refused_with_place_and_hint() {
-        insta::glob!("../../tests/inputs/launch-files/invalid", "*.toml", |path| {
+        insta::glob!("../../tests/launch-files/invalid", "*.toml", |path| {
             let report = read(path).unwrap_err();
             insta::assert_snapshot!(shown(&report));
         });

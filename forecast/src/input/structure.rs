@@ -136,16 +136,17 @@ mod tests {
         assert_eq!(inner.size_bytes(), size_of::<Inner>());
         let mut outer = Structure::new();
         outer.push_scalar(ElementType::U8, 0xab);
-        outer.push_address(7);
+        outer.push_pointer(Pointer { buffer: 7, offset: 16 });
         outer.push_scalar(ElementType::S16, u64::MAX);
         outer.push(&inner);
         outer.push_scalar(ElementType::F32, 2.5_f32.to_bits().into());
         let outer = outer.finished();
         assert_eq!(outer.size_bytes(), size_of::<Outer>());
-        let bytes = outer.with_addresses(|buffer| 0x7_0000_0000 + buffer as u64);
+        let bytes =
+            outer.with_addresses(|pointer| 0x7_0000_0000 + pointer.buffer as u64 + pointer.offset);
         let at = |offset: usize, count: usize| bytes[offset..offset + count].to_vec();
         assert_eq!(at(offset_of!(Outer, first), 1), [0xab]);
-        assert_eq!(at(offset_of!(Outer, pointer), 8), 0x7_0000_0007_u64.to_le_bytes());
+        assert_eq!(at(offset_of!(Outer, pointer), 8), 0x7_0000_0017_u64.to_le_bytes());
         assert_eq!(at(offset_of!(Outer, short), 2), [0xff, 0xff]);
         let large = offset_of!(Outer, inner) + offset_of!(Inner, large);
         assert_eq!(at(large, 8), 1.5_f64.to_le_bytes());
