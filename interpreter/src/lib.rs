@@ -28,6 +28,6 @@ pub use memory::DeviceMemory;
 pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit,
     GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer,
-    Pattern, Recorder, Release, WarpArrival, WarpRelease,
+    Pattern, Recorder, Release, ShuffleUse, WarpArrival, WarpRelease,
 };
 pub use program::{LowerError, Program, Unsupported};

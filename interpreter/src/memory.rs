@@ -20,6 +20,13 @@ pub const ALIGNMENT_BYTES: u64 = 2 << 20;
 /// The least distance between the end of a buffer and the start of the next.
 pub const GUARD_BYTES: u64 = 64 << 10;
 
+/// An address is near a buffer within this many bytes, or within [`NEAR_SIZES`] of its sizes.
+const NEAR_BYTES: u64 = 64 << 10;
+
+/// A byte offset that was multiplied by an element's size again lies this many sizes from the start, for
+/// elements of 4 bytes.
+const NEAR_SIZES: u64 = 4;
+
 /// The address of the first buffer; no other address space's window reaches it.
 pub const FIRST_ADDRESS: u64 = 0x7_0000_0000;
 
@@ -222,13 +229,17 @@ impl DeviceMemory {
         (address - allocation.address < allocation.bytes).then_some(allocation)
     }
 
-    /// The buffer whose first or last byte is closest to `address`.
+    /// The buffer that begins or ends closest to `address`, unless it is so far away that the
+    /// address has nothing to do with it.
     pub(crate) fn nearest(&self, address: u64) -> Option<NearestBuffer> {
         let distance = |a: &Allocation| {
             let end = a.address + a.bytes;
             if address < a.address { a.address - address } else { address.saturating_sub(end) }
         };
-        self.allocations.iter().min_by_key(|a| distance(a)).map(|a| NearestBuffer {
+        let is_near =
+            |a: &&Allocation| distance(a) <= a.bytes.saturating_mul(NEAR_SIZES).max(NEAR_BYTES);
+        let near = self.allocations.iter().filter(is_near);
+        near.min_by_key(|a| distance(a)).map(|a| NearestBuffer {
             name: a.name.clone(),
             address: a.address,
             bytes: a.bytes,
@@ -262,7 +273,18 @@ mod tests {
         let b = memory.allocate("b", 8).unwrap();
         assert_eq!(memory.nearest(a + 100).unwrap().name, "a");
         assert_eq!(memory.nearest(b - 4).unwrap().name, "b");
-        assert_eq!(memory.nearest(0).unwrap().name, "a");
+        assert_eq!(memory.nearest(a - 8).unwrap().name, "a");
+    }
+
+    #[test]
+    fn an_address_far_from_every_buffer_is_near_none() {
+        let mut memory = DeviceMemory::new();
+        let small = memory.allocate("small", 8).unwrap();
+        assert_eq!(memory.nearest(0), None);
+        assert_eq!(memory.nearest(small + (1 << 20)), None);
+        let large = memory.allocate("large", 1 << 20).unwrap();
+        assert_eq!(memory.nearest(large + (3 << 20)).unwrap().name, "large");
+        assert_eq!(memory.nearest(large + (6 << 20)), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use crate::program::Program;
 pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
-    HeapUse, MbarrierStep, MbarrierUse, WarpArrival, WarpRelease,
+    HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, WarpArrival, WarpRelease,
 };
 
 /// Collects what the CTAs of one launch recorded.
@@ -37,7 +37,7 @@ pub trait Observer: Send {
 
 /// Receives the events of one CTA.
 pub trait Recorder: Send {
-    /// Whether [`Recorder::storing`] is to be called.
+    /// Whether [`Recorder::storing`] and [`Recorder::shuffle`] are to be called.
     const WANTS_VALUES: bool = false;
 
     /// A warp starts to execute basic block `block` with the lanes of `mask`.
@@ -72,6 +72,10 @@ pub trait Recorder: Send {
     /// Lanes arrive at an instruction of several lanes of the warp.
     #[inline]
     fn warp_arrive(&mut self, _arrival: &WarpArrival<'_>) {}
+
+    /// Lanes execute `shfl`.
+    #[inline]
+    fn shuffle(&mut self, _shuffle: &ShuffleUse<'_>) {}
 
     /// `bar.warp.sync` lets the lanes go on that have met.
     #[inline]
@@ -119,6 +123,8 @@ pub struct Arrival {
     pub mask: u32,
     /// Whether they wait; `bar.arrive` does not.
     pub waits: bool,
+    /// The number of threads that the instruction gives; none if it is for all.
+    pub threads: Option<u32>,
 }
 
 /// A CTA barrier that is passed.
@@ -304,6 +310,11 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     fn warp_arrive(&mut self, arrival: &WarpArrival<'_>) {
         self.0.warp_arrive(arrival);
         self.1.warp_arrive(arrival);
+    }
+
+    fn shuffle(&mut self, shuffle: &ShuffleUse<'_>) {
+        self.0.shuffle(shuffle);
+        self.1.shuffle(shuffle);
     }
 
     fn warp_release(&mut self, release: &WarpRelease) {

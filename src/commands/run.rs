@@ -17,7 +17,7 @@ use crate::input::init::Init;
 use crate::input::plan::{Against, Expectation, Plan};
 use crate::input::{files, kernel_argument, reference_values};
 use crate::render::diagnostic;
-use crate::render::findings::{self, CheckedLaunch};
+use crate::render::findings::{self, CheckedLaunch, Extent};
 use crate::render::output::Output;
 use crate::render::run::{self, Checked, Launched};
 
@@ -43,7 +43,9 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
             let outcome = execute::execute(&plan, &loaded, &mut memory, &settings, &mut watch);
             if let Err(failure) = outcome {
                 // What was found until then may be why.
-                let found = findings::document(&watch.checked, &loaded, checks, arguments.format)?;
+                let (checked, format) = (&watch.checked, arguments.format);
+                let found =
+                    findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
                 Output::open(None)?.write(&found)?;
                 return Err(failure);
             }
@@ -84,7 +86,9 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
             if arguments.format == TextOrJson::Text {
                 output.write(&run::document(&launched, &checked, arguments.format)?)?;
             }
-            output.write(&findings::document(found, &loaded, *checks, arguments.format)?)?;
+            let (checks, format) = (*checks, arguments.format);
+            let told = findings::document(found, &loaded, checks, Extent::Complete, format)?;
+            output.write(&told)?;
             found.iter().all(|launch| launch.findings.findings.is_empty())
         }
     };
@@ -160,18 +164,20 @@ impl Watch for Check {
         _memory: &DeviceMemory,
     ) -> Result<(), Failure> {
         let findings = sanitizer.finish(None);
-        self.checked.push(CheckedLaunch { kernel: self.kernel.clone(), findings });
+        let kernel = self.kernel.clone();
+        self.checked.push(CheckedLaunch { kernel, findings, finished: true });
         Ok(())
     }
 
     fn failed(&mut self, sanitizer: Sanitizer, error: &RunError) -> bool {
-        let fault = match error {
-            RunError::Fault(fault) => Some(&**fault),
-            RunError::Launch(_) => None,
+        let RunError::Fault(fault) = error else {
+            // It never began.
+            return false;
         };
-        let findings = sanitizer.finish(fault);
+        let findings = sanitizer.finish(Some(fault));
         let explains = findings.explains_fault;
-        self.checked.push(CheckedLaunch { kernel: self.kernel.clone(), findings });
+        let kernel = self.kernel.clone();
+        self.checked.push(CheckedLaunch { kernel, findings, finished: false });
         explains
     }
 
