@@ -10,10 +10,11 @@ mod size;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use gpucast_forecast::choice::metric_choice::MetricChoice;
+use gpucast_forecast::settings;
+use gpucast_interpreter::{Options, Schedule};
 use gpucast_ptx_frontend::container::Target;
 use gpucast_sanitizer::Checks;
-
-use crate::metric_choice::MetricChoice;
 
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
@@ -87,7 +88,7 @@ pub(crate) struct KernelOptions {
 }
 
 /// The launch of a module, or the choice of a corpus kernel's files.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct LaunchOptions {
     /// The kernel of a module, or of a file of counts: its name, mangled or not, a part that only one
@@ -142,44 +143,24 @@ pub(crate) struct LaunchOptions {
     pub(crate) param: Vec<(String, f64)>,
 }
 
-impl LaunchOptions {
-    /// The first option given that describes an execution; which kernel is meant does not.
-    pub(crate) fn first_of_execution(&self) -> Option<&'static str> {
-        let of_module = self.options_of_module();
-        let mut given = of_module.into_iter().filter(|&(option, _)| option != "--kernel");
-        let of_module = given.find_map(|(option, given)| given.then_some(option));
-        let of_launch_file = || (!self.param.is_empty()).then_some("--param");
-        of_module.or_else(|| self.first_of_corpus()).or_else(of_launch_file)
-    }
-
-    /// The first option given that describes a module's launch.
-    pub(crate) fn first_of_module(&self) -> Option<&'static str> {
-        let mut options = self.options_of_module().into_iter();
-        options.find_map(|(option, given)| given.then_some(option))
-    }
-
-    /// The options that describe a module's launch, and whether they were given.
-    fn options_of_module(&self) -> [(&'static str, bool); 6] {
-        [
-            ("--kernel", self.kernel.is_some()),
-            ("--grid", self.grid.is_some()),
-            ("--block", self.block.is_some()),
-            ("--cluster", self.cluster.is_some()),
-            ("--shared-bytes", self.shared_bytes.is_some()),
-            ("--arg", !self.arg.is_empty()),
-        ]
-    }
-
-    /// The first option given that chooses among a corpus kernel's files.
-    pub(crate) fn first_of_corpus(&self) -> Option<&'static str> {
-        [("--arch", self.arch.is_some()), ("--size", self.size.is_some())]
-            .into_iter()
-            .find_map(|(option, given)| given.then_some(option))
+impl From<&LaunchOptions> for settings::LaunchOptions {
+    fn from(options: &LaunchOptions) -> Self {
+        Self {
+            kernel: options.kernel.clone(),
+            grid: options.grid,
+            block: options.block,
+            cluster: options.cluster,
+            shared_bytes: options.shared_bytes,
+            arg: options.arg.clone(),
+            arch: options.arch.clone(),
+            size: options.size.map(Into::into),
+            param: options.param.clone(),
+        }
     }
 }
 
 /// A corpus kernel's problem size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Size {
     /// Runs in well under a second
     Small,
@@ -187,14 +168,19 @@ pub(crate) enum Size {
     Paper,
 }
 
-impl Size {
-    /// As it is written on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Small => "small",
-            Self::Paper => "paper",
+impl From<Size> for settings::Size {
+    fn from(size: Size) -> Self {
+        match size {
+            Size::Small => Self::Small,
+            Size::Paper => Self::Paper,
         }
     }
+}
+
+/// The path of an assembler, which must be a file.
+fn assembler(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_file() { Ok(path) } else { Err("there is no such file".to_owned()) }
 }
 
 /// `NAME=NUMBER`.
@@ -237,6 +223,25 @@ pub(crate) struct ExecutionOptions {
     pub(crate) timing: bool,
 }
 
+impl From<&ExecutionOptions> for settings::ExecutionSettings {
+    fn from(options: &ExecutionOptions) -> Self {
+        let defaults = Options::default();
+        let timing = options.timing;
+        let options = Options {
+            heap_bytes: options.heap.unwrap_or(defaults.heap_bytes),
+            stack_bytes: options.stack.unwrap_or(defaults.stack_bytes),
+            instruction_budget: options.budget.unwrap_or(defaults.instruction_budget),
+            schedule: match options.schedule {
+                ScheduleChoice::Automatic => Schedule::Automatic,
+                ScheduleChoice::Ordered => Schedule::Ordered,
+                ScheduleChoice::Parallel => Schedule::Parallel,
+            },
+            skip_bad_accesses: false,
+        };
+        Self { options, timing }
+    }
+}
+
 /// How PTX becomes machine instructions.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine code")]
@@ -247,12 +252,27 @@ pub(crate) struct MachineOptions {
 
     /// The architecture of the machine code [default: that of the GPU whose counters are modelled,
     /// or the nearest later one that the PTX and ptxas allow]
-    #[arg(long, value_name = "TARGET", value_parser = crate::machine::read_target)]
+    #[arg(long, value_name = "TARGET", value_parser = gpucast_forecast::run::machine::read_target)]
     pub(crate) machine_target: Option<Target>,
 
     /// The assembler [default: searched in PATH, CUDA installations and Python packages]
-    #[arg(long, value_name = "PATH", value_parser = crate::machine::read_assembler)]
+    #[arg(long, value_name = "PATH", value_parser = assembler)]
     pub(crate) ptxas: Option<PathBuf>,
+}
+
+impl From<&MachineOptions> for settings::MachineSettings {
+    fn from(options: &MachineOptions) -> Self {
+        Self {
+            machine: match options.machine {
+                MachineChoice::Auto => settings::MachineChoice::Auto,
+                MachineChoice::Ptxas => settings::MachineChoice::Ptxas,
+                MachineChoice::Rules => settings::MachineChoice::Rules,
+                MachineChoice::None => settings::MachineChoice::None,
+            },
+            machine_target: options.machine_target,
+            ptxas: options.ptxas.clone(),
+        }
+    }
 }
 
 /// Where machine instructions come from.

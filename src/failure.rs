@@ -1,94 +1,6 @@
-//! Why the program stops early: what was wrong, where, and the exit status that says so.
+//! Why a command did not succeed, and the exit status that says so.
 
-use std::fmt;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
-
-/// A text that a report can quote: a file, or an argument of the command line.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct SourceText {
-    /// The file's path as the user wrote it, or `command line`.
-    pub(crate) name: Arc<str>,
-    /// The whole text.
-    pub(crate) text: Arc<str>,
-}
-
-impl fmt::Debug for SourceText {
-    /// The name: the text may be megabytes.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SourceText({})", self.name)
-    }
-}
-
-impl SourceText {
-    pub(crate) fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), text: text.into() }
-    }
-
-    /// A report about a range of this text.
-    pub(crate) fn report(&self, range: Range<usize>, message: impl Into<String>) -> Report {
-        Report::new(message).at(&Anchor { source: self.clone(), range })
-    }
-}
-
-/// A place in a text, kept so that a later stage can point back at it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Anchor {
-    pub(crate) source: SourceText,
-    pub(crate) range: Range<usize>,
-}
-
-/// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Report {
-    /// What is wrong, as a sentence without a full stop.
-    pub(crate) message: String,
-    /// Where, if there is a text to point at.
-    pub(crate) anchor: Option<Anchor>,
-    /// Further facts, one line each.
-    pub(crate) facts: Vec<String>,
-    /// What to do about it.
-    pub(crate) hint: Option<String>,
-}
-
-impl Report {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), anchor: None, facts: Vec::new(), hint: None }
-    }
-
-    /// Points at a place.
-    pub(crate) fn at(mut self, anchor: &Anchor) -> Self {
-        self.anchor = Some(anchor.clone());
-        self
-    }
-
-    /// Adds a line of facts.
-    pub(crate) fn fact(mut self, fact: impl Into<String>) -> Self {
-        self.facts.push(fact.into());
-        self
-    }
-
-    /// Says what to do about it.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    /// As [`Report::hint`], where there may be nothing to say.
-    pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
-        self.hint = hint.or(self.hint);
-        self
-    }
-
-    /// A file that could not be read or written: `what` is the verb.
-    pub(crate) fn file(what: &str, path: &Path, error: &std::io::Error) -> Self {
-        // `std::io::Error` adds "(os error 2)", which tells a user nothing.
-        let text = error.to_string();
-        let text = text.split(" (os error").next().unwrap_or_default();
-        Self::new(format!("cannot {what} {}: {text}", path.display()))
-    }
-}
+pub(crate) use gpucast_forecast::failure::{Anchor, Report, SourceText, suggest};
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -99,6 +11,8 @@ pub(crate) enum Failure {
     Usage(Report),
     /// Everything has been said on the output already: exit status 1.
     Said,
+    /// The user stopped the run.
+    Stopped,
     /// The reader of our output went away; that is its right.
     BrokenPipe,
 }
@@ -115,41 +29,14 @@ impl From<Vec<Report>> for Failure {
     }
 }
 
-/// `did you mean …?` for a misspelt name, or the list of names if there are few.
-pub(crate) fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    const RESEMBLES: f64 = 0.7;
-    const MOST: usize = 3;
-    let known: Vec<&str> = known.into_iter().collect();
-    let mut near: Vec<(f64, &str)> = known
-        .iter()
-        .map(|&candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
-        .map(|(score, candidate)| {
-            let contained = name.len() >= 3 && candidate.contains(name);
-            (if contained { score.max(RESEMBLES) } else { score }, candidate)
-        })
-        .filter(|&(score, _)| score >= RESEMBLES)
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    if !near.is_empty() {
-        let names: Vec<String> =
-            near.iter().take(MOST).map(|(_, name)| format!("`{name}`")).collect();
-        return Some(format!("did you mean {}?", names.join(" or ")));
-    }
-    (!known.is_empty() && known.len() <= 24).then(|| format!("known are {}", known.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_near_name_is_suggested_and_a_far_one_gets_the_list() {
-        let known = ["gtx-480", "gtx-660", "h100-sxm"];
-        assert_eq!(suggest("gtx-66", known).as_deref(), Some("did you mean `gtx-660`?"));
-        assert_eq!(suggest("h100", known).as_deref(), Some("did you mean `h100-sxm`?"));
-        assert_eq!(
-            suggest("abacus", known).as_deref(),
-            Some("known are gtx-480, gtx-660, h100-sxm")
-        );
+impl From<gpucast_forecast::Failure> for Failure {
+    fn from(failure: gpucast_forecast::Failure) -> Self {
+        use gpucast_forecast::Failure as Of;
+        match failure {
+            Of::Input(reports) => Self::Input(reports),
+            Of::Usage(report) => Self::Usage(report),
+            Of::Explained => Self::Said,
+            Of::Stopped => Self::Stopped,
+        }
     }
 }

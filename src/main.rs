@@ -1,34 +1,20 @@
 //! `gpucast`: forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 //!
 //! ```text
-//! cli ──► commands ──► input (what is to run) ──► execute (interpreter + counters)
-//!                 └──► render (text, JSON, CSV, diagnostics) ◄── model (predictions)
+//! cli ──► commands ──► gpucast_forecast (what is to run, counts, predictions)
+//!                 └──► render, pictures, report (text, JSON, CSV, diagnostics, SVG, HTML)
 //! ```
 //!
-//! The libraries return data and typed errors. Only this program reads paths, prints, and exits.
+//! The libraries return data and typed errors. Only this program prints, runs other programs, and
+//! exits.
 
 mod assembler;
 mod cli;
 mod commands;
-mod comparison;
-mod cost_model;
-mod counting;
-mod execute;
 mod failure;
-mod gpu_argument;
-mod input;
-mod inspection;
-mod machine;
-mod metric_choice;
-mod model_choice;
 mod pictures;
-mod published;
 mod render;
 mod report;
-mod sources;
-mod sweep;
-mod trouble;
-mod what_if;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -41,6 +27,8 @@ use crate::failure::Failure;
 const INPUT: u8 = 1;
 /// The command line is at fault.
 const USAGE: u8 = 2;
+/// The user stopped the run: 128 and the number of the signal, as shells have it.
+const STOPPED: u8 = 130;
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
@@ -64,6 +52,7 @@ fn main() -> ExitCode {
             ExitCode::from(USAGE)
         }
         Err(Failure::Said) => ExitCode::from(INPUT),
+        Err(Failure::Stopped) => ExitCode::from(STOPPED),
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
     }
 }

@@ -4,9 +4,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gpucast_forecast::run::assembler::Assembler;
 use gpucast_ptx_frontend::container::Target;
 
-use super::Assembler;
 use super::run::output_within;
 
 /// Where Python packages put it, below `site-packages`.
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NAME: &str = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
 
 /// Every assembler that seems to be there, in the order in which they are tried.
-pub(crate) fn candidates() -> Vec<PathBuf> {
+pub(super) fn candidates() -> Vec<PathBuf> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from);
     let search: Vec<PathBuf> =
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
@@ -81,7 +81,7 @@ fn package_folders(prefix: &Path) -> Vec<PathBuf> {
 }
 
 /// Asks an assembler for its version and its targets; `Err` says why it is none.
-pub(crate) fn probe(path: &Path) -> Result<Assembler, String> {
+pub(super) fn probe(path: &Path) -> Result<Assembler, String> {
     let ask = |option: &str| {
         let mut command = std::process::Command::new(path);
         command.arg(option);

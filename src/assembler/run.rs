@@ -8,9 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gpucast_counters::machine::ptxas::Prepared;
+use gpucast_forecast::run::assembler::{AssembleError, Assembler};
 use gpucast_ptx_frontend::container::Target;
 
-use super::{Assembler, cache};
+use super::cache;
 
 /// Large modules take a minute; what takes longer than this is given up.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -18,33 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const GLANCE: Duration = Duration::from_millis(2);
 /// As much of what a program says is kept.
 const MOST_OUTPUT: u64 = 1 << 20;
-
-/// Why there is no machine code.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AssembleError {
-    /// The assembler could not be started, or files for it not be written.
-    #[error("{path} cannot be run: {reason}")]
-    Start {
-        /// The assembler.
-        path: String,
-        /// What the system says.
-        reason: String,
-    },
-    /// It took too long.
-    #[error("ptxas was stopped after {seconds} seconds")]
-    Patience {
-        /// The limit.
-        seconds: u64,
-    },
-    /// It refused the text.
-    #[error("ptxas: {message}")]
-    Refused {
-        /// What it says, without its decoration.
-        message: String,
-        /// The line of the original text that it complains about.
-        line: Option<u32>,
-    },
-}
 
 /// What a finished program left.
 pub(super) struct Finished {
@@ -54,7 +28,7 @@ pub(super) struct Finished {
 }
 
 /// Assembles `kernel` of a prepared text, unless the same was done before.
-pub(crate) fn assemble(
+pub(super) fn assemble(
     assembler: &Assembler,
     target: Target,
     kernel: &str,

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::prediction::{GpuOptions, ModelOptions, RefineOptions};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size};
-use crate::sweep::TableFormat;
+use crate::render::sweep::TableFormat;
 
 /// Which models predict, and from whose counts.
 #[derive(Debug, Args)]

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
+use gpucast_forecast::input::container;
+use gpucast_forecast::input::module_text::{self, ModuleFile};
+use gpucast_forecast::inspection::{self, File};
 use serde::Serialize;
 
 use crate::cli::{Check, TextOrJson};
 use crate::failure::{Failure, Report};
-use crate::input::container;
-use crate::input::module_text::{self, ModuleFile};
-use crate::inspection::{self, File};
 use crate::render::output::Output;
 use crate::render::{check, diagnostic, json};
 

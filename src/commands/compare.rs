@@ -3,18 +3,21 @@
 use std::path::PathBuf;
 
 use gpucast_corpus::published::metrics as published_counts;
+use gpucast_forecast::choice::gpu_argument::{self, TARGET};
+use gpucast_forecast::choice::model_choice::{self, Chosen};
+use gpucast_forecast::comparison::{Comparison, Row};
+use gpucast_forecast::input::measurements::{self, Measured};
+use gpucast_forecast::input::{kernel_name, module_text};
+use gpucast_forecast::published;
+use gpucast_forecast::run::sources::{self, Execution, Source};
+use gpucast_forecast::settings::{LaunchOptions, Size};
 use gpucast_model::{Gpu, GpuLibrary};
 
-use crate::cli::{Compare, Format, LaunchOptions, Size};
-use crate::comparison::{Comparison, Row};
+use crate::cli::Compare;
 use crate::failure::{Failure, Report};
-use crate::gpu_argument::{self, TARGET};
-use crate::input::measurements::{self, Measured};
-use crate::input::{kernel_name, module_text};
-use crate::model_choice::{self, Chosen};
+use crate::render;
 use crate::render::output::Output;
-use crate::sources::{self, Execution, Source};
-use crate::{published, render};
+use crate::render::terminal::Terminal;
 
 /// A measured time, wherever it comes from.
 struct Time {
@@ -61,11 +64,12 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
         None => of_publications(&arguments, &library),
     };
     let mut output = Output::open(arguments.output.output.clone())?;
+    let terminal = Terminal::without_notes(&arguments.execution)?;
     let mut counted: Vec<(Counts, Result<Vec<Source>, String>)> = Vec::new();
     let mut rows = Vec::new();
     for time in &times {
         if !counted.iter().any(|(counts, _)| *counts == time.counts) {
-            let sources = count(&time.counts, &arguments, &models, &library)?;
+            let sources = count(&time.counts, &arguments, &models, &library, &terminal)?;
             counted.push((time.counts.clone(), sources));
         }
         let sources = counted.iter().find(|(counts, _)| *counts == time.counts);
@@ -146,6 +150,7 @@ fn count(
     arguments: &Compare,
     models: &[Chosen],
     library: &GpuLibrary,
+    terminal: &Terminal,
 ) -> Result<Result<Vec<Source>, String>, Failure> {
     let counted = match counts {
         Counts::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
@@ -157,15 +162,14 @@ fn count(
             let execution = Execution {
                 input,
                 launch: &launch,
-                machine: &arguments.machine,
-                execution: &arguments.execution,
+                machine: &(&arguments.machine).into(),
+                execution: &(&arguments.execution).into(),
                 stages: model_choice::reads_stages(models),
                 offload: None,
                 features: false,
-                // Notes about each of many kernels would be noise.
-                format: Format::Csv,
+                supervisor: terminal,
             };
-            sources::executed(&execution, &gpu)
+            sources::executed(&execution, &gpu).map_err(Failure::from)
         }
     };
     // What is wrong with a kernel is worth the same words as in `predict`.

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpucast_corpus::{Entry, entries, find};
+use gpucast_forecast::input::kernel_argument::unknown_corpus_kernel;
 use serde::Serialize;
 
 use crate::cli::{Corpus, CorpusPart, Format, OutputOptions};
 use crate::failure::{Failure, Report};
-use crate::input::kernel_argument::unknown_corpus_kernel;
 use crate::render::output::Output;
 use crate::render::table::{Align, aligned};
 use crate::render::{csv, json};

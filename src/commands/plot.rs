@@ -4,24 +4,26 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::slice;
 
+use gpucast_forecast::choice::gpu_argument::{self, TARGET};
+use gpucast_forecast::choice::model_choice::{self, Chosen};
+use gpucast_forecast::input::module_text;
+use gpucast_forecast::prediction::KernelView;
+use gpucast_forecast::prediction::{left_with_predictions, predict};
+use gpucast_forecast::run::sources::{self, Execution, Source};
+use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions, MachineSettings};
 use gpucast_model::{Gpu, Model};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
 
-use super::predict::{left_with_predictions, predict};
 use crate::cli::Format;
 use crate::cli::plot::{
     PictureOptions, Plot, PlotKernels, PlotMix, PlotPredictions, PlotQuadrantSplit,
     PlotSensitivity, PlotSweep, ScaleChoice, ThemeChoice,
 };
 use crate::failure::{Failure, Report};
-use crate::gpu_argument::{self, TARGET};
-use crate::input::module_text;
-use crate::model_choice::{self, Chosen};
 use crate::pictures;
 use crate::render::output::Output;
-use crate::render::prediction::KernelView;
-use crate::sources::{self, Execution, Source};
+use crate::render::terminal::Terminal;
 
 pub(crate) fn run(command: Plot) -> Result<(), Failure> {
     match command {
@@ -84,7 +86,8 @@ fn stages(arguments: &PlotPredictions) -> Result<(), Failure> {
 fn mix(arguments: &PlotMix) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
     let counting_gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.kernels.count_on)?;
-    let sources = counts(&arguments.kernels, &counting_gpu, false)?;
+    let terminal = Terminal::new(&arguments.kernels.execution, Format::Text)?;
+    let sources = counts(&arguments.kernels, &counting_gpu, false, &terminal)?;
     let scene = pictures::mix::scene(&sources, file.title());
     file.write(scene)
 }
@@ -134,15 +137,17 @@ fn predictions_by(
     let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
     let stages = model_choice::reads_stages(models);
     let kernels = &arguments.kernels;
+    let terminal = Terminal::new(&kernels.execution, Format::Text)?;
     if kernels.count_on != TARGET {
         let counting_gpu = gpu_argument::find(&library, &kernels.count_on)?;
-        return predicted(models, counts(kernels, &counting_gpu, stages)?, &gpus);
+        let sources = counts(kernels, &counting_gpu, stages, &terminal)?;
+        return predicted(models, sources, &gpus, &terminal);
     }
     // Counts differ from GPU to GPU, so that each has views of its own.
     let mut views = Vec::new();
     for gpu in &gpus {
-        let sources = counts(kernels, gpu, stages)?;
-        views.extend(predicted(models, sources, slice::from_ref(gpu))?);
+        let sources = counts(kernels, gpu, stages, &terminal)?;
+        views.extend(predicted(models, sources, slice::from_ref(gpu), &terminal)?);
     }
     Ok(views)
 }
@@ -151,24 +156,33 @@ fn predicted(
     models: &[Chosen],
     sources: Vec<Source>,
     gpus: &[Gpu],
+    terminal: &Terminal,
 ) -> Result<Vec<KernelView>, Failure> {
     let views = sources.into_iter().map(|source| predict(models, source, gpus, None, &[]));
-    Ok(left_with_predictions(views.collect::<Result<Vec<KernelView>, Report>>()?)?)
+    Ok(left_with_predictions(views.collect::<Result<Vec<KernelView>, Report>>()?, terminal)?)
 }
 
 /// The counts of all kernels, executed or read, in the order of the command line.
-fn counts(kernels: &PlotKernels, counting_gpu: &Gpu, stages: bool) -> Result<Vec<Source>, Failure> {
+fn counts(
+    kernels: &PlotKernels,
+    counting_gpu: &Gpu,
+    stages: bool,
+    terminal: &Terminal,
+) -> Result<Vec<Source>, Failure> {
     let mut all = Vec::new();
+    let launch = LaunchOptions::from(&kernels.launch);
+    let machine = MachineSettings::from(&kernels.machine);
+    let settings = ExecutionSettings::from(&kernels.execution);
     for input in &kernels.inputs {
         let execution = Execution {
             input,
-            launch: &kernels.launch,
-            machine: &kernels.machine,
-            execution: &kernels.execution,
+            launch: &launch,
+            machine: &machine,
+            execution: &settings,
             stages,
             features: false,
             offload: None,
-            format: Format::Text,
+            supervisor: terminal,
         };
         all.extend(sources::executed(&execution, counting_gpu)?);
     }

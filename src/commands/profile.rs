@@ -2,44 +2,50 @@
 
 use std::io::IsTerminal as _;
 
-use crate::cli::{By, Format, Profile};
-use crate::counting::{self, Counting, Extras};
-use crate::execute;
+use gpucast_forecast::Supervisor as _;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::input::{cuda_source, kernel_argument};
+use gpucast_forecast::run::counting::{self, Counting, Extras};
+use gpucast_forecast::run::execute;
+use gpucast_forecast::run::machine::Machine;
+use gpucast_forecast::settings::ExecutionSettings;
+
+use crate::cli::{By, Profile};
 use crate::failure::Failure;
-use crate::gpu_argument;
-use crate::input::{cuda_source, kernel_argument};
-use crate::machine::Machine;
-use crate::render::diagnostic;
 use crate::render::output::Output;
 use crate::render::profile::{self, View};
+use crate::render::terminal::Terminal;
 
 pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
     let device = gpu_argument::device_model(&gpu)?;
-    let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch)?;
-    if arguments.output.format == Format::Text {
-        diagnostic::note(plan.note.as_deref());
-    }
+    let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;
     let loaded = execute::load(&plan.module)?;
     // Only a terminal has a width; files and pipes get whole lines.
     let is_terminal = arguments.output.output.is_none() && std::io::stdout().is_terminal();
     let width = is_terminal.then(terminal_size::terminal_size).flatten();
     // An unwritable file is better found before the execution than after it.
     let mut output = Output::open(arguments.output.output)?;
-    let settings = execute::settings(&arguments.execution)?;
+    let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
+    plan.note.iter().for_each(|note| terminal.note(note));
+    let settings = ExecutionSettings::from(&arguments.execution);
     let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
-    let machine = Machine::new(&arguments.machine, &loaded, device.capability, kernels)?;
-    if arguments.output.format == Format::Text {
-        diagnostic::note(machine.note.as_deref());
-    }
+    let machine = Machine::new(
+        &(&arguments.machine).into(),
+        &loaded,
+        device.capability,
+        kernels,
+        terminal.toolchain(),
+    )?;
+    machine.note.iter().for_each(|note| terminal.note(note));
     let extras = Extras {
         hashes: true,
         stages: arguments.by == By::Stage,
         features: arguments.by == By::Access,
         transfers: false,
     };
-    let counting = Counting { device, machine: &machine, extras };
-    let counted = counting::count(&plan, &loaded, &settings, &counting)?;
+    let counting = Counting { device, machine: &machine, extras, supervisor: &terminal };
+    let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
     let view = View {
         counted: &counted,
         gpu: &gpu,

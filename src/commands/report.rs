@@ -1,19 +1,23 @@
 //! `gpucast report`: one HTML file with everything that is known of a kernel on GPUs.
 
-use super::predict::predict;
-use crate::cli::By;
+use gpucast_forecast::Supervisor as _;
+use gpucast_forecast::choice::gpu_argument::{self, TARGET};
+use gpucast_forecast::choice::metric_choice::MetricChoice;
+use gpucast_forecast::choice::model_choice;
+use gpucast_forecast::input::{cuda_source, kernel_argument};
+use gpucast_forecast::prediction::{KernelView, predict};
+use gpucast_forecast::run::counting::{self, Counting, Extras};
+use gpucast_forecast::run::machine::Machine;
+use gpucast_forecast::run::{execute, sources};
+use gpucast_forecast::settings::ExecutionSettings;
+
 use crate::cli::report::Report as Arguments;
-use crate::counting::{self, Counting, Extras};
+use crate::cli::{By, Format};
 use crate::failure::{Failure, Report};
-use crate::gpu_argument::{self, TARGET};
-use crate::input::{cuda_source, kernel_argument};
-use crate::machine::Machine;
-use crate::metric_choice::MetricChoice;
-use crate::render::diagnostic;
 use crate::render::output::Output;
-use crate::render::prediction::KernelView;
 use crate::render::profile::View;
-use crate::{execute, model_choice, report, sources};
+use crate::render::terminal::Terminal;
+use crate::report;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let models = model_choice::read(&arguments.models.model)?;
@@ -29,17 +33,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         (name, _) => gpu_argument::find(&library, name)?,
     };
     let device = gpu_argument::device_model(&counting_gpu)?;
-    let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch)?;
-    diagnostic::note(plan.note.as_deref());
+    let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;
+    let terminal = Terminal::new(&arguments.execution, Format::Text)?;
+    plan.note.iter().for_each(|note| terminal.note(note));
     let loaded = execute::load(&plan.module)?;
-    let settings = execute::settings(&arguments.execution)?;
+    let settings = ExecutionSettings::from(&arguments.execution);
     let mut output = Output::open(Some(arguments.output.clone()))?;
     let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
-    let machine = Machine::new(&arguments.machine, &loaded, device.capability, kernels)?;
-    diagnostic::note(machine.note.as_deref());
+    let machine = Machine::new(
+        &(&arguments.machine).into(),
+        &loaded,
+        device.capability,
+        kernels,
+        terminal.toolchain(),
+    )?;
+    machine.note.iter().for_each(|note| terminal.note(note));
     let extras = Extras { stages: true, ..Extras::default() };
-    let counting = Counting { device, machine: &machine, extras };
-    let counted = counting::count(&plan, &loaded, &settings, &counting)?;
+    let counting = Counting { device, machine: &machine, extras, supervisor: &terminal };
+    let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
 
     let views = counted
         .iter()

@@ -5,49 +5,55 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gpucast_corpus::reference::{self, Inputs, Outputs, Values};
+use gpucast_forecast::Supervisor as _;
+use gpucast_forecast::input::expectation::{Comparison, compare};
+use gpucast_forecast::input::files::FileError;
+use gpucast_forecast::input::init::Init;
+use gpucast_forecast::input::plan::{Against, Expectation, Plan};
+use gpucast_forecast::input::{files, kernel_argument, reference_values};
+use gpucast_forecast::run::execute::{self, Executed, Timing, Watch};
+use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program, RunError};
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
 
-use crate::cli::{Run, TextOrJson};
-use crate::execute::{self, Executed, Timing, Watch};
+use crate::cli::{Format, Run, TextOrJson};
 use crate::failure::{Failure, Report, suggest};
-use crate::input::expectation::{Comparison, compare};
-use crate::input::files::FileError;
-use crate::input::init::Init;
-use crate::input::plan::{Against, Expectation, Plan};
-use crate::input::{files, kernel_argument, reference_values};
-use crate::render::diagnostic;
 use crate::render::findings::{self, CheckedLaunch, Extent};
 use crate::render::output::Output;
 use crate::render::run::{self, Checked, Launched};
+use crate::render::terminal::Terminal;
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
-    let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch)?;
-    if arguments.format == TextOrJson::Text {
-        diagnostic::note(plan.note.as_deref());
-    }
+    let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;
+    let format = match arguments.format {
+        TextOrJson::Text => Format::Text,
+        TextOrJson::Json => Format::Json,
+    };
+    let terminal = Terminal::new(&arguments.execution, format)?;
+    plan.note.iter().for_each(|note| terminal.note(note));
     let dumps = dumps(&plan, &arguments.dump)?;
     let loaded = execute::load(&plan.module)?;
     let mut memory = execute::memory(&plan, &loaded)?;
     let references = References::prepare(&plan, &memory);
-    let mut settings = execute::settings(&arguments.execution)?;
+    let mut options = ExecutionSettings::from(&arguments.execution).options;
     let (finished, found) = match arguments.check {
         None => {
             let mut nothing = Nothing { finished: Vec::new() };
-            execute::execute(&plan, &loaded, &mut memory, &settings, &mut nothing)?;
+            execute::execute(&plan, &loaded, &mut memory, &options, &terminal, &mut nothing)?;
             (nothing.finished, None)
         }
         Some(checks) => {
-            settings.options = Sanitizer::options(checks, settings.options);
+            options = Sanitizer::options(checks, options);
             let mut watch = Check::new(checks, &plan, &memory);
-            let outcome = execute::execute(&plan, &loaded, &mut memory, &settings, &mut watch);
+            let outcome =
+                execute::execute(&plan, &loaded, &mut memory, &options, &terminal, &mut watch);
             if let Err(failure) = outcome {
                 // What was found until then may be why.
                 let (checked, format) = (&watch.checked, arguments.format);
                 let found =
                     findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
                 Output::open(None)?.write(&found)?;
-                return Err(failure);
+                return Err(failure.into());
             }
             (watch.finished, Some((checks, watch.checked)))
         }
@@ -115,7 +121,7 @@ impl Watch for Nothing {
         _observer: NoObserver,
         _program: &Program,
         _memory: &DeviceMemory,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), gpucast_forecast::Failure> {
         Ok(())
     }
 
@@ -162,7 +168,7 @@ impl Watch for Check {
         sanitizer: Sanitizer,
         _program: &Program,
         _memory: &DeviceMemory,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), gpucast_forecast::Failure> {
         let findings = sanitizer.finish(None);
         let kernel = self.kernel.clone();
         self.checked.push(CheckedLaunch { kernel, findings, finished: true });

@@ -1,14 +1,17 @@
 //! `gpucast sensitivity`: how much each parameter of a GPU moves a kernel's time.
 
+use gpucast_forecast::choice::gpu_argument::{self, TARGET};
+use gpucast_forecast::choice::model_choice;
+use gpucast_forecast::run::sources::{self, Execution};
+use gpucast_forecast::settings::LaunchOptions;
 use gpucast_model::Gpu;
 use gpucast_model::sensitivity::{Analysis, analyse};
 
 use crate::cli::Sensitivity;
 use crate::failure::{Failure, Report, suggest};
-use crate::gpu_argument::{self, TARGET};
+use crate::render;
 use crate::render::output::Output;
-use crate::sources::{self, Execution};
-use crate::{model_choice, render};
+use crate::render::terminal::Terminal;
 
 pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
@@ -22,26 +25,28 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
         name => Some(gpu_argument::find(&library, name)?),
     };
     let mut output = Output::open(arguments.output.output.clone())?;
+    let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
+    let launch = LaunchOptions::from(&arguments.launch);
     let count = |gpu: &Gpu| match (&arguments.from_metrics, &arguments.input) {
-        (Some(path), _) => match arguments.launch.first_of_execution() {
+        (Some(path), _) => match launch.first_of_execution() {
             None => Ok(sources::from_metrics(path, arguments.launch.kernel.as_deref())?),
             Some(option) => Err(Failure::Usage(Report::new(format!(
                 "{option} describes an execution, and --from-metrics is none"
             )))),
         },
-        (None, input) => sources::executed(
-            &Execution {
+        (None, input) => {
+            let execution = Execution {
                 input: input.as_deref().unwrap_or_default(),
-                launch: &arguments.launch,
-                machine: &arguments.machine,
-                execution: &arguments.execution,
+                launch: &launch,
+                machine: &(&arguments.machine).into(),
+                execution: &(&arguments.execution).into(),
                 stages: model_choice::reads_stages(&models),
                 offload: None,
                 features: false,
-                format: arguments.output.format,
-            },
-            gpu,
-        ),
+                supervisor: &terminal,
+            };
+            sources::executed(&execution, gpu).map_err(Failure::from)
+        }
     };
     // Counts are taken once for all GPUs, or once for each.
     let groups = match &count_on {

@@ -3,16 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use gpucast_forecast::choice::gpu_argument::{self, TARGET};
+use gpucast_forecast::choice::model_choice;
+use gpucast_forecast::input::expression::{self, Parameters};
+use gpucast_forecast::settings::{LaunchOptions, Size as CorpusSize};
+use gpucast_forecast::sweep::axis::{Axis, Value};
+use gpucast_forecast::sweep::{self, Axes, Case, CaseSource, Cell};
 use gpucast_model::Gpu;
 
-use crate::cli::{LaunchOptions, LaunchTemplate, Size, Sweep};
+use crate::cli::{LaunchTemplate, Sweep};
 use crate::failure::{Failure, Report, SourceText, suggest};
-use crate::gpu_argument::{self, TARGET};
-use crate::input::expression::{self, Parameters};
-use crate::model_choice;
 use crate::render::output::Output;
-use crate::sweep::axis::{Axis, Value};
-use crate::sweep::{self, Axes, Case, CaseSource, Cell, TableFormat};
+use crate::render::sweep::{TableFormat, document};
+use crate::render::terminal::Terminal;
 
 /// The word for the whole corpus, or for every GPU of the library.
 const ALL: &str = "all";
@@ -36,17 +39,19 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     let mut output = Output::open(arguments.output.clone())?;
 
     let points = sweep::points(&gpus, &fields);
+    let terminal = Terminal::without_notes(&arguments.execution)?;
     let counting = sweep::Counting {
-        machine: &arguments.machine,
-        execution: &arguments.execution,
+        machine: &(&arguments.machine).into(),
+        execution: &(&arguments.execution).into(),
         stages: model_choice::reads_stages(&models),
         count_on: count_on.as_ref(),
+        supervisor: &terminal,
     };
     let counted = sweep::count(&cases, &points, &counting)?;
     let axes =
         Axes { of_cases: labels, of_gpus: fields.iter().map(|axis| axis.name.clone()).collect() };
     let table = sweep::table(&axes, &counted, &points, &models);
-    output.write_bytes(&sweep::document(&table, format)?)?;
+    output.write_bytes(&document(&table, format)?)?;
     // Each row has said why it has no time.
     let has_time = |row: &Vec<Cell>| table.column("error").is_some_and(|at| row[at] == Cell::Empty);
     if table.rows.iter().any(has_time) { Ok(()) } else { Err(Failure::Said) }
@@ -113,9 +118,9 @@ fn cases(arguments: &Sweep, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), F
         })
         .collect();
     inputs.iter().try_for_each(|input| check_parameters(input, axes, &arguments.launch))?;
-    let sizes: Vec<Option<Size>> = match arguments.size.as_slice() {
+    let sizes: Vec<Option<CorpusSize>> = match arguments.size.as_slice() {
         [] => vec![None],
-        sizes => sizes.iter().copied().map(Some).collect(),
+        sizes => sizes.iter().map(|&size| Some(size.into())).collect(),
     };
     let mut labels: Vec<String> = Vec::new();
     if !arguments.size.is_empty() {
@@ -157,7 +162,7 @@ fn is_launch_file(input: &str) -> bool {
 fn case(
     arguments: &Sweep,
     input: &str,
-    size: Option<Size>,
+    size: Option<CorpusSize>,
     axes: &[Axis],
     values: &[&Value],
 ) -> Result<Case, Failure> {
@@ -210,7 +215,7 @@ impl LaunchTemplate {
     fn at(
         &self,
         input: &str,
-        size: Option<Size>,
+        size: Option<CorpusSize>,
         parameters: Parameters,
     ) -> Result<LaunchOptions, Report> {
         let text = |option: &str, text: &Option<String>| {

@@ -1,12 +1,12 @@
 //! What times are made of: how long each resource is busy.
 
+use gpucast_forecast::prediction::KernelView;
 use gpucast_model::{Bound, Component, Prediction};
 use gpucast_plot::number::{TimeUnit, duration};
 use gpucast_plot::pictures::bars::{Bar, Bars, Length};
 use gpucast_plot::{DrawError, Scene};
 
 use super::{short_name, titled};
-use crate::render::prediction::KernelView;
 
 /// Resources in the order of their series.
 const RESOURCES: [Bound; 6] =

@@ -1,10 +1,10 @@
 //! Predicted beside measured times.
 
+use gpucast_forecast::prediction::KernelView;
 use gpucast_plot::pictures::errors::{Errors, Row};
 use gpucast_plot::{DrawError, Scene};
 
 use super::{short_name, titled};
-use crate::render::prediction::KernelView;
 
 /// All predictions of which a measured time is known.
 pub(crate) fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene, DrawError> {

@@ -1,12 +1,12 @@
 //! Instructions by class.
 
 use gpucast_counters::KernelProfile;
+use gpucast_forecast::run::sources::Source;
 use gpucast_plot::number::significant;
 use gpucast_plot::pictures::bars::{Bar, Bars, Length};
 use gpucast_plot::{DrawError, Scene};
 
 use super::{short_name, titled};
-use crate::sources::Source;
 
 /// The classes with the metrics that make them. Rare ones share the last colour.
 const CLASSES: [(&str, &[&str]); 7] = [

@@ -10,9 +10,8 @@ pub(crate) mod stages;
 pub(crate) mod sweep;
 mod table;
 
+use gpucast_forecast::input::kernel_name::demangled_short;
 use gpucast_model::{Prediction, SymbolValue};
-
-use crate::input::kernel_name::demangled_short;
 
 /// Letters that pictures have room for in a kernel's name.
 const LONGEST_NAME: usize = 44;

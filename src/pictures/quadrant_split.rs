@@ -1,12 +1,12 @@
 //! Quadrant splits: one for each kernel, with all its GPUs.
 
+use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::Gpu;
 use gpucast_plot::axis::Kind;
 use gpucast_plot::pictures::quadrant_split::{Adjustment, Device, Peak, QuadrantSplit};
 use gpucast_plot::{DrawError, Scene};
 
 use super::{short_name, symbol, titled};
-use crate::render::prediction::{KernelView, PredictionView};
 
 /// One below the other.
 pub(crate) fn scene(

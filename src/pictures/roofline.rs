@@ -1,5 +1,6 @@
 //! Rooflines: one for each GPU, with all kernels.
 
+use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::gpu::Sourced;
 use gpucast_model::gpu::quantity::Gflops;
 use gpucast_model::{Gpu, SymbolValue};
@@ -7,7 +8,6 @@ use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, Place,
 use gpucast_plot::{DrawError, Scene};
 
 use super::{listed, short_name, symbol, titled};
-use crate::render::prediction::{KernelView, PredictionView};
 
 /// One below the other.
 pub(crate) fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene, DrawError> {

@@ -1,12 +1,12 @@
 //! Stages between barriers: a picture for each kernel, GPU and model that tells them apart.
 
+use gpucast_forecast::prediction::KernelView;
 use gpucast_model::Prediction;
 use gpucast_plot::pictures::stages::{Stage, Stages};
 use gpucast_plot::{DrawError, Scene};
 
 use super::breakdown::{name, parts, resources};
 use super::{short_name, titled};
-use crate::render::prediction::KernelView;
 
 /// One below the other.
 pub(crate) fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene, DrawError> {

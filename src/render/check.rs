@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::number;
+use gpucast_forecast::input::kernel_name;
+use gpucast_forecast::inspection::{
+    Cause, File, Kernel, MachineCode, Memory, Parameter, Unsupported,
+};
+use gpucast_forecast::number;
+
 use super::table::{Align, aligned, wrapped};
-use crate::input::kernel_name;
-use crate::inspection::{Cause, File, Kernel, MachineCode, Memory, Parameter, Unsupported};
 
 /// Kernels that are described at length; of more, each has a line.
 const MOST_DESCRIBED: usize = 12;

@@ -1,11 +1,11 @@
 //! Comparisons of predictions with measurements as text, JSON and CSV.
 
+use gpucast_forecast::comparison::{Comparison, Row, distinct};
+use gpucast_forecast::number;
 use gpucast_model::agreement::Summary;
 
-use super::number;
 use super::table::{Align, aligned, wrapped};
 use crate::cli::Format;
-use crate::comparison::{Comparison, Row, distinct};
 use crate::failure::Failure;
 
 /// Text is this wide.

@@ -1,17 +1,17 @@
 //! What the checks of a run have found, as text and JSON.
 
+use gpucast_forecast::input::kernel_name::{demangled, readable};
+use gpucast_forecast::number;
+use gpucast_forecast::run::execute::Loaded;
+use gpucast_forecast::{cuda_file, cuda_line};
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_sanitizer::{
     Absence, Between, Check, Checks, Finding, Findings, Hazard, Kind, Party, Place, Site,
 };
 use serde_json::{Value, json};
 
-use super::number;
 use crate::cli::TextOrJson;
-use crate::execute::Loaded;
 use crate::failure::{Failure, Report};
-use crate::input::kernel_name::{demangled, readable};
-use crate::trouble::{cuda_file, cuda_line};
 
 /// One repetition of a launch, checked.
 pub(crate) struct CheckedLaunch {

@@ -1,8 +1,8 @@
 //! Metrics as aligned text.
 
 use gpucast_counters::{Kind, Level, MetricValue, Number};
+use gpucast_forecast::number;
 
-use super::number;
 use super::table::{Align, aligned};
 
 /// How a figure came about, in one word.

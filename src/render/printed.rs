@@ -37,12 +37,12 @@ impl Printed {
     }
 
     /// Make sure that everything has arrived. That nobody reads the standard error is no failure.
-    pub(crate) fn finish(&self) -> Result<(), Failure> {
+    pub(crate) fn finish(&self) -> Result<(), Report> {
         let Ok(mut state) = self.state.lock() else { return Ok(()) };
         let flushed = state.0.flush();
         let failed = state.1.take().map_or(flushed, Err);
         match (failed, &self.path) {
-            (Err(error), Some(path)) => Err(Report::file("write", path, &error).into()),
+            (Err(error), Some(path)) => Err(Report::file("write", path, &error)),
             _ => Ok(()),
         }
     }

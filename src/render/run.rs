@@ -1,15 +1,15 @@
 //! What a run did and whether its results are as expected, as text and JSON.
 
+use gpucast_forecast::input::expectation::{Comparison, Mismatch};
+use gpucast_forecast::input::kernel_name::signature;
+use gpucast_forecast::input::scalar::Literal;
+use gpucast_forecast::number;
+use gpucast_forecast::run::execute::Timing;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::number;
 use crate::cli::TextOrJson;
-use crate::execute::Timing;
 use crate::failure::Failure;
-use crate::input::expectation::{Comparison, Mismatch};
-use crate::input::kernel_name::signature;
-use crate::input::scalar::Literal;
 
 /// A launch that ran to its end.
 #[derive(Serialize)]

@@ -1,9 +1,9 @@
 //! Sensitivities as text, JSON and CSV.
 
+use gpucast_forecast::number;
 use gpucast_model::sensitivity::{Analysis, Sensitivity, Side};
 use serde::Serialize;
 
-use super::number;
 use super::table::{Align, aligned, wrapped};
 use crate::cli::Format;
 use crate::failure::Failure;

@@ -2,17 +2,18 @@
 
 use gpucast_counters::definitions;
 use gpucast_counters::stages::{CLASSES, Stage};
+use gpucast_forecast::number;
+use gpucast_forecast::prediction::{KernelView, PredictionView};
+use gpucast_forecast::run::counting::Counted;
 use gpucast_model::{Gpu, SymbolValue};
 use gpucast_plot::axis::Kind as Scale;
 use gpucast_plot::number::{duration, percent};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
 
 use super::source;
-use crate::counting::Counted;
 use crate::pictures;
-use crate::render::prediction::{KernelView, PredictionView};
+use crate::render::metric;
 use crate::render::profile::View;
-use crate::render::{metric, number};
 
 /// A launch.
 pub(super) struct Launch {
@@ -26,7 +27,7 @@ pub(super) struct Launch {
     /// Why pictures are missing.
     pub(super) undrawn: Vec<String>,
     pub(super) models: Vec<ModelRow>,
-    pub(super) declined: Vec<crate::render::prediction::Declined>,
+    pub(super) declined: Vec<gpucast_forecast::prediction::Declined>,
     pub(super) stages_words: String,
     pub(super) stage_titles: Vec<&'static str>,
     pub(super) stages: Vec<Vec<String>>,
@@ -265,7 +266,7 @@ fn stage_rows(counted: &Counted) -> Vec<Vec<String>> {
 
 fn counts(profile: &View<'_>, counted: &Counted) -> Vec<Count> {
     let shown = profile.metrics.of(&counted.profile);
-    let count = |one: &crate::metric_choice::Shown| Count {
+    let count = |one: &gpucast_forecast::choice::metric_choice::Shown| Count {
         name: one.name.to_owned(),
         value: metric::value(one.metric.figure.value),
         unit: one.metric.figure.unit.to_owned(),

@@ -7,12 +7,12 @@ mod launch;
 mod source;
 
 use askama::Template;
+use gpucast_forecast::prediction::KernelView;
 use gpucast_model::Gpu;
 use gpucast_plot::Theme;
 
 use crate::commands::gpus::{Field, fields};
 use crate::failure::{Failure, Report};
-use crate::render::prediction::KernelView;
 use crate::render::profile::View;
 use launch::Launch;
 

@@ -1,6 +1,7 @@
 //! The annotated source of the report.
 
-use crate::counting::Counted;
+use gpucast_forecast::run::counting::Counted;
+
 use crate::render::profile::{View, listing as lines};
 
 /// The source with what each line costs.

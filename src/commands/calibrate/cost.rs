@@ -3,6 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use gpucast_forecast::choice::{cost_model, gpu_argument};
+use gpucast_forecast::input::calibration::SCHEMA;
+use gpucast_forecast::input::cost_samples::{self, CostSample, Measured};
+use gpucast_forecast::input::module_text;
+use gpucast_forecast::number;
+use gpucast_forecast::run::sources::{self, Execution};
+use gpucast_forecast::settings::{LaunchOptions, MachineChoice, MachineSettings};
 use gpucast_model::cost_model::{
     Calibration, CalibrationError, CostModelFile, Feature, Formula, Names, Sample, Scale, Settings,
     calibrate,
@@ -10,19 +17,12 @@ use gpucast_model::cost_model::{
 use gpucast_model::{Gpu, GpuLibrary};
 use serde::Serialize;
 
-use super::SCHEMA;
-use crate::cli::{
-    CalibrateCost, ExecutionOptions, Format, LaunchOptions, MachineChoice, MachineOptions,
-    ScaleChoice, TextOrJson,
-};
+use crate::cli::{CalibrateCost, ScaleChoice, TextOrJson};
 use crate::failure::{Failure, Report, SourceText};
-use crate::input::cost_samples::{self, CostSample, Measured};
-use crate::input::module_text;
+use crate::render::json;
 use crate::render::output::Output;
 use crate::render::table::{Align, aligned, wrapped};
-use crate::render::{json, number};
-use crate::sources::{self, Execution};
-use crate::{cost_model, gpu_argument};
+use crate::render::terminal::Terminal;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &CalibrateCost) -> Result<(), Failure> {
     let form = form(arguments)?;
     let library = gpu_argument::library()?;
     let gpu = gpu_argument::find(&library, &arguments.gpu)?;
-    let names = cost_model::read_names(&arguments.names)?;
+    let names = cost_model::read_names(&arguments.names.sizes, &arguments.names.tag)?;
     let start = cost_model::numbers("--start", &arguments.start)?;
     let source = module_text::read_text(&arguments.samples)?;
     let read = cost_samples::read(&source)?;
@@ -172,17 +172,17 @@ impl Gathering<'_> {
         };
         let launch = LaunchOptions { size: measured.size, ..LaunchOptions::default() };
         let machine =
-            MachineOptions { machine: MachineChoice::None, machine_target: None, ptxas: None };
-        let execution: &ExecutionOptions = &self.arguments.execution;
+            MachineSettings { machine: MachineChoice::None, ..MachineSettings::default() };
+        let terminal = Terminal::without_notes(&self.arguments.execution)?;
         let what = Execution {
             input: &input,
             launch: &launch,
             machine: &machine,
-            execution,
+            execution: &(&self.arguments.execution).into(),
             stages: false,
             features: true,
             offload: None,
-            format: Format::Json,
+            supervisor: &terminal,
         };
         // Features do not depend on the counting GPU; one that is not known to count will do.
         let counting = gpu_argument::device_model(self.gpu).is_ok();

@@ -1,17 +1,18 @@
 //! `gpucast calibrate offload`: transfers and execution of an offloaded kernel.
 
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::input::calibration::SCHEMA;
+use gpucast_forecast::input::{module_text, samples};
+use gpucast_forecast::number;
 use gpucast_model::offload::{Calibration, CalibrationError, discrepancy};
 use gpucast_model::regression::RegressionError;
 use serde::Serialize;
 
-use super::SCHEMA;
 use crate::cli::{CalibrateOffload, TextOrJson};
 use crate::failure::{Failure, Report};
-use crate::gpu_argument;
-use crate::input::{module_text, samples};
+use crate::render::json;
 use crate::render::output::Output;
 use crate::render::table::{Align, aligned};
-use crate::render::{json, number};
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -1,11 +1,11 @@
 //! `gpucast gpus derive`.
 
+use gpucast_forecast::choice::gpu_argument;
 use gpucast_model::gpu::Source;
 use gpucast_model::{Gpu, GpuLibrary};
 
 use crate::cli::Derive;
 use crate::failure::{Failure, Report};
-use crate::gpu_argument;
 use crate::render::output::Output;
 
 pub(super) fn run(library: &GpuLibrary, arguments: Derive) -> Result<(), Failure> {

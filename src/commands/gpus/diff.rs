@@ -1,5 +1,6 @@
 //! `gpucast gpus diff`.
 
+use gpucast_forecast::number;
 use gpucast_model::Gpu;
 use gpucast_model::gpu::Figure;
 use gpucast_model::gpu::quantity::Value;
@@ -9,7 +10,7 @@ use crate::cli::{Format, OutputOptions};
 use crate::failure::Failure;
 use crate::render::output::Output;
 use crate::render::table::{Align, aligned};
-use crate::render::{csv, json, number};
+use crate::render::{csv, json};
 
 const SCHEMA: &str = "gpucast.gpus-diff/1";
 

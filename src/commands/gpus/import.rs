@@ -1,11 +1,11 @@
 //! `gpucast gpus import`.
 
+use gpucast_forecast::choice::gpu_argument::range_of;
+use gpucast_forecast::input::module_text;
 use gpucast_model::gpu::import::{self, ImportError, ImportProblem, Imported};
 
 use crate::cli::{Import, ImportFormat};
 use crate::failure::{Failure, Report, SourceText};
-use crate::gpu_argument::range_of;
-use crate::input::module_text;
 use crate::render::output::Output;
 
 pub(super) fn run(arguments: Import) -> Result<(), Failure> {

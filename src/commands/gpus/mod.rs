@@ -5,16 +5,17 @@ mod diff;
 mod import;
 mod list;
 
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::number;
 use gpucast_model::Gpu;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::{Gpus, TextOrJson};
 use crate::failure::Failure;
-use crate::gpu_argument;
+use crate::render::json;
 use crate::render::output::Output;
 use crate::render::table::{Align, aligned};
-use crate::render::{json, number};
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -1,10 +1,10 @@
 //! The table at the top: one line for each GPU and model.
 
+use gpucast_forecast::input::kernel_name::readable;
+use gpucast_forecast::number;
+use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
 use gpucast_model::duration;
 
-use super::{Declined, KernelView, PredictionView};
-use crate::input::kernel_name::readable;
-use crate::render::number;
 use crate::render::table::{Align, aligned};
 
 /// What models of throughput say about their time besides, as the thesis tabulates it.

@@ -5,55 +5,13 @@ mod parts;
 mod text;
 mod what_if;
 
-use gpucast_counters::KernelProfile;
-use gpucast_model::{Gpu, Model, Prediction, SymbolValue};
+use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
+use gpucast_forecast::what_if::WhatIfView;
+use gpucast_model::SymbolValue;
 use serde::Serialize;
 
 use crate::cli::Format;
-use crate::execute::Timing;
 use crate::failure::Failure;
-use crate::inspection::MachineFacts;
-use crate::published::Measurement;
-use crate::what_if::WhatIfView;
-
-/// A prediction with everything that is shown beside it.
-#[derive(Clone, Serialize)]
-pub(crate) struct PredictionView {
-    #[serde(flatten)]
-    pub(crate) prediction: Prediction,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) published: Option<Measurement>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) machine_code: Option<MachineFacts>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) timing: Option<Timing>,
-    #[serde(skip)]
-    pub(crate) gpu: Gpu,
-    #[serde(skip)]
-    pub(crate) model: &'static dyn Model,
-}
-
-/// A model that cannot predict, and why.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Declined {
-    pub(crate) kernel: String,
-    pub(crate) gpu: String,
-    pub(crate) model: &'static str,
-    pub(crate) reason: String,
-}
-
-/// The predictions of one kernel: by all models for a GPU, then for the next one.
-#[derive(Clone)]
-pub(crate) struct KernelView {
-    pub(crate) profile: KernelProfile,
-    /// Where the counts come from, in words.
-    pub(crate) origin: String,
-    /// The name under which measurements of the same counts are published.
-    pub(crate) published: Option<String>,
-    pub(crate) predictions: Vec<PredictionView>,
-    pub(crate) declined: Vec<Declined>,
-    pub(crate) what_ifs: Vec<WhatIfView>,
-}
 
 #[derive(Serialize)]
 struct Document<'a> {

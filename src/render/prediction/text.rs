@@ -1,11 +1,12 @@
 //! Predictions for people: a comparison, the counts, and a section for each model and GPU.
 
 use gpucast_counters::{KernelProfile, Metrics};
+use gpucast_forecast::input::kernel_name::{readable, signature};
+use gpucast_forecast::number;
+use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols, duration};
 
-use super::{KernelView, PredictionView, comparison, parts, what_if};
-use crate::input::kernel_name::{readable, signature};
-use crate::render::number;
+use super::{comparison, parts, what_if};
 use crate::render::table::{Align, aligned, wrapped};
 
 /// Text is this wide.

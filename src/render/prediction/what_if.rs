@@ -1,12 +1,12 @@
 //! What-ifs for people: before and after with the speed-up, and what was changed.
 
+use gpucast_forecast::number;
+use gpucast_forecast::prediction::KernelView;
+use gpucast_forecast::what_if::{Outcome, WhatIfView};
 use gpucast_model::duration;
 
-use super::KernelView;
 use super::text::{WIDTH, section};
-use crate::render::number;
 use crate::render::table::{Align, aligned, wrapped};
-use crate::what_if::{Outcome, WhatIfView};
 
 /// The section, or nothing if nothing was asked.
 pub(super) fn text(kernel: &KernelView) -> String {

@@ -1,12 +1,12 @@
 //! The features of each launch: accesses by pattern, arithmetic, synchronisation.
 
 use gpucast_counters::features::{Features, MemoryAccess, MemorySpace, Stride, Strides};
+use gpucast_forecast::number;
+use gpucast_forecast::run::counting::Counted;
 use serde::Serialize;
 
 use super::View;
-use crate::counting::Counted;
 use crate::failure::Failure;
-use crate::render::number;
 use crate::render::table::{Align, aligned};
 
 /// The features of invocations that have the same.

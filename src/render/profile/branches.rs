@@ -1,13 +1,13 @@
 //! The conditional branches of each launch, and how their threads went.
 
 use gpucast_counters::table::Row;
+use gpucast_forecast::number;
+use gpucast_forecast::run::counting::Counted;
 use serde::Serialize;
 
 use super::View;
 use super::lines::{location, ptx_text};
-use crate::counting::Counted;
 use crate::failure::Failure;
-use crate::render::number;
 use crate::render::table::{Align, aligned};
 
 /// A branch that some warp came to, in all invocations.

@@ -1,11 +1,11 @@
 //! The metrics of each launch.
 
 use gpucast_counters::Number;
+use gpucast_forecast::choice::metric_choice::{MetricChoice, Shown};
+use gpucast_forecast::run::counting::Counted;
 
 use super::{Rows, View, extent};
-use crate::counting::Counted;
 use crate::failure::Failure;
-use crate::metric_choice::{MetricChoice, Shown};
 use crate::render::metric;
 use crate::render::table::{Align, aligned, wrapped};
 

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use gpucast_counters::attribution::{Attribution, PartCounts, Shares};
 use gpucast_counters::table::Row;
+use gpucast_forecast::input::cuda_source::{CudaFile, printable};
+use gpucast_forecast::number;
+use gpucast_forecast::run::counting::Counted;
+use gpucast_forecast::run::execute::Loaded;
 use gpucast_ptx_frontend::module::Location;
 use serde::Serialize;
 
 use super::View;
 use crate::cli::SourceChoice;
-use crate::counting::Counted;
-use crate::execute::Loaded;
 use crate::failure::Failure;
-use crate::input::cuda_source::{CudaFile, printable};
-use crate::render::number;
 use crate::render::table::{Align, aligned};
 
 /// Lines without counts between two lines with some that are shown; of more, none are.

@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::occupancy::Limiter;
 use gpucast_counters::{LeveledMetric, MetricValue, PROFILE_SCHEMA};
+use gpucast_forecast::choice::metric_choice::MetricChoice;
+use gpucast_forecast::input::cuda_source::CudaFile;
+use gpucast_forecast::input::kernel_name::signature;
+use gpucast_forecast::inspection::MachineFacts;
+use gpucast_forecast::number;
+use gpucast_forecast::run::counting::Counted;
+use gpucast_forecast::run::execute::{Loaded, Timing};
 use gpucast_model::Gpu;
 use serde::Serialize;
 
-use super::number;
 use crate::cli::{By, Format, SourceChoice};
-use crate::counting::Counted;
-use crate::execute::{Loaded, Timing};
 use crate::failure::Failure;
-use crate::input::cuda_source::CudaFile;
-use crate::input::kernel_name::signature;
-use crate::inspection::MachineFacts;
-use crate::metric_choice::MetricChoice;
 
 /// What is shown of the launches.
 pub(crate) struct View<'a> {

@@ -2,10 +2,10 @@
 
 use gpucast_counters::definitions::Definition;
 use gpucast_counters::export::{self, Device, Launch};
+use gpucast_forecast::input::kernel_name::demangled;
+use gpucast_forecast::run::counting::Counted;
 
 use super::View;
-use crate::counting::Counted;
-use crate::input::kernel_name::demangled;
 
 pub(super) fn nvprof(view: &View<'_>) -> String {
     with_launches(view, |device, launches| export::nvprof_csv(launches, device, &every))

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use gpucast_counters::operation::class_metric;
 use gpucast_counters::stages::{CLASSES, MOST_STAGES, Stage, StageMemory, Stages};
+use gpucast_forecast::number;
+use gpucast_forecast::run::counting::Counted;
 use serde::Serialize;
 
 use super::{Rows, View};
-use crate::counting::Counted;
 use crate::failure::Failure;
-use crate::render::number;
 use crate::render::table::{Align, aligned};
 
 /// One stage, of all CTAs and invocations.

@@ -2,15 +2,18 @@
 
 use clap::Parser as _;
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
+use gpucast_forecast::Alone;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::input::{cuda_source, kernel_argument};
+use gpucast_forecast::run::counting::{self, Counting, Extras};
+use gpucast_forecast::run::execute;
+use gpucast_forecast::run::machine::Machine;
 use gpucast_ptx_frontend::isa::InstructionClass;
+
+use gpucast_interpreter::Options;
 
 use super::*;
 use crate::cli::{Cli, Command};
-use crate::counting::{self, Counting, Extras};
-use crate::execute;
-use crate::gpu_argument;
-use crate::input::{cuda_source, kernel_argument};
-use crate::machine::Machine;
 
 /// A made-up translation of each instruction into two of the machine.
 fn machine(counted: &Counted) -> MachineProfile {
@@ -52,14 +55,16 @@ fn shown(arguments: &str) -> String {
     else {
         panic!("{line} is no profile");
     };
-    let plan = kernel_argument::read(&arguments.kernel.input, &arguments.kernel.launch).unwrap();
+    let plan =
+        kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into()).unwrap();
     let loaded = execute::load(&plan.module).unwrap();
-    let settings = execute::settings(&arguments.execution).unwrap();
     let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), "gtx-480").unwrap();
     let device = gpu_argument::device_model(&gpu).unwrap();
     let none = Machine::none();
-    let counting = Counting { device, machine: &none, extras: Extras::default() };
-    let mut counted = counting::count(&plan, &loaded, &settings, &counting).unwrap();
+    let counting =
+        Counting { device, machine: &none, extras: Extras::default(), supervisor: &Alone };
+    let options = Options::default();
+    let mut counted = counting::count(&plan, &loaded, &options, &counting).unwrap();
     for one in &mut counted {
         one.profile = one.profile.clone().with_machine(machine(one));
     }

@@ -1,0 +1,122 @@
+//! `--gpu`: library names and GPU files.
+
+use std::path::{Path, PathBuf};
+
+use gpucast_counters::DeviceModel;
+use gpucast_counters::import::Position;
+use gpucast_model::{CountingError, Gpu, GpuError, GpuLibrary};
+
+use crate::failure::{Report, SourceText};
+use crate::input::module_text;
+
+/// The word that `--count-on` takes for the GPUs of `--gpu` themselves.
+pub const TARGET: &str = "target";
+
+/// The built-in library.
+pub fn library() -> Result<GpuLibrary, Report> {
+    GpuLibrary::builtin().map_err(|error| Report::new(format!("the GPU library: {error}")))
+}
+
+/// A GPU by its name or by the path of a TOML file, with everything that follows from what the file gives.
+pub fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> {
+    if is_path(argument) {
+        return Ok(read(library, Path::new(argument), &mut Vec::new())?.completed());
+    }
+    library.get(argument).map(Gpu::completed).map_err(|unknown| {
+        let hint = if unknown.suggestions.is_empty() {
+            "`gpucast gpus list` shows the known ones; a path to a TOML file works, too".to_owned()
+        } else {
+            let names: Vec<String> =
+                unknown.suggestions.iter().map(|name| format!("`{name}`")).collect();
+            format!("did you mean {}?", names.join(" or "))
+        };
+        Report::new(format!("there is no GPU named `{argument}`")).hint(hint)
+    })
+}
+
+/// A GPU with changes of `--set`.
+pub fn changed(gpu: &Gpu, changes: &[(String, String)]) -> Result<Gpu, Report> {
+    let changes: Vec<(&str, &str)> =
+        changes.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
+    gpu.with_overrides(&changes).map_err(|error| Report::new(error.to_string()))
+}
+
+fn is_path(argument: &str) -> bool {
+    argument.ends_with(".toml") || argument.contains(['/', '\\'])
+}
+
+/// Reads a GPU file and the files that it builds on, which stand in `under_way` while they are read.
+fn read(library: &GpuLibrary, path: &Path, under_way: &mut Vec<PathBuf>) -> Result<Gpu, Report> {
+    let source = module_text::read_text(path)?;
+    // A path that could be read can be made canonical, unless it is gone by now.
+    let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if under_way.contains(&canonical) {
+        return Err(Report::new(format!("{} builds on itself", path.display())));
+    }
+    under_way.push(canonical);
+    let gpu = Gpu::from_toml_with(&source.text, &mut |base| {
+        if !is_path(base) {
+            return library.get(base).cloned().map_err(|unknown| unknown.to_string());
+        }
+        let beside = path.parent().unwrap_or(Path::new("")).join(base);
+        read(library, &beside, under_way).map_err(|report| match &report.anchor {
+            Some(anchor) => format!("{}: {}", anchor.source.name, report.message),
+            None => report.message,
+        })
+    });
+    under_way.pop();
+    gpu.map_err(|error| in_file(&source, &error))
+}
+
+/// The GPUs of a list of names and files, each once; `all` stands for the library.
+pub fn find_all(library: &GpuLibrary, arguments: &[String]) -> Result<Vec<Gpu>, Report> {
+    const ALL: &str = "all";
+    let mut gpus: Vec<Gpu> = Vec::new();
+    let mut add = |gpu: Gpu| {
+        if !gpus.contains(&gpu) {
+            gpus.push(gpu);
+        }
+    };
+    for argument in arguments {
+        match argument.as_str() {
+            ALL => library.iter().map(Gpu::completed).for_each(&mut add),
+            name => add(find(library, name)?),
+        }
+    }
+    Ok(gpus)
+}
+
+/// The GPU as the counters need it.
+pub fn device_model(gpu: &Gpu) -> Result<DeviceModel, Report> {
+    gpu.device_model().map_err(|error| {
+        let report = Report::new(format!("cannot count as on a {}: {error}", gpu.name));
+        match error {
+            CountingError::Missing { field } => {
+                report.hint(format!("add `{field}` to the GPU's file, or take another GPU"))
+            }
+            CountingError::Impossible { .. } | CountingError::UnknownCapability { .. } => report,
+        }
+    })
+}
+
+fn in_file(source: &SourceText, error: &GpuError) -> Report {
+    let range = range_of(source, error.position);
+    source.report(range, error.problem.to_string()).maybe_hint(error.hint())
+}
+
+/// From a position to a range that can be marked: the word or number that begins there.
+pub fn range_of(source: &SourceText, position: Position) -> std::ops::Range<usize> {
+    let text: &str = &source.text;
+    let line_start = match position.line {
+        0 | 1 => 0,
+        line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
+    };
+    let line = text[line_start..].lines().next().unwrap_or_default();
+    let column = position.column.saturating_sub(1);
+    let offset = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+    let length = line[offset..]
+        .find(|character: char| !(character.is_alphanumeric() || "_-.\"".contains(character)))
+        .unwrap_or(line.len() - offset);
+    let start = line_start + offset;
+    start..start + length.max(usize::from(offset < line.len()))
+}

@@ -1,0 +1,210 @@
+//! Why a run stops early: what was wrong, where, and what to do about it.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A text that a report can quote: a file, or an argument of the command line.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SourceText {
+    /// The file's path as the user wrote it, or `command line`.
+    pub name: Arc<str>,
+    /// The whole text.
+    pub text: Arc<str>,
+}
+
+impl fmt::Debug for SourceText {
+    /// The name: the text may be megabytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SourceText({})", self.name)
+    }
+}
+
+impl SourceText {
+    /// A text of this name.
+    pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), text: text.into() }
+    }
+
+    /// A report about a range of this text.
+    pub fn report(&self, range: Range<usize>, message: impl Into<String>) -> Report {
+        Report::new(message).at(&Anchor { source: self.clone(), range })
+    }
+}
+
+/// A place in a text, kept so that a later stage can point back at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// The text.
+    pub source: SourceText,
+    /// Bytes of the text.
+    pub range: Range<usize>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Report {
+    /// What is wrong, as a sentence without a full stop.
+    pub message: String,
+    /// Where, if there is a text to point at.
+    pub anchor: Option<Anchor>,
+    /// Further facts, one line each.
+    pub facts: Vec<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Report {
+    /// A sentence without a place.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), anchor: None, facts: Vec::new(), hint: None }
+    }
+
+    /// Points at a place.
+    pub fn at(mut self, anchor: &Anchor) -> Self {
+        self.anchor = Some(anchor.clone());
+        self
+    }
+
+    /// Adds a line of facts.
+    pub fn fact(mut self, fact: impl Into<String>) -> Self {
+        self.facts.push(fact.into());
+        self
+    }
+
+    /// Says what to do about it.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// As [`Report::hint`], where there may be nothing to say.
+    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
+        self
+    }
+
+    /// A file that could not be read or written: `what` is the verb.
+    pub fn file(what: &str, path: &Path, error: &std::io::Error) -> Self {
+        // `std::io::Error` adds "(os error 2)", which tells a user nothing.
+        let text = error.to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        Self::new(format!("cannot {what} {}: {text}", path.display()))
+    }
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The input is at fault.
+    #[error("{}", paragraphs(.0))]
+    Input(Vec<Report>),
+    /// What was asked for makes no sense, whatever the input.
+    #[error("{0}")]
+    Usage(Report),
+    /// The run came to a fault that its [`Watch`](crate::run::execute::Watch) explains.
+    #[error("the kernel came to a fault")]
+    Explained,
+    /// The [`Supervisor`](crate::Supervisor) stopped the run.
+    #[error("the run was stopped")]
+    Stopped,
+}
+
+fn paragraphs(reports: &[Report]) -> String {
+    let paragraphs: Vec<String> = reports.iter().map(Report::to_string).collect();
+    paragraphs.join("\n")
+}
+
+impl Anchor {
+    /// Line and column of the place, from 1 on.
+    pub fn position(&self) -> (usize, usize) {
+        let text: &str = &self.source.text;
+        let mut start = self.range.start.min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+}
+
+impl fmt::Display for Report {
+    /// The sentence with its place, then facts and the hint, a line each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(anchor) = &self.anchor {
+            let (line, column) = anchor.position();
+            write!(f, "{}:{line}:{column}: ", anchor.source.name)?;
+        }
+        write!(f, "{}", self.message)?;
+        for fact in &self.facts {
+            write!(f, "\n  {fact}")?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n  help: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<Report> for Failure {
+    fn from(report: Report) -> Self {
+        Self::Input(vec![report])
+    }
+}
+
+impl From<Vec<Report>> for Failure {
+    fn from(reports: Vec<Report>) -> Self {
+        Self::Input(reports)
+    }
+}
+
+/// `did you mean …?` for a misspelt name, or the list of names if there are few.
+pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    const RESEMBLES: f64 = 0.7;
+    const MOST: usize = 3;
+    let known: Vec<&str> = known.into_iter().collect();
+    let mut near: Vec<(f64, &str)> = known
+        .iter()
+        .map(|&candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
+        .map(|(score, candidate)| {
+            let contained = name.len() >= 3 && candidate.contains(name);
+            (if contained { score.max(RESEMBLES) } else { score }, candidate)
+        })
+        .filter(|&(score, _)| score >= RESEMBLES)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    if !near.is_empty() {
+        let names: Vec<String> =
+            near.iter().take(MOST).map(|(_, name)| format!("`{name}`")).collect();
+        return Some(format!("did you mean {}?", names.join(" or ")));
+    }
+    (!known.is_empty() && known.len() <= 24).then(|| format!("known are {}", known.join(", ")))
+}
+
+/// A report with the text that it marks, for snapshots.
+#[cfg(test)]
+pub(crate) fn shown(report: &Report) -> String {
+    let marked = report.anchor.as_ref().map(|anchor| {
+        let marked = anchor.source.text.get(anchor.range.clone()).unwrap_or("no text at all");
+        format!("\n  marked: {}", marked.lines().next().unwrap_or_default())
+    });
+    format!("{report}{}\n", marked.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_name_is_suggested_and_a_far_one_gets_the_list() {
+        let known = ["gtx-480", "gtx-660", "h100-sxm"];
+        assert_eq!(suggest("gtx-66", known).as_deref(), Some("did you mean `gtx-660`?"));
+        assert_eq!(suggest("h100", known).as_deref(), Some("did you mean `h100-sxm`?"));
+        assert_eq!(
+            suggest("abacus", known).as_deref(),
+            Some("known are gtx-480, gtx-660, h100-sxm")
+        );
+    }
+}

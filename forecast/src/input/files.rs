@@ -1,0 +1,119 @@
+//! Buffers in files: `.npy` for NumPy, `.bin` for raw little-endian elements.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use ndarray_npy::{ReadNpyError, WriteNpyError};
+
+use super::npy;
+use super::scalar::ElementType;
+
+/// Why a buffer's file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what each variant and field is")]
+pub enum FileError {
+    #[error("{} is neither .npy nor .bin", .0.display())]
+    Extension(PathBuf),
+    #[error("cannot {what} {}: {}", path.display(), plain(error))]
+    Io { what: &'static str, path: PathBuf, error: std::io::Error },
+    #[error("{} holds {found} bytes, but the buffer has {expected}", path.display())]
+    Size { path: PathBuf, found: u64, expected: u64 },
+    #[error("{} holds {found} elements, but the buffer has {expected}", path.display())]
+    Length { path: PathBuf, found: usize, expected: usize },
+    #[error("{} holds elements of NumPy type {found}, but the buffer's are {expected}", path.display())]
+    Type { path: PathBuf, found: String, expected: &'static str },
+    #[error("{} is cut off", .0.display())]
+    CutOff(PathBuf),
+    #[error("{} is not a valid .npy file: {error}", path.display())]
+    Npy { path: PathBuf, error: ReadNpyError },
+    #[error("NumPy has no type for bf16, so {} cannot be .npy; use .bin", .0.display())]
+    NoNumpyType(PathBuf),
+}
+
+/// The system's words without `(os error 2)`.
+fn plain(error: &std::io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+enum Format {
+    Npy,
+    Bin,
+}
+
+fn format(path: &Path, ty: ElementType) -> Result<Format, FileError> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") if npy::numpy_name(ty).is_none() => {
+            Err(FileError::NoNumpyType(path.to_owned()))
+        }
+        Some("npy") => Ok(Format::Npy),
+        Some("bin") => Ok(Format::Bin),
+        _ => Err(FileError::Extension(path.to_owned())),
+    }
+}
+
+/// Fill `bytes` with the elements of a file, which must be exactly as many and of type `ty`.
+pub fn read_into(path: &Path, ty: ElementType, bytes: &mut [u8]) -> Result<(), FileError> {
+    let failed = |error| FileError::Io { what: "read", path: path.to_owned(), error };
+    let format = format(path, ty)?;
+    let mut file = File::open(path).map_err(failed)?;
+    match format {
+        Format::Bin => {
+            let (found, expected) = (file.metadata().map_err(failed)?.len(), bytes.len() as u64);
+            if found != expected {
+                return Err(FileError::Size { path: path.to_owned(), found, expected });
+            }
+            file.read_exact(bytes).map_err(failed)
+        }
+        Format::Npy => {
+            let elements = npy::read(ty, BufReader::new(file)).map_err(|error| match error {
+                ReadNpyError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    FileError::CutOff(path.to_owned())
+                }
+                ReadNpyError::Io(error) => failed(error),
+                ReadNpyError::WrongDescriptor(found) => FileError::Type {
+                    path: path.to_owned(),
+                    found: found.to_string(),
+                    expected: ty.name(),
+                },
+                error => FileError::Npy { path: path.to_owned(), error },
+            })?;
+            let (found, expected) = (elements.len(), bytes.len() / ty.bytes());
+            if found != expected {
+                return Err(FileError::Length { path: path.to_owned(), found, expected });
+            }
+            for (place, bits) in bytes.chunks_exact_mut(ty.bytes()).zip(elements) {
+                ty.store(bits, place);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Whether a buffer of this type could be written to this path, as far as that shows beforehand.
+pub fn check_writable(path: &Path, ty: ElementType) -> Result<(), FileError> {
+    format(path, ty)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let there = folder.map_or(Ok(()), |folder| folder.metadata().map(drop));
+    there.map_err(|error| FileError::Io { what: "write", path: path.to_owned(), error })
+}
+
+/// Write a buffer's elements to a file.
+pub fn write(path: &Path, ty: ElementType, bytes: &[u8]) -> Result<(), FileError> {
+    let failed = |error| FileError::Io { what: "write", path: path.to_owned(), error };
+    let format = format(path, ty)?;
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    match format {
+        Format::Bin => file.write_all(bytes).map_err(failed)?,
+        Format::Npy => {
+            let bits = bytes.chunks_exact(ty.bytes()).map(|element| {
+                element.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+            });
+            npy::write(ty, bits, &mut file).map_err(|error| match error {
+                WriteNpyError::Io(error) => failed(error),
+                error => failed(std::io::Error::other(error)),
+            })?;
+        }
+    }
+    file.flush().map_err(failed)
+}

@@ -1,0 +1,198 @@
+//! The KERNEL of a command: a corpus name, a launch file, or a module with a launch in options.
+
+use std::path::{Path, PathBuf};
+
+use gpucast_corpus::Entry;
+
+use super::command_line;
+use super::container::Naming;
+use super::module_text::ModuleFile;
+use super::plan::{Plan, PlannedLaunch};
+use super::{container, kernel_name, launch_file, module_text, resolve};
+use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
+use crate::settings::{LaunchOptions, Size};
+
+/// Finds out what KERNEL is and reads it.
+pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let path = Path::new(input);
+    let is_launch_file = path.extension().is_some_and(|extension| extension == "toml");
+    if !is_launch_file && let Some((name, _)) = options.param.first() {
+        let message =
+            format!("--param {name} sets a parameter of a launch file, and {input} is none");
+        return Err(Failure::Usage(Report::new(message)));
+    }
+    if let Some(entry) = gpucast_corpus::find(input) {
+        refuse_launch_options(options, &format!("the corpus kernel {input} has a launch file"))?;
+        return from_corpus(entry, options);
+    }
+    if options.size.is_some() {
+        return Err(no_choice("--size", input));
+    }
+    if is_launch_file {
+        refuse_launch_options(options, &format!("{input} is a launch file"))?;
+        return from_launch_file(path, options);
+    }
+    // A word without a dot or slash was meant to be a corpus name.
+    if !path.exists() && !input.contains(['.', '/', '\\']) {
+        return Err(unknown_corpus_kernel(input).into());
+    }
+    from_module(path, options)
+}
+
+/// An option that chooses where there is nothing to choose from.
+fn no_choice(option: &str, input: &str) -> Failure {
+    let message =
+        format!("{option} chooses among a corpus kernel's files, and {input} is no such kernel");
+    Failure::Usage(Report::new(message))
+}
+
+/// A complaint about a name that the corpus does not have.
+pub fn unknown_corpus_kernel(name: &str) -> Report {
+    let known = gpucast_corpus::entries().iter().map(|entry| entry.name);
+    Report::new(format!("there is no corpus kernel and no file named `{name}`")).hint(
+        suggest(name, known)
+            .unwrap_or_else(|| "`gpucast corpus list` shows the corpus kernels".to_owned()),
+    )
+}
+
+/// The launch options are for modules; anything else states its own launch.
+fn refuse_launch_options(options: &LaunchOptions, because: &str) -> Result<(), Failure> {
+    match options.first_of_module() {
+        Some(option) => Err(Failure::Usage(
+            Report::new(format!("{option} cannot be used here: {because} that states the launch"))
+                .hint("give a PTX module instead of it, or change a copy of the launch file"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let (text, file_name) = match options.size {
+        None | Some(Size::Paper) => (entry.launch, "launch.toml"),
+        Some(Size::Small) => (entry.launch_small, "launch-small.toml"),
+    };
+    let source = SourceText::new(format!("corpus/{}/{file_name}", entry.name), text);
+    let file = launch_file::parse(&source)?;
+    let wanted = options.arch.as_deref().unwrap_or(file.module.get_ref());
+    let Some(module) = entry.module(wanted) else {
+        let targets = entry.modules.iter().map(|module| module.target);
+        return Err(Report::new(format!("{} has no PTX for `{wanted}`", entry.name))
+            .maybe_hint(suggest(wanted, targets))
+            .into());
+    };
+    let text = SourceText::new(format!("corpus/{}/{}", entry.name, module.file), module.ptx);
+    // Published counts and times are those of the full size.
+    let published = (options.size != Some(Size::Small)).then_some(entry.name);
+    Ok(resolve::resolve(&source, file, text, PathBuf::new(), published)?)
+}
+
+fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let source = launch_file::with_parameters(module_text::read_text(path)?, &options.param)?;
+    let file = launch_file::parse(&source)?;
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let module_path = folder.join(file.module.get_ref());
+    let anchor = Anchor { source: source.clone(), range: file.module.span() };
+    let anchored =
+        |report: Report| if report.anchor.is_none() { report.at(&anchor) } else { report };
+    let mut cubins = Vec::new();
+    let mut asked = None;
+    let (module, note) = match module_text::read(&module_path).map_err(anchored)? {
+        ModuleFile::Text(_) if options.arch.is_some() => {
+            return Err(no_choice("--arch", &path.display().to_string()));
+        }
+        ModuleFile::Text(module) => (module, None),
+        ModuleFile::Container { name, bytes } => {
+            let target = container::target(options.arch.as_deref())?;
+            // All launches are of one module; without a launch `resolve` complains.
+            match file.launch.first().map(|launch| &launch.get_ref().kernel) {
+                None => (SourceText::new(name, ""), None),
+                Some(kernel) => {
+                    let place = Anchor { source: source.clone(), range: kernel.span() };
+                    let chosen = container::choose(
+                        &name,
+                        &bytes,
+                        target,
+                        kernel.get_ref(),
+                        Naming::Exact,
+                        &place,
+                    )
+                    .map_err(anchored)?;
+                    (cubins, asked) = (chosen.cubins, target.or(chosen.target));
+                    (chosen.module, chosen.note)
+                }
+            }
+        }
+    };
+    let plan = resolve::resolve(&source, file, module, folder, None)?;
+    Ok(Plan { note, cubins, target: asked, ..plan })
+}
+
+fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let file = module_text::read(path)?;
+    if matches!(file, ModuleFile::Text(_)) && options.arch.is_some() {
+        return Err(no_choice("--arch", &path.display().to_string()));
+    }
+    let (Some(kernel), Some(grid), Some(block)) = (&options.kernel, options.grid, options.block)
+    else {
+        let missing: Vec<&str> = [
+            ("--kernel", options.kernel.is_none()),
+            ("--grid", options.grid.is_none()),
+            ("--block", options.block.is_none()),
+        ]
+        .iter()
+        .filter(|(_, missing)| *missing)
+        .map(|(option, _)| *option)
+        .collect();
+        let report = Report::new(format!(
+            "{} is a module, so {} must be given",
+            path.display(),
+            missing.join(" and ")
+        ));
+        return Err(Failure::Usage(report.hint(
+            "for example --kernel saxpy --grid 4096 --block 256 --arg u32:1048576 \
+             --arg 'buf:f32[1048576]'",
+        )));
+    };
+    let (buffers, arguments) = command_line::arguments(&options.arg).map_err(Failure::Usage)?;
+    let (kernel_anchor, places) = command_line::places(kernel, grid, block, options);
+    let mut cubins = Vec::new();
+    let mut asked = None;
+    let (module, kernel, note) = match file {
+        ModuleFile::Text(module) => {
+            let known = kernel_name::kernels(&module.text);
+            let found = kernel_name::find(kernel, &known, &module.name, &kernel_anchor)?;
+            // An unknown name is left for the interpreter, which knows all kernels.
+            let kernel = found.unwrap_or(kernel).to_owned();
+            (module, kernel, None)
+        }
+        ModuleFile::Container { name, bytes } => {
+            let target = container::target(options.arch.as_deref())?;
+            let naming = Naming::Loose;
+            let chosen = container::choose(&name, &bytes, target, kernel, naming, &kernel_anchor)?;
+            (cubins, asked) = (chosen.cubins, target.or(chosen.target));
+            (chosen.module, chosen.kernel, chosen.note)
+        }
+    };
+    let launch = PlannedLaunch {
+        kernel,
+        grid,
+        block,
+        cluster: options.cluster,
+        shared_bytes: options.shared_bytes.unwrap_or(0),
+        repeat: 1,
+        arguments,
+        kernel_anchor,
+        places,
+    };
+    Ok(Plan {
+        module,
+        note,
+        cubins,
+        target: asked,
+        corpus_name: None,
+        folder: PathBuf::new(),
+        buffers,
+        launches: vec![launch],
+        expectations: Vec::new(),
+    })
+}

@@ -1,0 +1,33 @@
+//! What the user hands in: kernels, launch files, arguments, buffers.
+//!
+//! ```text
+//! corpus name ─┐                     ┌─ init, uniform, files, npy: contents
+//! launch file ─┼─► launch_file ──► resolve ──► Plan
+//! PTX module  ─┤   argument ────────┘ scalar: types and bits
+//! container   ─┘   kernel_name: which PTX of it, which kernel
+//! ```
+
+pub mod argument;
+pub mod calibration;
+mod command_line;
+pub mod container;
+pub mod cost_samples;
+pub mod cuda_source;
+pub mod expectation;
+pub mod expression;
+pub mod files;
+pub mod init;
+pub mod kernel_argument;
+pub mod kernel_name;
+mod launch_file;
+pub mod measurements;
+pub mod module_text;
+mod npy;
+pub mod plan;
+pub mod reference_values;
+mod resolve;
+pub mod samples;
+pub mod scalar;
+pub mod structure;
+mod tensor_map;
+mod uniform;

@@ -1,0 +1,109 @@
+//! A module's text from a file, and what else the file may turn out to be.
+
+use std::path::Path;
+
+use gpucast_ptx_frontend::container::{self, FileKind};
+
+use crate::failure::{Report, SourceText};
+
+/// Files that are no text even where every byte of theirs happens to be: ELF, fatbin and its
+/// wrapper, archive, Windows executable, LLVM bitcode.
+const MAGICS: [&[u8]; 6] = [
+    b"\x7fELF",
+    &0xBA55_ED50_u32.to_le_bytes(),
+    &0x4662_43B1_u32.to_le_bytes(),
+    b"!<arch>\n",
+    b"MZ",
+    b"\xde\xc0\x17\x0b",
+];
+
+/// What a file with modules turned out to be.
+pub enum ModuleFile {
+    /// PTX, or what the parser will complain about.
+    Text(SourceText),
+    /// Something around PTX.
+    Container {
+        /// The path as the user wrote it.
+        name: String,
+        /// The contents.
+        bytes: Vec<u8>,
+    },
+}
+
+/// Reads a PTX module, or a file that may hold some.
+pub fn read(path: &Path) -> Result<ModuleFile, Report> {
+    let bytes = std::fs::read(path).map_err(|error| Report::file("read", path, &error))?;
+    from_bytes(path.display().to_string(), bytes)
+}
+
+/// A text file's contents.
+pub fn read_text(path: &Path) -> Result<SourceText, Report> {
+    let bytes = std::fs::read(path).map_err(|error| Report::file("read", path, &error))?;
+    text(&path.display().to_string(), bytes)
+}
+
+fn from_bytes(name: String, bytes: Vec<u8>) -> Result<ModuleFile, Report> {
+    let is_container = MAGICS.iter().any(|magic| bytes.starts_with(magic))
+        || (std::str::from_utf8(&bytes).is_err()
+            && container::open(&bytes).is_ok_and(|contents| contents.kind != FileKind::PtxText));
+    match is_container {
+        true => Ok(ModuleFile::Container { name, bytes }),
+        false => {
+            let source = text(&name, bytes)?;
+            match is_cuda(&source.text) {
+                true => Err(Report::new(format!("{name} is CUDA, not PTX"))
+                    .hint(format!("compile it first: nvcc -ptx -lineinfo -arch=sm_80 {name}"))),
+                false => Ok(ModuleFile::Text(source)),
+            }
+        }
+    }
+}
+
+/// Whether a text is CUDA: PTX has no such word, and always a version.
+fn is_cuda(text: &str) -> bool {
+    text.contains("__global__") && !text.contains(".version")
+}
+
+fn text(name: &str, bytes: Vec<u8>) -> Result<SourceText, Report> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(SourceText::new(name, text)),
+        Err(error) => {
+            let valid = error.utf8_error().valid_up_to();
+            let bytes = error.as_bytes();
+            let line = bytes[..valid].iter().filter(|&&byte| byte == b'\n').count() + 1;
+            let start =
+                bytes[..valid].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            let column = String::from_utf8_lossy(&bytes[start..valid]).chars().count() + 1;
+            Err(Report::new(format!(
+                "{name}:{line}:{column}: this is not text: byte {:#04x} at offset {valid} is not \
+                 UTF-8",
+                bytes[valid]
+            ))
+            .hint("a PTX module is a text file that begins with `.version`"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<ModuleFile, Report> {
+        from_bytes("file".to_owned(), bytes.to_vec())
+    }
+
+    #[test]
+    fn text_is_told_from_containers() {
+        for container in [&b"\x7fELF\x02\x01"[..], b"\x50\xed\x55\xba\x01\x00", b"!<arch>\n"] {
+            assert!(matches!(read(container), Ok(ModuleFile::Container { .. })));
+        }
+        assert!(matches!(read(b".version 7.8"), Ok(ModuleFile::Text(_))));
+        let Err(report) = read(b"__global__ void k() {}") else { panic!("this is not PTX") };
+        assert_eq!(report.message, "file is CUDA, not PTX");
+        let Err(report) = read(b".version\nab\xff\xfe") else { panic!("this is not text") };
+        assert_eq!(
+            report.message,
+            "file:2:3: this is not text: byte 0xff at offset 11 is not UTF-8"
+        );
+    }
+}

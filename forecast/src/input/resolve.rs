@@ -1,0 +1,320 @@
+//! From a launch file's tables to a [`Plan`]: names become indices, numbers get their types.
+
+use std::path::PathBuf;
+
+use gpucast_corpus::{generator, reference};
+use toml::Spanned;
+
+use super::init::Init;
+use super::launch_file::{
+    ArgumentValue, BufferTable, ExpectTable, InitValue, LaunchFile, LaunchTable, Number,
+};
+use super::plan::{
+    Against, Buffer, Expectation, LaunchPlaces, Plan, PlannedArgument, PlannedLaunch, checked_len,
+};
+use super::scalar::ElementType;
+use super::structure::{DEEPEST, Structure, parse_bytes};
+use crate::failure::{Anchor, Report, SourceText, suggest};
+
+/// Far more than any statistics need, and few enough to end.
+const MOST_REPETITIONS: u32 = 1_000_000;
+
+/// Resolves a launch file whose module has been read.
+pub(super) fn resolve(
+    source: &SourceText,
+    file: LaunchFile,
+    module: SourceText,
+    folder: PathBuf,
+    corpus_name: Option<&'static str>,
+) -> Result<Plan, Report> {
+    let resolver = Resolver { source };
+    let mut tables: Vec<_> = file.buffers.iter().collect();
+    // Buffers get their addresses in the order of the text.
+    tables.sort_by_key(|(name, _)| name.span().start);
+    let buffers = tables
+        .into_iter()
+        .map(|(name, table)| resolver.buffer(name, table))
+        .collect::<Result<Vec<_>, _>>()?;
+    if file.launch.is_empty() {
+        return Err(source
+            .report(0..0, "this launch file has no [[launch]]")
+            .hint("add a [[launch]] table with kernel, grid, block and args"));
+    }
+    let launches = file
+        .launch
+        .iter()
+        .map(|table| resolver.launch(table, &buffers))
+        .collect::<Result<Vec<_>, _>>()?;
+    let expectations = file
+        .expect
+        .into_iter()
+        .map(|table| resolver.expectation(table, &buffers))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Plan {
+        module,
+        note: None,
+        cubins: Vec::new(),
+        target: None,
+        corpus_name,
+        folder,
+        buffers,
+        launches,
+        expectations,
+    })
+}
+
+struct Resolver<'a> {
+    source: &'a SourceText,
+}
+
+impl Resolver<'_> {
+    fn anchor(&self, range: std::ops::Range<usize>) -> Anchor {
+        Anchor { source: self.source.clone(), range }
+    }
+
+    fn buffer(&self, name: &Spanned<String>, table: &BufferTable) -> Result<Buffer, Report> {
+        let ty = self.element_type(table.ty.get_ref(), table.ty.span())?;
+        let len = checked_len(*table.len.get_ref(), ty)
+            .map_err(|message| self.source.report(table.len.span(), message))?;
+        let init = match &table.init {
+            None => Init::Unstated,
+            Some(value) => {
+                let init = self.init(value.get_ref())?;
+                init.check(ty, len)
+                    .map_err(|error| self.source.report(value.span(), error.to_string()))?;
+                init
+            }
+        };
+        let name = (name.get_ref().clone(), name.span());
+        Ok(Buffer { name: name.0, ty, len, init, anchor: self.anchor(name.1) })
+    }
+
+    fn init(&self, value: &InitValue) -> Result<Init, Report> {
+        Ok(match value {
+            InitValue::Zero => Init::Zero,
+            InitValue::Iota => Init::Iota,
+            InitValue::Constant(Number(value)) => Init::Constant(*value),
+            InitValue::Values(values) => Init::Values(values.iter().map(|value| value.0).collect()),
+            InitValue::Uniform(uniform) => {
+                Init::Uniform { low: uniform.low.0, high: uniform.high.0, seed: uniform.seed }
+            }
+            InitValue::Generator(table) => {
+                let name = table.name.get_ref();
+                if generator::generator(name).is_none() {
+                    let known = generator::GENERATORS.iter().map(|generator| generator.name);
+                    return Err(self
+                        .source
+                        .report(table.name.span(), format!("there is no generator `{name}`"))
+                        .maybe_hint(suggest(name, known)));
+                }
+                Init::Generator { name: name.clone(), shape: table.shape.clone() }
+            }
+            InitValue::File(path) => Init::File(path.into()),
+        })
+    }
+
+    fn element_type(
+        &self,
+        name: &str,
+        range: std::ops::Range<usize>,
+    ) -> Result<ElementType, Report> {
+        ElementType::named(name).ok_or_else(|| {
+            self.source
+                .report(range, format!("there is no type `{name}`"))
+                .maybe_hint(suggest(name, ElementType::names()))
+        })
+    }
+
+    fn launch(
+        &self,
+        table: &Spanned<LaunchTable>,
+        buffers: &[Buffer],
+    ) -> Result<PlannedLaunch, Report> {
+        let launch = self.anchor(self.header(table.span()));
+        let table = table.get_ref();
+        let repeat = match &table.repeat {
+            Some(repeat) if *repeat.get_ref() == 0 => {
+                return Err(self
+                    .source
+                    .report(repeat.span(), "a launch is made at least once")
+                    .hint("leave the table out to skip it"));
+            }
+            Some(repeat) if *repeat.get_ref() > MOST_REPETITIONS => {
+                return Err(self
+                    .source
+                    .report(
+                        repeat.span(),
+                        format!("a launch is repeated at most {MOST_REPETITIONS} times"),
+                    )
+                    .hint("a profile is the mean of all repetitions; a few are as good as many"));
+            }
+            Some(repeat) => *repeat.get_ref(),
+            None => 1,
+        };
+        let arguments = table
+            .args
+            .iter()
+            .map(|argument| self.argument(argument, buffers, 0))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(PlannedLaunch {
+            kernel: table.kernel.get_ref().clone(),
+            grid: *table.grid.get_ref(),
+            block: *table.block.get_ref(),
+            cluster: table.cluster.as_ref().map(|cluster| *cluster.get_ref()),
+            shared_bytes: table.shared_bytes.as_ref().map_or(0, |bytes| *bytes.get_ref()),
+            repeat,
+            arguments,
+            kernel_anchor: self.anchor(table.kernel.span()),
+            places: LaunchPlaces {
+                launch,
+                grid: self.anchor(table.grid.span()),
+                block: self.anchor(table.block.span()),
+                cluster: table.cluster.as_ref().map(|cluster| self.anchor(cluster.span())),
+                shared_bytes: table.shared_bytes.as_ref().map(|bytes| self.anchor(bytes.span())),
+                arguments: table.args.iter().map(|one| self.anchor(one.span())).collect(),
+            },
+        })
+    }
+
+    /// An argument or, at a `depth` above 0, a member of a structure.
+    fn argument(
+        &self,
+        argument: &Spanned<ArgumentValue>,
+        buffers: &[Buffer],
+        depth: usize,
+    ) -> Result<PlannedArgument, Report> {
+        let wrong = |message: String| self.source.report(argument.span(), message);
+        Ok(match argument.get_ref() {
+            ArgumentValue::Buffer(name) => {
+                PlannedArgument::Buffer(self.buffer_index(name, argument.span(), buffers)?)
+            }
+            ArgumentValue::Scalar { ty, value } => {
+                let ty = self.element_type(ty, argument.span())?;
+                let bits = ty.encode(*value).map_err(|error| wrong(error.to_string()))?;
+                PlannedArgument::Scalar { ty, bits }
+            }
+            ArgumentValue::Bytes(text) => {
+                let bytes = parse_bytes(text).map_err(|message| {
+                    wrong(message).hint("write them as in { bytes = \"0x00ff10\" }")
+                })?;
+                PlannedArgument::Structure(Structure::of_bytes(bytes))
+            }
+            ArgumentValue::TensorMap(table) => {
+                let index = self.buffer_index(&table.buffer, argument.span(), buffers)?;
+                let map = table.structure(index, buffers[index].bytes());
+                PlannedArgument::Structure(map.map_err(wrong)?)
+            }
+            ArgumentValue::Structure(members) if members.is_empty() => {
+                return Err(wrong("a structure has at least one member".to_owned())
+                    .hint("write them as in { struct = [{ u32 = 5 }, \"buffer\"] }"));
+            }
+            ArgumentValue::Structure(_) if depth == DEEPEST => {
+                return Err(wrong(format!("structures are at most {DEEPEST} deep")));
+            }
+            ArgumentValue::Structure(members) => {
+                let mut structure = Structure::new();
+                for member in members {
+                    match self.argument(member, buffers, depth + 1)? {
+                        PlannedArgument::Buffer(index) => structure.push_address(index),
+                        PlannedArgument::Scalar { ty, bits } => structure.push_scalar(ty, bits),
+                        PlannedArgument::Structure(inner) => structure.push(&inner),
+                    }
+                }
+                PlannedArgument::Structure(structure.finished())
+            }
+        })
+    }
+
+    /// The first line of a table's span: its header, which is enough to point at.
+    fn header(&self, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        let text = self.source.text.get(span.clone()).unwrap_or_default();
+        span.start..span.start + text.lines().next().map_or(0, str::len)
+    }
+
+    fn buffer_index(
+        &self,
+        name: &str,
+        range: std::ops::Range<usize>,
+        buffers: &[Buffer],
+    ) -> Result<usize, Report> {
+        buffers.iter().position(|buffer| buffer.name == name).ok_or_else(|| {
+            let known = buffers.iter().map(|buffer| buffer.name.as_str());
+            let declare = || format!("declare it: [buffers.{name}] with type, len and init");
+            self.source
+                .report(range, format!("there is no buffer `{name}`"))
+                .hint(suggest(name, known).unwrap_or_else(declare))
+        })
+    }
+
+    fn expectation(
+        &self,
+        table: Spanned<ExpectTable>,
+        buffers: &[Buffer],
+    ) -> Result<Expectation, Report> {
+        let range = self.header(table.span());
+        let table = table.into_inner();
+        let buffer = self.buffer_index(table.buffer.get_ref(), table.buffer.span(), buffers)?;
+        let against = match (table.file, table.values, table.reference) {
+            (Some(path), None, None) => Against::Contents(Init::File(path.into())),
+            (None, Some(values), None) => {
+                let contents =
+                    Init::Values(values.into_iter().map(|Number(value)| value).collect());
+                contents
+                    .check(buffers[buffer].ty, buffers[buffer].len)
+                    .map_err(|error| self.source.report(range.clone(), error.to_string()))?;
+                Against::Contents(contents)
+            }
+            (None, None, Some(name)) => {
+                if reference::reference(name.get_ref()).is_none() {
+                    let known = reference::REFERENCES.iter().map(|reference| reference.name);
+                    return Err(self
+                        .source
+                        .report(name.span(), format!("there is no reference `{}`", name.get_ref()))
+                        .maybe_hint(suggest(name.get_ref(), known)));
+                }
+                Against::Reference(name.into_inner())
+            }
+            _ => {
+                return Err(self
+                    .source
+                    .report(range, "an expectation needs one of file, values and reference"));
+            }
+        };
+        let (rtol, atol) = (table.rtol.0, table.atol.0);
+        Ok(Expectation { buffer, against, rtol, atol, anchor: self.anchor(range) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::failure::shown;
+    use crate::input::launch_file;
+
+    fn read(path: &Path) -> Result<Plan, Report> {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let source = SourceText::new(name, std::fs::read_to_string(path).unwrap());
+        let module = SourceText::new("module.ptx", "");
+        let file = launch_file::parse(&source)?;
+        resolve(&source, file, module, PathBuf::new(), None)
+    }
+
+    #[test]
+    fn valid_launch_files_become_plans() {
+        insta::glob!("../../tests/inputs/launch-files/valid", "*.toml", |path| {
+            let plan = read(path).unwrap();
+            let parts = (&plan.buffers, &plan.launches, &plan.expectations);
+            insta::assert_debug_snapshot!(parts);
+        });
+    }
+
+    #[test]
+    fn invalid_launch_files_are_refused_with_place_and_hint() {
+        insta::glob!("../../tests/inputs/launch-files/invalid", "*.toml", |path| {
+            let report = read(path).unwrap_err();
+            insta::assert_snapshot!(shown(&report));
+        });
+    }
+}

@@ -1,0 +1,34 @@
+//! From a kernel to its forecast: counted launches, predicted times, sweeps, comparisons.
+//!
+//! ```text
+//! choice (GPUs, models, metrics) ─────────────────────────────┐
+//! input (KERNEL, launch, buffers) ──► Plan ──► run (execute, count) ──► Source ──► prediction
+//!                                                │                         ├──► what_if
+//!            supervisor (notes, progress, stop) ◄┘                         ├──► sweep
+//!                                                              published ──┴──► comparison
+//! ```
+//!
+//! This crate is what the program `gpucast` can do, for callers who are programs themselves. It knows no
+//! command line, prints nothing and reads no environment. It reads the files that a caller names.
+//! Everything that may take long reports to a [`Supervisor`], who can also end it.
+//!
+//! Errors are [`Failure`]s made of [`Report`]s: a sentence, a place in a text, facts and a hint.
+
+pub mod choice;
+pub mod comparison;
+pub mod failure;
+pub mod input;
+pub mod inspection;
+pub mod number;
+pub mod prediction;
+pub mod published;
+pub mod run;
+pub mod settings;
+pub mod supervisor;
+pub mod sweep;
+mod trouble;
+pub mod what_if;
+
+pub use failure::{Anchor, Failure, Report, SourceText};
+pub use supervisor::{Alone, Supervisor};
+pub use trouble::{cuda_file, cuda_line};

@@ -1,0 +1,196 @@
+//! Times that were published of corpus kernels: those of the thesis, and those that others measured.
+
+mod printed;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use gpucast_corpus::published::{MEASURED, TIMES};
+use gpucast_counters::KernelProfile;
+use gpucast_counters::import::metrics_toml;
+use gpucast_model::error_fraction;
+use serde::{Deserialize, Serialize};
+
+use printed::Printed;
+
+/// The file of the thesis's times.
+#[derive(Deserialize)]
+struct Thesis {
+    times: Vec<ThesisTime>,
+}
+
+#[derive(Deserialize)]
+struct ThesisTime {
+    table: String,
+    kernel: String,
+    gpu: String,
+    measured_ms: f64,
+}
+
+/// The file of the times that others measured.
+#[derive(Deserialize)]
+struct Others {
+    sources: BTreeMap<String, String>,
+    times: Vec<OtherTime>,
+}
+
+#[derive(Deserialize)]
+struct OtherTime {
+    /// A corpus kernel.
+    kernel: String,
+    gpu: String,
+    source: String,
+    #[serde(flatten)]
+    printed: Printed,
+}
+
+/// A published measurement beside a prediction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    /// Milliseconds, of all invocations.
+    pub measured_ms: f64,
+    /// The relative error of the prediction, eq. 5.12.
+    pub error: f64,
+    /// Where it is printed.
+    pub source: String,
+}
+
+/// A time that a paper or a report printed.
+pub struct Published {
+    /// The corpus kernel, if it has one.
+    pub entry: Option<&'static str>,
+    /// What the source calls the kernel.
+    pub kernel: String,
+    /// The GPU that was measured.
+    pub gpu: String,
+    /// Milliseconds, of all invocations.
+    pub measured_ms: f64,
+    /// Where it is printed.
+    pub source: String,
+}
+
+/// All published times: the thesis's, then the others'.
+pub fn times() -> &'static [Published] {
+    static ALL: LazyLock<Vec<Published>> = LazyLock::new(read);
+    &ALL
+}
+
+fn read() -> Vec<Published> {
+    // A test makes sure that both files can be read completely.
+    let thesis = toml::from_str(TIMES).unwrap_or(Thesis { times: Vec::new() });
+    let others =
+        toml::from_str(MEASURED).unwrap_or(Others { sources: BTreeMap::new(), times: Vec::new() });
+    let of_thesis = |time: ThesisTime| Published {
+        entry: entry_of_thesis(&time.kernel),
+        source: format!("Konstantinidis 2017, table {}", time.table),
+        kernel: time.kernel,
+        gpu: time.gpu,
+        measured_ms: time.measured_ms,
+    };
+    let of_others = |time: OtherTime| {
+        Some(Published {
+            entry: Some(gpucast_corpus::find(&time.kernel)?.name),
+            source: others.sources.get(&time.source)?.clone(),
+            kernel: time.kernel,
+            gpu: time.gpu,
+            measured_ms: time.printed.milliseconds()?,
+        })
+    };
+    let thesis = thesis.times.into_iter().map(of_thesis);
+    thesis.chain(others.times.into_iter().filter_map(of_others)).collect()
+}
+
+/// The corpus kernel of a name that the thesis uses.
+fn entry_of_thesis(kernel: &str) -> Option<&'static str> {
+    let entries = gpucast_corpus::entries().iter();
+    let mut named = entries.filter(|entry| name_in_thesis(entry.name).as_deref() == Some(kernel));
+    named.next().map(|entry| entry.name)
+}
+
+/// What the thesis calls a corpus kernel.
+fn name_in_thesis(corpus_name: &str) -> Option<String> {
+    let text = gpucast_corpus::published::metrics(corpus_name)?;
+    metrics_toml(text).ok().map(|profile| profile.kernel)
+}
+
+/// The name under which a corpus kernel's times are published.
+pub fn name_of_entry(corpus_name: &str) -> Option<String> {
+    name_in_thesis(corpus_name).or_else(|| {
+        let of_others = |time: &&Published| time.entry == Some(corpus_name);
+        times().iter().find(of_others).map(|time| time.kernel.clone())
+    })
+}
+
+/// The name under which times are published for exactly these counts.
+pub fn name_of_profile(profile: &KernelProfile) -> Option<String> {
+    gpucast_corpus::entries()
+        .iter()
+        .filter_map(|entry| metrics_toml(entry.published?).ok())
+        .any(|published| published == *profile)
+        .then(|| profile.kernel.clone())
+}
+
+/// The measured time of a published kernel on a GPU, in milliseconds, with its source.
+pub fn measured(name: &str, gpu: &str) -> Option<(f64, String)> {
+    let is_it = |time: &&Published| time.kernel == name && time.gpu == gpu;
+    times().iter().find(is_it).map(|time| (time.measured_ms, time.source.clone()))
+}
+
+/// The measurement that a prediction can be held against.
+pub fn measurement(name: &str, gpu: &str, predicted_ms: f64) -> Option<Measurement> {
+    let (measured_ms, source) = measured(name, gpu)?;
+    Some(Measurement { measured_ms, error: error_fraction(predicted_ms, measured_ms), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use gpucast_model::GpuLibrary;
+
+    use super::*;
+
+    #[test]
+    fn a_corpus_kernel_finds_its_times_although_the_paper_calls_it_otherwise() {
+        let name = name_of_entry("sor-red-black").unwrap();
+        assert_eq!(name, "sor");
+        let (milliseconds, source) = measured(&name, "gtx-660").unwrap();
+        assert_eq!((milliseconds, &*source), (34.851, "Konstantinidis 2017, table 5.9"));
+        assert_eq!(name_of_entry("vector-add"), None);
+    }
+
+    #[test]
+    fn every_time_is_read_and_has_a_kernel_a_gpu_and_a_source() {
+        let thesis: Thesis = toml::from_str(TIMES).unwrap();
+        let others: Others = toml::from_str(MEASURED).unwrap();
+        let used: BTreeSet<&str> = others.times.iter().map(|time| &*time.source).collect();
+        let known: BTreeSet<&str> = others.sources.keys().map(String::as_str).collect();
+        assert_eq!(used, known);
+        let times = times();
+        assert_eq!(times.len(), thesis.times.len() + others.times.len());
+        let library = GpuLibrary::builtin().unwrap();
+        for time in times {
+            assert!(library.get(&time.gpu).is_ok(), "{}", time.gpu);
+            assert!(time.measured_ms > 0.0, "{} on {}", time.kernel, time.gpu);
+        }
+        let pairs: BTreeSet<_> = times.iter().map(|time| (&time.kernel, &time.gpu)).collect();
+        assert_eq!(pairs.len(), times.len(), "a kernel has one time on a GPU");
+    }
+
+    #[test]
+    fn a_rate_becomes_the_time_of_the_corpus_launch() {
+        let name = name_of_entry("stream-copy").unwrap();
+        let (milliseconds, source) = measured(&name, "gtx-980-ti").unwrap();
+        assert_eq!(format!("{milliseconds:.2}"), "2.04");
+        assert!(source.starts_with("GPU-STREAM 2.0"));
+    }
+
+    #[test]
+    fn other_counts_under_the_same_name_get_no_measurement() {
+        let mut profile =
+            metrics_toml(gpucast_corpus::published::metrics("sgemm").unwrap()).unwrap();
+        assert_eq!(name_of_profile(&profile).as_deref(), Some("sgemm"));
+        profile.invocations = 2;
+        assert_eq!(name_of_profile(&profile), None);
+    }
+}

@@ -1,0 +1,453 @@
+//! Executes a plan under the counters.
+//!
+//! The counts are those of one GPU, as a rule of a GTX 480, which the published ones were taken on:
+//! the models take counts from one GPU to predict others. Every repetition starts with a cold L2, as a
+//! profiler sees it, and a launch's metrics are the means over its repetitions, as nvprof's are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
+use std::mem;
+
+use gpucast_counters::export::Ranges;
+use gpucast_counters::features::{Buffer, FeatureCounter, Features};
+use gpucast_counters::stages::{StageCounter, Stages};
+use gpucast_counters::{Counter, DeviceModel, LaunchProfile, Metrics, Number};
+use gpucast_interpreter::{DeviceMemory, Launch, Observer, Options, Program};
+use gpucast_model::offload::Transfers;
+use sha2::{Digest as _, Sha256};
+
+use crate::failure::Failure;
+use crate::input::plan::{Plan, PlannedArgument};
+use crate::inspection::MachineFacts;
+use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
+use crate::run::machine::Machine;
+use crate::supervisor::Supervisor;
+
+/// What a launch was counted to be.
+pub struct Counted {
+    /// Metrics are means over the invocations; the tables are their sums.
+    pub profile: LaunchProfile,
+    /// The least and the greatest value of each metric over the invocations.
+    pub ranges: Ranges,
+    /// The counts between barriers, of all invocations, if they were asked for.
+    pub stages: Option<Stages>,
+    /// The features of each invocation, with how many following each other have them, if they were
+    /// asked for.
+    pub features: Option<Vec<(Features, u64)>>,
+    /// How long the execution took.
+    pub timing: Timing,
+    /// Why CTAs ran one after the other, if they did.
+    pub ordered_because: Option<String>,
+    /// What machine code in the same container says about the kernel.
+    pub machine_code: Option<MachineFacts>,
+    /// What the launch would take from the host and give back, if it was asked for.
+    pub transfers: Option<Transfers>,
+    /// SHA-256 of each buffer argument after the launch, in hexadecimal; empty unless asked for.
+    pub buffers_sha256: BTreeMap<String, String>,
+}
+
+/// What is counted besides the metrics.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras {
+    /// The hashes of the buffers.
+    pub hashes: bool,
+    /// The stages between barriers.
+    pub stages: bool,
+    /// Bytes that go to the GPU and come back.
+    pub transfers: bool,
+    /// The features of accesses and operations.
+    pub features: bool,
+}
+
+/// How launches are counted.
+#[derive(Clone, Copy)]
+pub struct Counting<'a> {
+    /// The GPU whose counters are modelled.
+    pub device: DeviceModel,
+    /// What knows the machine instructions.
+    pub machine: &'a Machine,
+    /// What else is counted.
+    pub extras: Extras,
+    /// Who hears of the run.
+    pub supervisor: &'a dyn Supervisor,
+}
+
+/// Counts every launch of a plan.
+pub fn count(
+    plan: &Plan,
+    loaded: &Loaded,
+    options: &Options,
+    counting: &Counting<'_>,
+) -> Result<Vec<Counted>, Failure> {
+    let Extras { stages, features, .. } = counting.extras;
+    match (stages, features) {
+        (false, false) => count_with::<Counter>(plan, loaded, options, counting),
+        (true, false) => count_with::<StageCounter>(plan, loaded, options, counting),
+        (false, true) => count_with::<(Counter, FeatureCounter)>(plan, loaded, options, counting),
+        (true, true) => {
+            count_with::<(StageCounter, FeatureCounter)>(plan, loaded, options, counting)
+        }
+    }
+}
+
+fn count_with<C: Counts>(
+    plan: &Plan,
+    loaded: &Loaded,
+    options: &Options,
+    counting: &Counting<'_>,
+) -> Result<Vec<Counted>, Failure> {
+    let mut memory = execute::memory(plan, loaded)?;
+    let repetitions = Mean::default();
+    let counter = PhantomData::<C>;
+    let mut watch =
+        Count { plan, counting, repetitions, before: None, counted: Vec::new(), counter };
+    execute::execute(plan, loaded, &mut memory, options, counting.supervisor, &mut watch)?;
+    Ok(watch.counted)
+}
+
+/// Counts one repetition of a launch.
+trait Counts: Observer {
+    /// `registers` of a thread, where they are known.
+    fn begin(
+        program: &Program,
+        launch: &Launch,
+        device: DeviceModel,
+        registers: Option<u32>,
+    ) -> Self;
+
+    fn end(self, memory: &DeviceMemory) -> Repetition;
+}
+
+/// What one repetition of a launch was counted to be.
+struct Repetition {
+    profile: LaunchProfile,
+    stages: Option<Stages>,
+    features: Option<Features>,
+}
+
+impl Counts for Counter {
+    fn begin(
+        program: &Program,
+        launch: &Launch,
+        device: DeviceModel,
+        registers: Option<u32>,
+    ) -> Self {
+        let counter = Self::new(program, launch, program.static_shared_bytes(), device);
+        match registers {
+            Some(registers) => counter.with_registers(registers),
+            None => counter,
+        }
+    }
+
+    fn end(self, _memory: &DeviceMemory) -> Repetition {
+        Repetition { profile: self.finish().0, stages: None, features: None }
+    }
+}
+
+impl Counts for StageCounter {
+    fn begin(
+        program: &Program,
+        launch: &Launch,
+        device: DeviceModel,
+        registers: Option<u32>,
+    ) -> Self {
+        let counter = Self::new(program, launch, program.static_shared_bytes(), device);
+        match registers {
+            Some(registers) => counter.with_registers(registers),
+            None => counter,
+        }
+    }
+
+    fn end(self, _memory: &DeviceMemory) -> Repetition {
+        let (profile, stages) = self.finish();
+        Repetition { profile, stages: Some(stages), features: None }
+    }
+}
+
+impl<C: Counts> Counts for (C, FeatureCounter) {
+    fn begin(
+        program: &Program,
+        launch: &Launch,
+        device: DeviceModel,
+        registers: Option<u32>,
+    ) -> Self {
+        let counter = C::begin(program, launch, device, registers);
+        (counter, FeatureCounter::new(program, launch))
+    }
+
+    fn end(self, memory: &DeviceMemory) -> Repetition {
+        let counted = self.0.end(memory);
+        let buffers: Vec<Buffer> = memory
+            .buffers()
+            .map(|(name, address, bytes)| Buffer { name: name.to_owned(), address, bytes })
+            .collect();
+        let features = self.1.finish(&counted.profile.table, &buffers);
+        Repetition { features: Some(features), ..counted }
+    }
+}
+
+struct Count<'a, C> {
+    plan: &'a Plan,
+    counting: &'a Counting<'a>,
+    /// Of the launch that is running.
+    repetitions: Mean,
+    /// The buffers that the launch takes, if transfers are counted.
+    before: Option<Taken>,
+    counted: Vec<Counted>,
+    counter: PhantomData<C>,
+}
+
+impl<C: Counts> Watch for Count<'_, C> {
+    type Observer = C;
+
+    fn launching(&mut self, index: usize, memory: &DeviceMemory) {
+        if self.counting.extras.transfers {
+            self.before = Some(Taken::of(self.plan, index, memory));
+        }
+    }
+
+    fn begin(&mut self, program: &Program, launch: &Launch) -> C {
+        let registers = self.counting.machine.registers(program.kernel());
+        C::begin(program, launch, self.counting.device, registers)
+    }
+
+    fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {
+        let Repetition { profile, stages, features } = counter.end(memory);
+        let profile = match self.counting.machine.profile(
+            program,
+            &profile.table,
+            self.counting.supervisor,
+        )? {
+            Some(machine) => profile.with_machine(machine),
+            None => profile,
+        };
+        self.repetitions.add(Repetition { profile, stages, features });
+        Ok(())
+    }
+
+    fn launched(&mut self, executed: Executed<'_>) {
+        let Some(Repeated { profile, ranges, stages, features }) =
+            mem::take(&mut self.repetitions).finish()
+        else {
+            return;
+        };
+        let mut buffers_sha256 = BTreeMap::new();
+        let arguments = match self.counting.extras.hashes {
+            true => self.plan.launches[executed.index].arguments.as_slice(),
+            false => &[],
+        };
+        for index in buffer_arguments(arguments) {
+            let name = &self.plan.buffers[index].name;
+            let bytes = executed.memory.bytes(name).unwrap_or_default();
+            buffers_sha256.insert(name.clone(), hexadecimal(&Sha256::digest(bytes)));
+        }
+        let machine_code = MachineFacts::of(self.plan, &profile.kernel);
+        self.counted.push(Counted {
+            profile,
+            ranges,
+            stages,
+            features,
+            timing: executed.timing,
+            ordered_because: executed.ordered_because,
+            machine_code,
+            transfers: self.before.take().map(|taken| taken.until(self.plan, executed.memory)),
+            buffers_sha256,
+        });
+    }
+}
+
+/// The buffers that arguments refer to, by their index in the plan.
+fn buffer_arguments(arguments: &[PlannedArgument]) -> BTreeSet<usize> {
+    let buffers = arguments.iter().flat_map(|argument| match argument {
+        PlannedArgument::Buffer(index) => vec![*index],
+        PlannedArgument::Structure(structure) => structure.buffers().collect(),
+        PlannedArgument::Scalar { .. } => Vec::new(),
+    });
+    buffers.collect()
+}
+
+/// What a launch is given, to be compared with what it leaves.
+struct Taken {
+    dispatch_bytes: u64,
+    /// Index and hash of each buffer.
+    buffers: Vec<(usize, [u8; 32])>,
+}
+
+impl Taken {
+    fn of(plan: &Plan, launch: usize, memory: &DeviceMemory) -> Self {
+        let mut taken = Self { dispatch_bytes: 0, buffers: Vec::new() };
+        for index in buffer_arguments(&plan.launches[launch].arguments) {
+            let bytes = memory.bytes(&plan.buffers[index].name).unwrap_or_default();
+            // A host clears a buffer where it is; nothing needs to be sent for that.
+            if bytes.iter().any(|&byte| byte != 0) {
+                taken.dispatch_bytes += bytes.len() as u64;
+            }
+            taken.buffers.push((index, Sha256::digest(bytes).into()));
+        }
+        taken
+    }
+
+    fn until(&self, plan: &Plan, memory: &DeviceMemory) -> Transfers {
+        let changed = |(index, before): &(usize, [u8; 32])| {
+            let bytes = memory.bytes(&plan.buffers[*index].name).unwrap_or_default();
+            let after: [u8; 32] = Sha256::digest(bytes).into();
+            if after == *before { 0 } else { bytes.len() as u64 }
+        };
+        Transfers {
+            dispatch_bytes: self.dispatch_bytes,
+            collect_bytes: self.buffers.iter().map(changed).sum(),
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The mean of profiles of the same launch.
+#[derive(Default)]
+struct Mean {
+    /// The first profile, to which the tables of the others are added.
+    first: Option<LaunchProfile>,
+    stages: Option<Stages>,
+    features: Option<Vec<(Features, u64)>>,
+    invocations: u64,
+    metrics: Sums,
+    ptx_metrics: Sums,
+}
+
+/// What all repetitions of a launch make together.
+struct Repeated {
+    profile: LaunchProfile,
+    ranges: Ranges,
+    stages: Option<Stages>,
+    features: Option<Vec<(Features, u64)>>,
+}
+
+/// Sums of metrics over repetitions.
+#[derive(Default)]
+struct Sums(BTreeMap<String, Sum>);
+
+/// The sum of a metric over repetitions, exact as long as it is one of counts.
+#[derive(Default)]
+struct Sum {
+    counts: u128,
+    reals: f64,
+    /// How many values were reals.
+    real_values: u64,
+    values: u64,
+    range: Option<(Number, Number)>,
+}
+
+impl Sum {
+    fn add(&mut self, number: Number) {
+        self.values += 1;
+        match number {
+            Number::Count(count) => self.counts += u128::from(count),
+            Number::Real(real) => {
+                self.reals += real;
+                self.real_values += 1;
+            }
+        }
+        let (least, greatest) = self.range.unwrap_or((number, number));
+        let below = number.as_f64() < least.as_f64();
+        let above = number.as_f64() > greatest.as_f64();
+        self.range =
+            Some((if below { number } else { least }, if above { number } else { greatest }));
+    }
+
+    fn mean(&self) -> Number {
+        let values = u128::from(self.values.max(1));
+        if self.real_values == 0 && self.counts.is_multiple_of(values) {
+            Number::Count((self.counts / values) as u64)
+        } else {
+            Number::Real((self.counts as f64 + self.reals) / values as f64)
+        }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, metrics: &Metrics) {
+        for (name, metric) in metrics {
+            self.0.entry(name.clone()).or_default().add(metric.value);
+        }
+    }
+
+    fn put_means(&self, metrics: &mut Metrics) {
+        for (name, metric) in metrics {
+            if let Some(sum) = self.0.get(name) {
+                metric.value = sum.mean();
+            }
+        }
+    }
+
+    fn ranges(self) -> Ranges {
+        self.0.into_iter().filter_map(|(name, sum)| Some((name, sum.range?))).collect()
+    }
+}
+
+impl Mean {
+    fn add(&mut self, repetition: Repetition) {
+        let Repetition { profile, stages, features } = repetition;
+        if let Some(features) = features {
+            let all = self.features.get_or_insert_default();
+            match all.last_mut() {
+                Some((last, times)) if *last == features => *times += 1,
+                _ => all.push((features, 1)),
+            }
+        }
+        self.invocations += 1;
+        self.metrics.add(&profile.metrics);
+        self.ptx_metrics.add(&profile.ptx_metrics);
+        match (&mut self.stages, stages) {
+            (Some(all), Some(stages)) => all.add(&stages.stages, stages.merged),
+            (all @ None, stages) => *all = stages,
+            (Some(_), None) => {}
+        }
+        let Some(first) = &mut self.first else {
+            self.first = Some(profile);
+            return;
+        };
+        // A ratio that has no value in the first repetition may have one in another.
+        for (name, metric) in profile.metrics {
+            first.metrics.entry(name).or_insert(metric);
+        }
+        for (name, metric) in profile.ptx_metrics {
+            first.ptx_metrics.entry(name).or_insert(metric);
+        }
+        for (total, row) in first.table.rows.iter_mut().zip(&profile.table.rows) {
+            total.add(row);
+        }
+        if let (Some(total), Some(machine)) = (&mut first.machine, &profile.machine) {
+            total.add(machine);
+        }
+    }
+
+    fn finish(self) -> Option<Repeated> {
+        let mut profile = self.first?;
+        profile.invocations = self.invocations;
+        self.metrics.put_means(&mut profile.metrics);
+        self.ptx_metrics.put_means(&mut profile.ptx_metrics);
+        let (stages, features) = (self.stages, self.features);
+        Some(Repeated { profile, ranges: self.metrics.ranges(), stages, features })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_of_counts_stay_counts_where_they_are_whole() {
+        let summary = |numbers: &[Number]| {
+            let mut sum = Sum::default();
+            numbers.iter().for_each(|&number| sum.add(number));
+            (sum.mean(), sum.range)
+        };
+        let (count, real) = (Number::Count, Number::Real);
+        let (mean, range) = summary(&[count(u64::MAX), count(u64::MAX)]);
+        assert_eq!((mean, range), (count(u64::MAX), Some((count(u64::MAX), count(u64::MAX)))));
+        assert_eq!(summary(&[count(2), count(1)]), (real(1.5), Some((count(1), count(2)))));
+        assert_eq!(summary(&[real(50.0), real(100.0)]).0, real(75.0));
+    }
+}

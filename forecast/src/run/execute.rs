@@ -1,0 +1,225 @@
+//! From a plan to what it did: module, programs, memory, launches.
+
+use std::fmt;
+use std::time::Instant;
+
+use gpucast_interpreter::{
+    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, Summary,
+};
+use gpucast_ptx_frontend::Module;
+use serde::Serialize;
+
+use crate::failure::{Anchor, Failure, Report, SourceText};
+use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch};
+use crate::supervisor::Supervisor;
+use crate::trouble;
+
+/// A module that has been read, with its text.
+pub struct Loaded {
+    /// The text.
+    pub source: SourceText,
+    /// The module that it says.
+    pub module: Module,
+}
+
+/// How long a launch took on the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Timing {
+    /// Seconds of all repetitions, counting included.
+    pub execute_s: f64,
+    /// Instructions times the lanes that were active, guard true or not, in each second.
+    pub thread_instructions_per_s: f64,
+}
+
+impl fmt::Display for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.thread_instructions_per_s / 1e6;
+        write!(f, "{:.3} s, {rate:.0} million thread instructions per second", self.execute_s)
+    }
+}
+
+/// A launch that ran to its end.
+pub struct Executed<'a> {
+    /// Its index in [`Plan::launches`].
+    pub index: usize,
+    /// How long it took.
+    pub timing: Timing,
+    /// Why CTAs ran one after the other, if they did.
+    pub ordered_because: Option<String>,
+    /// The memory after its last repetition.
+    pub memory: &'a DeviceMemory,
+}
+
+/// Watches the launches of a plan, repetition by repetition.
+pub trait Watch {
+    /// Hears the events of a repetition.
+    type Observer: Observer;
+
+    /// The first repetition of a launch is about to begin; `index` is its place in
+    /// [`Plan::launches`].
+    fn launching(&mut self, _index: usize, _memory: &DeviceMemory) {}
+
+    /// A repetition of a launch begins.
+    fn begin(&mut self, program: &Program, launch: &Launch) -> Self::Observer;
+
+    /// It has ended, and left `memory` behind.
+    ///
+    /// # Errors
+    ///
+    /// What keeps its result from being used; nothing else runs.
+    fn end(
+        &mut self,
+        observer: Self::Observer,
+        program: &Program,
+        memory: &DeviceMemory,
+    ) -> Result<(), Failure>;
+
+    /// It could not be done, or came to a fault. Returns true if the watcher explains that, so that
+    /// nothing else needs to be said.
+    fn failed(&mut self, _observer: Self::Observer, _error: &RunError) -> bool {
+        false
+    }
+
+    /// All repetitions of the launch have ended.
+    fn launched(&mut self, executed: Executed<'_>);
+}
+
+/// Parses a module; the reports are all that is wrong with it.
+pub fn load(source: &SourceText) -> Result<Loaded, Vec<Report>> {
+    match gpucast_ptx_frontend::load(&source.text) {
+        Ok(module) => Ok(Loaded { source: source.clone(), module }),
+        Err(diagnostics) => Err(diagnostics
+            .into_iter()
+            .map(|diagnostic| {
+                source
+                    .report(diagnostic.span.range(), diagnostic.message)
+                    .maybe_hint(diagnostic.hint)
+            })
+            .collect()),
+    }
+}
+
+/// Allocates and fills a plan's buffers.
+pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
+    let mut memory = DeviceMemory::with_address_bits(loaded.module.address_bits);
+    for buffer in &plan.buffers {
+        memory
+            .allocate(&buffer.name, buffer.bytes())
+            .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
+        let bytes = memory.bytes_mut(&buffer.name).unwrap_or_default();
+        buffer
+            .init
+            .fill(buffer.ty, bytes, &plan.folder)
+            .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
+    }
+    Ok(memory)
+}
+
+/// Passes on what a repetition of a launch does while it runs.
+struct Teller<'a> {
+    supervisor: &'a dyn Supervisor,
+    repetition: u64,
+    repeat: u64,
+}
+
+impl Host for Teller<'_> {
+    fn progress(&self, done: u64, ctas: u64) {
+        self.supervisor.progress(self.repetition * ctas + done, self.repeat * ctas);
+    }
+
+    fn print(&self, text: &[u8]) {
+        self.supervisor.print(text);
+    }
+}
+
+/// Tells the supervisor that a launch has ended, however it ends.
+struct Ending<'a>(&'a dyn Supervisor);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.launched();
+    }
+}
+
+/// Runs every launch of a plan.
+pub fn execute<W: Watch>(
+    plan: &Plan,
+    loaded: &Loaded,
+    memory: &mut DeviceMemory,
+    options: &Options,
+    supervisor: &dyn Supervisor,
+    watch: &mut W,
+) -> Result<(), Failure> {
+    // All programs are made before the first launch, so that a misspelt name in the last one
+    // does not show after minutes.
+    let programs: Vec<Program> = plan
+        .launches
+        .iter()
+        .map(|planned| program(loaded, &planned.kernel, &planned.kernel_anchor))
+        .collect::<Result<_, _>>()?;
+    for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
+        let launch = device_launch(plan, planned, memory);
+        watch.launching(index, memory);
+        supervisor.launching(&planned.kernel);
+        let ending = Ending(supervisor);
+        let repeat = u64::from(planned.repeat);
+        let mut ordered_because = None;
+        let mut lanes = 0;
+        let started = Instant::now();
+        for repetition in 0..repeat {
+            let mut observer = watch.begin(&program, &launch);
+            let teller = Teller { supervisor, repetition, repeat };
+            let run: Result<Summary, _> = gpucast_interpreter::run(
+                &program,
+                &launch,
+                memory,
+                &mut observer,
+                options,
+                &teller,
+            );
+            supervisor.flush()?;
+            let summary = match run {
+                Ok(summary) => summary,
+                Err(error) if watch.failed(observer, &error) => return Err(Failure::Explained),
+                Err(error) => {
+                    return Err(trouble::of_run(error, plan, planned, loaded, &program).into());
+                }
+            };
+            lanes += summary.issued_lanes;
+            ordered_because = summary.ordered_because;
+            watch.end(observer, &program, memory)?;
+        }
+        drop(ending);
+        let execute_s = started.elapsed().as_secs_f64();
+        let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
+        let timing = Timing { execute_s, thread_instructions_per_s };
+        watch.launched(Executed { index, timing, ordered_because, memory });
+    }
+    Ok(())
+}
+
+fn program(loaded: &Loaded, kernel: &str, anchor: &Anchor) -> Result<Program, Vec<Report>> {
+    Program::new(&loaded.module, &loaded.source.text, kernel)
+        .map_err(|error| trouble::of_lowering(error, &loaded.source, anchor))
+}
+
+fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &DeviceMemory) -> Launch {
+    let address = |index: usize| {
+        let address = plan.buffers.get(index).and_then(|buffer| memory.address(&buffer.name));
+        address.unwrap_or_default()
+    };
+    let argument = |argument: &PlannedArgument| match argument {
+        PlannedArgument::Buffer(index) => Argument::Address(address(*index)),
+        PlannedArgument::Structure(structure) => Argument::Bytes(structure.with_addresses(address)),
+        PlannedArgument::Scalar { ty, bits } => {
+            Argument::Scalar { ty: ty.scalar_type(), bits: *bits }
+        }
+    };
+    Launch {
+        grid: planned.grid,
+        block: planned.block,
+        cluster: planned.cluster,
+        dynamic_shared_bytes: planned.shared_bytes,
+        arguments: planned.arguments.iter().map(argument).collect(),
+    }
+}

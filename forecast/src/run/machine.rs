@@ -1,0 +1,279 @@
+//! Which back end says what machine instructions a kernel has: the user's choice, what is
+//! installed, and what knows the architecture.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use gpucast_counters::Capability;
+use gpucast_counters::machine::architecture::Architecture;
+use gpucast_counters::machine::ptxas::{self, Prepared};
+use gpucast_counters::machine::{MachineProfile, rules};
+use gpucast_counters::table::BaseTable;
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::container::{Cubin, ParseTargetError, Target};
+
+use crate::failure::{Report, SourceText};
+use crate::run::assembler::{AssembleError, Assembler, Toolchain};
+use crate::run::execute::Loaded;
+use crate::settings::{MachineChoice, MachineSettings};
+use crate::supervisor::Supervisor;
+
+/// The machine code of a plan's kernels, made ready before the first launch.
+pub struct Machine {
+    back_end: Chosen,
+    /// The architecture whose instructions the rules estimate; none on capability 1.x.
+    rules_for: Option<Architecture>,
+    /// Whether the assembled code is for the generation of the modelled GPU.
+    is_of_the_gpu: bool,
+    /// Whether the user asked for the assembler, so that nothing may take its place.
+    insists: bool,
+    /// Why the assembler that is installed is not used.
+    pub note: Option<String>,
+    /// Kernels of which it has been said that the rules take the assembler's place.
+    given_up: Mutex<BTreeSet<String>>,
+}
+
+enum Chosen {
+    Nothing,
+    Rules,
+    Ptxas {
+        version: String,
+        prepared: Prepared,
+        /// The cubin of each kernel.
+        images: BTreeMap<String, Vec<u8>>,
+    },
+}
+
+impl Machine {
+    /// No machine instructions at all.
+    pub fn none() -> Self {
+        Self {
+            back_end: Chosen::Nothing,
+            rules_for: None,
+            is_of_the_gpu: false,
+            insists: false,
+            note: None,
+            given_up: Mutex::default(),
+        }
+    }
+
+    /// Chooses a back end and, where it is the assembler, assembles `kernels`; the architecture is
+    /// that of `gpu`, whose counters are modelled, as far as the PTX and the back end can go.
+    ///
+    /// Without an explicit choice the built-in rules take the place of an assembler that is not
+    /// there; that one is there and does not work is worth a note.
+    pub fn new<'k>(
+        options: &MachineSettings,
+        loaded: &Loaded,
+        gpu: Capability,
+        kernels: impl Iterator<Item = &'k str>,
+        toolchain: Option<&dyn Toolchain>,
+    ) -> Result<Self, Report> {
+        let ptx = ptx_target(loaded);
+        let rules_for = architecture(options, ptx, gpu);
+        let new = |back_end, note| Self {
+            back_end,
+            rules_for,
+            is_of_the_gpu: false,
+            insists: false,
+            note,
+            given_up: Mutex::default(),
+        };
+        let rules = |note| new(Chosen::Rules, note);
+        let ptx = match options.machine_target {
+            // Code for one architecture alone goes nowhere else.
+            None if ptx.suffix.is_none() => Target::new(ptx.sm.max(10 * gpu.major + gpu.minor)),
+            _ => ptx,
+        };
+        let insists = options.ptxas.is_some() || options.machine == MachineChoice::Ptxas;
+        match options.machine {
+            MachineChoice::None => Ok(new(Chosen::Nothing, None)),
+            MachineChoice::Rules => Ok(rules(None)),
+            MachineChoice::Auto | MachineChoice::Ptxas => {
+                let (toolchain, assembler, target) = match find(options, ptx, toolchain) {
+                    Ok(found) => found,
+                    Err(report) if insists => return Err(report),
+                    Err(_) => return Ok(rules(None)),
+                };
+                match assembled(assembler, target, loaded, kernels, toolchain) {
+                    Ok(back_end) => {
+                        let is_of_the_gpu = target.sm / 10 == gpu.major;
+                        Ok(Self { is_of_the_gpu, insists, ..new(back_end, None) })
+                    }
+                    Err(report) if insists => Err(report),
+                    Err(report) => Ok(rules(Some(by_rules(&report.message)))),
+                }
+            }
+        }
+    }
+
+    /// Registers of a thread of a kernel, where they are known for the modelled GPU: how many
+    /// another generation's code takes says nothing of how many CTAs fit.
+    pub fn registers(&self, kernel: &str) -> Option<u32> {
+        match &self.back_end {
+            Chosen::Ptxas { images, .. } if self.is_of_the_gpu => {
+                let facts = Cubin::parse(images.get(kernel)?).ok()?;
+                Some(facts.kernel(kernel)?.registers)
+            }
+            _ => None,
+        }
+    }
+
+    fn by_rules(&self, program: &Program, table: &BaseTable) -> Option<MachineProfile> {
+        Some(rules::translate(self.rules_for?, program, table))
+    }
+
+    /// The machine instructions of a launch, by the counts of its execution; `None` without a
+    /// back end for the kernel.
+    pub fn profile(
+        &self,
+        program: &Program,
+        table: &BaseTable,
+        supervisor: &dyn Supervisor,
+    ) -> Result<Option<MachineProfile>, Report> {
+        match &self.back_end {
+            Chosen::Nothing => Ok(None),
+            Chosen::Rules => Ok(self.by_rules(program, table)),
+            Chosen::Ptxas { version, prepared, images } => {
+                let Some(image) = images.get(program.kernel()) else { return Ok(None) };
+                match ptxas::attribute(image, version, prepared, program, table) {
+                    Ok(profile) => Ok(Some(profile)),
+                    Err(error) if self.insists => Err(Report::new(error.to_string())
+                        .hint("--machine rules estimates machine instructions without it")),
+                    Err(error) => {
+                        let kernel = program.kernel().to_owned();
+                        // Launches of the same kernel fail alike.
+                        if self.given_up.lock().is_ok_and(|mut said| said.insert(kernel)) {
+                            supervisor.note(&by_rules(&error));
+                        }
+                        Ok(self.by_rules(program, table))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The oldest target that compilers still write PTX for: it stands for older GPUs, too.
+const OLDEST_WRITTEN: u32 = 35;
+
+/// The architecture whose machine instructions the rules estimate; none on capability 1.x.
+fn architecture(options: &MachineSettings, ptx: Target, gpu: Capability) -> Option<Architecture> {
+    let of_sm = |sm: u32| Architecture::of_capability(sm / 10, sm % 10);
+    match options.machine_target {
+        Some(target) => of_sm(target.sm),
+        None if ptx.sm <= OLDEST_WRITTEN => Architecture::of_capability(gpu.major, gpu.minor),
+        None => of_sm(ptx.sm.max(10 * gpu.major + gpu.minor)),
+    }
+}
+
+/// Says that the rules take the place of an assembler that is there.
+fn by_rules(why: &dyn std::fmt::Display) -> String {
+    format!("machine instructions are estimated by rules: {why}")
+}
+
+/// The architecture that the PTX was written for.
+fn ptx_target(loaded: &Loaded) -> Target {
+    let name = loaded.module.target.split(',').next().unwrap_or_default().trim();
+    name.parse().unwrap_or(Target::new(loaded.module.target_sm))
+}
+
+fn assembled<'k>(
+    assembler: Assembler,
+    target: Target,
+    loaded: &Loaded,
+    kernels: impl Iterator<Item = &'k str>,
+    toolchain: &dyn Toolchain,
+) -> Result<Chosen, Report> {
+    let prepared = ptxas::prepare(&loaded.source.text).map_err(|diagnostics| {
+        let mut diagnostics = diagnostics.into_iter();
+        match diagnostics.next() {
+            Some(first) => loaded.source.report(first.span.range(), first.message),
+            None => Report::new("the text cannot be prepared for ptxas"),
+        }
+    })?;
+    let mut images = BTreeMap::new();
+    for kernel in kernels {
+        if !images.contains_key(kernel) {
+            let image = toolchain
+                .assemble(&assembler, target, kernel, &prepared)
+                .map_err(|error| refused(&error, &loaded.source))?;
+            images.insert(kernel.to_owned(), image);
+        }
+    }
+    Ok(Chosen::Ptxas { version: assembler.version, prepared, images })
+}
+
+/// The first assembler that knows the architecture, and the architecture.
+fn find<'t>(
+    options: &MachineSettings,
+    ptx: Target,
+    toolchain: Option<&'t dyn Toolchain>,
+) -> Result<(&'t dyn Toolchain, Assembler, Target), Report> {
+    let Some(toolchain) = toolchain else {
+        return Err(Report::new("there is nothing that could run ptxas"));
+    };
+    if let Some(path) = &options.ptxas {
+        let assembler = toolchain.probe(path).map_err(|reason| {
+            Report::new(format!("{} is no ptxas that works: {reason}", path.display()))
+        })?;
+        let target = target(&assembler, options, ptx);
+        return target.map(|target| (toolchain, assembler.clone(), target)).ok_or_else(|| {
+            let wanted = options.machine_target.unwrap_or(ptx);
+            Report::new(format!("{assembler} does not assemble for {wanted}"))
+                .hint(known(&assembler))
+        });
+    }
+    let mut others: Vec<Assembler> = Vec::new();
+    for path in toolchain.candidates() {
+        let Ok(assembler) = toolchain.probe(&path) else { continue };
+        match target(&assembler, options, ptx) {
+            Some(target) => return Ok((toolchain, assembler, target)),
+            None => others.push(assembler),
+        }
+    }
+    let wanted = options.machine_target.unwrap_or(ptx);
+    Err(match others.first() {
+        Some(assembler) => Report::new(format!("no ptxas that was found assembles for {wanted}"))
+            .hint(format!("{assembler}: {}", known(assembler))),
+        None => Report::new("no ptxas was found").hint(
+            "`pip install nvidia-cuda-nvcc-cu12` brings one, CUDA does too; or give --ptxas PATH",
+        ),
+    })
+}
+
+fn target(assembler: &Assembler, options: &MachineSettings, ptx: Target) -> Option<Target> {
+    match options.machine_target {
+        Some(target) => assembler.targets.contains(&target).then_some(target),
+        None => assembler.target_for(ptx),
+    }
+}
+
+/// Which architectures an assembler knows.
+fn known(assembler: &Assembler) -> String {
+    let names: Vec<String> = assembler.targets.iter().map(Target::to_string).collect();
+    format!("it knows {}", names.join(", "))
+}
+
+fn refused(error: &AssembleError, source: &SourceText) -> Report {
+    let report = Report::new(error.to_string());
+    let AssembleError::Refused { line: Some(line), .. } = error else { return report };
+    let lines: Vec<&str> = source.text.split_inclusive('\n').collect();
+    let index = (*line as usize).saturating_sub(1).min(lines.len().saturating_sub(1));
+    let start: usize = lines.iter().take(index).map(|line| line.len()).sum();
+    let end = start + lines.get(index).map_or(0, |line| line.trim_end().len());
+    source.report(start..end, error.to_string())
+}
+
+/// Reads an architecture such as `sm_50`.
+///
+/// # Errors
+///
+/// If it is none, or one of which no machine code is known.
+pub fn read_target(text: &str) -> Result<Target, String> {
+    let target: Target = text.parse().map_err(|error: ParseTargetError| error.to_string())?;
+    match Architecture::of_capability(target.sm / 10, target.sm % 10) {
+        Some(_) => Ok(target),
+        None => Err(format!("machine code is known from {} on", Architecture::OLDEST)),
+    }
+}

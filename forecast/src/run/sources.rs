@@ -1,0 +1,191 @@
+//! Counts for models, with what is known of where they come from: executed here, or read from a file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use gpucast_counters::KernelProfile;
+use gpucast_counters::import;
+use gpucast_counters::machine::BackEnd;
+use gpucast_model::offload::CalibratedOffload;
+use gpucast_model::{Conditions, Gpu, LaunchShape};
+
+use crate::choice::gpu_argument;
+use crate::failure::{Failure, Report, SourceText, suggest};
+use crate::input::plan::Plan;
+use crate::input::{kernel_argument, kernel_name, module_text};
+use crate::inspection::MachineFacts;
+use crate::run::counting::{self, Counted, Counting, Extras};
+use crate::run::execute::{self, Timing};
+use crate::run::machine::Machine;
+use crate::settings::{ExecutionSettings, LaunchOptions, MachineSettings};
+use crate::supervisor::Supervisor;
+use crate::{number, published};
+
+/// The counts of one launch, or of one kernel of a file.
+pub struct Source {
+    /// The counts.
+    pub profile: KernelProfile,
+    /// What else models need to know of them.
+    pub conditions: Conditions,
+    /// Where the counts come from, in words.
+    pub origin: String,
+    /// The name under which measurements of the same counts are published.
+    pub published: Option<String>,
+    /// What machine code in the same container says about the kernel.
+    pub machine_code: Option<MachineFacts>,
+    /// How long the execution took, if it was asked for.
+    pub timing: Option<Timing>,
+    /// Whether the file has counts of other kernels, too.
+    pub one_of_several: bool,
+}
+
+/// What is executed, and how it is counted.
+#[derive(Clone, Copy)]
+pub struct Execution<'a> {
+    /// The KERNEL of the command line.
+    pub input: &'a str,
+    /// The launch, or the choice among files.
+    pub launch: &'a LaunchOptions,
+    /// How PTX becomes machine instructions.
+    pub machine: &'a MachineSettings,
+    /// Limits and the order of CTAs.
+    pub execution: &'a ExecutionSettings,
+    /// Whether the counts between barriers are needed.
+    pub stages: bool,
+    /// How transfers are timed; they are counted if this is known.
+    pub offload: Option<&'a Arc<CalibratedOffload>>,
+    /// Whether the features of accesses and operations are needed.
+    pub features: bool,
+    /// Who hears of the run.
+    pub supervisor: &'a dyn Supervisor,
+}
+
+/// The counts of a file: those of all its kernels, or of the ones that `kernel` means.
+pub fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Source>, Report> {
+    let text = module_text::read_text(path)?;
+    let mut imported = import::read(&text.text).map_err(|error| in_metrics(&text, &error))?;
+    if let Some(wanted) = kernel {
+        let names: Vec<String> =
+            imported.profiles.iter().map(|profile| profile.kernel.clone()).collect();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let meant = kernel_name::meant(wanted, &known);
+        if meant.is_empty() {
+            let message = format!("{} has no counts of a kernel `{wanted}`", path.display());
+            return Err(Report::new(message).maybe_hint(suggest(wanted, known)));
+        }
+        imported.profiles.retain(|profile| meant.contains(&profile.kernel.as_str()));
+    }
+    let several = imported.profiles.len() > 1;
+    let source = |profile: KernelProfile| Source {
+        origin: origin_of_measurement(path, &profile),
+        published: published::name_of_profile(&profile),
+        profile,
+        conditions: Conditions::default(),
+        machine_code: None,
+        timing: None,
+        one_of_several: several,
+    };
+    Ok(imported.profiles.into_iter().map(source).collect())
+}
+
+/// The counts that a paper printed of a corpus kernel.
+pub fn from_publication(entry: &str) -> Result<Vec<Source>, Report> {
+    let text = gpucast_corpus::published::metrics(entry)
+        .ok_or_else(|| Report::new(format!("no counts of {entry} are published")))?;
+    let profile = import::metrics_toml(text).map_err(|error| {
+        Report::new(format!("the published counts of {entry}: {}", error.reason))
+    })?;
+    Ok(vec![Source {
+        origin: format!("Counts published of {entry}."),
+        published: Some(profile.kernel.clone()),
+        profile,
+        conditions: Conditions::default(),
+        machine_code: None,
+        timing: None,
+        one_of_several: false,
+    }])
+}
+
+fn origin_of_measurement(path: &Path, profile: &KernelProfile) -> String {
+    let origin = format!("Counts read from {}", path.display());
+    match &profile.measured_on {
+        Some(gpu) => format!("{origin}, measured on a {gpu}."),
+        None => format!("{origin}."),
+    }
+}
+
+fn in_metrics(source: &SourceText, error: &import::ImportError) -> Report {
+    let range = gpu_argument::range_of(source, error.position);
+    source.report(range, error.reason.to_string()).maybe_hint(error.hint())
+}
+
+/// Executes the kernel and counts as `counting_gpu` would.
+pub fn executed(what: &Execution<'_>, counting_gpu: &Gpu) -> Result<Vec<Source>, Failure> {
+    let device = gpu_argument::device_model(counting_gpu)?;
+    let plan = kernel_argument::read(what.input, what.launch)?;
+    let supervisor = what.supervisor;
+    plan.note.iter().for_each(|note| supervisor.note(note));
+    let loaded = execute::load(&plan.module)?;
+    let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
+    let machine =
+        Machine::new(what.machine, &loaded, device.capability, kernels, supervisor.toolchain())?;
+    machine.note.iter().for_each(|note| supervisor.note(note));
+    let transfers = what.offload.is_some();
+    let extras = Extras { stages: what.stages, features: what.features, transfers, hashes: false };
+    let counting = Counting { device, machine: &machine, extras, supervisor };
+    let counted = counting::count(&plan, &loaded, &what.execution.options, &counting)?;
+    let source = |one: &Counted| {
+        let timing = what.execution.timing.then_some(one.timing);
+        let mut source = Source { timing, ..of_counted(one, &plan, counting_gpu) };
+        source.conditions.offload = what.offload.cloned();
+        source
+    };
+    Ok(counted.iter().map(source).collect())
+}
+
+/// The counts of a launch of `plan`, taken as `counting_gpu` would.
+pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source {
+    let profile = &counted.profile;
+    let blocks = profile.grid.iter().map(|&count| u64::from(count)).product();
+    let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
+    let machine_code = counted.machine_code.as_ref();
+    let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));
+    let instructions = match profile.machine.as_ref().map(|one| (&one.back_end, &one.target)) {
+        Some((BackEnd::Ptxas { version }, target)) => {
+            format!("machine instructions are those of ptxas {version} for {target}")
+        }
+        Some((BackEnd::Rules, target)) => {
+            format!("machine instructions are estimated by rules for {target}")
+        }
+        None => "PTX instructions stand for machine instructions".to_owned(),
+    };
+    Source {
+        origin: format!(
+            "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
+             caches are modelled as on a {}.{machine_code}",
+            number::count(blocks),
+            number::count(threads_per_block),
+            counting_gpu.name
+        ),
+        conditions: Conditions {
+            launch: Some(LaunchShape {
+                blocks,
+                threads_per_block,
+                shared_bytes: profile.cta_shape().shared_bytes,
+                registers: profile.cta_shape().registers_per_thread,
+            }),
+            stages: counted.stages.clone().map(Arc::new),
+            features: counted.features.clone().map(Arc::new),
+            cost_models: None,
+            counted_on: Some(counting_gpu.name.clone()),
+            occupancy: None,
+            transfers: counted.transfers,
+            offload: None,
+        },
+        published: plan.corpus_name.and_then(published::name_of_entry),
+        timing: None,
+        machine_code: counted.machine_code.clone(),
+        one_of_several: false,
+        profile: profile.to_kernel_profile(),
+    }
+}

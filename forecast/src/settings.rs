@@ -1,0 +1,125 @@
+//! Settings of runs as plain data: what a command line or another caller chooses.
+
+use std::path::PathBuf;
+
+use gpucast_interpreter::Options;
+use gpucast_ptx_frontend::container::Target;
+
+/// The launch of a module, or the choice of a corpus kernel's files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LaunchOptions {
+    /// The kernel: its name, mangled or not, a part that only one has, or a pattern.
+    pub kernel: Option<String>,
+    /// CTAs of the grid.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a CTA.
+    pub block: Option<[u32; 3]>,
+    /// CTAs of a cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// Dynamic shared memory of a CTA in bytes.
+    pub shared_bytes: Option<u32>,
+    /// Arguments in the notation of [`input::argument`](crate::input::argument).
+    pub arg: Vec<String>,
+    /// The PTX of a corpus kernel or a container, such as `sm_80`.
+    pub arch: Option<String>,
+    /// The problem size of a corpus kernel.
+    pub size: Option<Size>,
+    /// Values for the `[parameters]` of a launch file.
+    pub param: Vec<(String, f64)>,
+}
+
+impl LaunchOptions {
+    /// The first option given that describes an execution; which kernel is meant does not.
+    pub fn first_of_execution(&self) -> Option<&'static str> {
+        let of_module = self.options_of_module();
+        let mut given = of_module.into_iter().filter(|&(option, _)| option != "--kernel");
+        let of_module = given.find_map(|(option, given)| given.then_some(option));
+        let of_launch_file = || (!self.param.is_empty()).then_some("--param");
+        of_module.or_else(|| self.first_of_corpus()).or_else(of_launch_file)
+    }
+
+    /// The first option given that describes a module's launch.
+    pub fn first_of_module(&self) -> Option<&'static str> {
+        let mut options = self.options_of_module().into_iter();
+        options.find_map(|(option, given)| given.then_some(option))
+    }
+
+    /// The options that describe a module's launch, and whether they were given.
+    fn options_of_module(&self) -> [(&'static str, bool); 6] {
+        [
+            ("--kernel", self.kernel.is_some()),
+            ("--grid", self.grid.is_some()),
+            ("--block", self.block.is_some()),
+            ("--cluster", self.cluster.is_some()),
+            ("--shared-bytes", self.shared_bytes.is_some()),
+            ("--arg", !self.arg.is_empty()),
+        ]
+    }
+
+    /// The first option given that chooses among a corpus kernel's files.
+    pub fn first_of_corpus(&self) -> Option<&'static str> {
+        [("--arch", self.arch.is_some()), ("--size", self.size.is_some())]
+            .into_iter()
+            .find_map(|(option, given)| given.then_some(option))
+    }
+}
+
+/// A corpus kernel's problem size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Size {
+    /// Runs in well under a second.
+    Small,
+    /// The size of the publication.
+    Paper,
+}
+
+impl Size {
+    /// The size of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        [Self::Small, Self::Paper].into_iter().find(|size| size.name() == name)
+    }
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+/// How to execute.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExecutionSettings {
+    /// Limits and the order of CTAs.
+    pub options: Options,
+    /// Whether results say how long the execution took.
+    pub timing: bool,
+}
+
+/// How PTX becomes machine instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MachineSettings {
+    /// What says which machine instructions the PTX becomes.
+    pub machine: MachineChoice,
+    /// The architecture of the machine code. By default it is that of the GPU whose counters are
+    /// modelled, or the nearest later one that the PTX and the assembler allow.
+    pub machine_target: Option<Target>,
+    /// The assembler; by default the supervisor's [`Toolchain`](crate::run::assembler::Toolchain)
+    /// looks for one.
+    pub ptxas: Option<PathBuf>,
+}
+
+/// Where machine instructions come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MachineChoice {
+    /// NVIDIA's assembler where there is one, else the built-in rules.
+    #[default]
+    Auto,
+    /// NVIDIA's assembler.
+    Ptxas,
+    /// The built-in rules.
+    Rules,
+    /// Nothing: PTX instructions alone are counted.
+    None,
+}

@@ -1,0 +1,51 @@
+//! The caller of a long run, as the run sees it.
+
+use crate::failure::Report;
+use crate::run::assembler::Toolchain;
+
+/// Hears of a run's progress, can end it, and lends it what only a program has.
+///
+/// Every method has a default that does nothing: [`Alone`] is a supervisor without opinions.
+pub trait Supervisor: Sync {
+    /// Says what nobody asked for but should know.
+    fn note(&self, _text: &str) {}
+
+    /// A launch of this kernel begins.
+    fn launching(&self, _kernel: &str) {}
+
+    /// `done` of `ctas` CTAs of the launch have run, all repetitions together. Any thread may call.
+    fn progress(&self, _done: u64, _ctas: u64) {}
+
+    /// The launch has ended, with or without a result.
+    fn launched(&self) {}
+
+    /// A kernel printed this.
+    fn print(&self, _text: &[u8]) {}
+
+    /// A repetition has ended: everything that was printed should have arrived.
+    ///
+    /// # Errors
+    ///
+    /// Why it has not. The run ends with it.
+    fn flush(&self) -> Result<(), Report> {
+        Ok(())
+    }
+
+    /// Returns true to end the run, which then fails with
+    /// [`Failure::Stopped`](crate::Failure::Stopped).
+    fn should_stop(&self) -> bool {
+        false
+    }
+
+    /// NVIDIA's assembler, for callers who can run programs. Without it, rules estimate machine
+    /// instructions.
+    fn toolchain(&self) -> Option<&dyn Toolchain> {
+        None
+    }
+}
+
+/// A supervisor who hears nothing, stops nothing and has no assembler.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+impl Supervisor for Alone {}

@@ -1,0 +1,118 @@
+//! Tables in the forms that users ask for.
+
+use gpucast_forecast::number;
+use gpucast_forecast::sweep::{Cell, Table};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::parquet;
+use crate::failure::Failure;
+use crate::render::table::{Align, aligned};
+use crate::render::{csv, json};
+
+/// The form of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For people
+    Text,
+    /// For programs, versioned
+    Json,
+    /// For spreadsheets
+    Csv,
+    /// For data frames
+    Parquet,
+}
+
+impl TableFormat {
+    /// The form that a file's name asks for.
+    pub(crate) fn of_file(path: &std::path::Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "txt" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            "csv" => Some(Self::Csv),
+            "parquet" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
+}
+
+/// Rows that are shown to people; more are for programs.
+const SHOWN: usize = 200;
+
+/// The table as bytes of a file.
+pub(crate) fn document(table: &Table, format: TableFormat) -> Result<Vec<u8>, Failure> {
+    Ok(match format {
+        TableFormat::Text => text(table).into_bytes(),
+        TableFormat::Json => {
+            let rows = table.rows.iter().map(|row| Row { columns: &table.columns, row }).collect();
+            json::document(&Document { schema: "gpucast.sweep/1", rows })?.into_bytes()
+        }
+        TableFormat::Csv => {
+            let header: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+            let rows = table.rows.iter().map(|row| row.iter().map(Cell::plain).collect());
+            csv::document(&header, &rows.collect::<Vec<Vec<String>>>())?.into_bytes()
+        }
+        TableFormat::Parquet => parquet::document(table)?,
+    })
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    rows: Vec<Row<'a>>,
+}
+
+struct Row<'a> {
+    columns: &'a [String],
+    row: &'a [Cell],
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.columns.len()))?;
+        for (column, cell) in self.columns.iter().zip(self.row) {
+            map.serialize_entry(column, cell)?;
+        }
+        map.end()
+    }
+}
+
+/// The first rows, without columns that are empty in all of them, and how many there are.
+fn text(table: &Table) -> String {
+    let shown = &table.rows[..table.rows.len().min(SHOWN)];
+    let is_used = |&at: &usize| shown.iter().any(|row| row[at] != Cell::Empty);
+    let columns: Vec<usize> = (0..table.columns.len()).filter(is_used).collect();
+    let align = |&at: &usize| if table.is_numeric(at) { Align::Right } else { Align::Left };
+    let alignment: Vec<Align> = columns.iter().map(align).collect();
+    let mut rows = vec![columns.iter().map(|&at| table.columns[at].clone()).collect()];
+    rows.extend(
+        shown.iter().map(|row| columns.iter().map(|&at| rounded(&row[at])).collect::<Vec<_>>()),
+    );
+    let mut text = aligned(0, &alignment, &rows);
+    let failures = table.texts("error");
+    let failed: usize = failures.values().sum();
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    text.push_str(&format!(
+        "\n{} row{}, {} without a time\n",
+        number::count(table.rows.len() as u64),
+        plural(table.rows.len()),
+        number::count(failed as u64),
+    ));
+    if shown.len() < table.rows.len() {
+        text.push_str(&format!(
+            "The first {SHOWN} are shown; --output FILE.csv, .json or .parquet has all of them.\n"
+        ));
+    }
+    text
+}
+
+/// Numbers of tables are for reading here.
+fn rounded(cell: &Cell) -> String {
+    match cell {
+        Cell::Real(real) if real.fract() == 0.0 && *real >= 0.0 && *real < 9e15 => {
+            number::count(*real as u64)
+        }
+        Cell::Real(real) => number::real(*real),
+        Cell::Empty | Cell::Text(_) => cell.plain(),
+    }
+}
