@@ -240,6 +240,23 @@ pub enum LaunchError {
         /// The most that are possible.
         limit: u64,
     },
+    /// More memory for blocks under way than this machine has left.
+    #[error(
+        "the {blocks} blocks that run together need {needed} bytes of memory ({local} of local memory \
+         for each thread, {shared} of shared memory for each block); {available} bytes are available"
+    )]
+    HostMemory {
+        /// CTAs that run at the same time.
+        blocks: u64,
+        /// Bytes that they need.
+        needed: u64,
+        /// Bytes of local memory of a thread.
+        local: u64,
+        /// Bytes of shared memory of a CTA.
+        shared: u64,
+        /// Bytes that may still be taken.
+        available: u64,
+    },
     /// A global variable could not be allocated.
     #[error(transparent)]
     Allocation(#[from] AllocationError),

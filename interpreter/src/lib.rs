@@ -12,6 +12,7 @@
 
 mod exec;
 pub mod fault;
+pub mod host_memory;
 pub mod launch;
 pub mod memory;
 pub mod observer;

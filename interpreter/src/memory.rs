@@ -12,6 +12,7 @@ use std::cell::UnsafeCell;
 use std::sync::Mutex;
 
 use crate::fault::NearestBuffer;
+use crate::host_memory::{self, Shortage};
 use heap::{BadFree, Heap};
 
 /// Buffers start at multiples of this, as large allocations do on a GPU.
@@ -46,6 +47,19 @@ pub enum AllocationError {
         name: String,
         /// Its size in bytes.
         bytes: u64,
+    },
+    /// It is more than this machine has left.
+    #[error(
+        "buffer {name} of {bytes} bytes does not fit into this machine's memory: {available} bytes \
+         are available"
+    )]
+    HostMemory {
+        /// The buffer.
+        name: String,
+        /// Its size in bytes.
+        bytes: u64,
+        /// Bytes that may still be taken.
+        available: u64,
     },
     /// The host has no memory left for it.
     #[error("buffer {name} of {bytes} bytes does not fit into this machine's memory")]
@@ -153,6 +167,10 @@ impl DeviceMemory {
         };
         if address.checked_add(bytes).is_none_or(|after| after > self.end) {
             return Err(AllocationError::AddressSpace { name: name.to_owned(), bytes });
+        }
+        if let Err(Shortage { available }) = host_memory::ask(bytes) {
+            let name = name.to_owned();
+            return Err(AllocationError::HostMemory { name, bytes, available });
         }
         let lines = usize::try_from(bytes.div_ceil(64)).map_err(|_| out_of_memory())?;
         if lines > (isize::MAX as usize) / 64 {
@@ -292,7 +310,7 @@ mod tests {
         let mut memory = DeviceMemory::new();
         assert!(matches!(
             memory.allocate("huge", u64::MAX / 2),
-            Err(AllocationError::OutOfMemory { .. })
+            Err(AllocationError::HostMemory { .. } | AllocationError::OutOfMemory { .. })
         ));
         assert!(matches!(
             memory.allocate("beyond", u64::MAX - 1),

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::component_throughput::ComponentThroughput;
 use crate::cost_model::{CostModel, CostModels, FeatureError};
-use crate::gpu::Gpu;
+use crate::gpu::{CountingError, Gpu};
 use crate::hierarchical_roofline::HierarchicalRoofline;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::Prediction;
@@ -172,6 +172,14 @@ pub enum ModelError {
         /// The field of its file.
         parameter: &'static str,
     },
+    /// A GPU that the counters cannot model.
+    #[error("the GPU `{gpu}` cannot be modelled: {error}")]
+    Uncountable {
+        /// The GPU.
+        gpu: String,
+        /// Why.
+        error: CountingError,
+    },
     /// Something that only an execution tells.
     #[error("the counts of kernel `{kernel}` come without {what}, which this model needs")]
     MissingCondition {
@@ -274,6 +282,7 @@ impl ModelError {
             self,
             Self::MissingMetrics { .. }
                 | Self::MissingParameter { .. }
+                | Self::Uncountable { .. }
                 | Self::MissingCondition { .. }
                 | Self::NoCostModel
                 | Self::OtherGpu { .. }

@@ -19,7 +19,7 @@ use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
 use crate::cli::{Format, Run, TextOrJson};
 use crate::failure::{Failure, Report, suggest};
 use crate::render::findings::{self, CheckedLaunch, Extent};
-use crate::render::output::Output;
+use crate::render::output::{Output, keep_inputs};
 use crate::render::run::{self, Checked, Launched};
 use crate::render::terminal::Terminal;
 
@@ -208,6 +208,7 @@ fn dumps(plan: &Plan, arguments: &[String]) -> Result<Vec<(usize, PathBuf)>, Fai
                 .into());
         };
         let path = PathBuf::from(path);
+        keep_inputs(&path)?;
         files::check_writable(&path, plan.buffers[index].ty).map_err(|error| {
             let report = Report::new(error.to_string());
             match error {

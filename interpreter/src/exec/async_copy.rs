@@ -18,6 +18,10 @@ use crate::program::asynchronous::{AsyncCopy, CopyExtent, wait};
 use crate::program::memory_op::{MemoryOp, Space};
 use crate::program::op::Op;
 
+/// Copies of a warp that are kept at most. A GPU has fewer under way, and may be done with the oldest
+/// at any time.
+const MOST_COPIES: usize = 4096;
+
 /// The copies of a warp that have been issued and not yet waited for.
 #[derive(Debug)]
 pub(crate) struct CopyQueue {
@@ -224,6 +228,16 @@ impl Warp {
         let instruction = copy.source.instruction;
         let bytes = bytes as usize;
         let copy = PendingCopy { instruction, lanes: mask, bytes, groups, offsets, data };
+        if self.copies.copies.len() >= MOST_COPIES
+            && let Some(oldest) = self.copies.copies.pop_front()
+        {
+            for_lanes(oldest.lanes, |lane| {
+                memories.write_shared(oldest.offsets[lane], &oldest.data[lane][..oldest.bytes]);
+            });
+            if oldest.lanes != 0 {
+                recorder.copy_done(&oldest.done(self.index, oldest.lanes, false));
+            }
+        }
         self.copies.copies.push_back(copy);
         Ok(())
     }

@@ -101,6 +101,9 @@ fn run_at<O: Observer>(
     let unit = if wave.is_multiple_of(cluster) { wave } else { wave * cluster };
     let batch = unit * batch.div_ceil(unit);
     let batch = batch.min(ctas as usize).max(1);
+    // In order, how many have to be under way together shows when they wait.
+    let together = if ordered_because.is_some() { 1 } else { rayon::current_num_threads() };
+    setup::check_host_memory(&context, together.min(batch.div_ceil(cluster)) as u64)?;
     let mut engine = Engine {
         context: &context,
         pool: Mutex::new(Vec::new()),
@@ -202,6 +205,14 @@ impl Engine<'_> {
         pooled.unwrap_or_else(|| Cluster::new(self.context))
     }
 
+    /// As [`Self::take`], where any number may be under way together.
+    fn take_more(&self) -> Result<Cluster, LaunchError> {
+        if self.pool.lock().is_ok_and(|pool| pool.is_empty()) {
+            setup::check_host_memory(self.context, 1)?;
+        }
+        Ok(self.take())
+    }
+
     fn give_back(&self, cluster: Cluster) {
         if let Ok(mut pool) = self.pool.lock() {
             pool.push(cluster);
@@ -286,7 +297,7 @@ impl Engine<'_> {
         let mut waiting: Vec<(usize, Cluster)> = Vec::new();
         let mut turn = ORDERED_TURN.min(limit);
         for index in (0..recorders.len()).step_by(self.cluster) {
-            let mut cluster = self.take();
+            let mut cluster = self.take_more()?;
             let own = &mut recorders[index..index + self.cluster];
             cluster.start(self.context, own, first + index as u64);
             let others = !waiting.is_empty() || index + self.cluster < recorders.len();

@@ -7,7 +7,9 @@ use gpucast_ptx_frontend::module::{InitializerValue, Variable, VariableId};
 use gpucast_ptx_frontend::types::TypeKind;
 
 use super::cta::{AlignedBytes, LaunchContext};
+use super::lane::Row;
 use super::level::Level;
+use crate::host_memory::{self, Shortage};
 use crate::launch::{Argument, Launch, LaunchError, MAX_CLUSTER_CTAS, Options};
 use crate::memory::DeviceMemory;
 use crate::program::lower::{masked, write};
@@ -132,6 +134,28 @@ pub(super) fn context<'a>(
         budget: options.instruction_budget,
         skip_bad_accesses: options.skip_bad_accesses,
     })
+}
+
+/// Whether the memory of `clusters` clusters that run together fits into the host's.
+pub(super) fn check_host_memory(
+    context: &LaunchContext<'_>,
+    clusters: u64,
+) -> Result<(), LaunchError> {
+    let (program, shape) = (context.program, &context.shape);
+    let warps = u64::from(shape.threads_per_cta().div_ceil(32));
+    let registers = u64::from(program.registers.rows) * size_of::<Row>() as u64;
+    let of_warp = registers + 32 * context.local_bytes;
+    let of_cta = warps * of_warp + context.shared_bytes;
+    let blocks = clusters * u64::from(shape.ctas_per_cluster());
+    let needed = blocks.saturating_mul(of_cta);
+    let refused = |Shortage { available }| LaunchError::HostMemory {
+        blocks,
+        needed,
+        local: context.local_bytes,
+        shared: context.shared_bytes,
+        available,
+    };
+    host_memory::ask(needed).map_err(refused)
 }
 
 /// Constant memory with the addresses of global variables filled in.

@@ -123,13 +123,10 @@ impl Analysis {
             CountingError::Missing { field } => {
                 ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field }
             }
-            CountingError::Impossible { field, .. } => {
-                ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field }
+            error
+            @ (CountingError::Impossible { .. } | CountingError::UnknownCapability { .. }) => {
+                ModelError::Uncountable { gpu: gpu.name.clone(), error }
             }
-            CountingError::UnknownCapability { .. } => ModelError::MissingParameter {
-                gpu: gpu.name.clone(),
-                parameter: "compute_capability",
-            },
         })?;
         let mut components = Components::of(gpu, &device)?;
         let folds = components.instructions.reads_shared_operands();
