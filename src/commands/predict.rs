@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         .map(|(launch, launches, mut source, gpus)| {
             source.conditions.cost_models.clone_from(&cost_models);
             let view = predict(&models, source, &gpus, measured.as_ref(), &what_ifs)?;
-            Ok(KernelView { launch, launches, ..view })
+            Ok::<_, Report>(KernelView { launch, launches, ..view })
         })
         .collect::<Result<Vec<KernelView>, Report>>()?;
     let kernels = left_with_predictions(kernels, &terminal)?;

@@ -76,12 +76,12 @@ pub(super) fn totals(kernels: &[KernelView]) -> Vec<Total<'_>> {
     let mut totals: Vec<Total<'_>> = Vec::new();
     for view in kernels.iter().flat_map(|kernel| &kernel.predictions) {
         let Prediction { gpu, model, time_ms, .. } = &view.prediction;
-        match totals.iter_mut().find(|total| total.gpu == gpu && total.model == *model) {
+        match totals.iter_mut().find(|one| one.gpu == gpu.as_str() && one.model == *model) {
             Some(total) => {
                 total.launches += 1;
                 total.time_ms += time_ms;
             }
-            None => totals.push(Total { gpu, model, launches: 1, time_ms: *time_ms }),
+            None => totals.push(Total { gpu, model: *model, launches: 1, time_ms: *time_ms }),
         }
     }
     let launches = kernels.iter().map(|kernel| kernel.launches).max().unwrap_or(1);
