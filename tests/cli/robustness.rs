@@ -118,7 +118,7 @@ fn files_that_are_no_sources_of_the_module_are_not_shown() {
     };
     let shown = |more: &str| {
         stdout(&format!(
-            "profile {} --kernel k --grid 1 --block 1 --arg a:u32[4] --machine none --by line \
+            "profile {} --kernel k --grid 1 --block 1 --arg buf:u32[4] --machine none --by line \
              --source cuda{more}",
             text(&module)
         ))
@@ -135,8 +135,8 @@ fn files_that_are_no_sources_of_the_module_are_not_shown() {
 #[test]
 fn more_memory_than_there_is_is_refused_in_words() {
     let limit = "ulimit -v 3145728";
-    let large = "saxpy.ptx --kernel saxpy --grid 4 --block 256 --arg 1000 --arg 0.5 \
-                 --arg x:f32[1500000000] --arg y:f32[1000]";
+    let large = "saxpy.ptx --kernel saxpy --grid 4 --block 256 --arg u32:1000 --arg f32:0.5 \
+                 --arg buf:f32[1500000000] --arg buf:f32[1000]";
     let arguments: Vec<&str> = ["run"].into_iter().chain(large.split_whitespace()).collect();
     let outcome = limited(limit, &arguments);
     assert_eq!(outcome.status, 1, "{}", outcome.stderr);

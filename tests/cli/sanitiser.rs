@@ -29,7 +29,7 @@ fn planted_faults_are_shown_with_both_threads_and_lines() {
 #[test]
 fn planted_faults_of_masks_and_counts_are_shown_with_both_threads() {
     for kernel in ["missing_lanes", "differing_masks", "outside_the_mask", "differing_counts"] {
-        let run = "run planted-masks.ptx --grid 1 --block 64 --arg out:u32[64]=zero";
+        let run = "run planted-masks.ptx --grid 1 --block 64 --arg buf:u32[64]=zero";
         let outcome = gpucast(&format!("{run} --kernel {kernel} --check all"));
         assert_eq!(outcome.status, 1, "{kernel}");
         insta::assert_snapshot!(format!("check-{kernel}"), outcome.transcript());
