@@ -426,8 +426,7 @@ impl Totals<'_> {
     pub fn machine_bytes(&self, space: StateSpace, direction: Direction) -> Option<u64> {
         let bytes = |row: &MachineRow| match row.access {
             Some(access)
-                if Direction::of(access.kind) == direction
-                    && self.space_of(row) == Some(space) =>
+                if Direction::of(access.kind) == direction && self.space_of(row) == Some(space) =>
             {
                 row.thread_executions * u64::from(access.bytes)
             }

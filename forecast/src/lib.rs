@@ -22,6 +22,7 @@ pub mod inspection;
 pub mod number;
 pub mod prediction;
 pub mod published;
+pub mod replacement;
 pub mod run;
 pub mod settings;
 pub mod supervisor;

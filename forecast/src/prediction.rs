@@ -2,7 +2,7 @@
 
 use gpucast_counters::KernelProfile;
 use gpucast_model::{
-    Gpu, Model, ModelError, Prediction, Reference, WhatIf, predict_with_reference,
+    CountingError, Gpu, Model, ModelError, Prediction, Reference, WhatIf, predict_with_reference,
 };
 use serde::Serialize;
 
@@ -54,6 +54,10 @@ pub struct Declined {
 /// The predictions of one kernel: by all models for a GPU, then for the next one.
 #[derive(Clone)]
 pub struct KernelView {
+    /// The place of the launch in its file, from 0 on.
+    pub launch: usize,
+    /// Launches of the file.
+    pub launches: usize,
     /// The counts.
     pub profile: KernelProfile,
     /// Where the counts come from, in words.
@@ -66,6 +70,14 @@ pub struct KernelView {
     pub declined: Vec<Declined>,
     /// What-ifs, where some were asked for.
     pub what_ifs: Vec<WhatIfView>,
+}
+
+/// Milliseconds that no run takes: about thirty years.
+const MOST_MS: f64 = 1e12;
+
+/// Whether a number can be the time of a kernel in milliseconds.
+pub fn is_time(milliseconds: f64) -> bool {
+    milliseconds > 0.0 && milliseconds <= MOST_MS
 }
 
 /// A GPU on which the time is known: given, or to be looked up.
@@ -87,9 +99,7 @@ pub fn reference(
         return Ok(Measured { gpu: find(text)?, milliseconds: None });
     };
     match time.parse::<f64>() {
-        Ok(time) if time.is_finite() && time > 0.0 => {
-            Ok(Measured { gpu: find(name)?, milliseconds: Some(time) })
-        }
+        Ok(time) if is_time(time) => Ok(Measured { gpu: find(name)?, milliseconds: Some(time) }),
         _ => Err(Failure::Usage(
             Report::new(format!("`{time}` is not a time in milliseconds"))
                 .hint("write --reference gtx-480=3.25"),
@@ -111,6 +121,14 @@ pub fn predict(
     for gpu in gpus {
         for Chosen { model, by_name } in models {
             let refusal = match predict_one(*model, &source, gpu, measured)? {
+                Ok(prediction) if prediction.time_ms > MOST_MS => {
+                    let message = format!(
+                        "{} predicts {:.0e} ms for kernel `{}` on `{}`: its counts or the GPU's \
+                         figures are absurd",
+                        prediction.model, prediction.time_ms, prediction.kernel, prediction.gpu
+                    );
+                    return Err(Report::new(message));
+                }
                 Ok(prediction) => {
                     predictions.push(view(prediction, *model, &source, gpu));
                     continue;
@@ -137,7 +155,17 @@ pub fn predict(
         _ => {
             let what_ifs = what_if::evaluate(what_ifs, &source, &predictions);
             let Source { profile, origin, published, .. } = source;
-            Ok(KernelView { profile, origin, published, predictions, declined, what_ifs })
+            let (launch, launches) = (0, 1);
+            Ok(KernelView {
+                launch,
+                launches,
+                profile,
+                origin,
+                published,
+                predictions,
+                declined,
+                what_ifs,
+            })
         }
     }
 }
@@ -229,6 +257,11 @@ fn report_of(error: &ModelError, source: &Source) -> Report {
             Some("profile with this metric, or execute the kernel here")
         }
         ModelError::MissingParameter { .. } => Some("add the figure to the GPU's file"),
+        ModelError::Uncountable { error: CountingError::UnknownCapability { .. }, .. } => Some(
+            "give the GPU's file the newest capability that is known, or use a model that does not \
+             count for the GPU",
+        ),
+        ModelError::Uncountable { .. } => Some("correct the figure in the GPU's file"),
         ModelError::MissingCondition { .. } => Some("execute the kernel here"),
         ModelError::NoCostModel | ModelError::OtherGpu { .. } => Some(
             "give a file for the GPU with --cost-model, as `gpucast calibrate cost` writes it; \

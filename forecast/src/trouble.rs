@@ -101,6 +101,9 @@ fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor
 
 /// What to do about a launch that is refused.
 fn launch_hint(error: &LaunchError, program: &Program) -> Option<String> {
+    if let LaunchError::Memory { .. } = error {
+        return Some("fewer blocks run together with fewer threads of the CPU: --threads 1".into());
+    }
     let LaunchError::ArgumentType { index, .. } = error else { return None };
     let parameter = program.parameters().get(*index).filter(|parameter| parameter.is_array)?;
     Some(format!(

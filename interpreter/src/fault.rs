@@ -59,7 +59,7 @@ pub enum FaultKind {
         bytes: u32,
         /// Store or atomic.
         write: bool,
-        /// For global addresses, the nearest buffer.
+        /// For global addresses, the nearest buffer if one is near.
         nearest: Option<NearestBuffer>,
         /// For the other spaces, their size in bytes.
         limit: Option<u64>,
@@ -334,6 +334,8 @@ fn out_of_bounds(
         text += &format!(", {distance} of buffer {} ({} bytes)", buffer.name, buffer.bytes);
     } else if let Some(limit) = limit {
         text += &format!("; {limit} bytes are allocated");
+    } else if space == Some(StateSpace::Global) {
+        text += ", which belongs to no buffer";
     }
     text
 }

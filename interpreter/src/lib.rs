@@ -12,6 +12,7 @@
 
 mod exec;
 pub mod fault;
+pub mod host_memory;
 pub mod launch;
 pub mod memory;
 pub mod observer;
@@ -28,6 +29,6 @@ pub use memory::DeviceMemory;
 pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit,
     GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer,
-    Pattern, Recorder, Release, WarpArrival, WarpRelease,
+    Pattern, Recorder, Release, ShuffleUse, WarpArrival, WarpRelease,
 };
 pub use program::{LowerError, Program, Unsupported};

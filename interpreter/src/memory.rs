@@ -13,6 +13,7 @@ use std::collections::TryReserveError;
 use std::sync::Mutex;
 
 use crate::fault::NearestBuffer;
+use crate::host_memory::{self, Shortage};
 use heap::{BadFree, Heap};
 
 /// Buffers start at multiples of this, as large allocations do on a GPU.
@@ -20,6 +21,13 @@ pub const ALIGNMENT_BYTES: u64 = 2 << 20;
 
 /// The least distance between the end of a buffer and the start of the next.
 pub const GUARD_BYTES: u64 = 64 << 10;
+
+/// An address is near a buffer within this many bytes, or within [`NEAR_SIZES`] of its sizes.
+const NEAR_BYTES: u64 = 64 << 10;
+
+/// A byte offset that was multiplied by an element's size again lies this many sizes from the start, for
+/// elements of 4 bytes.
+const NEAR_SIZES: u64 = 4;
 
 /// The address of the first buffer; no other address space's window reaches it.
 pub const FIRST_ADDRESS: u64 = 0x7_0000_0000;
@@ -40,6 +48,19 @@ pub enum AllocationError {
         name: String,
         /// Its size in bytes.
         bytes: u64,
+    },
+    /// It is more than this machine has left.
+    #[error(
+        "buffer {name} of {bytes} bytes does not fit into this machine's memory: {available} bytes \
+         are available"
+    )]
+    HostMemory {
+        /// The buffer.
+        name: String,
+        /// Its size in bytes.
+        bytes: u64,
+        /// Bytes that may still be taken.
+        available: u64,
     },
     /// The host has no memory left for it.
     #[error("buffer {name} of {bytes} bytes does not fit into this machine's memory")]
@@ -161,6 +182,10 @@ impl DeviceMemory {
         if address.checked_add(bytes).is_none_or(|after| after > self.end) {
             return Err(AllocationError::AddressSpace { name: name.to_owned(), bytes });
         }
+        if let Err(Shortage { available }) = host_memory::ask(bytes) {
+            let name = name.to_owned();
+            return Err(AllocationError::HostMemory { name, bytes, available });
+        }
         let lines = usize::try_from(bytes.div_ceil(64)).map_err(|_| out_of_memory())?;
         if lines > (isize::MAX as usize) / 64 {
             return Err(out_of_memory());
@@ -277,13 +302,17 @@ impl DeviceMemory {
         }
     }
 
-    /// The buffer whose first or last byte is closest to `address`.
+    /// The buffer that begins or ends closest to `address`, unless it is so far away that the
+    /// address has nothing to do with it.
     pub(crate) fn nearest(&self, address: u64) -> Option<NearestBuffer> {
         let distance = |a: &Allocation| {
             let end = a.address + a.bytes;
             if address < a.address { a.address - address } else { address.saturating_sub(end) }
         };
-        self.allocations.iter().min_by_key(|a| distance(a)).map(|a| NearestBuffer {
+        let is_near =
+            |a: &&Allocation| distance(a) <= a.bytes.saturating_mul(NEAR_SIZES).max(NEAR_BYTES);
+        let near = self.allocations.iter().filter(is_near);
+        near.min_by_key(|a| distance(a)).map(|a| NearestBuffer {
             name: a.name.clone(),
             address: a.address,
             bytes: a.bytes,
@@ -317,7 +346,18 @@ mod tests {
         let b = memory.allocate("b", 8).unwrap();
         assert_eq!(memory.nearest(a + 100).unwrap().name, "a");
         assert_eq!(memory.nearest(b - 4).unwrap().name, "b");
-        assert_eq!(memory.nearest(0).unwrap().name, "a");
+        assert_eq!(memory.nearest(a - 8).unwrap().name, "a");
+    }
+
+    #[test]
+    fn an_address_far_from_every_buffer_is_near_none() {
+        let mut memory = DeviceMemory::new();
+        let small = memory.allocate("small", 8).unwrap();
+        assert_eq!(memory.nearest(0), None);
+        assert_eq!(memory.nearest(small + (1 << 20)), None);
+        let large = memory.allocate("large", 1 << 20).unwrap();
+        assert_eq!(memory.nearest(large + (3 << 20)).unwrap().name, "large");
+        assert_eq!(memory.nearest(large + (6 << 20)), None);
     }
 
     #[test]
@@ -325,7 +365,7 @@ mod tests {
         let mut memory = DeviceMemory::new();
         assert!(matches!(
             memory.allocate("huge", u64::MAX / 2),
-            Err(AllocationError::OutOfMemory { .. })
+            Err(AllocationError::HostMemory { .. } | AllocationError::OutOfMemory { .. })
         ));
         assert!(matches!(
             memory.allocate("beyond", u64::MAX - 1),

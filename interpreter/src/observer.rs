@@ -12,7 +12,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use crate::program::Program;
 pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
-    HeapUse, MbarrierStep, MbarrierUse, WarpArrival, WarpRelease,
+    HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, WarpArrival, WarpRelease,
 };
 
 /// Collects what the CTAs of one launch recorded.
@@ -59,7 +59,7 @@ macro_rules! events {
     ) => {
         /// Receives the events of one CTA.
         pub trait Recorder: Send {
-            /// Whether [`Recorder::storing`] is to be called.
+            /// Whether [`Recorder::storing`] and [`Recorder::shuffle`] are to be called.
             const WANTS_VALUES: bool = false;
 
             $($(#[doc = $required_doc])+
@@ -154,6 +154,9 @@ events! {
         /// Lanes arrive at an instruction of several lanes of the warp.
         fn warp_arrive(arrival: &WarpArrival<'_>);
 
+        /// Lanes execute `shfl`.
+        fn shuffle(shuffle: &ShuffleUse<'_>);
+
         /// `bar.warp.sync` lets the lanes go on that have met.
         fn warp_release(release: &WarpRelease);
 
@@ -195,6 +198,8 @@ pub struct Arrival {
     pub mask: u32,
     /// Whether they wait; `bar.arrive` does not.
     pub waits: bool,
+    /// The number of threads that the instruction gives; none if it is for all.
+    pub threads: Option<u32>,
 }
 
 /// A CTA barrier that is passed.

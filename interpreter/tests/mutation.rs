@@ -125,3 +125,35 @@ fn damaged_kernels_end_in_a_result_a_refusal_or_a_fault() {
         }
     }
 }
+
+/// The inputs of a fuzz target that are committed.
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{target}: {error}"));
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{target} has no corpus");
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn the_committed_corpus_is_executed() {
+    corpus("execute").iter().for_each(|input| fuzzed::execute(input));
+}
+
+#[test]
+fn lanes_compute_the_same_whichever_lanes_are_active() {
+    corpus("lanes").iter().for_each(|input| fuzzed::lanes(input));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for index in 0..600 {
+        let mut input: Vec<u8> = (0..518).map(|_| random.below(256) as u8).collect();
+        // All operations in all ways; full and empty masks too.
+        (input[0], input[1]) = (index as u8, (index / 23) as u8);
+        match index % 10 {
+            0 => input[2..6].fill(0xff),
+            1 => input[2..6].fill(0),
+            _ => {}
+        }
+        fuzzed::lanes(&input);
+    }
+}

@@ -20,6 +20,9 @@ const MIN_THREADS_PER_BLOCK: u64 = 64;
 const MIN_SHARE_OF_GPU: f64 = 0.25;
 /// The shortest invocation that the thesis deems predictable (section 5.2.6).
 const MIN_INVOCATION_MS: f64 = 0.5;
+/// The share of an invocation's time below which the cost of launching is not worth a warning where it
+/// is known. The limit is ours: models are off by more.
+const MIN_LAUNCH_SHARE: f64 = 0.05;
 /// Active lanes below which divergence is reported. The thesis blames a misprediction on 78 %
 /// (section 5.2.5, lvmd-krn) but sets no limit; this one is ours.
 const MIN_WARP_EFFICIENCY_PERCENT: f64 = 90.0;
@@ -48,10 +51,7 @@ pub(crate) fn broken(
             warnings.push(Warning::BlockTooLarge { threads, allowed: limit.value.0 });
         }
     }
-    let milliseconds = time_ms / profile.invocations as f64;
-    if milliseconds < MIN_INVOCATION_MS {
-        warnings.push(Warning::ShortLaunch { milliseconds });
-    }
+    warnings.extend(short_launch(profile, gpu, time_ms));
     if let Some(efficiency_percent) = warp_efficiency_percent(profile)
         && efficiency_percent < MIN_WARP_EFFICIENCY_PERCENT
     {
@@ -109,11 +109,20 @@ pub(crate) fn common(
         let (threads, allowed) = (launch.threads_per_block, limit.value.0);
         warnings.push(Warning::BlockTooLarge { threads, allowed });
     }
-    let milliseconds = time_ms / profile.invocations as f64;
-    if milliseconds < MIN_INVOCATION_MS {
-        warnings.push(Warning::ShortLaunch { milliseconds });
-    }
+    warnings.extend(short_launch(profile, gpu, time_ms));
     warnings
+}
+
+/// A launch whose own cost is a part of the time that shows.
+fn short_launch(profile: &KernelProfile, gpu: &Gpu, time_ms: f64) -> Option<Warning> {
+    let milliseconds = time_ms / profile.invocations as f64;
+    if milliseconds >= MIN_INVOCATION_MS {
+        return None;
+    }
+    let overhead_ms = optional!(gpu.launch_overhead).map(|microseconds| microseconds / 1e3);
+    let share = overhead_ms.map(|overhead| overhead / (milliseconds + overhead));
+    let shows = share.is_none_or(|share| share >= MIN_LAUNCH_SHARE);
+    shows.then_some(Warning::ShortLaunch { milliseconds, share })
 }
 
 /// Active lanes over all lanes: the profiler's metric, or the same from instruction counts.

@@ -213,6 +213,14 @@ pub enum ModelError {
         /// The field of its file.
         parameter: &'static str,
     },
+    /// A GPU that the counters cannot model.
+    #[error("the GPU `{gpu}` cannot be modelled: {error}")]
+    Uncountable {
+        /// The GPU.
+        gpu: String,
+        /// Why.
+        error: CountingError,
+    },
     /// Something that only an execution tells.
     #[error("the counts of kernel `{kernel}` come without {what}, which this model needs")]
     MissingCondition {
@@ -294,14 +302,6 @@ pub enum ModelError {
         /// The GPU.
         gpu: String,
     },
-    /// A GPU whose memory system cannot be counted for.
-    #[error("kernels cannot be counted for the GPU `{gpu}`: {error}")]
-    Uncountable {
-        /// The GPU.
-        gpu: String,
-        /// Why.
-        error: CountingError,
-    },
     /// A measured time that cannot be one.
     #[error(
         "the measured time on the reference GPU `{gpu}` is {milliseconds} ms, which no time can be"
@@ -323,6 +323,7 @@ impl ModelError {
             self,
             Self::MissingMetrics { .. }
                 | Self::MissingParameter { .. }
+                | Self::Uncountable { .. }
                 | Self::MissingCondition { .. }
                 | Self::NoCostModel
                 | Self::OtherGpu { .. }

@@ -39,10 +39,13 @@ pub enum Warning {
         /// How many the GPU allows.
         allowed: u64,
     },
-    /// An invocation shorter than half a millisecond (section 5.2.6).
+    /// An invocation shorter than half a millisecond (section 5.2.6), of which launching takes a part that
+    /// shows.
     ShortLaunch {
         /// The predicted time of one invocation.
         milliseconds: f64,
+        /// The part of the time that launching takes, where the GPU's overhead is known.
+        share: Option<f64>,
     },
     /// Something that the model leaves out, with which the time would be much longer.
     LeftOut {
@@ -186,11 +189,18 @@ impl fmt::Display for Warning {
                 "a block has {threads} threads, but this GPU allows only {allowed}: the kernel \
                  needs another block size there, and then its counts change"
             ),
-            Self::ShortLaunch { milliseconds } => write!(
+            Self::ShortLaunch { milliseconds, share: None } => write!(
                 f,
                 "an invocation is predicted to take {}, less than 0.5 ms: the cost of launching, \
                  which the model leaves out, shows",
                 duration(*milliseconds)
+            ),
+            Self::ShortLaunch { milliseconds, share: Some(share) } => write!(
+                f,
+                "an invocation is predicted to take {}: the cost of launching, which the model \
+                 leaves out, is {:.0} % of the time",
+                duration(*milliseconds),
+                100.0 * share
             ),
             Self::LeftOut { what, refinement, milliseconds } => write!(
                 f,

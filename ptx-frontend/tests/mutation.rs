@@ -157,3 +157,15 @@ fn inputs_that_once_failed_are_read() {
     survives(&format!("{head}.section .debug {{\n.b8 1 \",2,3  \n.b8 4\n}}\n"));
     survives(&format!("{head}.section .debug {{\n@@DWARF 1\n.b8 4\n}}\n"));
 }
+
+#[test]
+fn the_committed_corpus_is_read() {
+    for (target, read) in [("text", fuzzed::text as fn(&[u8])), ("container", fuzzed::container)] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/").to_owned() + target;
+        let entries = std::fs::read_dir(folder).unwrap();
+        let inputs: Vec<_> =
+            entries.map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect();
+        assert!(!inputs.is_empty(), "{target} has no corpus");
+        inputs.iter().for_each(|input| read(input));
+    }
+}

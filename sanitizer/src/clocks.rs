@@ -13,6 +13,7 @@
 //! What a thread has learnt is shared between threads that learnt it together, so that a
 //! barrier of a warp copies one vector.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What has been learnt of each thread, then of each agent; short vectors end in zeros.
@@ -92,6 +93,25 @@ impl Clocks {
     /// orders.
     pub(crate) fn knows_nothing(&self, thread: u32) -> bool {
         self.known[thread as usize].is_none()
+    }
+
+    /// What the threads of some warps know together.
+    pub(crate) fn known_to(&self, warps: Range<u32>) -> Knowledge {
+        let mut known = Knowledge::new();
+        warps.for_each(|warp| self.collect(&mut known, warp, u32::MAX));
+        known
+    }
+
+    /// Whether what `stamp` stands for is part of `known`.
+    pub(crate) fn is_known(&self, stamp: Stamp, known: &[u32]) -> bool {
+        let agent = (stamp.owner as usize).checked_sub(self.known.len());
+        let base = match agent {
+            None if stamp.generation != self.generation => return true,
+            None => 0,
+            Some(agent) => self.agents_known.get(agent).copied().unwrap_or_default(),
+        };
+        let learnt = known.get(stamp.owner as usize).copied().unwrap_or_default();
+        base.max(learnt) >= stamp.tick
     }
 
     /// Add what the lanes of `mask` of a warp know and did to `into`.
@@ -186,7 +206,7 @@ impl Clocks {
 }
 
 /// The greater of each two.
-fn merge(into: &mut Knowledge, from: &[u32]) {
+pub(crate) fn merge(into: &mut Knowledge, from: &[u32]) {
     if into.len() < from.len() {
         into.resize(from.len(), 0);
     }

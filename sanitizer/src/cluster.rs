@@ -4,14 +4,14 @@
 //! The CTAs of a cluster share it, since they see each other's shared memory; without clusters
 //! each CTA has its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    Arrival, ClusterStep, ClusterUse, CtaStart, MbarrierStep, MbarrierUse, Release,
+    Arrival, ClusterStep, ClusterUse, CtaStart, Exit, MbarrierStep, MbarrierUse, Release,
 };
 
-use crate::clocks::{Clocks, Knowledge, Stamp, lanes};
+use crate::clocks::{Clocks, Knowledge, Stamp, lanes, merge};
 use crate::pending::PendingReads;
 use crate::shadow::Shadow;
 
@@ -33,6 +33,18 @@ struct Object {
 /// A place where a release publishes: a rank and an address in shared memory, or a global address.
 pub(crate) type Location = (Option<u32>, u64);
 
+/// A use of another CTA's shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RemoteUse {
+    /// The thread of the cluster.
+    pub(crate) thread: u32,
+    pub(crate) instruction: u32,
+    /// Where in the other CTA's shared memory.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+    pub(crate) stamp: Stamp,
+}
+
 /// The state of a cluster.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterState {
@@ -51,6 +63,10 @@ pub(crate) struct ClusterState {
     /// What arrivals at the cluster's barrier have published, in this phase and in the last.
     cluster_pending: Knowledge,
     cluster_complete: Option<Arc<Knowledge>>,
+    /// What threads knew and did that have exited: the cluster's barrier does not wait for them.
+    cluster_exited: Knowledge,
+    /// The last use of each CTA's shared memory by each thread or agent of other CTAs.
+    remote: BTreeMap<(u32, u32), RemoteUse>,
     /// The bulk copy whose access will be reported next.
     bulk: Option<(u32, Stamp)>,
     events: u32,
@@ -74,6 +90,8 @@ impl ClusterState {
         self.published.clear();
         self.cluster_pending.clear();
         self.cluster_complete = None;
+        self.cluster_exited.clear();
+        self.remote.clear();
         self.bulk = None;
         self.events = 0;
     }
@@ -193,7 +211,9 @@ impl ClusterState {
                 self.clocks.advance(warp);
             }
             ClusterStep::Complete => {
-                self.cluster_complete = Some(Arc::new(std::mem::take(&mut self.cluster_pending)));
+                let mut complete = std::mem::take(&mut self.cluster_pending);
+                merge(&mut complete, &self.cluster_exited);
+                self.cluster_complete = Some(Arc::new(complete));
             }
             ClusterStep::Passed => {
                 if let Some(complete) = &self.cluster_complete {
@@ -201,6 +221,31 @@ impl ClusterState {
                 }
             }
         }
+    }
+
+    /// Lanes exit.
+    pub(crate) fn exit(&mut self, rank: u32, exit: &Exit) {
+        if self.shadows.len() > 1 {
+            let warp = self.warp(rank, exit.warp);
+            self.clocks.collect(&mut self.cluster_exited, warp, exit.mask);
+        }
+    }
+
+    /// A CTA uses the shared memory of the one of rank `rank`.
+    pub(crate) fn use_remote(&mut self, rank: u32, used: RemoteUse) {
+        self.remote.insert((rank, used.stamp.owner), used);
+    }
+
+    /// The uses of a CTA's shared memory by others that none of its threads has learnt of.
+    pub(crate) fn unseen_uses(&self, rank: u32) -> Vec<RemoteUse> {
+        let mut uses = self.remote.range((rank, 0)..=(rank, u32::MAX)).peekable();
+        if uses.peek().is_none() {
+            return Vec::new();
+        }
+        let warps = self.warp(rank, 0)..self.warp(rank + 1, 0);
+        let known = self.clocks.known_to(warps);
+        let unseen = |used: &RemoteUse| !self.clocks.is_known(used.stamp, &known);
+        uses.map(|(_, used)| *used).filter(unseen).collect()
     }
 
     /// A thread learns what was published at a place.

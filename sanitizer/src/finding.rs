@@ -40,6 +40,19 @@ pub enum Between {
     PendingRead,
 }
 
+/// Why a shuffle gets nothing from a lane that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Absence {
+    /// The mask does not name the lane.
+    OutsideMask,
+    /// The lane has exited.
+    Exited,
+    /// The warp has fewer lanes.
+    NoThread,
+    /// The lane does not execute the shuffle now; only without `.sync`, which would wait for it.
+    Inactive,
+}
+
 /// What kind of thing is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -63,6 +76,16 @@ pub enum Kind {
     DivergentBarrier,
     /// A thread is not in the mask of lanes that it gives itself.
     NotInMask,
+    /// Lanes that a mask names have exited and do not execute the instruction.
+    MissingLanes,
+    /// Lanes that a mask names execute the instruction with another mask.
+    DifferingMasks,
+    /// A shuffle reads a lane from which it gets an undefined value.
+    ReadsLane(Absence),
+    /// Threads meet at one barrier with different numbers of threads.
+    DifferingCounts,
+    /// Nothing orders a use of a CTA's shared memory by another CTA before the first one's exit.
+    UsedAfterExit,
     /// Threads wait for others that will not come.
     Deadlock,
     /// A barrier, an mbarrier or a warp-wide instruction that is used in a way that has no
@@ -80,11 +103,15 @@ impl Kind {
             | Self::WrongMemory
             | Self::HeapOutOfBounds
             | Self::BadFree => Check::Memory,
-            Self::Race(..) => Check::Race,
+            Self::Race(..) | Self::UsedAfterExit => Check::Race,
             Self::Uninitialised => Check::Init,
             Self::ExitedBeforeBarrier
             | Self::DivergentBarrier
             | Self::NotInMask
+            | Self::MissingLanes
+            | Self::DifferingMasks
+            | Self::ReadsLane(_)
+            | Self::DifferingCounts
             | Self::Deadlock
             | Self::InvalidBarrier => Check::Sync,
         }
@@ -106,6 +133,14 @@ impl Kind {
             Self::ExitedBeforeBarrier => "exited-before-barrier",
             Self::DivergentBarrier => "divergent-barrier",
             Self::NotInMask => "not-in-mask",
+            Self::MissingLanes => "missing-lanes",
+            Self::DifferingMasks => "differing-masks",
+            Self::ReadsLane(Absence::OutsideMask) => "reads-lane-outside-mask",
+            Self::ReadsLane(Absence::Exited) => "reads-exited-lane",
+            Self::ReadsLane(Absence::NoThread) => "reads-lane-without-thread",
+            Self::ReadsLane(Absence::Inactive) => "reads-inactive-lane",
+            Self::DifferingCounts => "differing-counts",
+            Self::UsedAfterExit => "used-after-exit",
             Self::Deadlock => "deadlock",
             Self::InvalidBarrier => "invalid-barrier",
         }
@@ -194,8 +229,10 @@ pub struct Example {
     pub other: Option<Party>,
     /// The memory concerned.
     pub place: Option<Place>,
-    /// What a fault says of itself.
+    /// What a fault says of itself, or masks and numbers that belong to the kind.
     pub detail: Option<String>,
+    /// Whether `detail` is a fault's own sentence.
+    pub is_fault: bool,
 }
 
 /// All occurrences of one thing at one instruction, or at one pair of instructions.

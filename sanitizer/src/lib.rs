@@ -33,7 +33,7 @@ use gpucast_interpreter::{Fault, Launch, Observer, Options, Program};
 
 pub use checks::{Check, Checks, UnknownCheck};
 pub use device::{Buffer, DeviceShadow};
-pub use finding::{Between, Example, Finding, Hazard, Kind, Party, Place, Site};
+pub use finding::{Absence, Between, Example, Finding, Hazard, Kind, Party, Place, Site};
 pub use recorder::CtaChecker;
 
 use finding::{Collection, Key};
@@ -105,6 +105,7 @@ impl Sanitizer {
                 other: None,
                 place: None,
                 detail: Some(fault.kind.to_string()),
+                is_fault: true,
             }
         });
     }

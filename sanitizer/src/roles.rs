@@ -27,6 +27,10 @@ pub(crate) struct Role {
     pub(crate) aligned: bool,
     /// `bar` and `barrier` with a number of threads.
     pub(crate) counted: bool,
+    /// A mask names the lanes that execute it together.
+    pub(crate) names_lanes: bool,
+    /// The lanes may be at any instruction of this kind.
+    pub(crate) meets_anywhere: bool,
 }
 
 impl Role {
@@ -69,6 +73,10 @@ impl Role {
             },
             aligned: opcode == O::Bar || barrier && has(M::Aligned),
             counted: barrier && operands > if reduces { 3 } else { 1 },
+            names_lanes: opcode == O::BarWarp
+                || has(M::Sync)
+                    && matches!(opcode, O::Shfl | O::Vote | O::Match | O::Redux | O::Elect),
+            meets_anywhere: opcode == O::BarWarp,
         }
     }
 }

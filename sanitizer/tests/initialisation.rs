@@ -19,7 +19,7 @@ fn shared_memory_is_uninitialised_byte_by_byte() {
 
 #[test]
 fn each_thread_has_local_memory_of_its_own() {
-    let body = ".local .align 8 .b8 depot[16];\nsetp.eq.u32 %p, %tid, 1;\n\
+    let body = ".local .align 8 .b8 depot[16];\nsetp.eq.u32 %p, %t, 1;\n\
                 @%p st.local.u64 [depot+8], 5;\nld.local.u32 %r1, [depot+12]; ret;";
     assert_eq!(found(body, 3), ["uninitialised-read x2: thread 0 line 11, 4 Local depot+12"]);
 }

@@ -27,8 +27,8 @@ fn every_bad_access_of_a_run_is_found() {
 
 #[test]
 fn without_the_memory_check_the_first_bad_access_ends_the_run() {
-    let body = "setp.eq.u32 %p, %tid, 1; @%p st.shared.u32 [tile], 1;\n\
-                setp.eq.u32 %p, %tid, 2; @%p st.shared.u32 [tile], 2;\n\
+    let body = "setp.eq.u32 %p, %t, 1; @%p st.shared.u32 [tile], 1;\n\
+                setp.eq.u32 %p, %t, 2; @%p st.shared.u32 [tile], 2;\n\
                 ld.global.u32 %r1, [%out+-4]; ret;";
     let checks: Checks = [Check::Race].into_iter().collect();
     let (findings, outcome) = launch_on(&kernel(body), &Shape { checks, ..Shape::new(4) }, 2);

@@ -7,8 +7,8 @@ use common::{Shape, found, found_in, kernel};
 
 #[test]
 fn a_missing_barrier_is_a_read_after_write_by_another_warp() {
-    let store = "st.shared.u32 [%r15], %tid;\n";
-    let load = "xor.b32 %r1, %tid, 32; shl.b32 %r1, %r1, 2; add.u32 %r1, %r1, %r14;\n\
+    let store = "st.shared.u32 [%r15], %t;\n";
+    let load = "xor.b32 %r1, %t, 32; shl.b32 %r1, %r1, 2; add.u32 %r1, %r1, %r14;\n\
                 ld.shared.u32 %r2, [%r1]; st.global.u32 [%at], %r2; ret;";
     let other = "read-after-write Warps x32: thread 32 line 10, thread 0 line 8, 4 Shared tile+0";
     // Warp 0 reads what warp 1 has not written yet, which shows as a write after the read.
@@ -23,8 +23,8 @@ fn a_missing_barrier_is_a_read_after_write_by_another_warp() {
 #[test]
 fn a_buffer_that_is_filled_again_too_early_is_a_write_after_read() {
     // The classic of a loop with one barrier.
-    let body = "mov.u32 %r1, 0; xor.b32 %r3, %tid, 32; shl.b32 %r3, %r3, 2; add.u32 %r3, %r3, %r14;\n\
-         LOOP: st.shared.u32 [%r15], %tid;\n bar.sync 0;\n ld.shared.u32 %r2, [%r3];\nEND\n\
+    let body = "mov.u32 %r1, 0; xor.b32 %r3, %t, 32; shl.b32 %r3, %r3, 2; add.u32 %r3, %r3, %r14;\n\
+         LOOP: st.shared.u32 [%r15], %t;\n bar.sync 0;\n ld.shared.u32 %r2, [%r3];\nEND\n\
          add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, 2; @%p bra LOOP; ret;";
     assert_eq!(
         found(&body.replace("END", ""), 64),
@@ -38,23 +38,23 @@ fn a_buffer_that_is_filled_again_too_early_is_a_write_after_read() {
 
 #[test]
 fn writes_of_different_values_race_and_of_the_same_do_not() {
-    let warps = "shr.u32 %r1, %tid, 5;\nst.shared.u32 [tile], VALUE; ret;";
+    let warps = "shr.u32 %r1, %t, 5;\nst.shared.u32 [tile], VALUE; ret;";
     assert_eq!(
         found(&warps.replace("VALUE", "%r1"), 64),
         ["write-after-write Warps x1: thread 32 line 9, thread 31 line 9, 4 Shared tile+0"]
     );
     assert_eq!(found(&warps.replace("VALUE", "7"), 64), [""; 0]);
     assert_eq!(
-        found(&warps.replace("VALUE", "%tid"), 2),
+        found(&warps.replace("VALUE", "%t"), 2),
         ["write-after-write OneInstruction x1: thread 1 line 9, thread 0 line 9, 4 Shared tile+0"]
     );
 }
 
 #[test]
 fn bytes_of_a_word_are_told_apart() {
-    let body = "add.u32 %r1, %r14, %tid;\nst.shared.u8 [%r1], %tid;\nbar.sync 0;\n\
-                setp.eq.u32 %p, %tid, 33; @%p st.shared.u8 [tile+6], %tid;\n\
-                setp.eq.u32 %q, %tid, 0;\n@%q ld.shared.ACCESS ret;";
+    let body = "add.u32 %r1, %r14, %t;\nst.shared.u8 [%r1], %t;\nbar.sync 0;\n\
+                setp.eq.u32 %p, %t, 33; @%p st.shared.u8 [tile+6], %t;\n\
+                setp.eq.u32 %q, %t, 0;\n@%q ld.shared.ACCESS ret;";
     assert_eq!(found(&body.replace("ACCESS", "u8 %r2, [tile+7];"), 64), [""; 0]);
     assert_eq!(
         found(&body.replace("ACCESS", "u32 %r2, [tile+4];"), 64),
@@ -64,15 +64,15 @@ fn bytes_of_a_word_are_told_apart() {
 
 #[test]
 fn lanes_need_a_warp_barrier_since_volta() {
-    let body = "st.shared.u32 [%r15], %tid;\nSYNC\nxor.b32 %r1, %r15, 4;\n\
+    let body = "st.shared.u32 [%r15], %t;\nSYNC\nxor.b32 %r1, %r15, 4;\n\
                 ld.shared.u32 %r2, [%r1]; st.global.u32 [%at], %r2; ret;";
     let hazard = "read-after-write Lanes x32: thread 0 line 11, thread 1 line 8, 4 Shared tile+4";
     assert_eq!(found(&body.replace("SYNC", ""), 32), [hazard]);
     assert_eq!(found(&body.replace("SYNC", "bar.warp.sync 0xffffffff;"), 32), [""; 0]);
     // A vote is no barrier for memory, and a barrier of other lanes none for these.
-    let vote = "setp.eq.u32 %p, %tid, 0; vote.sync.any.pred %q, %p, 0xffffffff;";
+    let vote = "setp.eq.u32 %p, %t, 0; vote.sync.any.pred %q, %p, 0xffffffff;";
     assert_eq!(found(&body.replace("SYNC", vote), 32), [hazard]);
-    let half = "setp.lt.u32 %p, %tid, 16; @%p bar.warp.sync 0xffff;";
+    let half = "setp.lt.u32 %p, %t, 16; @%p bar.warp.sync 0xffff;";
     assert_eq!(
         found(&body.replace("SYNC", half), 32),
         ["read-after-write Lanes x16: thread 16 line 11, thread 17 line 8, 4 Shared tile+68"]
@@ -85,13 +85,13 @@ fn lanes_need_a_warp_barrier_since_volta() {
 #[test]
 fn a_producer_that_arrives_and_a_consumer_that_waits_are_ordered() {
     // Warp 0 produces for warp 1; warp 2 reads without being asked to wait.
-    let body = "shr.u32 %r1, %tid, 5; setp.eq.u32 %p, %r1, 0; setp.eq.u32 %q, %r1, 1;\n\
-         @%q bra CONSUME; @!%p bra END;\nst.shared.u32 [%r15], %tid;\nARRIVE bra END;\n\
+    let body = "shr.u32 %r1, %t, 5; setp.eq.u32 %p, %r1, 0; setp.eq.u32 %q, %r1, 1;\n\
+         @%q bra CONSUME; @!%p bra END;\nst.shared.u32 [%r15], %t;\nARRIVE bra END;\n\
          CONSUME: bar.sync 1, 64;\nld.shared.u32 %r2, [%r15+-128];\nEND: ret;";
     assert_eq!(found(&body.replace("ARRIVE", "bar.arrive 1, 64;"), 64), [""; 0]);
     let wrong = body.replace(
-        "st.shared.u32 [%r15], %tid;\nARRIVE",
-        "bar.arrive 1, 64;\nst.shared.u32 [%r15], %tid;",
+        "st.shared.u32 [%r15], %t;\nARRIVE",
+        "bar.arrive 1, 64;\nst.shared.u32 [%r15], %t;",
     );
     let found = found(&wrong, 64);
     assert_eq!(
@@ -102,7 +102,7 @@ fn a_producer_that_arrives_and_a_consumer_that_waits_are_ordered() {
 
 #[test]
 fn atomics_do_not_race_with_each_other_but_with_plain_accesses() {
-    let body = "setp.eq.u32 %p, %tid, 0; @%p st.shared.u32 [tile], 0;\nBARRIER\n\
+    let body = "setp.eq.u32 %p, %t, 0; @%p st.shared.u32 [tile], 0;\nBARRIER\n\
                 atom.shared.add.u32 %r1, [tile], 1;\n ret;";
     assert_eq!(found(&body.replace("BARRIER", "bar.sync 0;"), 64), [""; 0]);
     assert_eq!(
@@ -117,7 +117,7 @@ fn atomics_do_not_race_with_each_other_but_with_plain_accesses() {
 #[test]
 fn a_lock_orders_what_it_guards_if_it_fences() {
     // Thread 0 and thread 32 add to a counter under a lock.
-    let body = "and.b32 %r1, %tid, 31; setp.ne.u32 %p, %r1, 0; setp.eq.u32 %q, %tid, 0;\n\
+    let body = "and.b32 %r1, %t, 31; setp.ne.u32 %p, %r1, 0; setp.eq.u32 %q, %t, 0;\n\
          @%q st.shared.u64 [tile], 0; bar.sync 0; @%p bra END;\n\
          LOCK: atom.shared.cas.b32 %r2, [tile], 0, 1; setp.ne.u32 %q, %r2, 0; @%q bra LOCK;\n\
          FENCE\nld.shared.u32 %r3, [tile+4]; add.u32 %r3, %r3, 1;\nst.shared.u32 [tile+4], %r3;\n\
@@ -133,7 +133,7 @@ fn a_lock_orders_what_it_guards_if_it_fences() {
 #[test]
 fn a_copy_must_be_waited_for_before_the_barrier() {
     let body = "cp.async.ca.shared.global [%r15], [%at], 4;\nWAIT\n\
-         xor.b32 %r1, %tid, 32; shl.b32 %r1, %r1, 2; add.u32 %r1, %r1, %r14;\n\
+         xor.b32 %r1, %t, 32; shl.b32 %r1, %r1, 2; add.u32 %r1, %r1, %r14;\n\
          ld.shared.u32 %r2, [%r1]; cp.async.wait_all; st.global.u32 [%at], %r2; ret;";
     let with = |wait: &str| found(&body.replace("WAIT", wait), 64);
     assert_eq!(with("cp.async.wait_all; bar.sync 0;"), [""; 0]);
@@ -164,28 +164,28 @@ fn a_copy_must_be_waited_for_before_the_barrier() {
 #[test]
 fn an_mbarrier_orders_those_who_arrive_before_those_who_wait() {
     // Warp 0 writes and arrives, all lanes or only the first; warp 1 waits and reads.
-    let body = "setp.ne.u32 %p, %tid, 0; @%p bra READY;\nmbarrier.init.shared.b64 [bar], COUNT;\n\
-         READY: bar.sync 0; setp.ge.u32 %p, %tid, 32; @%p bra WAIT;\n\
-         st.shared.u32 [%r15], %tid;\nGUARD mbarrier.arrive.shared.b64 %d0, [bar]; bra END;\n\
+    let body = "setp.ne.u32 %p, %t, 0; @%p bra READY;\nmbarrier.init.shared.b64 [bar], COUNT;\n\
+         READY: bar.sync 0; setp.ge.u32 %p, %t, 32; @%p bra WAIT;\n\
+         st.shared.u32 [%r15], %t;\nGUARD mbarrier.arrive.shared.b64 %d0, [bar]; bra END;\n\
          WAIT: mbarrier.try_wait.parity.shared.b64 %q, [bar], 0; @!%q bra WAIT;\n\
          ld.shared.u32 %r2, [%r15+-128];\nEND: ret;";
     let all = body.replace("GUARD", "").replace("COUNT", "32");
     assert_eq!(found(&all, 64), [""; 0]);
-    let first = "setp.eq.u32 %p, %tid, 0; @%p";
+    let first = "setp.eq.u32 %p, %t, 0; @%p";
     let one = body.replace("GUARD", first).replace("COUNT", "1");
     assert_eq!(
         found(&one, 64),
         ["read-after-write Warps x31: thread 33 line 14, thread 1 line 11, 4 Shared tile+4"],
         "an arrival publishes what its own thread did"
     );
-    let synced = one
-        .replace("setp.eq.u32 %p, %tid, 0;", "bar.warp.sync 0xffffffff; setp.eq.u32 %p, %tid, 0;");
+    let synced =
+        one.replace("setp.eq.u32 %p, %t, 0;", "bar.warp.sync 0xffffffff; setp.eq.u32 %p, %t, 0;");
     assert_eq!(found(&synced, 64), [""; 0]);
 }
 
 #[test]
 fn a_bulk_copy_is_seen_by_who_waits_for_its_mbarrier() {
-    let body = "setp.ne.u32 %p, %tid, 0; @%p bra READY;\nmbarrier.init.shared.b64 [bar], 1;\n\
+    let body = "setp.ne.u32 %p, %t, 0; @%p bra READY;\nmbarrier.init.shared.b64 [bar], 1;\n\
          mbarrier.arrive.expect_tx.shared.b64 %d0, [bar], 128;\n\
          cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%out], 128, [bar];\n\
          READY: bar.sync 0;\n\
@@ -202,7 +202,7 @@ fn a_bulk_copy_is_seen_by_who_waits_for_its_mbarrier() {
 #[test]
 fn blocks_of_a_cluster_need_its_barrier() {
     // Each block reads a word of the other's memory.
-    let body = "st.shared.u32 [%r15], %tid;\nBARRIER\n\
+    let body = "st.shared.u32 [%r15], %t;\nBARRIER\n\
          mov.u32 %r1, %cluster_ctarank; xor.b32 %r1, %r1, 1; mapa.shared::cluster.u32 %r2, %r15, %r1;\n\
          ld.shared::cluster.u32 %r3, [%r2];\n\
          barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;";
@@ -218,8 +218,8 @@ fn blocks_of_a_cluster_need_its_barrier() {
 
 #[test]
 fn what_a_bulk_copy_reads_may_be_overwritten_when_its_group_was_waited_for() {
-    let body = "st.shared.u32 [%r15], %tid; fence.proxy.async; bar.sync 0;\n\
-         setp.ne.u32 %p, %tid, 0; @%p bra GO;\n\
+    let body = "st.shared.u32 [%r15], %t; fence.proxy.async; bar.sync 0;\n\
+         setp.ne.u32 %p, %t, 0; @%p bra GO;\n\
          cp.async.bulk.global.shared::cta.bulk_group [%out], [tile], 128;\n\
          COMMIT\n cp.async.bulk.wait_group.read LEFT;\nGO: SYNC\nst.shared.u32 [%r15], 7; ret;";
     let text = |commit: &str, left: &str, sync: &str| {
@@ -243,13 +243,13 @@ fn what_a_bulk_copy_reads_may_be_overwritten_when_its_group_was_waited_for() {
 fn warpgroup(before: &str, after: &str) -> String {
     // No swizzle; blocks of eight rows are 128 bytes apart along K and 256 along N.
     kernel(&format!(
-        ".reg .b64 %b; .reg .b32 %sum<8>, %zero; mov.b32 %zero, 0; shl.b32 %r1, %tid, 3; add.u32 %r15, %r1, %r14;\n\
+        ".reg .b64 %b; .reg .b32 %sum<8>, %zero; mov.b32 %zero, 0; shl.b32 %r1, %t, 3; add.u32 %r15, %r1, %r14;\n\
          st.shared.v2.b32 [%r15], {{%zero, %zero}}; fence.proxy.async; {before}\n\
          shr.b32 %r14, %r14, 4; cvt.u64.u32 %b, %r14; or.b64 %b, %b, 0x0000001000080000;\n\
          setp.eq.u32 %p, 0, 1; wgmma.fence.sync.aligned;\n\
          wgmma.mma_async.sync.aligned.m64n32k16.f16.f16.f16 \
          {{%sum0, %sum1, %sum2, %sum3, %sum4, %sum5, %sum6, %sum7}}, {{%zero, %zero, %zero, %zero}}, %b, %p, 1, 1, 0;\n\
-         {after}\nst.shared.v2.b32 [%r15], {{%tid, %tid}}; ret;"
+         {after}\nst.shared.v2.b32 [%r15], {{%t, %t}}; ret;"
     ))
     .replace(".target sm_90", ".target sm_90a")
 }

@@ -27,6 +27,10 @@ pub(crate) struct Report {
     #[arg(long, help_heading = "Output", value_name = "SOURCE", default_value = "auto")]
     pub(crate) source: SourceChoice,
 
+    /// Where else the CUDA files lie that the PTX names; by default in or below its own folder
+    #[arg(long, help_heading = "Output", value_name = "FOLDER")]
+    pub(crate) source_root: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) machine: MachineOptions,
 

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::cost_model;
 use gpucast_forecast::choice::gpu_argument::{self, TARGET};
 use gpucast_forecast::choice::model_choice::{self, Chosen};
@@ -12,6 +11,7 @@ use gpucast_forecast::prediction::{KernelView, left_with_predictions, predict, r
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::what_if;
+use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_model::{Gpu, GpuLibrary};
 
 use crate::cli::Predict;
@@ -46,11 +46,14 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     let kernels = groups
         .into_iter()
         .flat_map(|Group { sources, gpus }| {
-            sources.into_iter().map(move |source| (source, gpus.clone()))
+            let launches = sources.len();
+            let numbered = sources.into_iter().enumerate();
+            numbered.map(move |(launch, source)| (launch, launches, source, gpus.clone()))
         })
-        .map(|(mut source, gpus)| {
+        .map(|(launch, launches, mut source, gpus)| {
             source.conditions.cost_models.clone_from(&cost_models);
-            predict(&models, source, &gpus, measured.as_ref(), &what_ifs)
+            let view = predict(&models, source, &gpus, measured.as_ref(), &what_ifs)?;
+            Ok::<_, Report>(KernelView { launch, launches, ..view })
         })
         .collect::<Result<Vec<KernelView>, Report>>()?;
     let kernels = left_with_predictions(kernels, &terminal)?;
@@ -96,6 +99,13 @@ fn groups(
         let counting_gpu = gpu_argument::find(library, &arguments.count_on)?;
         let sources = kernel.count_with(&counting_gpu, &counts, terminal)?;
         return Ok(vec![Group { sources, gpus }]);
+    }
+    if let [first, _, ..] = gpus.as_slice() {
+        terminal.note(&format!(
+            "the kernel runs {} times, once for the counters of each GPU; --count-on {} runs it once",
+            gpus.len(),
+            first.name
+        ));
     }
     // A GPU that cannot count is refused before another one has been executed for.
     for gpu in &gpus {

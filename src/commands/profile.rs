@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
         counted: &counted,
         gpu: &gpu,
         loaded: &loaded,
-        files: &cuda_source::files(&plan, &loaded.module),
+        files: &cuda_source::files(&plan, &loaded.module, arguments.source_root.as_deref()),
         metrics: &arguments.metrics,
         by: arguments.by,
         source: arguments.source,

@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         gpu: &counting_gpu,
         counted: &counted,
         loaded: &loaded,
-        files: &cuda_source::files(&plan, &loaded.module),
+        files: &cuda_source::files(&plan, &loaded.module, arguments.source_root.as_deref()),
         metrics: &MetricChoice::All,
         by: By::Line,
         source: arguments.source,

@@ -19,8 +19,8 @@ use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
 
 use crate::cli::{Format, Run, TextOrJson};
 use crate::failure::{Failure, Report, suggest};
-use crate::render::findings::{self, CheckedLaunch};
-use crate::render::output::Output;
+use crate::render::findings::{self, CheckedLaunch, Extent};
+use crate::render::output::{Output, keep_inputs};
 use crate::render::run::{self, Checked, Launched};
 use crate::render::terminal::Terminal;
 
@@ -50,7 +50,9 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
                 execute::execute(&plan, &loaded, &mut memory, &options, &terminal, &mut watch);
             if let Err(failure) = outcome {
                 // What was found until then may be why.
-                let found = findings::document(&watch.checked, &loaded, checks, arguments.format)?;
+                let (checked, format) = (&watch.checked, arguments.format);
+                let found =
+                    findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
                 Output::open(None)?.write(&found)?;
                 return Err(failure.into());
             }
@@ -91,7 +93,9 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
             if arguments.format == TextOrJson::Text {
                 output.write(&run::document(&launched, &checked, arguments.format)?)?;
             }
-            output.write(&findings::document(found, &loaded, *checks, arguments.format)?)?;
+            let (checks, format) = (*checks, arguments.format);
+            let told = findings::document(found, &loaded, checks, Extent::Complete, format)?;
+            output.write(&told)?;
             found.iter().all(|launch| launch.findings.findings.is_empty())
         }
     };
@@ -167,18 +171,20 @@ impl Watch for Check {
         _memory: &DeviceMemory,
     ) -> Result<(), gpucast_forecast::Failure> {
         let findings = sanitizer.finish(None);
-        self.checked.push(CheckedLaunch { kernel: self.kernel.clone(), findings });
+        let kernel = self.kernel.clone();
+        self.checked.push(CheckedLaunch { kernel, findings, finished: true });
         Ok(())
     }
 
     fn failed(&mut self, sanitizer: Sanitizer, error: &RunError) -> bool {
-        let fault = match error {
-            RunError::Fault(fault) => Some(&**fault),
-            RunError::Launch(_) | RunError::Stopped { .. } => None,
+        let RunError::Fault(fault) = error else {
+            // It never began, or somebody ended it.
+            return false;
         };
-        let findings = sanitizer.finish(fault);
+        let findings = sanitizer.finish(Some(fault));
         let explains = findings.explains_fault;
-        self.checked.push(CheckedLaunch { kernel: self.kernel.clone(), findings });
+        let kernel = self.kernel.clone();
+        self.checked.push(CheckedLaunch { kernel, findings, finished: false });
         explains
     }
 
@@ -203,6 +209,7 @@ fn dumps(plan: &Plan, arguments: &[String]) -> Result<Vec<(usize, PathBuf)>, Fai
                 .into());
         };
         let path = PathBuf::from(path);
+        keep_inputs(&path)?;
         files::check_writable(&path, plan.buffers[index].ty).map_err(|error| {
             let report = Report::new(error.to_string());
             match error {

@@ -7,6 +7,7 @@ use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
 
+use super::control;
 use crate::failure::{Anchor, Report};
 
 /// Lines that are longer than this are named by their position and not quoted.
@@ -48,8 +49,8 @@ impl Diagnostic for Rendered {
 
 impl From<&Report> for Rendered {
     fn from(report: &Report) -> Self {
-        let mut message = report.message.clone();
-        let mut help = report.hint.clone();
+        let mut message = control::visible(&report.message).into_owned();
+        let mut help = report.hint.as_deref().map(|hint| control::visible(hint).into_owned());
         let mut quote = None;
         if let Some(anchor) = &report.anchor {
             match quoted(anchor) {
@@ -58,7 +59,7 @@ impl From<&Report> for Rendered {
             }
         }
         for fact in &report.facts {
-            let _ = write!(message, "\n{fact}");
+            let _ = write!(message, "\n{}", control::visible(fact));
         }
         // A help text is one paragraph; the renderer wraps it.
         help = help.map(|help| help.replace('\n', " "));
@@ -82,7 +83,7 @@ fn quoted(anchor: &Anchor) -> Result<(NamedSource<String>, LabeledSpan), String>
     // One line is marked: a label across lines hides what it is about.
     let end = end.min(line_end).max(start);
     let shown: String = text.chars().map(visible).collect();
-    let source = NamedSource::new(&anchor.source.name, shown);
+    let source = NamedSource::new(control::visible(&anchor.source.name), shown);
     Ok((source, LabeledSpan::new(None, start, end - start)))
 }
 
@@ -150,7 +151,7 @@ pub(crate) fn print(reports: &[Report]) {
 /// Writes what went unasked but should be known to the standard error, as one line.
 pub(crate) fn note(text: Option<&str>) {
     if let Some(text) = text {
-        let line = format!("note: {text}\n");
+        let line = format!("note: {}\n", control::visible(text));
         let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
     }
 }

@@ -1,12 +1,12 @@
 //! What the checks of a run have found, as text and JSON.
 
-use gpucast_forecast::input::kernel_name::readable;
+use gpucast_forecast::input::kernel_name::{demangled, readable};
 use gpucast_forecast::number;
 use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::{cuda_file, cuda_line};
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_sanitizer::{
-    Between, Check, Checks, Finding, Findings, Hazard, Kind, Party, Place, Site,
+    Absence, Between, Check, Checks, Finding, Findings, Hazard, Kind, Party, Place, Site,
 };
 use serde_json::{Value, json};
 
@@ -17,22 +17,35 @@ use crate::failure::{Failure, Report};
 pub(crate) struct CheckedLaunch {
     pub(crate) kernel: String,
     pub(crate) findings: Findings,
+    /// Whether it ran to its end.
+    pub(crate) finished: bool,
 }
 
-/// The findings of all launches.
+/// Whether all launches ran to their ends, so that nothing found means that nothing is wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Complete,
+    /// A launch was refused, or ended with a fault.
+    EndedEarly,
+}
+
+/// The findings of all launches; empty text if nothing ran.
 pub(crate) fn document(
     launches: &[CheckedLaunch],
     loaded: &Loaded,
     checks: Checks,
+    extent: Extent,
     format: TextOrJson,
 ) -> Result<String, Failure> {
     match format {
-        TextOrJson::Text => Ok(text(launches, loaded, checks)),
+        TextOrJson::Text => Ok(text(launches, loaded, checks, extent)),
         TextOrJson::Json => super::json::document(&json!({
             "schema": "gpucast.findings/1",
             "checks": names(checks),
+            "complete": extent == Extent::Complete,
             "launches": launches.iter().map(|launch| json!({
                 "kernel": launch.kernel,
+                "finished": launch.finished,
                 "findings": launch.findings.findings.iter()
                     .map(|finding| value(finding, loaded)).collect::<Vec<Value>>(),
                 "more_occurrences": launch.findings.dropped,
@@ -45,8 +58,11 @@ fn names(checks: Checks) -> Vec<&'static str> {
     Check::ALL.into_iter().filter(|&check| checks.has(check)).map(Check::name).collect()
 }
 
-fn text(launches: &[CheckedLaunch], loaded: &Loaded, checks: Checks) -> String {
+fn text(launches: &[CheckedLaunch], loaded: &Loaded, checks: Checks, extent: Extent) -> String {
     let mut text = String::new();
+    if launches.is_empty() && extent == Extent::EndedEarly {
+        return text;
+    }
     let (mut findings, mut occurrences) = (0_u64, 0);
     // What a launch finds again in its next repetition is not told again.
     let mut told: Vec<(&str, Kind, Option<&Site>, Option<&Site>)> = Vec::new();
@@ -65,7 +81,10 @@ fn text(launches: &[CheckedLaunch], loaded: &Loaded, checks: Checks) -> String {
             text += &super::diagnostic::plain(&report(finding, &launch.kernel, loaded));
         }
     }
-    let names = names(checks).join(", ");
+    let mut names = names(checks).join(", ");
+    if extent == Extent::EndedEarly {
+        names += " until the run ended early";
+    }
     text += &match findings {
         0 => format!("checked {names}: nothing found\n"),
         _ => {
@@ -113,16 +132,9 @@ fn report(finding: &Finding, kernel: &str, loaded: &Loaded) -> Report {
 }
 
 fn sentence(finding: &Finding) -> String {
-    if let Some(detail) = &finding.example.detail {
-        return match finding.kind {
-            Kind::NotInMask => {
-                format!("a thread is not in the mask of lanes that it gives: {detail}")
-            }
-            _ => detail.clone(),
-        };
-    }
     let sentence = match finding.kind {
         Kind::Race(hazard, between) => return race(hazard, between),
+        Kind::ReadsLane(absence) => reads_lane(absence),
         Kind::OutOfBounds => "access out of bounds",
         Kind::Misaligned => "misaligned access",
         Kind::WrongMemory => "access to memory of the wrong kind",
@@ -134,10 +146,32 @@ fn sentence(finding: &Finding) -> String {
         }
         Kind::DivergentBarrier => "only some lanes of a warp are at this aligned barrier",
         Kind::NotInMask => "a thread is not in the mask of lanes that it gives",
+        Kind::MissingLanes => {
+            "a lane that the mask names exits without having executed the instruction"
+        }
+        Kind::DifferingMasks => "lanes that execute the instruction together give different masks",
+        Kind::DifferingCounts => "threads meet at one barrier with different numbers of threads",
+        Kind::UsedAfterExit => {
+            "use of the shared memory of a block of the cluster that may have exited by then"
+        }
         Kind::Deadlock => "threads wait for others that will not come",
         Kind::InvalidBarrier => "invalid use of a barrier",
     };
-    sentence.to_owned()
+    match &finding.example.detail {
+        None => sentence.to_owned(),
+        // A fault says all by itself.
+        Some(detail) if finding.example.is_fault => detail.clone(),
+        Some(detail) => format!("{sentence}: {detail}"),
+    }
+}
+
+fn reads_lane(absence: Absence) -> &'static str {
+    match absence {
+        Absence::OutsideMask => "shuffle reads a lane that is not in the mask",
+        Absence::Exited => "shuffle reads a lane that has exited",
+        Absence::NoThread => "shuffle reads a lane that the block has no thread for",
+        Absence::Inactive => "shuffle reads a lane that does not execute it",
+    }
 }
 
 fn race(hazard: Hazard, between: Between) -> String {
@@ -165,6 +199,10 @@ fn role(kind: Kind) -> &'static str {
         Kind::Race(..) => "the other write:",
         Kind::ExitedBeforeBarrier => "has exited:",
         Kind::DivergentBarrier => "is elsewhere:",
+        Kind::MissingLanes | Kind::UsedAfterExit => "exits:",
+        Kind::ReadsLane(Absence::Exited) => "has exited:",
+        Kind::ReadsLane(_) => "the lane that is read:",
+        Kind::DifferingMasks | Kind::DifferingCounts => "the other:",
         _ => "and",
     }
 }
@@ -192,15 +230,11 @@ fn memory(place: &Place) -> String {
     };
     let mut text = format!("{space} address {:#x}, {} bytes", place.address, place.bytes);
     if let Some((name, offset)) = &place.object {
-        text += &format!(", {}{offset:+}", demangled(name));
+        // A variable's name as CUDA has it: `kernel(int)::tile`.
+        let name = demangled(name).unwrap_or_else(|| name.clone());
+        text += &format!(", {name}{offset:+}");
     }
     text
-}
-
-/// A variable's name as CUDA has it: `kernel(int)::tile`.
-fn demangled(name: &str) -> String {
-    let symbol = cpp_demangle::Symbol::new(name).ok();
-    symbol.and_then(|symbol| symbol.demangle().ok()).unwrap_or_else(|| name.to_owned())
 }
 
 fn hint(finding: &Finding) -> Option<&'static str> {
@@ -224,6 +258,15 @@ fn hint(finding: &Finding) -> Option<&'static str> {
         Kind::DivergentBarrier => {
             "keep the barrier out of branches that lanes of a warp take apart"
         }
+        Kind::MissingLanes => {
+            "name only lanes that execute it, for example with __ballot_sync() before the branch"
+        }
+        Kind::DifferingMasks => "lanes that a mask names must give the same mask",
+        Kind::ReadsLane(_) => {
+            "the value is undefined: give a width that keeps the source in the mask, or do not use the value"
+        }
+        Kind::DifferingCounts => "give every bar.sync and bar.arrive of a barrier the same count",
+        Kind::UsedAfterExit => "let the cluster meet at its barrier before the block exits",
         Kind::HeapOutOfBounds => "the block is smaller than the index, or was freed",
         Kind::Uninitialised if space == Some(StateSpace::Global) => {
             "if the host fills this buffer, say so in the launch: init = \"zero\" or =zero"

@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 pub(crate) mod comparison;
+pub(crate) mod control;
 pub(crate) mod csv;
 pub(crate) mod diagnostic;
 pub(crate) mod findings;

@@ -1,49 +1,75 @@
 //! What `printf` of kernels prints: the standard error, or the file of `--print-to`.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use super::output::{is_stream, keep_inputs};
 use crate::failure::{Failure, Report};
 
-/// An open destination, and the first thing that went wrong with it.
+/// A destination, and the first thing that went wrong with it.
 pub(crate) struct Printed {
     path: Option<PathBuf>,
-    state: Mutex<(Box<dyn Write + Send>, Option<io::Error>)>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// None until a kernel runs: a file that is there stays until then.
+    writer: Option<Box<dyn Write + Send>>,
+    error: Option<io::Error>,
 }
 
 impl Printed {
-    /// The standard error, or a new file.
+    /// The standard error, or a file, which is emptied when a kernel runs.
     pub(crate) fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
-        let writer: Box<dyn Write + Send> = match &path {
-            None => Box::new(io::stderr()),
+        let writer: Option<Box<dyn Write + Send>> = match &path {
+            None => Some(Box::new(io::stderr())),
             Some(path) => {
-                let file = File::create(path);
-                let file = file.map_err(|error| Report::file("write", path, &error))?;
-                Box::new(BufWriter::new(file))
+                keep_inputs(path)?;
+                // Better said before the run than after it. A pipe would wait for its reader here.
+                let is_there = path.exists();
+                if !is_stream(path) {
+                    let tried = OpenOptions::new().append(true).create(true).open(path);
+                    tried.map_err(|error| Report::file("write", path, &error))?;
+                    if !is_there {
+                        // If it cannot be removed, it stays; it is empty.
+                        let _ = std::fs::remove_file(path);
+                    }
+                }
+                None
             }
         };
-        Ok(Self { path, state: Mutex::new((writer, None)) })
+        Ok(Self { path, state: Mutex::new(State { writer, error: None }) })
     }
 
     /// Write as much as can be written.
     pub(crate) fn write(&self, text: &[u8]) {
         if let Ok(mut state) = self.state.lock()
-            && state.1.is_none()
+            && state.error.is_none()
         {
-            state.1 = state.0.write_all(text).err();
+            let written = self.writer(&mut state).and_then(|writer| writer.write_all(text));
+            state.error = written.err();
         }
     }
 
     /// Make sure that everything has arrived. That nobody reads the standard error is no failure.
     pub(crate) fn finish(&self) -> Result<(), Report> {
         let Ok(mut state) = self.state.lock() else { return Ok(()) };
-        let flushed = state.0.flush();
-        let failed = state.1.take().map_or(flushed, Err);
+        let flushed = self.writer(&mut state).and_then(Write::flush);
+        let failed = state.error.take().map_or(flushed, Err);
         match (failed, &self.path) {
             (Err(error), Some(path)) => Err(Report::file("write", path, &error)),
             _ => Ok(()),
         }
+    }
+
+    fn writer<'a>(&self, state: &'a mut State) -> io::Result<&'a mut (dyn Write + Send)> {
+        let writer = match (state.writer.take(), &self.path) {
+            (Some(writer), _) => writer,
+            (None, Some(path)) => Box::new(BufWriter::new(File::create(path)?)),
+            (None, None) => Box::new(io::stderr()),
+        };
+        Ok(&mut **state.writer.insert(writer))
     }
 }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::control;
+
 /// Runs that are over sooner show no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -37,7 +39,7 @@ impl Progress {
                 .unwrap_or_else(|_| ProgressStyle::default_bar())
                 .progress_chars("=> ");
             bar.set_style(style);
-            bar.set_prefix(self.label.clone());
+            bar.set_prefix(control::visible(&self.label).into_owned());
             bar
         });
         bar.set_length(all);

@@ -24,6 +24,7 @@ mod plot;
 mod predict;
 mod profile;
 mod report;
+mod robustness;
 mod run;
 mod sanitiser;
 mod sensitivity;

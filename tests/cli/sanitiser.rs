@@ -27,6 +27,34 @@ fn planted_faults_are_shown_with_both_threads_and_lines() {
 }
 
 #[test]
+fn planted_faults_of_masks_and_counts_are_shown_with_both_threads() {
+    for kernel in ["missing_lanes", "differing_masks", "outside_the_mask", "differing_counts"] {
+        let run = "run planted-masks.ptx --grid 1 --block 64 --arg buf:u32[64]=zero";
+        let outcome = gpucast(&format!("{run} --kernel {kernel} --check all"));
+        assert_eq!(outcome.status, 1, "{kernel}");
+        insta::assert_snapshot!(format!("check-{kernel}"), outcome.transcript());
+    }
+}
+
+#[test]
+fn nothing_is_said_of_checks_where_nothing_ran() {
+    let outcome = gpucast(
+        "run planted-faults.ptx --grid 1 --block 2048 --arg buf:u32[64] --kernel missing_barrier \
+         --check all",
+    );
+    assert_eq!(outcome.status, 1);
+    assert_eq!(outcome.stdout, "");
+    // The fault ends the launch, and only the first kernel's findings could be complete.
+    let json = "--check race --format json";
+    let outcome = gpucast(&format!("{PLANTED} --kernel past_the_end {json}"));
+    let told: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(
+        (&told["complete"], &told["launches"][0]["finished"]),
+        (&false.into(), &false.into())
+    );
+}
+
+#[test]
 fn only_what_is_asked_for_is_checked() {
     let told = stdout(&format!("{PLANTED} --kernel missing_barrier --check memory,sync"));
     assert!(told.ends_with("checked memory, sync: nothing found\n"), "{told}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gpucast_ptx_frontend::Module;
 
+use super::bounded;
 use super::plan::Plan;
 
 /// A longer file is nobody's source.
@@ -19,42 +20,60 @@ pub struct CudaFile {
     pub lines: Option<Vec<String>>,
 }
 
+/// Endings of files that compilers read; a module may name any file of the machine.
+const ENDINGS: &[&str] = &[
+    "c", "cc", "cpp", "cu", "cuh", "cxx", "f90", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp",
+    "jl", "mojo", "py", "rs",
+];
+
 /// The files of a module by their index.
 ///
-/// A file is looked for beside the module, where its name says, and, if the module is one of the
-/// corpus, there.
-pub fn files(plan: &Plan, module: &Module) -> BTreeMap<u32, CudaFile> {
-    let beside = Path::new(&*plan.module.name).parent().map(Path::to_owned);
+/// A file is looked for where its name says, in and below the folder of the module and `root`, and
+/// beside the module; if the module is one of the corpus, there. What lies elsewhere, or does not end
+/// like a source, is not read: a module of unknown origin may name any file.
+pub fn files(plan: &Plan, module: &Module, root: Option<&Path>) -> BTreeMap<u32, CudaFile> {
+    let beside = match Path::new(&*plan.module.name).parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => Path::new("."),
+    };
     // The name of a corpus kernel's module is `corpus/NAME/FILE`.
     let corpus = plan.module.name.strip_prefix("corpus/").and_then(|rest| rest.split('/').next());
     let corpus = corpus.and_then(gpucast_corpus::find);
+    let folders: Vec<&Path> = match corpus {
+        Some(_) => root.into_iter().collect(),
+        None => [Some(beside), root].into_iter().flatten().collect(),
+    };
     let file = |(index, name): &(u32, String)| {
         let path = Path::new(name);
         let from_corpus = || {
             let is_source = path.file_name().is_some_and(|file| file == "kernel.cu");
             corpus.filter(|_| is_source).map(|entry| lines(entry.source))
         };
-        let lines = read(path, beside.as_deref()).or_else(from_corpus);
+        let lines = read(path, &folders).or_else(from_corpus);
         (*index, CudaFile { name: name.clone(), lines })
     };
     module.files.iter().map(file).collect()
 }
 
-fn read(path: &Path, beside: Option<&Path>) -> Option<Vec<String>> {
-    let candidates: Vec<PathBuf> = [
-        beside.map(|folder| folder.join(path)),
-        beside.and_then(|folder| Some(folder.join(path.file_name()?))),
-        Some(path.to_owned()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    candidates.iter().find_map(|path| {
-        let metadata = std::fs::metadata(path).ok()?;
-        let is_text = metadata.is_file() && metadata.len() <= LONGEST;
-        let text = is_text.then(|| std::fs::read_to_string(path).ok()).flatten()?;
-        Some(lines(&text))
+fn read(path: &Path, folders: &[&Path]) -> Option<Vec<String>> {
+    folders.iter().find_map(|folder| {
+        let folder = folder.canonicalize().ok()?;
+        // An absolute path stands for itself.
+        let candidates = [Some(folder.join(path)), Some(folder.join(path.file_name()?))];
+        candidates.into_iter().flatten().find_map(|candidate| read_below(&candidate, &folder))
     })
+}
+
+/// A source that lies below a folder when all links have been followed.
+fn read_below(path: &Path, folder: &Path) -> Option<Vec<String>> {
+    let path: PathBuf = path.canonicalize().ok()?;
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    if !path.starts_with(folder) || !ENDINGS.contains(&ending.as_str()) {
+        return None;
+    }
+    let text = String::from_utf8(bounded::read(&path, LONGEST).ok()?).ok()?;
+    Some(lines(&text))
 }
 
 fn lines(text: &str) -> Vec<String> {
@@ -84,6 +103,43 @@ pub fn printable(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_sources_below_a_folder_are_read() {
+        let top = std::env::temp_dir().join(format!("gpucast-sources-{}", std::process::id()));
+        let folder = top.join("module");
+        std::fs::create_dir_all(folder.join("src")).unwrap();
+        for (file, text) in [
+            (top.join("outside.cu"), "outside"),
+            (folder.join("src/inside.cu"), "inside"),
+            (folder.join("secret"), "secret"),
+            (folder.join("secret.pem"), "secret"),
+        ] {
+            std::fs::write(file, text).unwrap();
+        }
+        let found = |name: &str| read(Path::new(name), &[&folder]).map(|lines| lines.concat());
+        assert_eq!(found("src/inside.cu").as_deref(), Some("inside"));
+        let absolute = folder.join("src/inside.cu");
+        assert_eq!(found(absolute.to_str().unwrap()).as_deref(), Some("inside"));
+        let outside = top.join("outside.cu");
+        let outside = outside.to_str().unwrap();
+        for name in ["../outside.cu", outside, "secret", "secret.pem", "/etc/hostname", "src", ".."]
+        {
+            assert_eq!(found(name), None, "{name}");
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(outside, folder.join("link.cu")).unwrap();
+            std::os::unix::fs::symlink(folder.join("secret"), folder.join("hidden.cu")).unwrap();
+            assert_eq!(found("link.cu"), None);
+            assert_eq!(found("hidden.cu"), None);
+        }
+        assert_eq!(
+            read(Path::new(outside), &[&folder, &top]).map(|lines| lines.concat()).as_deref(),
+            Some("outside")
+        );
+        std::fs::remove_dir_all(&top).unwrap();
+    }
 
     #[test]
     fn lines_cannot_disturb_the_terminal() {

@@ -8,6 +8,7 @@ use ndarray_npy::{ReadNpyError, WriteNpyError};
 
 use super::npy;
 use super::scalar::ElementType;
+use crate::replacement::Replacement;
 
 /// Why a buffer's file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,9 @@ fn format(path: &Path, ty: ElementType) -> Result<Format, FileError> {
 pub fn read_into(path: &Path, ty: ElementType, bytes: &mut [u8]) -> Result<(), FileError> {
     let failed = |error| FileError::Io { what: "read", path: path.to_owned(), error };
     let format = format(path, ty)?;
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(failed(std::io::Error::other("it is no file")));
+    }
     let mut file = File::open(path).map_err(failed)?;
     match format {
         Format::Bin => {
@@ -102,7 +106,7 @@ pub fn check_writable(path: &Path, ty: ElementType) -> Result<(), FileError> {
 pub fn write(path: &Path, ty: ElementType, bytes: &[u8]) -> Result<(), FileError> {
     let failed = |error| FileError::Io { what: "write", path: path.to_owned(), error };
     let format = format(path, ty)?;
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    let mut file = BufWriter::new(Replacement::begin(path).map_err(failed)?);
     match format {
         Format::Bin => file.write_all(bytes).map_err(failed)?,
         Format::Npy => {
@@ -115,5 +119,6 @@ pub fn write(path: &Path, ty: ElementType, bytes: &[u8]) -> Result<(), FileError
             })?;
         }
     }
-    file.flush().map_err(failed)
+    let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+    file.commit().map_err(failed)
 }

@@ -38,6 +38,23 @@ pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     from_module(path, options)
 }
 
+/// A plan of a launch file and its module that are texts already. Files of buffers are looked for in
+/// `folder`.
+///
+/// # Errors
+///
+/// What is wrong with the launch file; the module is not parsed.
+pub fn of_texts(
+    launch: SourceText,
+    module: SourceText,
+    folder: &Path,
+    parameters: &[(String, f64)],
+) -> Result<Plan, Report> {
+    let launch = launch_file::with_parameters(launch, parameters)?;
+    let file = launch_file::parse(&launch)?;
+    resolve::resolve(&launch, file, module, folder.to_owned(), None)
+}
+
 /// An option that chooses where there is nothing to choose from.
 fn no_choice(option: &str, input: &str) -> Failure {
     let message =

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Anchor, Report, SourceText, suggest};
+use crate::prediction::is_time;
 use crate::settings::Size;
 
 /// One measured time.
@@ -60,7 +61,7 @@ pub fn read(source: &SourceText, path: &Path) -> Result<Vec<Measured>, Report> {
         let optional = |at: Option<usize>| at.map(cell).filter(|text| !text.is_empty());
         let wrong = |message: String| source.report(range.clone(), message);
         let measured_ms = match cell(time).parse::<f64>() {
-            Ok(number) if number.is_finite() && number > 0.0 => number,
+            Ok(number) if is_time(number) => number,
             _ => return Err(wrong(format!("`{}` is no time in milliseconds", cell(time)))),
         };
         for (name, at) in [("kernel", kernel), ("gpu", gpu)] {

@@ -8,6 +8,7 @@
 //! ```
 
 pub mod argument;
+pub mod bounded;
 pub mod calibration;
 mod command_line;
 pub mod container;
@@ -22,7 +23,7 @@ pub mod kernel_name;
 mod launch_file;
 pub mod measurements;
 pub mod module_text;
-mod npy;
+pub mod npy;
 pub mod plan;
 pub mod reference_values;
 mod resolve;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use gpucast_ptx_frontend::container::{self, FileKind};
 
+use super::bounded::{self, MOST_BYTES};
 use crate::failure::{Report, SourceText};
 
 /// Files that are no text even where every byte of theirs happens to be: ELF, fatbin and its
@@ -16,6 +17,9 @@ const MAGICS: [&[u8]; 6] = [
     b"MZ",
     b"\xde\xc0\x17\x0b",
 ];
+
+/// Bytes of a launch file, a GPU file or a table of metrics.
+const MOST_TEXT_BYTES: u64 = 256 << 20;
 
 /// What a file with modules turned out to be.
 pub enum ModuleFile {
@@ -32,13 +36,15 @@ pub enum ModuleFile {
 
 /// Reads a PTX module, or a file that may hold some.
 pub fn read(path: &Path) -> Result<ModuleFile, Report> {
-    let bytes = std::fs::read(path).map_err(|error| Report::file("read", path, &error))?;
+    let bytes =
+        bounded::read(path, MOST_BYTES).map_err(|error| Report::file("read", path, &error))?;
     from_bytes(path.display().to_string(), bytes)
 }
 
 /// A text file's contents.
 pub fn read_text(path: &Path) -> Result<SourceText, Report> {
-    let bytes = std::fs::read(path).map_err(|error| Report::file("read", path, &error))?;
+    let bytes =
+        bounded::read(path, MOST_TEXT_BYTES).map_err(|error| Report::file("read", path, &error))?;
     text(&path.display().to_string(), bytes)
 }
 

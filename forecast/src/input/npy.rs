@@ -131,7 +131,7 @@ macro_rules! dispatch {
 }
 
 /// The bits of every element, in C order.
-pub(super) fn read(ty: ElementType, reader: impl Read) -> Result<Vec<u64>, ReadNpyError> {
+pub fn read(ty: ElementType, reader: impl Read) -> Result<Vec<u64>, ReadNpyError> {
     dispatch!(ty, read_typed(reader))
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
+use gpucast_interpreter::host_memory::{self, Shortage};
 use gpucast_interpreter::{
     Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, StopReason, Summary,
 };
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 use crate::failure::{Anchor, Failure, Report, SourceText};
 use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch, Pointer};
+use crate::number;
 use crate::supervisor::Supervisor;
 use crate::trouble;
 
@@ -104,6 +106,19 @@ pub fn load(source: &SourceText) -> Result<Loaded, Vec<Report>> {
 /// Allocates and fills a plan's buffers.
 pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
     let mut memory = DeviceMemory::with_address_bits(loaded.module.address_bits);
+    let total = plan.buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.bytes()));
+    host_memory::ask(total).map_err(|Shortage { available }| {
+        let mib = |bytes: u64| number::count(bytes >> 20);
+        let message = format!(
+            "the buffers need {} MiB of memory, and {} MiB are available",
+            mib(total),
+            mib(available)
+        );
+        let largest = plan.buffers.iter().max_by_key(|buffer| buffer.bytes());
+        let fact = largest.map(|buffer| format!("{}: {} MiB", buffer.name, mib(buffer.bytes())));
+        let report = fact.into_iter().fold(Report::new(message), Report::fact);
+        report.hint("choose a smaller problem, or a machine or limit with more memory")
+    })?;
     for buffer in &plan.buffers {
         memory
             .allocate(&buffer.name, buffer.bytes())
@@ -166,6 +181,9 @@ pub fn execute<W: Watch>(
     for note in programs.iter().filter_map(trouble::of_unsupported) {
         supervisor.note(&note);
     }
+    // Without a limit of the caller's, the machine's own: the system would end the program.
+    let left = || Some(host_memory::available()?.saturating_add(memory.total_bytes()));
+    let options = &Options { memory_limit: options.memory_limit.or_else(left), ..*options };
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, memory);
         watch.launching(index, memory);

@@ -80,4 +80,3 @@ fn variable(symbol: &Symbol, plan: &Plan, module: &Module) -> Result<usize, Repo
     };
     Err(report.at(&symbol.anchor))
 }
-

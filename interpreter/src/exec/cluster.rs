@@ -146,7 +146,8 @@ impl Cluster {
         for cta in &self.ctas {
             cta.check_aligned(launch, waits, cluster_barrier::ALIGNED)?;
         }
-        if let Some(first) = recorders.first_mut() {
+        let mut running = self.ctas.iter().zip(&mut *recorders).filter(|(cta, _)| cta.is_live());
+        if let Some((_, first)) = running.next() {
             first.cluster_barrier(&ClusterUse { warp: 0, mask: 0, step: ClusterStep::Complete });
         }
         for (cta, recorder) in self.ctas.iter_mut().zip(recorders) {

@@ -42,6 +42,21 @@ pub struct WarpArrival<'a> {
     pub members: &'a [u32; 32],
 }
 
+/// Lanes that execute `shfl`, and whose registers they read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShuffleUse<'a> {
+    /// Index into [`Program::instructions`](crate::Program::instructions).
+    pub instruction: u32,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The lanes that arrive. Those of `shfl.sync` wait for the others of their members.
+    pub mask: u32,
+    /// Each lane's member mask; none without `.sync`.
+    pub members: Option<&'a [u32; 32]>,
+    /// The lane that each lane reads: itself if the source is out of range.
+    pub sources: &'a [u32; 32],
+}
+
 /// Lanes that `bar.warp.sync` lets go on together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpRelease {
@@ -88,8 +103,8 @@ pub struct MbarrierUse<'a> {
 pub enum ClusterStep {
     /// Lanes arrive.
     Arrive,
-    /// All threads of the cluster have arrived. It happens once for the cluster, and is told to its
-    /// first CTA's recorder.
+    /// All threads of the cluster have arrived. It happens once for the cluster, and is told to the
+    /// recorder of its first CTA that has not exited.
     Complete,
     /// Lanes have waited and go on.
     Passed,

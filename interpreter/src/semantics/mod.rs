@@ -42,6 +42,7 @@ pub mod packed;
 pub mod quad;
 pub mod rounding;
 pub mod s2f6;
+pub mod shuffle;
 pub mod video;
 
 pub use float::Float;

@@ -2,12 +2,13 @@
 
 mod device;
 mod shared;
+mod warp;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpucast_interpreter::{
     Access, Arrival, BadAccess, ClusterUse, CopyDone, CtaStart, Exit, GroupUse, HeapUse,
-    MbarrierUse, Pattern, Recorder, Release, WarpArrival, WarpRelease,
+    MbarrierUse, Pattern, Recorder, Release, ShuffleUse, WarpArrival, WarpRelease,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -17,6 +18,7 @@ use crate::cluster::ClusterState;
 use crate::device::OwnWrites;
 use crate::finding::{Collection, Example, Key, Kind, Party, Place};
 use crate::launch::LaunchFacts;
+use warp::WarpLanes;
 
 /// The compute capability since which the lanes of a warp are scheduled independently.
 const INDEPENDENT_LANES: u32 = 70;
@@ -27,8 +29,9 @@ pub struct CtaChecker {
     launch: Arc<LaunchFacts>,
     cluster: Option<Arc<Mutex<ClusterState>>>,
     cta: CtaStart,
-    /// Lanes of each warp that have exited, and the instruction at which the last did.
-    exited: Vec<(u32, u32)>,
+    warps: Vec<WarpLanes>,
+    /// The first threads at each barrier in its current phase.
+    barriers: [Option<BarrierUse>; 16],
     /// Lanes of each warp that have executed a fence.
     fenced: Vec<u32>,
     /// Bits of the written bytes of each thread's local memory, made when it is first written.
@@ -39,13 +42,23 @@ pub struct CtaChecker {
     pub(crate) found: Collection,
 }
 
+/// Threads that use a barrier.
+#[derive(Clone, Copy, Debug)]
+struct BarrierUse {
+    instruction: u32,
+    thread: u32,
+    /// The threads that it is to wait for, in whole warps.
+    threads: u32,
+}
+
 impl CtaChecker {
     pub(crate) fn new(launch: &Arc<LaunchFacts>) -> Self {
         Self {
             launch: Arc::clone(launch),
             cluster: None,
             cta: CtaStart { cta: 0, ctaid: [0; 3], rank: 0, ctas_per_cluster: 1 },
-            exited: Vec::new(),
+            warps: Vec::new(),
+            barriers: [None; 16],
             fenced: Vec::new(),
             local: Vec::new(),
             own_writes: OwnWrites::new(),
@@ -78,6 +91,7 @@ impl CtaChecker {
             other,
             place,
             detail: None,
+            is_fault: false,
         });
     }
 
@@ -94,9 +108,11 @@ impl CtaChecker {
         let Some(&(first_warp, first_lanes)) = release.waited.first() else { return };
         let first = 32 * first_warp + first_lanes.trailing_zeros();
         if !role.counted {
-            let gone = self.exited.iter().enumerate().find(|(_, (mask, _))| *mask != 0);
-            if let Some((warp, &(mask, exit))) = gone {
-                let thread = 32 * warp as u32 + mask.trailing_zeros();
+            let gone = self.warps.iter().enumerate().find(|(_, warp)| warp.exited != 0);
+            if let Some((index, warp)) = gone {
+                let lane = warp.exited.trailing_zeros();
+                let exit = warp.exits[lane as usize];
+                let thread = 32 * index as u32 + lane;
                 let other = self.party(exit, thread);
                 let kind = Kind::ExitedBeforeBarrier;
                 let key = Key { kind, instruction: release.instruction, other: Some(exit) };
@@ -107,7 +123,7 @@ impl CtaChecker {
             return;
         }
         for &(warp, waited) in release.waited {
-            let live = self.launch.lanes_of_warp(warp) & !self.exited[warp as usize].0;
+            let live = self.launch.lanes_of_warp(warp) & !self.warps[warp as usize].exited;
             let missing = live & !waited;
             if missing != 0 {
                 let kind = Kind::DivergentBarrier;
@@ -116,6 +132,64 @@ impl CtaChecker {
                 let other = Party { site: None, ..self.party(release.instruction, absent) };
                 self.add(key, 32 * warp + waited.trailing_zeros(), Some(other), None);
             }
+        }
+    }
+
+    /// All who use a barrier at the same time must give the same number of threads.
+    fn check_count(&mut self, arrival: &Arrival) {
+        let all = self.launch.warps * 32;
+        let now = BarrierUse {
+            instruction: arrival.instruction,
+            thread: 32 * arrival.warp + arrival.mask.trailing_zeros(),
+            threads: arrival.threads.unwrap_or(all),
+        };
+        let Some(first) = self.barriers.get_mut(arrival.barrier as usize) else { return };
+        let first = *first.get_or_insert(now);
+        if first.threads == now.threads {
+            return;
+        }
+        let other = Some(first.instruction);
+        let key = Key { kind: Kind::DifferingCounts, instruction: now.instruction, other };
+        let (launch, ctaid) = (&self.launch, self.cta.ctaid);
+        self.found.add(key, 1, || Example {
+            party: launch.party(ctaid, now.instruction, Some(now.thread)),
+            other: Some(launch.party(ctaid, first.instruction, Some(first.thread))),
+            place: None,
+            detail: Some(format!(
+                "barrier {}, {} and {} threads",
+                arrival.barrier, now.threads, first.threads
+            )),
+            is_fault: false,
+        });
+    }
+
+    /// The CTA has exited: did other CTAs of the cluster use its shared memory without telling it?
+    fn check_uses_after_exit(&mut self) {
+        if !self.has(Check::Race) || self.cta.ctas_per_cluster == 1 {
+            return;
+        }
+        let Some(cluster) = self.cluster.clone() else { return };
+        let state = locked(&cluster);
+        let unseen = state.unseen_uses(self.cta.rank);
+        let last = self.warps.iter().enumerate().next_back();
+        let last = last.map(|(index, warp)| {
+            let lane = 31 - warp.exited.leading_zeros().min(31);
+            (warp.exits[lane as usize], 32 * index as u32 + lane)
+        });
+        let Some((exit, thread)) = last else { return };
+        for used in unseen {
+            let ctaid = state.ctaid(used.thread / (32 * self.launch.warps));
+            let user = used.thread % (32 * self.launch.warps);
+            let (launch, own) = (&self.launch, self.cta.ctaid);
+            let instruction = used.instruction;
+            let key = Key { kind: Kind::UsedAfterExit, instruction, other: Some(exit) };
+            self.found.add(key, 1, || Example {
+                party: launch.party(ctaid, instruction, Some(user)),
+                other: Some(launch.party(own, exit, Some(thread))),
+                place: Some(launch.shared_place(used.offset, used.bytes)),
+                detail: None,
+                is_fault: false,
+            });
         }
     }
 
@@ -149,8 +223,9 @@ impl Recorder for CtaChecker {
     fn start(&mut self, start: &CtaStart) {
         self.cta = *start;
         let warps = self.launch.warps as usize;
-        self.exited.clear();
-        self.exited.resize(warps, (0, 0));
+        self.warps.clear();
+        self.warps.resize(warps, WarpLanes::new());
+        self.barriers = [None; 16];
         self.fenced.clear();
         self.fenced.resize(warps, 0);
         self.local.resize(32 * warps, Vec::new());
@@ -168,6 +243,7 @@ impl Recorder for CtaChecker {
     }
 
     fn guarded_lanes(&mut self, _lanes: &[u64]) {
+        self.check_uses_after_exit();
         self.end();
     }
 
@@ -189,6 +265,9 @@ impl Recorder for CtaChecker {
     }
 
     fn arrive(&mut self, arrival: &Arrival) {
+        if self.has(Check::Sync) {
+            self.check_count(arrival);
+        }
         self.order(|state, rank| state.arrive(rank, arrival));
     }
 
@@ -196,32 +275,32 @@ impl Recorder for CtaChecker {
         if self.has(Check::Sync) {
             self.check_barrier(release);
         }
+        if let Some(barrier) = self.barriers.get_mut(release.barrier as usize) {
+            *barrier = None;
+        }
         let counted = self.launch.roles.of(release.instruction).counted;
-        let for_all = !counted || self.exited.iter().all(|(mask, _)| *mask == 0);
+        let for_all = !counted || self.warps.iter().all(|warp| warp.exited == 0);
         self.order(|state, rank| state.release(rank, release, for_all));
     }
 
     fn exit(&mut self, exit: &Exit) {
-        let warp = &mut self.exited[exit.warp as usize];
-        *warp = (warp.0 | exit.mask, exit.instruction);
+        self.warps[exit.warp as usize].exit(exit);
+        if self.has(Check::Sync) {
+            self.check_exit(exit);
+        }
+        self.order(|state, rank| state.exit(rank, exit));
     }
 
     fn warp_arrive(&mut self, arrival: &WarpArrival<'_>) {
-        if !self.has(Check::Sync) {
-            return;
+        if self.has(Check::Sync) {
+            self.check_masks(arrival);
         }
-        let outside = |&lane: &u32| arrival.members[lane as usize] >> lane & 1 == 0;
-        let Some(lane) = lanes(arrival.mask).find(outside) else { return };
-        let instruction = arrival.instruction;
-        let count = lanes(arrival.mask).filter(outside).count() as u64;
-        let (launch, ctaid) = (&self.launch, self.cta.ctaid);
-        let key = Key { kind: Kind::NotInMask, instruction, other: None };
-        self.found.add(key, count, || Example {
-            party: launch.party(ctaid, instruction, Some(32 * arrival.warp + lane)),
-            other: None,
-            place: None,
-            detail: Some(format!("the mask is {:#010x}", arrival.members[lane as usize])),
-        });
+    }
+
+    fn shuffle(&mut self, shuffle: &ShuffleUse<'_>) {
+        if self.has(Check::Sync) {
+            self.check_sources(shuffle);
+        }
     }
 
     fn warp_release(&mut self, release: &WarpRelease) {
@@ -270,6 +349,7 @@ impl Recorder for CtaChecker {
             other: None,
             place: None,
             detail: Some(bad.kind.to_string()),
+            is_fault: true,
         });
     }
 

@@ -5,8 +5,8 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use super::{CtaChecker, INDEPENDENT_LANES, address_of, locked};
 use crate::checks::Check;
-use crate::clocks::lanes;
-use crate::cluster::{ClusterState, Location};
+use crate::clocks::{Stamp, lanes};
+use crate::cluster::{ClusterState, Location, RemoteUse};
 use crate::finding::{Between, Hazard, Key, Kind};
 use crate::pending::PendingRead;
 use crate::roles::Role;
@@ -40,6 +40,9 @@ impl CtaChecker {
             warps_per_cta,
         };
         let first_thread = 32 * (warps_per_cta * self.cta.rank + access.warp);
+        if race && self.cta.ctas_per_cluster > 1 {
+            self.note_remote(state, access, agent);
+        }
         // Broadcasts of what was written long ago are one read.
         if access.pattern == Pattern::Uniform
             && !writes
@@ -112,6 +115,22 @@ impl CtaChecker {
             if ordered_by_value && writes && releases {
                 state.publish(touch.thread, location);
             }
+        }
+    }
+
+    /// Keep what an access uses of the shared memory of other CTAs.
+    fn note_remote(&self, state: &mut ClusterState, access: &Access<'_>, agent: Option<Stamp>) {
+        let first_thread = 32 * (self.launch.warps * self.cta.rank + access.warp);
+        for lane in lanes(access.mask) {
+            let address = address_of(access, lane);
+            let Some((rank, offset)) = state.locate(self.cta.rank, address) else { continue };
+            if rank == self.cta.rank {
+                continue;
+            }
+            let thread = first_thread + lane;
+            let (instruction, bytes) = (access.instruction, access.bytes_per_lane);
+            let stamp = agent.unwrap_or_else(|| state.clocks.now(thread));
+            state.use_remote(rank, RemoteUse { thread, instruction, offset, bytes, stamp });
         }
     }
 

@@ -25,9 +25,9 @@ pub(crate) fn module(text: &str) -> String {
 pub(crate) fn kernel(body: &str) -> String {
     module(&format!(
         ".visible .entry k(.param .u64 out) {{ .shared .align 16 .b8 tile[1024]; .shared .align 8 .b64 bar;\n\
-         .reg .b32 %tid, %r<16>; .reg .b64 %out, %at, %d<8>; .reg .pred %p, %q;\n\
-         ld.param.u64 %out, [out]; mov.u32 %tid, %tid.x; mad.wide.u32 %at, %tid, 4, %out;\n\
-         shl.b32 %r15, %tid, 2; mov.u32 %r14, tile; add.u32 %r15, %r15, %r14;\n{body}\n}}\n"
+         .reg .b32 %t, %r<16>; .reg .b64 %out, %at, %d<8>; .reg .pred %p, %q;\n\
+         ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mad.wide.u32 %at, %t, 4, %out;\n\
+         shl.b32 %r15, %t, 2; mov.u32 %r14, tile; add.u32 %r15, %r15, %r14;\n{body}\n}}\n"
     ))
 }
 

@@ -5,9 +5,10 @@ mod parts;
 mod text;
 mod what_if;
 
+use gpucast_counters::Metrics;
 use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
 use gpucast_forecast::what_if::WhatIfView;
-use gpucast_model::SymbolValue;
+use gpucast_model::{Prediction, SymbolValue};
 use serde::Serialize;
 
 use crate::cli::Format;
@@ -16,11 +17,76 @@ use crate::failure::Failure;
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
-    predictions: Vec<&'a PredictionView>,
+    counts: Vec<Counts<'a>>,
+    predictions: Vec<Numbered<'a>>,
+    /// Where a file has several launches: their times together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    totals: Vec<Total<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     declined: Vec<&'a Declined>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     what_if: Vec<&'a WhatIfView>,
+}
+
+/// The counts that a launch's predictions read, so that nobody needs to execute it again.
+#[derive(Serialize)]
+struct Counts<'a> {
+    launch: usize,
+    kernel: &'a str,
+    invocations: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_on: Option<&'a str>,
+    origin: &'a str,
+    metrics: &'a Metrics,
+}
+
+impl<'a> Counts<'a> {
+    fn of(view: &'a KernelView) -> Self {
+        let profile = &view.profile;
+        Self {
+            launch: view.launch,
+            kernel: &profile.kernel,
+            invocations: profile.invocations,
+            measured_on: profile.measured_on.as_deref(),
+            origin: &view.origin,
+            metrics: &profile.metrics,
+        }
+    }
+}
+
+/// A prediction with the place of its launch in the file.
+#[derive(Serialize)]
+struct Numbered<'a> {
+    launch: usize,
+    #[serde(flatten)]
+    view: &'a PredictionView,
+}
+
+/// The times of all launches of a file on a GPU by a model, added up.
+#[derive(Serialize)]
+pub(super) struct Total<'a> {
+    pub(super) gpu: &'a str,
+    pub(super) model: &'static str,
+    pub(super) launches: usize,
+    pub(super) time_ms: f64,
+}
+
+/// The totals where there are several launches, and a model predicts all of them.
+pub(super) fn totals(kernels: &[KernelView]) -> Vec<Total<'_>> {
+    let mut totals: Vec<Total<'_>> = Vec::new();
+    for view in kernels.iter().flat_map(|kernel| &kernel.predictions) {
+        let Prediction { gpu, model, time_ms, .. } = &view.prediction;
+        match totals.iter_mut().find(|one| one.gpu == gpu.as_str() && one.model == *model) {
+            Some(total) => {
+                total.launches += 1;
+                total.time_ms += time_ms;
+            }
+            None => totals.push(Total { gpu, model: *model, launches: 1, time_ms: *time_ms }),
+        }
+    }
+    let launches = kernels.iter().map(|kernel| kernel.launches).max().unwrap_or(1);
+    totals.retain(|total| launches > 1 && total.launches == launches);
+    totals
 }
 
 /// All predictions in the format asked for.
@@ -29,7 +95,15 @@ pub(crate) fn document(kernels: &[KernelView], format: Format) -> Result<String,
         Format::Text => Ok(text::text(kernels)),
         Format::Json => super::json::document(&Document {
             schema: "gpucast.predictions/1",
-            predictions: kernels.iter().flat_map(|kernel| &kernel.predictions).collect(),
+            counts: kernels.iter().map(Counts::of).collect(),
+            predictions: kernels
+                .iter()
+                .flat_map(|kernel| {
+                    let launch = kernel.launch;
+                    kernel.predictions.iter().map(move |view| Numbered { launch, view })
+                })
+                .collect(),
+            totals: totals(kernels),
             declined: kernels.iter().flat_map(|kernel| &kernel.declined).collect(),
             what_if: kernels.iter().flat_map(|kernel| &kernel.what_ifs).collect(),
         }),

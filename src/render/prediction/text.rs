@@ -19,7 +19,11 @@ pub(super) fn text(kernels: &[KernelView]) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&heading(&format!("Kernel {}", signature(&kernel.profile.kernel))));
+        let mut title = format!("Kernel {}", signature(&kernel.profile.kernel));
+        if kernel.launches > 1 {
+            title += &format!(" (launch {} of {})", kernel.launch + 1, kernel.launches);
+        }
+        text.push_str(&heading(&title));
         text.push_str(&wrapped("", 2, WIDTH, &kernel.origin));
         if let Some(table) = comparison::table(kernel) {
             text.push_str(&section("Predicted times"));
@@ -32,6 +36,16 @@ pub(super) fn text(kernels: &[KernelView]) -> String {
         for views in by_model(&kernel.predictions) {
             text.push_str(&one_model(&views, several));
         }
+    }
+    let totals = super::totals(kernels);
+    if !totals.is_empty() {
+        text.push('\n');
+        text.push_str(&heading("All launches together"));
+        let row = |total: &super::Total<'_>| {
+            vec![total.gpu.to_owned(), total.model.to_owned(), duration(total.time_ms)]
+        };
+        let rows: Vec<Vec<String>> = totals.iter().map(row).collect();
+        text.push_str(&aligned(2, &[Align::Left, Align::Left, Align::Right], &rows));
     }
     text
 }

@@ -74,7 +74,7 @@ fn shown(arguments: &str) -> String {
         counted: &counted,
         gpu: &gpu,
         loaded: &loaded,
-        files: &cuda_source::files(&plan, &loaded.module),
+        files: &cuda_source::files(&plan, &loaded.module, None),
         metrics: &arguments.metrics,
         by: arguments.by,
         source: arguments.source,

@@ -14,7 +14,7 @@ use crate::program::op::{
 };
 use crate::semantics::{
     Bf16, F16, Rm, Rn, Rp, Rz, approx, bits, compare, convert, float, half, integer, logic,
-    minifloat, packed, video,
+    minifloat, packed, shuffle, video,
 };
 
 /// Rows of the widest register: what [`Frame::set_row`] needs beside the register file.

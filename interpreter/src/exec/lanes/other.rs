@@ -131,7 +131,7 @@ pub(super) unsafe fn Shuffle(frame: &Frame, op: &Op, mask: u32) {
         let mut result = [0; 32];
         for lane in 0..32u32 {
             let at = lane as usize;
-            result[at] = a[shuffle_source(op.n, lane, b[at], c[at]).0 as usize];
+            result[at] = a[shuffle::source_lane(op.n, lane, b[at], c[at]).0 as usize];
         }
         frame.set_row::<u32>(op.dst, mask, result);
     }
@@ -146,7 +146,7 @@ pub(super) unsafe fn ShuffleInRange(frame: &Frame, op: &Op, mask: u32) {
         let mut result = 0;
         for lane in 0..32u32 {
             let at = lane as usize;
-            result |= u32::from(shuffle_source(op.n, lane, b[at], c[at]).1) << lane;
+            result |= u32::from(shuffle::source_lane(op.n, lane, b[at], c[at]).1) << lane;
         }
         frame.set_predicate(op.dst, mask, result);
     }
@@ -342,24 +342,4 @@ pub(super) unsafe fn NotZero32(frame: &Frame, op: &Op, mask: u32) {
         let result = (0..32).fold(0, |result, lane| result | u32::from(a[lane] != 0) << lane);
         finish_comparison(frame, op, mask, result);
     }
-}
-
-/// `shfl`: the source lane of each lane, and whether it is in range (manual, 9.7.9.6).
-#[inline(always)]
-fn shuffle_source(mode: u16, lane: u32, b: u32, c: u32) -> (u32, bool) {
-    let clamp = c & 0x1f;
-    let segment = (c >> 8) & 0x1f;
-    let offset = b & 0x1f;
-    let max_lane = (lane & segment) | (clamp & !segment);
-    let min_lane = lane & segment;
-    let (source, valid) = match mode {
-        0 => (lane.wrapping_sub(offset), (lane as i32) - (offset as i32) >= max_lane as i32),
-        1 => (lane + offset, lane + offset <= max_lane),
-        2 => (lane ^ offset, (lane ^ offset) <= max_lane),
-        _ => {
-            let source = min_lane | (offset & !segment);
-            (source, source <= max_lane)
-        }
-    };
-    if valid { (source & 31, true) } else { (lane, false) }
 }

@@ -6,9 +6,10 @@ use super::split::{Next, Split, Wait, lanes_with};
 use super::{Warp, WarpFault};
 use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::fault::FaultKind;
-use crate::observer::{Arrival, Recorder, WarpArrival, WarpRelease};
+use crate::observer::{Arrival, Recorder, ShuffleUse, WarpArrival, WarpRelease};
 use crate::program::Program;
-use crate::program::op::{ALIGNED, MEMBERS, Op, barrier};
+use crate::program::op::{ALIGNED, MEMBERS, Op, SHUFFLE_MODE, SHUFFLES, barrier};
+use crate::semantics::shuffle;
 
 impl Warp {
     /// `bar.sync`, `bar.red` and `bar.arrive`: one arrival for each barrier that lanes name.
@@ -34,13 +35,23 @@ impl Warp {
                 return Err(WarpFault { pc: split.pc, lane: Some(lane), kind });
             }
             let lanes = lanes_with(rest, |lane| ids[lane] == id);
-            recorder.arrive(&Arrival {
+            let arrival = Arrival {
                 instruction: program.op_instruction[split.pc as usize],
                 warp: self.index,
                 barrier: id,
                 mask: lanes,
                 waits: !arrives,
-            });
+                threads: None,
+            };
+            if op.n & barrier::COUNTED == 0 {
+                recorder.arrive(&arrival);
+            } else {
+                // SAFETY: the invariants of the frame hold; `b` is a row of counts.
+                let counts = unsafe { *frame.row::<u32>(op.b) };
+                for_each_group(lanes, &counts, |mask, count| {
+                    recorder.arrive(&Arrival { mask, threads: Some(count), ..arrival });
+                });
+            }
             if arrives {
                 self.arrive(id, lanes);
             } else {
@@ -77,13 +88,26 @@ impl Warp {
             return Err(WarpFault { pc: split.pc, lane: None, kind });
         }
         let exchange = op.n & MEMBERS != 0;
-        if mask != 0 {
-            recorder.warp_arrive(&WarpArrival {
-                instruction: program.op_instruction[split.pc as usize],
+        let instruction = program.op_instruction[split.pc as usize];
+        if R::WANTS_VALUES && op.n & SHUFFLES != 0 && mask != 0 {
+            // SAFETY: the invariants of the frame hold; `b` and `c` are rows.
+            let (b, c) = unsafe { (frame.row::<u32>(op.b), frame.row::<u32>(op.c)) };
+            let mode = op.n & SHUFFLE_MODE;
+            let source = |at: usize| shuffle::source_lane(mode, at as u32, b[at], c[at]).0;
+            recorder.shuffle(&ShuffleUse {
+                instruction,
                 warp: self.index,
                 mask,
-                members: &members,
+                members: exchange.then_some(&members),
+                sources: &std::array::from_fn(source),
             });
+        }
+        if op.n & (SHUFFLES | MEMBERS) == SHUFFLES {
+            return Ok(Next::Operation);
+        }
+        if mask != 0 {
+            let warp = self.index;
+            recorder.warp_arrive(&WarpArrival { instruction, warp, mask, members: &members });
         }
         let mut together = mask;
         let mut next = Next::Operation;
@@ -149,11 +173,17 @@ impl Warp {
 /// Tell the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same members.
 #[inline]
 fn release_groups<R: Recorder>(recorder: &mut R, warp: u32, lanes: u32, members: &[u32; 32]) {
+    for_each_group(lanes, members, |lanes, _| recorder.warp_release(&WarpRelease { warp, lanes }));
+}
+
+/// Calls `f` with each group of the lanes of `lanes` that have the same value, and the value.
+#[inline]
+fn for_each_group(lanes: u32, values: &[u32; 32], mut f: impl FnMut(u32, u32)) {
     let mut rest = lanes;
     while rest != 0 {
-        let first = members[rest.trailing_zeros() as usize & 31];
-        let group = lanes_with(rest, |lane| members[lane] == first);
-        recorder.warp_release(&WarpRelease { warp, lanes: group });
+        let first = values[rest.trailing_zeros() as usize & 31];
+        let group = lanes_with(rest, |lane| values[lane] == first);
+        f(group, first);
         rest &= !group;
     }
 }

@@ -6,7 +6,7 @@ use gpucast_ptx_frontend::module::{Instruction, Operand};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::memory_op::{Space, window};
-use super::super::op::{Code, MEMBERS, extremum};
+use super::super::op::{Code, MEMBERS, SHUFFLES, extremum};
 use super::builder::{Builder, Lowered, Width, operand};
 use super::layout::window_of;
 use super::memory::elements;
@@ -233,14 +233,17 @@ fn synchronise(builder: &mut Builder<'_>, instruction: &Instruction, mask: usize
 
 /// `shfl`.
 pub(super) fn shuffle(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    if instruction.has(M::Sync) {
-        synchronise(builder, instruction, 4)?;
-    }
     let mode = [(M::Up, 0), (M::Down, 1), (M::Bfly, 2)];
     let mode = mode.into_iter().find(|&(m, _)| instruction.has(m)).map_or(3, |(_, n)| n);
     let a = builder.value(operand(instruction, 1)?, T::B32)?;
     let b = builder.value(operand(instruction, 2)?, T::U32)?;
     let c = builder.value(operand(instruction, 3)?, T::U32)?;
+    let (members, flag) = if instruction.has(M::Sync) {
+        (builder.value(operand(instruction, 4)?, T::U32)?, MEMBERS)
+    } else {
+        (0, 0)
+    };
+    builder.emit(Code::WarpSync, SHUFFLES | flag | mode, 0, [members, b, c]);
     let (value, predicate) = match operand(instruction, 0)? {
         Operand::Pair(pair) => (&pair[0], Some(&pair[1])),
         value => (value, None),

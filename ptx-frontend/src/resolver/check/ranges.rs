@@ -18,33 +18,60 @@ enum Allowed {
     Multiple(i128),
 }
 
-/// Mnemonics, a modifier that must stand there or nothing, the operand's name in the row, and
-/// what it may be.
-type Row = (&'static [Opcode], Option<Modifier>, &'static str, Allowed);
+/// A place for a constant, and what may stand there.
+struct Row {
+    opcodes: &'static [Opcode],
+    /// A modifier that must stand there.
+    modifier: Option<Modifier>,
+    /// The operand's name in the table of forms.
+    operand: &'static str,
+    /// What the operand is, in a sentence for people.
+    meaning: &'static str,
+    allowed: Allowed,
+}
 
 const BARRIERS: &[Opcode] = &[O::Bar, O::Barrier];
 
 const ROWS: &[Row] = &[
-    (BARRIERS, None, "a", UpTo(15)),
-    (BARRIERS, None, "b", Multiple(32)),
-    (&[O::Bfe], None, "b", UpTo(255)),
-    (&[O::Bfe, O::Bfi], None, "c", UpTo(255)),
-    (&[O::Bfi], None, "e", UpTo(255)),
-    (&[O::CpAsync], Some(Modifier::Cg), "size", OneOf(&[16])),
-    (&[O::CpAsync], None, "size", OneOf(&[4, 8, 16])),
-    (&[O::CpAsync], None, "source", UpTo(16)),
-    (&[O::Applypriority, O::Discard], None, "size", OneOf(&[128])),
-    (&[O::MbarrierInit], None, "count", Between(1, (1 << 20) - 1)),
-    (&[O::Pmevent], Some(Modifier::Mask), "a", UpTo(65_535)),
-    (&[O::Pmevent], None, "a", UpTo(15)),
-    (&[O::MbarrierTestWait, O::MbarrierTryWait], None, "phase", OneOf(&[0, 1])),
-    (&[O::Fence], None, "size", OneOf(&[128])),
-    (&[O::TensormapCpFenceproxy], None, "size", OneOf(&[128])),
-    (&[O::TraceMark], None, "a", UpTo(4095)),
-    (&[O::FabricTryPullred], None, "membermask", OneOf(&[0xFFFF_FFFF, -1])),
-    (&[O::StBulk], None, "size", Multiple(8)),
-    (&[O::StBulk], None, "init", OneOf(&[0])),
+    row(BARRIERS, "a", "the barrier's number", UpTo(15)),
+    row(BARRIERS, "b", "the number of threads at the barrier", Multiple(32)),
+    row(&[O::Bfe], "b", "the position of the bit field", UpTo(255)),
+    row(&[O::Bfe], "c", "the length of the bit field", UpTo(255)),
+    row(&[O::Bfi], "c", "the position of the bit field", UpTo(255)),
+    row(&[O::Bfi], "e", "the length of the bit field", UpTo(255)),
+    with(Modifier::Cg, row(&[O::CpAsync], "size", "the size of a copy past the L1", OneOf(&[16]))),
+    row(&[O::CpAsync], "size", "the size of the copy", OneOf(&[4, 8, 16])),
+    row(&[O::CpAsync], "source", "the number of bytes read", UpTo(16)),
+    row(&[O::Applypriority, O::Discard], "size", "the size", OneOf(&[128])),
+    row(&[O::MbarrierInit], "count", "the number of arrivals", Between(1, (1 << 20) - 1)),
+    with(Modifier::Mask, row(&[O::Pmevent], "a", "the mask of events", UpTo(65_535))),
+    row(&[O::Pmevent], "a", "the event's number", UpTo(15)),
+    row(
+        &[O::MbarrierTestWait, O::MbarrierTryWait],
+        "phase",
+        "the parity of the phase",
+        OneOf(&[0, 1]),
+    ),
+    row(&[O::Fence, O::TensormapCpFenceproxy], "size", "the size", OneOf(&[128])),
+    row(&[O::TraceMark], "a", "the mark's number", UpTo(4095)),
+    row(&[O::FabricTryPullred], "membermask", "the mask of lanes", OneOf(&[0xFFFF_FFFF, -1])),
+    row(&[O::StBulk], "size", "the number of bytes", Multiple(8)),
+    row(&[O::StBulk], "init", "the value of each byte", OneOf(&[0])),
 ];
+
+const fn row(
+    opcodes: &'static [Opcode],
+    operand: &'static str,
+    meaning: &'static str,
+    allowed: Allowed,
+) -> Row {
+    Row { opcodes, modifier: None, operand, meaning, allowed }
+}
+
+/// The row holds where a modifier stands.
+const fn with(modifier: Modifier, row: Row) -> Row {
+    Row { modifier: Some(modifier), ..row }
+}
 
 /// Whether an integer constant is in the range of its place.
 pub(super) fn in_range(
@@ -54,21 +81,25 @@ pub(super) fn in_range(
     value: i128,
 ) -> Result<(), Misfit> {
     let holds = |row: &&Row| {
-        row.0.contains(&opcode)
-            && row.2 == shape.name
-            && row.1.is_none_or(|modifier| modifiers.contains(&modifier))
+        row.opcodes.contains(&opcode)
+            && row.operand == shape.name
+            && row.modifier.is_none_or(|modifier| modifiers.contains(&modifier))
     };
-    let Some((.., allowed)) = ROWS.iter().find(holds) else { return Ok(()) };
-    let (fits, wanted) = match *allowed {
-        UpTo(most) => ((0..=most).contains(&value), format!("is a number from 0 to {most}")),
+    let Some(row) = ROWS.iter().find(holds) else { return Ok(()) };
+    let (fits, wanted) = match row.allowed {
+        UpTo(most) => ((0..=most).contains(&value), format!("from 0 to {most}")),
         Between(least, most) => {
-            ((least..=most).contains(&value), format!("is a number from {least} to {most}"))
+            ((least..=most).contains(&value), format!("from {least} to {most}"))
         }
-        Multiple(unit) => (value >= 0 && value % unit == 0, format!("is a multiple of {unit}")),
+        Multiple(unit) => (value >= 0 && value % unit == 0, format!("a multiple of {unit}")),
         OneOf(values) => {
             let list: Vec<String> = values.iter().map(ToString::to_string).collect();
-            (values.contains(&value), format!("is {}", list.join(" or ")))
+            (values.contains(&value), list.join(" or "))
         }
     };
-    if fits { Ok(()) } else { Err(misfit(format!("`{}` {wanted}, not {value}", shape.name))) }
+    if fits {
+        Ok(())
+    } else {
+        Err(misfit(format!("{} must be {wanted}, not {value}", row.meaning)))
+    }
 }

@@ -1,0 +1,87 @@
+//! What must hold for any input file at all. The fuzz targets of `fuzz/` and a short deterministic
+//! run of the tests share these functions.
+
+#![allow(dead_code, reason = "each fuzz target uses one of them")]
+
+use std::path::Path;
+
+use gpucast_counters::import;
+use gpucast_counters::machine::ptxas;
+use gpucast_forecast::SourceText;
+use gpucast_forecast::input::scalar::ElementType;
+use gpucast_forecast::input::{kernel_argument, npy};
+use gpucast_model::Gpu;
+use gpucast_ptx_frontend::container::Cubin;
+
+/// Longer texts take longer and find nothing else.
+const LONGEST: usize = 64 << 10;
+
+fn text(data: &[u8]) -> Option<&str> {
+    std::str::from_utf8(&data[..data.len().min(LONGEST)]).ok()
+}
+
+/// A launch file becomes a plan or a report that names a place within it.
+pub(crate) fn launch(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let launch = SourceText::new("launch.toml", text);
+    let module = SourceText::new("module.ptx", "");
+    match kernel_argument::of_texts(launch, module, Path::new("/nonexistent"), &[]) {
+        Ok(plan) => assert!(!plan.launches.is_empty(), "a plan has launches"),
+        Err(report) => {
+            assert!(!report.message.is_empty());
+            if let Some(anchor) = &report.anchor {
+                assert!(anchor.range.end <= anchor.source.text.len(), "the place is in the text");
+            }
+            let _ = report.to_string();
+        }
+    }
+}
+
+/// A GPU file is refused, or written again and read to the same.
+pub(crate) fn gpu(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    match Gpu::from_toml(text) {
+        Ok(gpu) => {
+            let _ = gpu.device_model();
+            let _ = gpu.completed();
+            let again = Gpu::from_toml(&gpu.to_toml(false));
+            assert!(again.is_ok(), "what is written is read: {again:?}");
+        }
+        Err(error) => drop(error.to_string()),
+    }
+}
+
+/// A profiler's table is refused or read to metrics with names.
+pub(crate) fn metrics(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    match import::read(text) {
+        Ok(imported) => drop(imported),
+        Err(error) => {
+            let _ = (error.to_string(), error.hint());
+        }
+    }
+    // What is no such table by its head may still be handed to one of them.
+    let _ = import::nvprof_csv(text);
+    let _ = import::ncu_csv(text);
+}
+
+/// An array is refused, or holds what its header says, for every type of elements.
+pub(crate) fn array(data: &[u8]) {
+    for ty in [ElementType::U8, ElementType::S16, ElementType::F32, ElementType::F64] {
+        if let Ok(elements) = npy::read(ty, data) {
+            assert!(elements.len() * ty.bytes() <= data.len(), "no element is made up");
+        }
+    }
+}
+
+/// Machine code is refused, or its kernels have instructions.
+pub(crate) fn machine_code(data: &[u8]) {
+    let data = &data[..data.len().min(LONGEST)];
+    let Ok(cubin) = Cubin::parse(data) else { return };
+    for kernel in cubin.kernels.iter().take(8) {
+        match ptxas::instruction_count(data, &kernel.name) {
+            Ok(count) => assert!(count * 8 <= data.len(), "instructions are bytes of the file"),
+            Err(error) => drop(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! No input file makes a reader panic: the committed corpus of the fuzz targets is read as it is and
+//! damaged in many ways. The fuzz targets of `fuzz/` ask the same of more inputs.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests may fail loudly, like the tests"
+)]
+
+mod fuzzed;
+
+use std::path::Path;
+
+/// A small generator (xorshift64*), so that every run damages the same bytes.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % limit.max(1) as u64) as usize
+    }
+}
+
+/// What may stand in place of a part of a text.
+const PIECES: &[&str] = &[
+    "",
+    "=",
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "\n",
+    "-1",
+    "0",
+    "1e308",
+    "-1e-308",
+    "nan",
+    "inf",
+    "18446744073709551615",
+    "340282366920938463463374607431768211456",
+    "${",
+    "'",
+    "\u{0}",
+    "é",
+    "%",
+    "[[launch]]",
+    "x",
+    ":",
+    "*",
+    "(",
+    ")",
+    "\\u",
+];
+
+/// The inputs of a target, in the order of their names.
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{target}: {error}"));
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{target} has no corpus");
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+/// Every input as it is, then `rounds` damaged ones.
+fn check(target: &str, rounds: usize, read: impl Fn(&[u8])) {
+    let inputs = corpus(target);
+    inputs.iter().for_each(|input| read(input));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..rounds {
+        let mut input = inputs[random.below(inputs.len())].clone();
+        for _ in 0..=random.below(3) {
+            let at = random.below(input.len());
+            let end = (at + random.below(12)).min(input.len());
+            match random.below(4) {
+                0 => input.truncate(at),
+                1 => input[at..end].fill(random.below(256) as u8),
+                2 => {
+                    let piece = PIECES[random.below(PIECES.len())];
+                    input.splice(at..end, piece.bytes());
+                }
+                _ => {
+                    let copied = input[at..end].to_vec();
+                    let to = random.below(input.len());
+                    input.splice(to..to, copied);
+                }
+            }
+            if input.is_empty() {
+                break;
+            }
+        }
+        read(&input);
+    }
+}
+
+#[test]
+fn launch_files_become_plans_or_reports() {
+    check("launch", 3000, fuzzed::launch);
+}
+
+#[test]
+fn gpu_files_are_read_or_refused() {
+    check("gpu", 1500, fuzzed::gpu);
+}
+
+#[test]
+fn tables_of_profilers_are_read_or_refused() {
+    check("metrics", 5000, fuzzed::metrics);
+}
+
+#[test]
+fn arrays_hold_what_their_headers_say() {
+    check("array", 20_000, fuzzed::array);
+}
+
+#[test]
+fn machine_code_is_read_or_refused() {
+    check("machine_code", 3000, fuzzed::machine_code);
+}
