@@ -33,7 +33,11 @@ TARGETS = [
 # What the compiler of the year in which Konstantinidis's thesis appeared makes of its kernels: for
 # counts beside the published ones. No wheel has NVRTC 9.0 alone; that of torch 1.0.0 has it in torch/lib.
 OF_2017 = ("sm_30.ptx", "libnvrtc*.so.9.0", "compute_30")
-KERNELS_OF_2017 = ["sgemm", "sgemm-16", "sor-red-black", "lmsor"]
+KERNELS_OF_2017 = [
+    "sgemm", "sgemm-16", "sor-red-black", "lmsor",
+    "hotspot3d", "kmeans", "cfd-time-step", "srad-1", "merge-sort-first", "nearest-neighbour",
+    "leukocyte-dilate",
+]
 OPTIONS = ["--std=c++14", "-lineinfo"]
 
 

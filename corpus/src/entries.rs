@@ -150,10 +150,34 @@ const SINGLE: &[Entry] = &[
         "one step of all-pairs gravity, tiles of 256 bodies in shared memory"),
     entry!("copy-few-blocks" in "copy-few-blocks", "launch", reference: "copy",
         "copy by 64 blocks in strides of the grid: too few to hide latency"),
+    entry!("hotspot3d" in "hotspot3d", "launch", targets: ["sm_35", "sm_80", "sm_30"],
+        reference: "hotspot3d",
+        "a step of heat conduction in a chip, a thread for a column of layers"),
+    entry!("kmeans-invert-mapping" in "kmeans", "invert-mapping", targets: ["sm_35", "sm_80", "sm_30"],
+        reference: "kmeans-invert-mapping",
+        "transpose of points and features without tiles, read a row a thread"),
+    entry!("kmeans-point" in "kmeans", "point", targets: ["sm_35", "sm_80", "sm_30"],
+        reference: "kmeans-point",
+        "the nearest of five centres to each point, centres in constant memory"),
+    entry!("cfd-time-step" in "cfd-time-step", "launch", targets: ["sm_35", "sm_80", "sm_30"],
+        reference: "cfd-time-step",
+        "a Runge-Kutta stage for five variables of each element"),
+    entry!("srad-1" in "srad-1", "launch", targets: ["sm_35", "sm_80", "sm_30"],
+        reference: "srad-1",
+        "coefficients of anisotropic diffusion of an image, with six tiles in shared memory"),
+    entry!("merge-sort-first" in "merge-sort-first", "launch", targets: ["sm_35", "sm_80", "sm_30"],
+        reference: "merge-sort-first",
+        "every four numbers sorted, a thread for four"),
+    entry!("nearest-neighbour" in "nearest-neighbour", "launch", targets: ["sm_35", "sm_80", "sm_30"],
+        reference: "nearest-neighbour",
+        "distances of records from one place"),
+    entry!("leukocyte-dilate" in "leukocyte-dilate", "launch", targets: ["sm_35", "sm_80", "sm_30"],
+        reference: "leukocyte-dilate",
+        "dilation of an image by a disc in constant memory, stored down columns"),
 ];
 
-/// All entries: first the thesis's case studies and small kernels, then those of other papers and of
-/// published measurements, then GPP and mixbench.
+/// All entries: first the thesis's case studies and small kernels, then those of other papers, of
+/// published measurements and of Rodinia, then GPP and mixbench.
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         [SINGLE, gpp::FAMILY, mixbench::FAMILY]

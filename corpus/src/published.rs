@@ -1,11 +1,19 @@
 //! Measurements from the literature: what a profiler counted and how long the kernels ran.
 
 /// Metrics files by the entry that they belong to.
-const METRICS: [(&str, &str); 4] = [
+const METRICS: [(&str, &str); 12] = [
     ("sgemm", include_str!("../published/sgemm.toml")),
     ("sgemm-16", include_str!("../published/sgemm-16.toml")),
     ("sor-red-black", include_str!("../published/sor.toml")),
     ("lmsor", include_str!("../published/lmsor.toml")),
+    ("hotspot3d", include_str!("../published/3d-htsp.toml")),
+    ("kmeans-invert-mapping", include_str!("../published/km-map.toml")),
+    ("kmeans-point", include_str!("../published/km-pt.toml")),
+    ("cfd-time-step", include_str!("../published/e3d-step.toml")),
+    ("srad-1", include_str!("../published/srad-c1.toml")),
+    ("merge-sort-first", include_str!("../published/hs-srtf.toml")),
+    ("nearest-neighbour", include_str!("../published/nn-euc.toml")),
+    ("leukocyte-dilate", include_str!("../published/lct-dil.toml")),
 ];
 
 /// The thesis's predicted and measured times by kernel and GPU, as TOML.

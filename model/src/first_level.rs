@@ -1,4 +1,13 @@
-//! What loads take of a first-level cache that shares its banks with shared memory.
+//! The load/store path of an SM: its units, the banks of its first-level cache, and the way back.
+//!
+//! Three laws hold beside the cache's bandwidth, and the slowest decides:
+//!
+//! - *Units.* Each load or store of a warp takes 32 lanes over the lanes per clock of the units
+//!   (`load_store_rate`): two clocks on GA10x and Turing.
+//! - *Return.* Loaded words come back lane by lane at the cache's rate (`l1_bytes_rate`), so that a word
+//!   read by all lanes costs as much as 32 words. On an A40 a broadcast and a coalesced load of 4 bytes
+//!   take 2.00 clocks each (RRZE's `gpu-strides`); on Turing a uniform load of 16 bytes takes 8.2.
+//! - *Banks.* The paragraph below.
 //!
 //! Since compute capability 7.0 one array of 32 banks of four bytes holds both. A bank delivers one word in a
 //! clock, so that lanes whose words lie in the same bank of different lines wait for each other, as
@@ -18,6 +27,9 @@ const UNIFIED_SINCE: u32 = 7;
 /// Bytes that the banks deliver in a pass.
 const PASS_BYTES: f64 = 128.0;
 
+/// Threads of a warp.
+const WARP_LANES: f64 = 32.0;
+
 /// Passes of a kernel's global loads over the banks of such a cache, of all invocations; `None` where the
 /// GPU has another kind of cache, or the counts do not say.
 ///
@@ -29,6 +41,55 @@ pub(crate) fn load_passes(gpu: &Gpu, profile: &KernelProfile) -> Result<Option<f
         return Ok(None);
     }
     Totals(profile).get("global_load_passes")
+}
+
+/// The times that a kernel's accesses take of the load/store paths of so many SMs, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct LoadStorePath {
+    /// Of the load/store units.
+    pub(crate) units_ms: f64,
+    /// Of the way back to the lanes; zero where the cache does not share the banks of shared memory.
+    pub(crate) return_ms: f64,
+}
+
+/// Metrics of a warp's loads and stores, all of which the load/store units issue.
+const ISSUED: [&str; 9] = [
+    "inst_executed_global_loads",
+    "inst_executed_global_stores",
+    "inst_executed_global_atomics",
+    "inst_executed_global_reductions",
+    "inst_executed_local_loads",
+    "inst_executed_local_stores",
+    "inst_executed_shared_loads",
+    "inst_executed_shared_stores",
+    "inst_executed_shared_atomics",
+];
+
+impl LoadStorePath {
+    /// The times on all SMs. A profile without a metric is taken not to have what it counts.
+    ///
+    /// # Errors
+    ///
+    /// When a count is impossible.
+    pub(crate) fn of(gpu: &Gpu, profile: &KernelProfile) -> Result<Self, ModelError> {
+        let totals = Totals(profile);
+        let (Some(sms), Some(clock_mhz)) = (optional!(gpu.sm_count), optional!(gpu.sp_clock))
+        else {
+            return Ok(Self::default());
+        };
+        let clocks_per_ms = sms as f64 * 1e3 * clock_mhz;
+        let mut issued = 0.0;
+        for metric in ISSUED {
+            issued += totals.get(metric)?.unwrap_or_default();
+        }
+        let units_ms = optional!(gpu.load_store_rate)
+            .map_or(0.0, |lanes| issued * WARP_LANES / lanes / clocks_per_ms);
+        let lane_bytes = totals.get("ptx_global_load_bytes")?.unwrap_or_default();
+        let return_ms = optional!(gpu.l1_bytes_rate)
+            .filter(|_| has_unified_banks(gpu))
+            .map_or(0.0, |bytes| lane_bytes / bytes / clocks_per_ms);
+        Ok(Self { units_ms, return_ms })
+    }
 }
 
 /// Whether first-level caches and shared memory share their banks.

@@ -1,9 +1,10 @@
 //! What models read from a GPU and a profile, or the error that says what is missing.
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::device::DeviceModel;
 
 use crate::gpu::quantity::Quantity;
-use crate::gpu::{Gpu, Sourced};
+use crate::gpu::{CountingError, Gpu, Sourced};
 use crate::predictor::ModelError;
 
 /// A parameter of the GPU, or an error that names its field.
@@ -16,6 +17,18 @@ pub(crate) fn parameter<T: Quantity + Copy>(
         .as_ref()
         .map(|sourced| sourced.value)
         .ok_or_else(|| ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field })
+}
+
+/// The rules that a GPU counts by, or an error that says why there are none.
+pub(crate) fn device_model(gpu: &Gpu) -> Result<DeviceModel, ModelError> {
+    gpu.device_model().map_err(|error| match error {
+        CountingError::Missing { field } => {
+            ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field }
+        }
+        CountingError::Impossible { .. } | CountingError::UnknownCapability { .. } => {
+            ModelError::Uncountable { gpu: gpu.name.clone(), error }
+        }
+    })
 }
 
 /// The number of a GPU's field, or an error that names the field.

@@ -44,7 +44,9 @@ pub use component_throughput::ComponentThroughput;
 pub use cost_model::CostModel;
 pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use hierarchical_roofline::HierarchicalRoofline;
-pub use prediction::{Bound, Component, Part, Prediction, Symbol, SymbolValue, Symbols};
+pub use prediction::{
+    Bound, Component, Detail, Outcome, Part, Prediction, Symbol, SymbolValue, Symbols,
+};
 pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, UnknownModel};
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};

@@ -6,8 +6,9 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::warning::Warning;
+use crate::{component_throughput, cost_model, hierarchical_roofline, quantitative_roofline};
 
-/// What a model says of one kernel on one GPU.
+/// A model's answer for one kernel on one GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// The kernel.
@@ -28,8 +29,68 @@ pub struct Prediction {
     pub parts: Vec<Part>,
     /// Why the kernel takes this long, in a sentence.
     pub explanation: String,
+    /// The assumptions that the kernel breaks; in JSON sentences, with their codes in `warning_codes`.
+    #[serde(flatten, serialize_with = "crate::warning::with_codes")]
+    pub warnings: Vec<Warning>,
+    /// The model's own values, typed, for pictures and tables; not in JSON.
+    #[serde(skip)]
+    pub detail: Detail,
+}
+
+/// The values that only one model has, each under its own type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Detail {
+    /// Konstantinidis 2017, with or without refinements.
+    Quantitative(Box<quantitative_roofline::Analysis>),
+    /// Zhang & Owens 2011.
+    Component(Box<component_throughput::Analysis>),
+    /// Yang & Williams 2019.
+    Hierarchical(Box<hierarchical_roofline::Analysis>),
+    /// Velho et al. 2013; the time of the kernel alone by another model, unless it was calibrated.
+    Offload,
+    /// Stevens & Klöckner 2020.
+    Cost(Box<cost_model::Analysis>),
+}
+
+impl Detail {
+    /// The values of the quantitative roofline, if that is the model.
+    #[must_use]
+    pub fn quantitative(&self) -> Option<&quantitative_roofline::Analysis> {
+        match self {
+            Self::Quantitative(analysis) => Some(analysis),
+            Self::Component(_) | Self::Hierarchical(_) | Self::Offload | Self::Cost(_) => None,
+        }
+    }
+
+    /// The values of the hierarchical roofline, if that is the model.
+    #[must_use]
+    pub fn hierarchical(&self) -> Option<&hierarchical_roofline::Analysis> {
+        match self {
+            Self::Hierarchical(analysis) => Some(analysis),
+            Self::Quantitative(_) | Self::Component(_) | Self::Offload | Self::Cost(_) => None,
+        }
+    }
+}
+
+/// A model's answer without the names of kernel, GPU and model; see [`Prediction`] for the fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The time of all invocations that the counts cover, in milliseconds.
+    pub time_ms: f64,
+    /// What the time is spent on.
+    pub bound: Bound,
+    /// What the model knows of the kernel, by the paper's symbols.
+    pub parameters: Symbols,
+    /// What it computed for this GPU, by the paper's symbols.
+    pub intermediate: Symbols,
+    /// What the time is made of; at least one part.
+    pub parts: Vec<Part>,
+    /// Why the kernel takes this long, in a sentence.
+    pub explanation: String,
     /// The assumptions that the kernel breaks.
     pub warnings: Vec<Warning>,
+    /// The model's own values.
+    pub detail: Detail,
 }
 
 impl Prediction {

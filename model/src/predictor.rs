@@ -9,10 +9,10 @@ use thiserror::Error;
 
 use crate::component_throughput::ComponentThroughput;
 use crate::cost_model::{CostModel, CostModels, FeatureError};
-use crate::gpu::Gpu;
+use crate::gpu::{CountingError, Gpu};
 use crate::hierarchical_roofline::HierarchicalRoofline;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
-use crate::prediction::Prediction;
+use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
 
 /// What is known of a launch beyond its metrics. Counts that were measured come without any of it.
@@ -94,18 +94,59 @@ pub trait Model: Sync {
         &[]
     }
 
-    /// Predicts the time of the profile's invocations on a GPU.
+    /// Evaluates the model's equations for the profile's invocations on a GPU.
     ///
     /// # Errors
     ///
     /// When the profile lacks a metric or the GPU a parameter that the model cannot do without,
     /// or when the metrics contradict each other.
+    fn evaluate(
+        &self,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Outcome, ModelError>;
+
+    /// Predicts the time of the profile's invocations on a GPU.
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::evaluate`], and when the time is not finite.
     fn predict(
         &self,
         profile: &KernelProfile,
         gpu: &Gpu,
         conditions: &Conditions,
-    ) -> Result<Prediction, ModelError>;
+    ) -> Result<Prediction, ModelError> {
+        let outcome = self.evaluate(profile, gpu, conditions)?;
+        let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
+        if !outcome.time_ms.is_finite() {
+            return Err(ModelError::NotFinite { kernel, gpu });
+        }
+        let Outcome {
+            time_ms,
+            bound,
+            parameters,
+            intermediate,
+            parts,
+            explanation,
+            warnings,
+            detail,
+        } = outcome;
+        Ok(Prediction {
+            kernel,
+            gpu,
+            model: self.name(),
+            time_ms,
+            bound,
+            parameters,
+            intermediate,
+            parts,
+            explanation,
+            warnings,
+            detail,
+        })
+    }
 }
 
 impl dyn Model {
@@ -252,6 +293,14 @@ pub enum ModelError {
         kernel: String,
         /// The GPU.
         gpu: String,
+    },
+    /// A GPU whose memory system cannot be counted for.
+    #[error("kernels cannot be counted for the GPU `{gpu}`: {error}")]
+    Uncountable {
+        /// The GPU.
+        gpu: String,
+        /// Why.
+        error: CountingError,
     },
     /// A measured time that cannot be one.
     #[error(

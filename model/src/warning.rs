@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::text::duration;
@@ -295,6 +296,55 @@ impl fmt::Display for Warning {
             ),
         }
     }
+}
+
+impl Warning {
+    /// Its stable name, which programs match instead of the sentence; `docs/codes.md` lists all.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::FewBlocks { .. } => "few-blocks",
+            Self::SmallPartOfGpu { .. } => "small-part-of-gpu",
+            Self::SmallBlocks { .. } => "small-blocks",
+            Self::BlockTooLarge { .. } => "block-too-large",
+            Self::ShortLaunch { .. } => "short-launch",
+            Self::LeftOut { .. } => "left-out",
+            Self::Divergence { .. } => "divergence",
+            Self::AssumedZero { .. } => "assumed-zero",
+            Self::Uncharged { .. } => "uncharged",
+            Self::OtherTensorFormats { .. } => "other-tensor-formats",
+            Self::IntegerOperations => "integer-operations",
+            Self::NoOperations => "no-operations",
+            Self::NoTraffic => "no-traffic",
+            Self::OtherMachine { .. } => "other-machine",
+            Self::NegativeCost { .. } => "negative-cost",
+            Self::NegativeTime => "negative-time",
+            Self::NoCost { .. } => "no-cost",
+            Self::SeveralCosts { .. } => "several-costs",
+            Self::AbsentFeatures { .. } => "absent-features",
+            Self::EstimatedFootprint => "estimated-footprint",
+            Self::CountedElsewhere { .. } => "counted-elsewhere",
+            Self::UnknownRegisters => "unknown-registers",
+            Self::ScaledStages => "scaled-stages",
+            Self::MergedStages { .. } => "merged-stages",
+            Self::UnknownLevel { .. } => "unknown-level",
+            Self::FewComputations { .. } => "few-computations",
+            Self::FewWarps { .. } => "few-warps",
+            Self::Corrected { .. } => "corrected",
+        }
+    }
+}
+
+/// Writes `warnings`, the sentences, and `warning_codes` beside each other into the surrounding map.
+pub(crate) fn with_codes<S: Serializer>(
+    warnings: &[Warning],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let codes: Vec<&str> = warnings.iter().map(Warning::code).collect();
+    let mut map = serializer.serialize_map(Some(2))?;
+    map.serialize_entry("warnings", warnings)?;
+    map.serialize_entry("warning_codes", &codes)?;
+    map.end()
 }
 
 impl Serialize for Warning {

@@ -105,6 +105,7 @@ fn cyclic_reduction_by_printed_inputs_has_the_printed_ratio() {
     let load = Traffic {
         bytes: systems * 4.0 * 512.0 * 4.0,
         batches_per_warp: 8.0,
+        loads_per_batch: 1.0,
         served: Served { first_level: 0.0, device: 1.0 },
         passes: 0.0,
     };
@@ -141,11 +142,38 @@ fn a_lonely_warp_waits_for_each_batch() {
         (Served { first_level: 0.5, device: 0.125 }, 0.5 * l1 + 0.375 * l2 + 0.125 * device),
         (Served { first_level: 1.0, device: 0.0 }, l1),
     ] {
-        let traffic = Traffic { bytes: 12_800.0, batches_per_warp: 100.0, served, passes: 100.0 };
+        let traffic = Traffic {
+            bytes: 12_800.0,
+            batches_per_warp: 100.0,
+            loads_per_batch: 1.0,
+            served,
+            passes: 100.0,
+        };
         // The first latency passes before anything arrives.
         let expected = 101.0 * latency / (clock * 1e3);
         assert_near(global.time(&traffic, &configuration).time_ms, expected, 1e-12);
     }
+}
+
+/// Of two loads, each answered by the three memories with shares of 1/4, 1/4 and 1/2, the slower one is answered by
+/// device memory in 7 of 16 cases, by the first-level cache in 4 and by the L2 in the other 5.
+#[test]
+fn a_warp_waits_for_the_slowest_load_of_a_batch() {
+    let gpu = gpu("tesla-v100-sxm2");
+    let [l1, l2, device] = [&gpu.l1_latency, &gpu.l2_latency, &gpu.memory_latency]
+        .map(|field| field.as_ref().unwrap().value.0 as f64);
+    let traffic = Traffic {
+        bytes: 12_800.0,
+        batches_per_warp: 100.0,
+        loads_per_batch: 2.0,
+        served: Served { first_level: 0.5, device: 0.25 },
+        passes: 100.0,
+    };
+    let configuration = Configuration { blocks: 1.0, blocks_per_sm: 1.0 };
+    let clock = gpu.sp_clock.as_ref().unwrap().value.0;
+    let expected = 101.0 * (7.0 * device + 5.0 * l2 + 4.0 * l1) / 16.0 / (clock * 1e3);
+    let time = components("tesla-v100-sxm2").global.time(&traffic, &configuration).time_ms;
+    assert_near(time, expected, 1e-12);
 }
 
 /// A pass of each clock on 80 SMs of a V100, where the first-level cache shares the banks of shared memory; 81
@@ -153,7 +181,8 @@ fn a_lonely_warp_waits_for_each_batch() {
 #[test]
 fn lanes_in_the_same_bank_of_a_first_level_cache_wait_for_each_other() {
     let served = Served { first_level: 1.0, device: 0.0 };
-    let traffic = Traffic { bytes: 0.0, batches_per_warp: 1.0, served, passes: 80e6 };
+    let traffic =
+        Traffic { bytes: 0.0, batches_per_warp: 1.0, loads_per_batch: 1.0, served, passes: 80e6 };
     let time = |name: &str, blocks: f64| {
         let configuration = Configuration { blocks, blocks_per_sm: 2.0 };
         components(name).global.time(&traffic, &configuration).time_ms

@@ -5,10 +5,11 @@
 use gpucast_counters::import::metrics_toml;
 use gpucast_counters::tensor::TensorFormat;
 use gpucast_model::hierarchical_roofline::{
-    Analysis, Basis, Level, Limit, Mix, Precision, attainable_share,
+    Analysis, Basis, L1Limit, Level, Limit, Mix, Precision, attainable_share,
 };
 use gpucast_model::{
-    Bound, Conditions, Gpu, GpuLibrary, HierarchicalRoofline, Model, ModelError, Warning,
+    Bound, Conditions, Gpu, GpuLibrary, HierarchicalRoofline, LaunchShape, Model, ModelError,
+    Warning,
 };
 
 fn v100() -> Gpu {
@@ -32,6 +33,10 @@ dram_read_transactions = 702911
 dram_write_transactions = 151487
 ";
 
+fn analysed(text: &str, gpu: &Gpu) -> Result<Analysis, ModelError> {
+    Analysis::of(&metrics_toml(text).unwrap(), gpu, &Conditions::default())
+}
+
 #[track_caller]
 fn assert_near(value: f64, expected: f64, within: f64) {
     assert!((value - expected).abs() <= within, "{value}, not {expected} within {within}");
@@ -45,7 +50,7 @@ fn ceiling(analysis: &Analysis, limit: Limit, basis: Basis) -> f64 {
 
 #[test]
 fn a_v100_has_the_ceilings_of_the_slides() {
-    let analysis = Analysis::of(&metrics_toml(SMOOTH).unwrap(), &v100()).unwrap();
+    let analysis = analysed(SMOOTH, &v100()).unwrap();
     let at = |limit, basis| ceiling(&analysis, limit, basis);
     use Basis::{Measured, Theoretical};
     let compute = |mix| Limit::Compute(Precision::Double, mix);
@@ -67,7 +72,7 @@ fn a_v100_has_the_ceilings_of_the_slides() {
 
 #[test]
 fn the_example_of_the_slides_has_their_intensities_by_hand() {
-    let analysis = Analysis::of(&metrics_toml(SMOOTH).unwrap(), &v100()).unwrap();
+    let analysis = analysed(SMOOTH, &v100()).unwrap();
     let bytes: Vec<f64> = analysis.roofline.points.iter().map(|point| point.bytes).collect();
     assert_eq!(bytes, [32.0 * 4_354_048.0, 32.0 * 976_523.0, 32.0 * 854_398.0]);
     let intensities = [0.2173, 0.9689, 1.1074];
@@ -93,7 +98,7 @@ fn sixty_percent_of_multiply_adds_reach_eighty_percent_of_the_peak() {
         .replace("dp_add = 20277632", "dp_add = 20000000000")
         .replace("dp_mul = 10000000", "dp_mul = 20000000000")
         .replace("dp_fma = 0", "dp_fma = 60000000000");
-    let analysis = Analysis::of(&metrics_toml(&text).unwrap(), &v100()).unwrap();
+    let analysis = analysed(&text, &v100()).unwrap();
     let (bound, time_ms) = analysis.bottleneck;
     assert_eq!(bound, Bound::Compute);
     assert_near(time_ms, 1e11 / (7068.86 / 2.0) / 1e6, 1e-9);
@@ -132,7 +137,7 @@ fn tensor_cores_take_one_format_at_a_time_beside_the_other_pipelines() {
     let gpu = GpuLibrary::builtin().unwrap().as_written("h100-sxm").unwrap().completed();
     let with = |more: &str| {
         let text = format!("{SMOOTH}tensor_op_count = 20000000000000\n{more}");
-        Analysis::of(&metrics_toml(&text).unwrap(), &gpu).unwrap()
+        analysed(&text, &gpu).unwrap()
     };
     let halves = "tensor_op_count_fp16 = 9894000000000\n";
     let tf32 = "tensor_op_count_tf32 = 9894000000000\n";
@@ -182,7 +187,7 @@ fn passes_of_shared_memory_take_the_clocks_of_the_banks() {
     ];
     for (name, expected) in clocks {
         let gpu = library.as_written(name).unwrap().completed();
-        let analysis = Analysis::of(&metrics_toml(&passes).unwrap(), &gpu).unwrap();
+        let analysis = analysed(&passes, &gpu).unwrap();
         let (_, milliseconds) =
             *analysis.times.iter().find(|(bound, _)| *bound == Bound::L1).unwrap();
         let sms = gpu.sm_count.as_ref().unwrap().value.0 as f64;
@@ -200,11 +205,11 @@ fn lanes_in_the_same_bank_of_the_l1_take_longer_than_their_bytes() {
     let library = GpuLibrary::builtin().unwrap();
     let l1 = |text: &str, name: &str| {
         let gpu = library.as_written(name).unwrap().completed();
-        let analysis = Analysis::of(&metrics_toml(text).unwrap(), &gpu).unwrap();
+        let analysis = analysed(text, &gpu).unwrap();
         let time = analysis.times.iter().find(|(bound, _)| *bound == Bound::L1).unwrap().1;
         let sms = gpu.sm_count.as_ref().unwrap().value.0 as f64;
         let clocks = time * gpu.sp_clock.as_ref().unwrap().value.0 * 1e3 * sms;
-        (clocks, analysis.work.bytes, analysis.l1_passes.is_some())
+        (clocks, analysis.work.bytes, matches!(analysis.l1_limit, L1Limit::Passes(_)))
     };
     for (name, clocks) in [("tesla-v100-sxm2", 1e9), ("rtx-a6000", 1e9), ("tesla-t4", 2e9)] {
         let (took, bytes, by_passes) = l1(&scattered, name);
@@ -216,4 +221,57 @@ fn lanes_in_the_same_bank_of_the_l1_take_longer_than_their_bytes() {
     // A pass for each line costs no more than the bytes.
     let usual = SMOOTH.to_owned() + "global_load_passes = 1070080\n";
     assert_eq!(l1(&usual, "tesla-v100-sxm2"), l1(SMOOTH, "tesla-v100-sxm2"));
+}
+
+/// RRZE's `gpu-strides` on an A40, all data in the L1: 2.00 clocks a warp's load of four bytes, whether its lanes
+/// read one word or 32 neighbours. A uniform load of 16 bytes takes 8 clocks on Turing (8.2 measured).
+#[test]
+fn loads_take_the_clocks_that_microbenchmarks_measured() {
+    let clocks = |gpu: &str, sectors: u64, lane_bytes: u64| {
+        let gpu = GpuLibrary::builtin().unwrap().get(gpu).unwrap().completed();
+        let loads = 1_000_000_000_u64;
+        let text = SMOOTH
+            .replace(
+                "gld_transactions = 4280320",
+                &format!("gld_transactions = {}", sectors * loads),
+            )
+            .replace("gst_transactions = 73728", "gst_transactions = 0")
+            + &format!(
+                "inst_executed_global_loads = {loads}\nglobal_load_passes = {loads}\n\
+                 ptx_global_load_bytes = {}\n",
+                lane_bytes * loads
+            );
+        let analysis = analysed(&text, &gpu).unwrap();
+        let time = analysis.times.iter().find(|(bound, _)| *bound == Bound::L1).unwrap().1;
+        let sms = gpu.sm_count.as_ref().unwrap().value.0 as f64;
+        let clock_mhz = gpu.sp_clock.as_ref().unwrap().value.0;
+        (time * clock_mhz * 1e3 * sms / loads as f64, analysis.l1_limit)
+    };
+    for sectors in [1, 4] {
+        assert_near(clocks("rtx-a6000", sectors, 128).0, 2.0, 0.05);
+    }
+    let (uniform, limit) = clocks("tesla-t4", 1, 512);
+    assert_near(uniform, 8.2, 0.25);
+    assert_eq!(limit, L1Limit::Return);
+    // A100: one clock for 128 bytes of lanes.
+    assert_near(clocks("a100-sxm-80gb", 1, 128).0, 1.0, 0.02);
+}
+
+/// Sixteen blocks on the 80 SMs of a V100 compute and load on sixteen SMs; L2 and device memory are shared.
+#[test]
+fn work_inside_sms_is_done_by_those_that_have_a_block() {
+    let profile = metrics_toml(SMOOTH).unwrap();
+    let launched = |blocks| {
+        let launch = LaunchShape { blocks, threads_per_block: 256, ..LaunchShape::default() };
+        let conditions = Conditions { launch: Some(launch), ..Conditions::default() };
+        Analysis::of(&profile, &v100(), &conditions).unwrap().times
+    };
+    let time = |times: &[(Bound, f64)], bound| times.iter().find(|one| one.0 == bound).unwrap().1;
+    let (few, many) = (launched(16), launched(8000));
+    for bound in [Bound::Compute, Bound::L1] {
+        assert_near(time(&few, bound) / time(&many, bound), 5.0, 1e-9);
+    }
+    for bound in [Bound::L2, Bound::Memory] {
+        assert_eq!(time(&few, bound), time(&many, bound));
+    }
 }

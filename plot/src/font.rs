@@ -3,11 +3,12 @@
 //! Inter is free (SIL Open Font License 1.1, `fonts/OFL.txt`). Embedding it means that a picture is laid
 //! out, and a PNG drawn, alike on every machine, and that none needs fonts installed.
 
-use std::sync::LazyLock;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::outline::{DrawSettings, OutlinePen};
+use skrifa::{FontRef, GlyphId, MetadataProvider as _};
+use tiny_skia::{Path, PathBuilder};
 
-use ab_glyph::{Font as _, FontRef, OutlineCurve};
-
-use crate::geometry::{Point, Quad, point};
+use crate::geometry::{Point, Quad};
 
 /// How heavy letters are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,14 +33,19 @@ pub const DESCENT: f64 = 0.22;
 /// Width of a character that no font is there for, in ems.
 const FALLBACK_WIDTH: f64 = 0.65;
 
-static FONTS: LazyLock<[Option<FontRef<'static>>; 2]> =
-    LazyLock::new(|| [REGULAR, SEMI_BOLD].map(|bytes| FontRef::try_from_slice(bytes).ok()));
+/// The font of a weight; `None` if its file cannot be read.
+fn font(weight: Weight) -> Option<FontRef<'static>> {
+    let bytes = match weight {
+        Weight::Regular => REGULAR,
+        Weight::SemiBold => SEMI_BOLD,
+    };
+    FontRef::new(bytes).ok()
+}
 
-fn font(weight: Weight) -> Option<&'static FontRef<'static>> {
-    match weight {
-        Weight::Regular => FONTS[0].as_ref(),
-        Weight::SemiBold => FONTS[1].as_ref(),
-    }
+/// The glyphs of a text; a character that the font lacks gets the font's sign for a missing one.
+fn glyphs(font: &FontRef<'_>, text: &str) -> impl Iterator<Item = GlyphId> {
+    let map = font.charmap();
+    text.chars().map(move |character| map.map(character).unwrap_or(GlyphId::NOTDEF))
 }
 
 /// The width of a text, in the unit of `size`, which is that of the em. Letters are not kerned.
@@ -48,38 +54,78 @@ pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     let Some(font) = font(weight) else {
         return text.chars().count() as f64 * FALLBACK_WIDTH * size;
     };
-    let em = f64::from(font.units_per_em().unwrap_or(1.0));
-    let advance = |character| f64::from(font.h_advance_unscaled(font.glyph_id(character))) / em;
-    text.chars().map(advance).sum::<f64>() * size
+    // Unscaled metrics are whole font units, so that the sum is exact.
+    let metrics = font.glyph_metrics(Size::unscaled(), LocationRef::default());
+    let units: f64 =
+        glyphs(&font, text).filter_map(|glyph| metrics.advance_width(glyph)).map(f64::from).sum();
+    units / units_per_em(&font) * size
 }
 
-/// A piece of the outline of letters; the contours are closed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Curve {
-    Line(Point, Point),
-    Quadratic(Point, Point, Point),
-    Cubic(Point, Point, Point, Point),
+fn units_per_em(font: &FontRef<'_>) -> f64 {
+    f64::from(font.metrics(Size::unscaled(), LocationRef::default()).units_per_em.max(1))
 }
 
 /// The outlines of a text whose base line begins at the origin, y downwards.
-pub(crate) fn outline(text: &str, size: f64, weight: Weight) -> Vec<Curve> {
-    let Some(font) = font(weight) else { return Vec::new() };
-    let scale = size / f64::from(font.units_per_em().unwrap_or(1.0));
-    let mut curves = Vec::new();
-    let mut pen = 0.0;
-    for character in text.chars() {
-        let glyph = font.glyph_id(character);
-        let at = |p: ab_glyph::Point| point(pen + f64::from(p.x) * scale, -f64::from(p.y) * scale);
-        for curve in font.outline(glyph).map(|outline| outline.curves).unwrap_or_default() {
-            curves.push(match curve {
-                OutlineCurve::Line(a, b) => Curve::Line(at(a), at(b)),
-                OutlineCurve::Quad(a, b, c) => Curve::Quadratic(at(a), at(b), at(c)),
-                OutlineCurve::Cubic(a, b, c, d) => Curve::Cubic(at(a), at(b), at(c), at(d)),
-            });
+///
+/// Returns `None` where nothing would be drawn, as for spaces.
+pub(crate) fn outline(text: &str, size: f64, weight: Weight) -> Option<Path> {
+    let font = font(weight)?;
+    let (outlines, location) = (font.outline_glyphs(), LocationRef::default());
+    let metrics = font.glyph_metrics(Size::unscaled(), location);
+    let scale = size / units_per_em(&font);
+    let mut pen = Pen { path: PathBuilder::new(), scale: scale as f32, x: 0.0 };
+    let mut advance = 0.0;
+    for glyph in glyphs(&font, text) {
+        pen.x = (advance * scale) as f32;
+        if let Some(outline) = outlines.get(glyph) {
+            // A glyph that cannot be read leaves a gap of its width.
+            let _ = outline.draw(DrawSettings::unhinted(Size::unscaled(), location), &mut pen);
         }
-        pen += f64::from(font.h_advance_unscaled(glyph)) * scale;
+        advance += f64::from(metrics.advance_width(glyph).unwrap_or_default());
     }
-    curves
+    pen.path.finish()
+}
+
+/// Puts glyphs, in font units with y upwards, into one path in pixels with y downwards.
+struct Pen {
+    path: PathBuilder,
+    scale: f32,
+    /// Where the current glyph begins.
+    x: f32,
+}
+
+impl Pen {
+    fn at(&self, x: f32, y: f32) -> (f32, f32) {
+        (self.x + x * self.scale, -y * self.scale)
+    }
+}
+
+impl OutlinePen for Pen {
+    fn move_to(&mut self, x: f32, y: f32) {
+        let (x, y) = self.at(x, y);
+        self.path.move_to(x, y);
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        let (x, y) = self.at(x, y);
+        self.path.line_to(x, y);
+    }
+
+    fn quad_to(&mut self, control_x: f32, control_y: f32, x: f32, y: f32) {
+        let (x1, y1) = self.at(control_x, control_y);
+        let (x, y) = self.at(x, y);
+        self.path.quad_to(x1, y1, x, y);
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        let ((x1, y1), (x2, y2)) = (self.at(x1, y1), self.at(x2, y2));
+        let (x, y) = self.at(x, y);
+        self.path.cubic_to(x1, y1, x2, y2, x, y);
+    }
+
+    fn close(&mut self) {
+        self.path.close();
+    }
 }
 
 /// The box around a text of a width whose base line begins at `start` and climbs by `degrees`.
@@ -97,29 +143,14 @@ pub fn text_box(start: Point, width: f64, size: f64, degrees: f64) -> Quad {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn widths_are_those_of_the_fonts_tables() {
-        for (bytes, weight) in [(REGULAR, Weight::Regular), (SEMI_BOLD, Weight::SemiBold)] {
-            let face = ttf_parser::Face::parse(bytes, 0).unwrap();
-            let text = "GFLOP/s × 1,024 — α≥µ";
-            let units: u32 = text
-                .chars()
-                .map(|c| u32::from(face.glyph_hor_advance(face.glyph_index(c).unwrap()).unwrap()))
-                .sum();
-            let expected = f64::from(units) / f64::from(face.units_per_em()) * 13.0;
-            assert!((width(text, 13.0, weight) - expected).abs() < 1e-9);
-        }
-    }
+    use crate::geometry::point;
 
     #[test]
     fn no_letter_reaches_beyond_the_box_of_its_text() {
         for weight in [Weight::Regular, Weight::SemiBold] {
-            for curve in outline("ÅgjpqyQ()/|,;0129", 100.0, weight) {
-                let (Curve::Line(a, _) | Curve::Quadratic(a, ..) | Curve::Cubic(a, ..)) = curve;
-                // Accents of capitals may stand out; nothing else does.
-                assert!((-100.0..=25.0).contains(&a.y), "{a:?}");
-            }
+            let bounds = outline("ÅgjpqyQ()/|,;0129", 100.0, weight).unwrap().bounds();
+            // Accents of capitals may stand out; nothing else does.
+            assert!(bounds.top() >= -100.0 && bounds.bottom() <= 25.0, "{bounds:?}");
         }
     }
 

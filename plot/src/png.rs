@@ -1,128 +1,95 @@
-//! A scene as PNG, twice as many pixels as the canvas has, for dense screens and slides.
+//! A scene as PNG, with twice as many pixels as the canvas along each side, for dense screens and slides.
 //!
-//! plotters draws the shapes at twice that again, which is then averaged, because its polygons have hard
-//! edges; texts are rasterised from the embedded fonts with exact coverage, at any angle.
+//! tiny-skia draws shapes and the outlines of letters alike, anti-aliased.
 
-use ab_glyph_rasterizer::{Rasterizer, point};
-use plotters::prelude::{BitMapBackend, DrawingBackend as _};
+use tiny_skia::{Color, FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, Transform};
 
 use crate::draw::{self, DrawError};
-use crate::font::{self, Curve};
+use crate::font;
 use crate::geometry::Point;
-use crate::scene::{Scene, Text};
-use crate::theme::{Ink, Rgb, Theme};
+use crate::scene::{Geometry, Scene, Shape, Text};
+use crate::theme::{Ink, Theme};
 
-/// Pixels of the file for each pixel of the canvas, along one side.
+/// Pixels of the file per pixel of the canvas, along one side.
 pub const DENSITY: f64 = 2.0;
-/// Pixels of plotters' canvas for each of the file, along one side.
-const OVERSAMPLING: usize = 2;
-
-/// An image of red, green and blue bytes.
-struct Pixels {
-    width: usize,
-    height: usize,
-    bytes: Vec<u8>,
-}
 
 /// Writes a scene as PNG.
 ///
 /// # Errors
 ///
-/// When plotters or the encoder cannot, as a canvas without area.
+/// [`DrawError::Size`] for a canvas without area or beyond the largest side, and
+/// [`DrawError::Encoding`] when the encoder fails.
 pub fn write(scene: &Scene, theme: Theme) -> Result<Vec<u8>, DrawError> {
-    let mut pixels = rasterised(scene, theme)?;
-    for text in &scene.texts {
-        draw_text(&mut pixels, text, theme.rgb(text.ink));
-    }
-    encoded(&pixels).map_err(|error| DrawError::Backend(error.to_string()))
+    draw::check_canvas(scene)?;
+    let pixels = |side: f64| (side * DENSITY).round() as u32;
+    let (width, height) = (pixels(scene.width), pixels(scene.height));
+    let mut pixmap = Pixmap::new(width, height).ok_or_else(|| DrawError::Size {
+        width: scene.width.to_string(),
+        height: scene.height.to_string(),
+    })?;
+    pixmap.fill(color(theme, Ink::Paper, 1.0));
+    scene.shapes.iter().for_each(|shape| draw_shape(&mut pixmap, shape, theme));
+    scene.texts.iter().for_each(|text| draw_text(&mut pixmap, text, theme));
+    pixmap.encode_png().map_err(|error| DrawError::Encoding(error.to_string()))
 }
 
-fn rasterised(scene: &Scene, theme: Theme) -> Result<Pixels, DrawError> {
-    let (width, height) = draw::canvas_size(scene, DENSITY)?;
-    let (width, height) = (width as usize, height as usize);
-    let (fine_width, fine_height) = (width * OVERSAMPLING, height * OVERSAMPLING);
-    let paper = theme.rgb(Ink::Paper);
-    let mut fine: Vec<u8> =
-        paper.iter().copied().cycle().take(3 * fine_width * fine_height).collect();
-    {
-        let size = (fine_width as u32, fine_height as u32);
-        let mut backend = BitMapBackend::with_buffer(&mut fine, size);
-        draw::shapes(scene, theme, &mut backend, DENSITY * OVERSAMPLING as f64)?;
-        backend.present().map_err(|error| DrawError::Backend(error.to_string()))?;
-    }
-    let mut bytes = Vec::with_capacity(3 * width * height);
-    let samples = (OVERSAMPLING * OVERSAMPLING) as u32;
-    for y in 0..height {
-        for x in 0..width {
-            for channel in 0..3 {
-                let mut sum = 0;
-                for row in y * OVERSAMPLING..(y + 1) * OVERSAMPLING {
-                    for column in x * OVERSAMPLING..(x + 1) * OVERSAMPLING {
-                        sum += u32::from(fine[3 * (row * fine_width + column) + channel]);
-                    }
-                }
-                bytes.push(((sum + samples / 2) / samples) as u8);
-            }
+fn color(theme: Theme, ink: Ink, opacity: f64) -> Color {
+    let [red, green, blue] = theme.rgb(ink);
+    Color::from_rgba8(red, green, blue, (opacity.clamp(0.0, 1.0) * 255.0).round() as u8)
+}
+
+fn paint(theme: Theme, ink: Ink, opacity: f64) -> Paint<'static> {
+    let mut paint = Paint { anti_alias: true, ..Paint::default() };
+    paint.set_color(color(theme, ink, opacity));
+    paint
+}
+
+/// From pixels of the canvas to pixels of the file.
+fn density() -> Transform {
+    Transform::from_scale(DENSITY as f32, DENSITY as f32)
+}
+
+fn draw_shape(pixmap: &mut Pixmap, shape: &Shape, theme: Theme) {
+    let (path, line) = match &shape.geometry {
+        Geometry::Path { points, width } => (polygon(points, false), Some(*width)),
+        Geometry::Area(corners) => (polygon(corners, true), None),
+        Geometry::Circle { center, radius, line } => {
+            let [x, y, radius] = [center.x, center.y, *radius].map(|value| value as f32);
+            (PathBuilder::from_circle(x, y, radius), *line)
         }
-    }
-    Ok(Pixels { width, height, bytes })
-}
-
-fn draw_text(pixels: &mut Pixels, text: &Text, ink: Rgb) {
-    let corners = text.bounds().0.map(|c| (c.x * DENSITY, c.y * DENSITY));
-    // Room for accents and for what hangs over.
-    let room = (text.size * DENSITY / 2.0).ceil();
-    let least = |values: [f64; 4]| values.into_iter().fold(f64::INFINITY, f64::min) - room;
-    let greatest = |values: [f64; 4]| values.into_iter().fold(f64::NEG_INFINITY, f64::max) + room;
-    let (xs, ys) = (corners.map(|c| c.0), corners.map(|c| c.1));
-    // The rasterizer wants room for the whole text: what reaches beyond its edge goes on in the next row.
-    let (left, top) = (least(xs).floor(), least(ys).floor());
-    let (width, height) = ((greatest(xs) - left).ceil(), (greatest(ys) - top).ceil());
-    let (width, height) = (width as usize, height as usize);
-    let mut rasterizer = Rasterizer::new(width, height);
-    let start = text.start();
-    let (sine, cosine) = text.degrees.to_radians().sin_cos();
-    let place = |p: Point| {
-        let x = start.x + p.x * cosine + p.y * sine;
-        let y = start.y - p.x * sine + p.y * cosine;
-        point((x * DENSITY - left) as f32, (y * DENSITY - top) as f32)
     };
-    for curve in font::outline(&text.content, text.size, text.weight) {
-        match curve {
-            Curve::Line(a, b) => rasterizer.draw_line(place(a), place(b)),
-            Curve::Quadratic(a, b, c) => rasterizer.draw_quad(place(a), place(b), place(c)),
-            Curve::Cubic(a, b, c, d) => {
-                rasterizer.draw_cubic(place(a), place(b), place(c), place(d));
-            }
+    // tiny-skia has no path for what has no extent, such as a polygon of one point.
+    let Some(path) = path else { return };
+    let paint = paint(theme, shape.ink, shape.opacity);
+    match line {
+        Some(width) => {
+            let join = LineJoin::Miter;
+            let stroke = Stroke { width: width as f32, line_join: join, ..Stroke::default() };
+            pixmap.stroke_path(&path, &paint, &stroke, density(), None);
         }
+        None => pixmap.fill_path(&path, &paint, FillRule::Winding, density(), None),
     }
-    rasterizer.for_each_pixel_2d(|x, y, coverage| {
-        let coverage = coverage.clamp(0.0, 1.0);
-        let (x, y) = (left as i64 + i64::from(x), top as i64 + i64::from(y));
-        let is_inside = |place: i64, size: usize| usize::try_from(place).is_ok_and(|at| at < size);
-        if coverage == 0.0 || !is_inside(x, pixels.width) || !is_inside(y, pixels.height) {
-            return;
-        }
-        let at = 3 * (y as usize * pixels.width + x as usize);
-        for (channel, &colour) in ink.iter().enumerate() {
-            if let Some(byte) = pixels.bytes.get_mut(at + channel) {
-                let mixed = f32::from(*byte) * (1.0 - coverage) + f32::from(colour) * coverage;
-                *byte = mixed.round() as u8;
-            }
-        }
-    });
 }
 
-fn encoded(pixels: &Pixels) -> Result<Vec<u8>, png::EncodingError> {
-    let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, pixels.width as u32, pixels.height as u32);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::Balanced);
-    // Areas of one colour compress best as they are.
-    encoder.set_filter(png::Filter::NoFilter);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(&pixels.bytes)?;
-    writer.finish()?;
-    Ok(file)
+fn polygon(points: &[Point], is_closed: bool) -> Option<Path> {
+    let mut builder = PathBuilder::with_capacity(points.len() + 1, points.len());
+    for (at, point) in points.iter().enumerate() {
+        match at {
+            0 => builder.move_to(point.x as f32, point.y as f32),
+            _ => builder.line_to(point.x as f32, point.y as f32),
+        }
+    }
+    if is_closed {
+        builder.close();
+    }
+    builder.finish()
+}
+
+fn draw_text(pixmap: &mut Pixmap, text: &Text, theme: Theme) {
+    let Some(path) = font::outline(&text.content, text.size, text.weight) else { return };
+    let start = text.start();
+    let place = Transform::from_rotate(-text.degrees as f32)
+        .post_translate(start.x as f32, start.y as f32)
+        .post_concat(density());
+    pixmap.fill_path(&path, &paint(theme, text.ink, 1.0), FillRule::Winding, place, None);
 }

@@ -1,16 +1,12 @@
-//! A scene as SVG: shapes by plotters' backend, texts by ourselves, because plotters turns texts only by right
-//! angles and leaves their length to the viewer's font. Here each text carries the length that the layout
-//! reckoned with, so that no fallback font makes texts overlap.
-
-use plotters::prelude::{DrawingBackend as _, SVGBackend};
+//! A scene as SVG.
+//!
+//! Each text carries the length that the layout computed, so that no fallback font makes texts overlap.
 
 use crate::draw::{self, DrawError};
 use crate::font::Weight;
-use crate::scene::{Anchor, Scene, Text};
+use crate::geometry::Point;
+use crate::scene::{Anchor, Geometry, Scene, Shape, Text};
 use crate::theme::{Ink, Theme, hex};
-
-/// Steps of a pixel to which shapes are rounded: plotters' coordinates are whole numbers.
-const STEPS: f64 = 10.0;
 
 const FAMILIES: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
 
@@ -18,34 +14,68 @@ const FAMILIES: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-
 ///
 /// # Errors
 ///
-/// When plotters cannot draw it, as a canvas without area.
+/// [`DrawError::Size`] for a canvas without area or beyond the largest side.
 pub fn write(scene: &Scene, theme: Theme) -> Result<String, DrawError> {
-    let mut shapes = String::new();
-    {
-        let size = draw::canvas_size(scene, STEPS)?;
-        let mut backend = SVGBackend::with_string(&mut shapes, size);
-        draw::shapes(scene, theme, &mut backend, STEPS)?;
-        backend.present().map_err(|error| DrawError::Backend(error.to_string()))?;
-    }
-    // What lies between plotters' own <svg …> and </svg>.
-    let inner = shapes.split_once('\n').map_or("", |(_, rest)| rest);
-    let inner = inner.trim_end().strip_suffix("</svg>").unwrap_or(inner);
-
+    draw::check_canvas(scene)?;
     let (width, height) = (scene.width, scene.height);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n<title>{}</title>\n\
-         <desc>{}</desc>\n<rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n\
-         <g transform=\"scale({})\">\n{inner}</g>\n<g font-family=\"{FAMILIES}\">\n",
+         <desc>{}</desc>\n<rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n<g>\n",
         escaped(&scene.title),
         escaped(&scene.title),
         escaped(&scene.description),
         hex(theme.rgb(Ink::Paper)),
-        1.0 / STEPS,
     );
+    scene.shapes.iter().for_each(|shape| push_shape(&mut svg, shape, theme));
+    svg += &format!("</g>\n<g font-family=\"{FAMILIES}\">\n");
     scene.texts.iter().for_each(|text| push_text(&mut svg, text, theme));
     svg.push_str("</g>\n</svg>\n");
     Ok(svg)
+}
+
+fn push_shape(svg: &mut String, shape: &Shape, theme: Theme) {
+    let colour = hex(theme.rgb(shape.ink));
+    match &shape.geometry {
+        Geometry::Path { points, width } => {
+            *svg += &format!("<polyline points=\"{}\"", coordinates(points));
+            push_stroke(svg, &colour, *width, shape.opacity);
+        }
+        Geometry::Area(corners) => {
+            *svg += &format!("<polygon points=\"{}\"", coordinates(corners));
+            push_fill(svg, &colour, shape.opacity);
+        }
+        Geometry::Circle { center, radius, line } => {
+            let (x, y, radius) = (rounded(center.x), rounded(center.y), rounded(*radius));
+            *svg += &format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"");
+            match line {
+                Some(width) => push_stroke(svg, &colour, *width, shape.opacity),
+                None => push_fill(svg, &colour, shape.opacity),
+            }
+        }
+    }
+    svg.push_str("/>\n");
+}
+
+fn push_stroke(svg: &mut String, colour: &str, width: f64, opacity: f64) {
+    let width = rounded(width);
+    *svg += &format!(" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"");
+    if opacity < 1.0 {
+        *svg += &format!(" stroke-opacity=\"{}\"", rounded(opacity));
+    }
+}
+
+fn push_fill(svg: &mut String, colour: &str, opacity: f64) {
+    *svg += &format!(" fill=\"{colour}\"");
+    if opacity < 1.0 {
+        *svg += &format!(" fill-opacity=\"{}\"", rounded(opacity));
+    }
+}
+
+fn coordinates(points: &[Point]) -> String {
+    let pairs: Vec<String> =
+        points.iter().map(|point| format!("{},{}", rounded(point.x), rounded(point.y))).collect();
+    pairs.join(" ")
 }
 
 fn push_text(svg: &mut String, text: &Text, theme: Theme) {

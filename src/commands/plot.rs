@@ -11,7 +11,7 @@ use gpucast_forecast::prediction::KernelView;
 use gpucast_forecast::prediction::{left_with_predictions, predict};
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::{Kernel, LaunchOptions};
-use gpucast_model::{Gpu, Model};
+use gpucast_model::{Gpu, HierarchicalRoofline};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
 
@@ -42,9 +42,7 @@ fn roofline(arguments: &PlotPredictions) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
     let mut models = model_choice::read(&arguments.models.model)?;
     // The traffic of all levels of memory, where the counts have it.
-    if let Ok(model) = <dyn Model>::by_name("hierarchical-roofline") {
-        models.push(Chosen { model, by_name: false });
-    }
+    models.push(Chosen { model: &HierarchicalRoofline, by_name: false });
     let kernels = predictions_by(&models, arguments)?;
     let scene = pictures::roofline::scene(&kernels, file.title());
     file.write(scene)

@@ -11,7 +11,6 @@ pub(crate) mod sweep;
 mod table;
 
 use gpucast_forecast::input::kernel_name::demangled_short;
-use gpucast_model::{Prediction, SymbolValue};
 
 /// Letters that pictures have room for in a kernel's name.
 const LONGEST_NAME: usize = 44;
@@ -28,12 +27,6 @@ fn short_name(kernel: &str) -> String {
     let tail = LONGEST_NAME - head - 1;
     let ends = [&letters[..head], &['…'], &letters[letters.len() - tail..]];
     ends.into_iter().flatten().collect()
-}
-
-/// The value of a symbol, wherever the prediction has it.
-fn symbol(prediction: &Prediction, name: &str) -> Option<f64> {
-    let symbols = [&prediction.parameters, &prediction.intermediate];
-    symbols.into_iter().find_map(|symbols| symbols.get(name)).and_then(SymbolValue::as_f64)
 }
 
 /// The title of a picture: the user's, before its own where there are several in a file.

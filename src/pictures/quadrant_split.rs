@@ -2,11 +2,12 @@
 
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::Gpu;
+use gpucast_model::quantitative_roofline::{KernelParameters, OperationType};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::pictures::quadrant_split::{Adjustment, Device, Peak, QuadrantSplit};
 use gpucast_plot::{DrawError, Scene};
 
-use super::{short_name, symbol, titled};
+use super::{short_name, titled};
 
 /// One below the other.
 pub(crate) fn scene(
@@ -26,14 +27,17 @@ pub(crate) fn scene(
 pub(crate) fn split(kernel: &KernelView, scale: Kind) -> Result<QuadrantSplit, DrawError> {
     let name = short_name(&kernel.profile.kernel);
     let mut devices: Vec<Device> = kernel.predictions.iter().filter_map(device).collect();
-    let Some(first) = kernel.predictions.iter().find(|view| device(view).is_some()) else {
+    let mut analyses =
+        kernel.predictions.iter().filter_map(|view| view.prediction.detail.quantitative());
+    let Some(KernelParameters { operations, traffic_bytes, .. }) =
+        analyses.next().map(|analysis| analysis.kernel)
+    else {
         let why = format!(
             "kernel {name} has no prediction by quantitative-roofline, whose efficiencies a \
              quadrant split shows"
         );
         return Err(DrawError::Nothing(why));
     };
-    let value = |symbol_name| symbol(&first.prediction, symbol_name).unwrap_or(f64::NAN);
     if devices.len() > 1 {
         // Many arrows would hide each other.
         devices.iter_mut().for_each(keep_adjusted);
@@ -50,7 +54,7 @@ pub(crate) fn split(kernel: &KernelView, scale: Kind) -> Result<QuadrantSplit, D
         title,
         subtitle,
         kernel: name,
-        intensity: value("W_comp") / value("W_traf"),
+        intensity: operations / traffic_bytes,
         devices,
         scale,
         notes: Vec::new(),
@@ -66,32 +70,30 @@ fn keep_adjusted(device: &mut Device) {
 
 /// What the quantitative roofline says of a GPU; nothing for other models.
 fn device(view: &PredictionView) -> Option<Device> {
-    let prediction = &view.prediction;
-    let value = |name| symbol(prediction, name);
-    let peak = Peak { gbps: value("B_mem")?, gflops: value("T_op")? };
-    let mix = value("E_mix")?;
+    let analysis = view.prediction.detail.quantitative()?;
+    let kernel = &analysis.kernel;
+    let peak = Peak { gbps: analysis.bandwidth_gbps, gflops: analysis.peak_throughput };
     let measured = view.published.as_ref().map(|one| one.measured_ms);
+    let mixed = peak.gflops * kernel.mix_efficiency;
     Some(Device {
         name: view.gpu.name.clone(),
         peak,
-        theoretical: theoretical(view),
+        theoretical: theoretical(&view.gpu, kernel.operation_type),
         adjustments: vec![
-            Adjustment { name: "× E_mix".to_owned(), gflops: peak.gflops * mix },
-            Adjustment { name: "× E_instr".to_owned(), gflops: value("T_op_adjusted")? },
+            Adjustment { name: "× E_mix".to_owned(), gflops: mixed },
+            Adjustment { name: "× E_instr".to_owned(), gflops: analysis.adjusted_throughput },
         ],
-        measured_gflops: measured.and_then(|ms| Some(value("W_comp")? / ms / 1e6)),
+        measured_gflops: measured.map(|ms| kernel.operations / ms / 1e6),
     })
 }
 
 /// The data sheet's figures for the operations that the kernel counts.
-fn theoretical(view: &PredictionView) -> Option<Peak> {
-    let Gpu { peak_memory_bandwidth, peak_sp_throughput, peak_dp_throughput, .. } = &view.gpu;
-    let kind = view.prediction.parameters.iter().find(|symbol| symbol.name == "K_type")?;
-    let peak = match kind.value {
-        gpucast_model::SymbolValue::Name("fp32") => peak_sp_throughput,
-        gpucast_model::SymbolValue::Name("fp64") => peak_dp_throughput,
-        _ => return None,
+fn theoretical(gpu: &Gpu, operations: OperationType) -> Option<Peak> {
+    let peak = match operations {
+        OperationType::Fp32 => &gpu.peak_sp_throughput,
+        OperationType::Fp64 => &gpu.peak_dp_throughput,
+        OperationType::Int => return None,
     };
     let gflops = peak.as_ref()?.value.0;
-    Some(Peak { gbps: peak_memory_bandwidth.as_ref()?.value.0, gflops })
+    Some(Peak { gbps: gpu.peak_memory_bandwidth.as_ref()?.value.0, gflops })
 }

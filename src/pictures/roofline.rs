@@ -3,11 +3,11 @@
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::gpu::Sourced;
 use gpucast_model::gpu::quantity::Gflops;
-use gpucast_model::{Gpu, SymbolValue};
+use gpucast_model::{Gpu, hierarchical_roofline};
 use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, Place, Roofline};
 use gpucast_plot::{DrawError, Scene};
 
-use super::{listed, short_name, symbol, titled};
+use super::{listed, short_name, titled};
 
 /// One below the other.
 pub(crate) fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene, DrawError> {
@@ -59,27 +59,35 @@ pub(crate) fn roofline(kernels: &[KernelView], gpu: &Gpu) -> Roofline {
 
 /// Whether the kernel's operations are integer ones.
 fn does_integers(view: &PredictionView) -> bool {
-    let kind = view.prediction.parameters.get("K_type");
-    kind.is_some_and(|kind| *kind == SymbolValue::Name("int"))
+    view.prediction.detail.quantitative().is_some_and(|analysis| analysis.counts_integers())
+}
+
+/// The level of a picture for a level of the model.
+fn level(level: hierarchical_roofline::Level) -> Level {
+    match level {
+        hierarchical_roofline::Level::L1 => Level::L1,
+        hierarchical_roofline::Level::L2 => Level::L2,
+        hierarchical_roofline::Level::Dram => Level::Dram,
+    }
 }
 
 /// A kernel under the roofs of a GPU: the throughput that the first of its models predicts, at the
 /// intensities that hierarchical-roofline knows, if it is among them.
 fn place(views: &[&PredictionView]) -> Option<Kernel> {
-    const LEVELS: [(&str, Level); 3] =
-        [("AI_DRAM", Level::Dram), ("AI_L2", Level::L2), ("AI_L1", Level::L1)];
     let first = &views.first()?.prediction;
     let hierarchical = views.iter().find_map(|view| {
-        let operations = symbol(&view.prediction, "FLOPs").filter(|count| *count > 0.0)?;
-        let places = LEVELS.into_iter().filter_map(|(name, level)| {
-            let intensity = symbol(&view.prediction, name).filter(|value| *value > 0.0)?;
-            Some(Place { level, intensity })
-        });
+        let analysis = view.prediction.detail.hierarchical()?;
+        let operations = Some(analysis.work.flops()).filter(|count| *count > 0.0)?;
+        let points = analysis.roofline.points.iter().rev();
+        let places = points
+            .map(|point| Place { level: level(point.level), intensity: point.intensity })
+            .filter(|place| place.intensity.is_finite() && place.intensity > 0.0);
         Some((operations, places.collect::<Vec<Place>>()))
     });
     let by_traffic = || {
-        let operations = symbol(first, "W_comp").filter(|count| *count > 0.0)?;
-        let bytes = symbol(first, "W_traf").filter(|count| *count > 0.0)?;
+        let kernel = &first.detail.quantitative()?.kernel;
+        let operations = Some(kernel.operations).filter(|count| *count > 0.0)?;
+        let bytes = Some(kernel.traffic_bytes).filter(|count| *count > 0.0)?;
         Some((operations, vec![Place { level: Level::Dram, intensity: operations / bytes }]))
     };
     let (operations, places) = hierarchical.or_else(by_traffic)?;

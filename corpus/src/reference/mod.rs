@@ -9,6 +9,7 @@
 //! A launch file asks for one with `reference = "sgemm"` in an `[[expect]]` table.
 
 mod block_sums;
+mod cfd_time_step;
 mod coloured_grid;
 mod copy;
 mod dg_differentiation;
@@ -18,10 +19,15 @@ mod gemm;
 mod gpp;
 mod gsrb;
 mod histogram;
+mod hotspot3d;
 mod inputs;
+mod kmeans;
+mod leukocyte_dilate;
 mod lmsor;
+mod merge_sort_first;
 mod mixbench;
 mod n_body;
+mod nearest_neighbour;
 mod padded_box;
 mod product;
 mod reduction;
@@ -29,6 +35,7 @@ mod sgemm;
 mod shmem_swap;
 mod sor;
 mod spmv;
+mod srad_1;
 mod stencil_7pt;
 mod stream_triad;
 #[cfg(test)]
@@ -143,6 +150,46 @@ pub const REFERENCES: &[Reference] = &[
         run: block_sums::run,
     },
     Reference { name: "n-body", about: "one step under gravity, in f64", run: n_body::run },
+    Reference {
+        name: "hotspot3d",
+        about: "one step of heat conduction, in f64 and rounded once",
+        run: hotspot3d::run,
+    },
+    Reference {
+        name: "kmeans-invert-mapping",
+        about: "the transposed features, exact",
+        run: kmeans::invert_mapping,
+    },
+    Reference {
+        name: "kmeans-point",
+        about: "the nearest centre of each point, distances in f64",
+        run: kmeans::point,
+    },
+    Reference {
+        name: "cfd-time-step",
+        about: "variables advanced by their fluxes, in f64 and rounded once",
+        run: cfd_time_step::run,
+    },
+    Reference {
+        name: "srad-1",
+        about: "differences to neighbours and coefficients of diffusion, in f64",
+        run: srad_1::run,
+    },
+    Reference {
+        name: "merge-sort-first",
+        about: "every four numbers sorted, exact",
+        run: merge_sort_first::run,
+    },
+    Reference {
+        name: "nearest-neighbour",
+        about: "distances from a place, in f64 and rounded once",
+        run: nearest_neighbour::run,
+    },
+    Reference {
+        name: "leukocyte-dilate",
+        about: "the greatest value that a disc covers, exact",
+        run: leukocyte_dilate::run,
+    },
 ];
 
 /// The reference of this name.

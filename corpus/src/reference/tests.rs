@@ -2,6 +2,7 @@
 
 mod measured;
 mod papers;
+mod rodinia;
 
 use super::*;
 

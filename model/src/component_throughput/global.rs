@@ -10,8 +10,9 @@
 //!   there are: figure 3's saw-tooth.
 //! - A warp waits for each batch of its loads, so that with few warps latency decides (Little's law). Then
 //!   the bandwidth is linear in blocks and threads, and more of either is almost free. Loads of which none
-//!   needs another's result are one batch. How long it takes depends on the memory that answers: a mean of
-//!   the latencies of the first-level cache, the L2 and device memory, by their shares of the sectors.
+//!   needs another's result are one batch. The warp waits for
+//!   the slowest of them: device memory, the L2 or the first-level cache answers each, independently and by
+//!   their shares of the sectors.
 //! - Where first-level caches share the banks of shared memory, loads whose lanes read one bank of different
 //!   lines take a pass for each (`first_level`); the SM with most blocks decides.
 //! - The first load's latency passes before anything arrives, which many transactions of a thread
@@ -43,6 +44,8 @@ pub struct Traffic {
     pub bytes: f64,
     /// Batches of loads that each warp waits for, one after the other.
     pub batches_per_warp: f64,
+    /// Loads of a batch: the warp waits for the slowest of them.
+    pub loads_per_batch: f64,
     /// The memories that answer.
     pub served: Served,
     /// Passes of loads over the banks of first-level caches.
@@ -149,7 +152,7 @@ impl GlobalMemory {
         let of_one_path = (configuration.blocks / self.paths).ceil();
         let busiest = (self.bytes_ms(traffic.bytes) * most(self.paths))
             .max(self.passes_ms(traffic.passes) * most(self.sms));
-        let latency_ms = self.latency(&traffic.served);
+        let latency_ms = self.slowest_latency(&traffic.served, traffic.loads_per_batch);
         let together = self.sms_per_path * configuration.blocks_per_sm;
         let rounds = (of_one_path / together).ceil();
         let waiting = rounds * traffic.batches_per_warp * latency_ms;
@@ -157,13 +160,17 @@ impl GlobalMemory {
         GlobalTime { time_ms, streaming_ms: self.streaming_ms(traffic.bytes, traffic.passes) }
     }
 
-    /// The mean latency of a load, in milliseconds.
-    fn latency(&self, served: &Served) -> f64 {
+    /// The latency of the slowest of `loads` loads, in milliseconds, when each is answered by device memory,
+    /// by the L2 or by the first-level cache with the shares of `served`, independently.
+    fn slowest_latency(&self, served: &Served, loads: f64) -> f64 {
         let device = served.device.clamp(0.0, 1.0);
         let first_level = served.first_level.clamp(0.0, 1.0 - device);
-        device * self.latency_ms
-            + first_level * self.l1_latency_ms
-            + (1.0 - device - first_level) * self.l2_latency_ms
+        let loads = loads.max(1.0);
+        let none_by_device = (1.0 - device).powf(loads);
+        let all_by_first_level = first_level.powf(loads);
+        (1.0 - none_by_device) * self.latency_ms
+            + all_by_first_level * self.l1_latency_ms
+            + (none_by_device - all_by_first_level) * self.l2_latency_ms
     }
 
     /// The bandwidth of the paper's synthetic benchmark, in GB/s: each of `threads` threads of `blocks`
@@ -181,7 +188,8 @@ impl GlobalMemory {
         let bytes = warps * transactions as f64 * WARP_BYTES;
         let served = Served { first_level: 0.0, device: 1.0 };
         let batches_per_warp = transactions as f64;
-        let traffic = Traffic { bytes, batches_per_warp, served, passes: bytes / WARP_BYTES };
+        let passes = bytes / WARP_BYTES;
+        let traffic = Traffic { bytes, batches_per_warp, loads_per_batch: 1.0, served, passes };
         let configuration =
             Configuration { blocks: blocks as f64, blocks_per_sm: blocks_per_sm as f64 };
         bytes / self.time(&traffic, &configuration).time_ms / 1e6

@@ -30,9 +30,9 @@ use gpucast_counters::throughput::Operation;
 use gpucast_counters::{CtaShape, KernelProfile};
 
 use crate::assumptions;
-use crate::gpu::{CountingError, Gpu};
-use crate::inputs::Totals;
-use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
+use crate::gpu::Gpu;
+use crate::inputs::{Totals, device_model};
+use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::tensor;
 use crate::warning::Warning;
@@ -119,18 +119,7 @@ impl Analysis {
         let stages =
             conditions.stages.as_ref().ok_or_else(|| missing("the counts between barriers"))?;
         let launch = conditions.launch.ok_or_else(|| missing("the shape of the launch"))?;
-        let device = gpu.device_model().map_err(|error| match error {
-            CountingError::Missing { field } => {
-                ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field }
-            }
-            CountingError::Impossible { field, .. } => {
-                ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field }
-            }
-            CountingError::UnknownCapability { .. } => ModelError::MissingParameter {
-                gpu: gpu.name.clone(),
-                parameter: "compute_capability",
-            },
-        })?;
+        let device = device_model(gpu)?;
         let mut components = Components::of(gpu, &device)?;
         let folds = components.instructions.reads_shared_operands();
         let work = Work::of(profile, stages, components.granularity_bytes, folds)?;
@@ -290,21 +279,18 @@ impl Model for ComponentThroughput {
         GPU_PARAMETERS
     }
 
-    fn predict(
+    fn evaluate(
         &self,
         profile: &KernelProfile,
         gpu: &Gpu,
         conditions: &Conditions,
-    ) -> Result<Prediction, ModelError> {
+    ) -> Result<Outcome, ModelError> {
         let analysis = Analysis::of(profile, gpu, conditions)?;
         if !(analysis.time_ms.is_finite() && analysis.time_ms > 0.0) {
             let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
             return Err(ModelError::NotFinite { kernel, gpu });
         }
-        Ok(Prediction {
-            kernel: profile.kernel.clone(),
-            gpu: gpu.name.clone(),
-            model: self.name(),
+        Ok(Outcome {
             time_ms: analysis.time_ms,
             bound: analysis.bottleneck,
             parameters: analysis.parameters(),
@@ -312,6 +298,7 @@ impl Model for ComponentThroughput {
             parts: analysis.parts(),
             explanation: explanation::of(&format!("{} on {}", profile.kernel, gpu.name), &analysis),
             warnings: warnings(profile, gpu, conditions, &analysis),
+            detail: Detail::Component(Box::new(analysis)),
         })
     }
 }

@@ -110,6 +110,7 @@ impl Residency {
         let traffic = Traffic {
             bytes: work.bytes / self.invocations,
             batches_per_warp: work.load_batches / (work.blocks * work.active_warps).max(1.0),
+            loads_per_batch: work.loads / work.load_batches.max(1.0),
             served: work.served,
             passes: work.cache_passes / self.invocations,
         };

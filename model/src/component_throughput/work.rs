@@ -32,6 +32,8 @@ pub struct StageWork {
     pub bytes: f64,
     /// Batches of loads from global memory that warps wait for.
     pub load_batches: f64,
+    /// Loads from global memory.
+    pub loads: f64,
     /// The memories that answer, of the whole kernel.
     pub served: Served,
     /// Passes of global loads over the banks of first-level caches.
@@ -101,6 +103,7 @@ impl Work {
                 conflict_free: stage.shared.conflict_free as f64,
                 bytes: if all_sectors == 0.0 { 0.0 } else { bytes * sectors / all_sectors },
                 load_batches: stage.global_load_batches as f64,
+                loads: stage.global_loads as f64,
                 served,
                 cache_passes: stage.global.passes as f64,
                 cache_conflict_free: stage.global.conflict_free as f64,
@@ -128,6 +131,7 @@ impl Work {
             conflict_free: sum(|stage| stage.conflict_free),
             bytes: sum(|stage| stage.bytes),
             load_batches: sum(|stage| stage.load_batches),
+            loads: sum(|stage| stage.loads),
             served: self.stages.first().map_or_else(Served::default, |stage| stage.served),
             cache_passes: sum(|stage| stage.cache_passes),
             cache_conflict_free: sum(|stage| stage.cache_conflict_free),

@@ -29,7 +29,7 @@ use gpucast_counters::KernelProfile;
 use gpucast_counters::features::{Features, MemoryAccess, MemorySpace, Numbers};
 
 use crate::gpu::Gpu;
-use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
+use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, Model, ModelError};
 use crate::warning::Warning;
 
@@ -244,12 +244,12 @@ impl Model for CostModel {
         true
     }
 
-    fn predict(
+    fn evaluate(
         &self,
         profile: &KernelProfile,
         gpu: &Gpu,
         conditions: &Conditions,
-    ) -> Result<Prediction, ModelError> {
+    ) -> Result<Outcome, ModelError> {
         let models = conditions.cost_models.as_deref();
         let Some(models) = models.filter(|models| !models.files.is_empty()) else {
             return Err(ModelError::NoCostModel);
@@ -268,25 +268,13 @@ impl Model for CostModel {
         };
         let analysis = Analysis::new(file, launches, &models.names)
             .map_err(|error| ModelError::Feature { kernel: profile.kernel.clone(), error })?;
-        if !analysis.seconds.is_finite() {
-            let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
-            return Err(ModelError::NotFinite { kernel, gpu });
-        }
-        let mut prediction = prediction(profile, gpu, file, &analysis);
-        if let [(features, _), ..] = launches.as_slice() {
-            prediction.parameters = of_launch(features);
-        }
-        Ok(prediction)
+        let parameters = launches.first().map(|(features, _)| of_launch(features));
+        Ok(outcome(file, analysis, parameters.unwrap_or_default()))
     }
 }
 
 /// The analysis in the form that all models share.
-fn prediction(
-    profile: &KernelProfile,
-    gpu: &Gpu,
-    file: &CostModelFile,
-    analysis: &Analysis,
-) -> Prediction {
+fn outcome(file: &CostModelFile, analysis: Analysis, parameters: Symbols) -> Outcome {
     let of = |resource: Bound| -> f64 {
         analysis.terms.iter().filter(|term| term.resource == resource).map(|one| one.alone).sum()
     };
@@ -313,19 +301,17 @@ fn prediction(
         .collect();
     let bound = [Bound::Memory, Bound::Compute, Bound::Shared, Bound::Overhead]
         .into_iter()
-        .max_by(|a, b| added(analysis, *a).total_cmp(&added(analysis, *b)))
+        .max_by(|a, b| added(&analysis, *a).total_cmp(&added(&analysis, *b)))
         .unwrap_or(Bound::Overhead);
-    Prediction {
-        kernel: profile.kernel.clone(),
-        gpu: gpu.name.clone(),
-        model: CostModel.name(),
+    Outcome {
         time_ms: analysis.seconds * 1e3,
         bound,
-        parameters: Symbols::default(),
+        parameters,
         intermediate,
-        explanation: explanation(file, analysis),
-        warnings: warnings(file, analysis),
+        explanation: explanation(file, &analysis),
+        warnings: warnings(file, &analysis),
         parts,
+        detail: Detail::Cost(Box::new(analysis)),
     }
 }
 

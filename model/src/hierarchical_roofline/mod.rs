@@ -6,8 +6,9 @@
 //! share α of them among its floating-point instructions reaches β = (2 α + (1 − α)) / 2 of it at most.
 //!
 //! Ours beside the slides: on GPUs whose first-level cache shares the banks of shared memory (capability 7.0 on),
-//! the L1 takes at least a clock for each pass over them. The bytes, and the intensities made of them, stay
-//! those of the slides.
+//! the L1 takes at least a clock for each pass over them. It also takes the clocks of the load/store units and of
+//! the way back to the lanes (`first_level`). The bytes, and the intensities made of them, stay those of the slides.
+//! Where the grid has fewer blocks than the GPU has SMs, only so many SMs compute and load.
 //!
 //! The model tracks throughput: it presumes enough threads to reach it, and leaves out instructions that
 //! are no floating-point ones, launches and transfers (slides "Making good use of your GPU?" and "Can
@@ -20,10 +21,10 @@ use gpucast_counters::KernelProfile;
 use gpucast_counters::tensor::TensorFormat;
 
 use crate::assumptions;
-use crate::first_level;
+use crate::first_level::{self, LoadStorePath};
 use crate::gpu::Gpu;
 use crate::inputs::{Totals, optional};
-use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
+use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::tensor;
 use crate::text::duration;
@@ -49,9 +50,59 @@ pub struct Analysis {
     pub bottleneck: (Bound, f64),
     /// Levels of which the counts say nothing.
     pub unknown: Vec<Level>,
-    /// Passes over the banks of the L1, where they take longer than its bytes: lanes read the same bank of
-    /// different lines.
-    pub l1_passes: Option<f64>,
+    /// What decides the time of the L1.
+    pub l1_limit: L1Limit,
+    /// The share of the SMs that have a block: 1 where the launch is not known.
+    pub busy_sms: f64,
+}
+
+/// What decides the time of a first-level cache.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum L1Limit {
+    /// The bytes of its sectors.
+    Bytes,
+    /// So many passes over its banks: lanes read the same bank of different lines.
+    Passes(f64),
+    /// The load/store units.
+    Units,
+    /// The way back to the lanes: several lanes read the same words.
+    Return,
+}
+
+/// The time of a first-level cache.
+struct L1Time {
+    milliseconds: f64,
+    limit: L1Limit,
+}
+
+impl L1Time {
+    /// The slowest of the cache's bytes, which take `bytes_ms`, its banks and the load/store path.
+    fn of(profile: &KernelProfile, gpu: &Gpu, bytes_ms: f64) -> Result<Self, ModelError> {
+        let mut time = Self { milliseconds: bytes_ms, limit: L1Limit::Bytes };
+        if let Some(passes) = passes(profile, gpu)? {
+            time.raise(passes / first_level::passes_per_ms(gpu)?, L1Limit::Passes(passes));
+        }
+        let path = LoadStorePath::of(gpu, profile)?;
+        time.raise(path.units_ms, L1Limit::Units);
+        time.raise(path.return_ms, L1Limit::Return);
+        Ok(time)
+    }
+
+    fn raise(&mut self, milliseconds: f64, limit: L1Limit) {
+        if milliseconds > self.milliseconds {
+            *self = Self { milliseconds, limit };
+        }
+    }
+}
+
+/// The share of a GPU's SMs that have a block of the launch.
+fn busy_sms(gpu: &Gpu, conditions: &Conditions) -> f64 {
+    let sms = optional!(gpu.sm_count).map(|sms| sms as f64);
+    let blocks = conditions.launch.map(|launch| launch.blocks.max(1) as f64);
+    match (blocks, sms) {
+        (Some(blocks), Some(sms)) if sms > 0.0 => (blocks / sms).min(1.0),
+        _ => 1.0,
+    }
 }
 
 impl Analysis {
@@ -61,7 +112,11 @@ impl Analysis {
     ///
     /// When the profile lacks operations or DRAM traffic, or the GPU the ceiling of something that the
     /// kernel does.
-    pub fn of(profile: &KernelProfile, gpu: &Gpu) -> Result<Self, ModelError> {
+    pub fn of(
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Self, ModelError> {
         let missing =
             |field| ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: field };
         let work = Work::of(profile, pass_bytes(gpu))?;
@@ -79,10 +134,11 @@ impl Analysis {
             let peak = tensor::throughput(gpu, work.format);
             tensor_ms += work.operations / peak.ok_or_else(|| missing("tensor_throughput"))? / 1e6;
         }
-        compute_ms = compute_ms.max(tensor_ms);
+        let busy_sms = busy_sms(gpu, conditions);
+        compute_ms = compute_ms.max(tensor_ms) / busy_sms;
         let mut times = vec![(Bound::Compute, compute_ms)];
         let mut unknown = Vec::new();
-        let mut l1_passes = passes(profile, gpu)?;
+        let mut l1_limit = L1Limit::Bytes;
         for (level, bytes) in work.bytes {
             match bytes {
                 // A GPU without this cache moves nothing there.
@@ -91,12 +147,10 @@ impl Analysis {
                     let bandwidth = roofline::effective_bandwidth(gpu, level)
                         .ok_or_else(|| missing(roofline::bandwidth_field(level)))?;
                     let mut time_ms = bytes / bandwidth / 1e6;
-                    if level == Level::L1
-                        && let Some(passes) = l1_passes
-                    {
-                        let passes_ms = passes / first_level::passes_per_ms(gpu)?;
-                        l1_passes = (passes_ms > time_ms).then_some(passes);
-                        time_ms = time_ms.max(passes_ms);
+                    if level == Level::L1 {
+                        let time = L1Time::of(profile, gpu, time_ms)?;
+                        l1_limit = time.limit;
+                        time_ms = time.milliseconds / busy_sms;
                     }
                     times.push((bound_of(level), time_ms));
                 }
@@ -108,7 +162,7 @@ impl Analysis {
             |most: (Bound, f64), one: &(Bound, f64)| if one.1 > most.1 { *one } else { most };
         let bottleneck = times.iter().fold(first, longest);
         let roofline = Roofline::of(gpu, &work, bottleneck.1);
-        Ok(Self { work, roofline, times, bottleneck, unknown, l1_passes })
+        Ok(Self { work, roofline, times, bottleneck, unknown, l1_limit, busy_sms })
     }
 
     fn parameters(&self) -> Symbols {
@@ -135,7 +189,7 @@ impl Analysis {
             symbols.push_total(bytes, point.bytes, "byte");
             symbols.push(intensity, point.intensity, "operation/byte");
         }
-        if let Some(passes) = self.l1_passes {
+        if let L1Limit::Passes(passes) = self.l1_limit {
             symbols.push_total("passes_L1", passes, "pass");
         }
         symbols
@@ -250,13 +304,13 @@ impl Model for HierarchicalRoofline {
         GPU_PARAMETERS
     }
 
-    fn predict(
+    fn evaluate(
         &self,
         profile: &KernelProfile,
         gpu: &Gpu,
         conditions: &Conditions,
-    ) -> Result<Prediction, ModelError> {
-        let analysis = Analysis::of(profile, gpu)?;
+    ) -> Result<Outcome, ModelError> {
+        let analysis = Analysis::of(profile, gpu, conditions)?;
         let (bound, time_ms) = analysis.bottleneck;
         if !(time_ms.is_finite() && time_ms > 0.0) {
             let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
@@ -267,10 +321,7 @@ impl Model for HierarchicalRoofline {
         }
         let component = |&(resource, time_ms): &(Bound, f64)| Component { resource, time_ms };
         let components = analysis.times.iter().map(component).collect();
-        Ok(Prediction {
-            kernel: profile.kernel.clone(),
-            gpu: gpu.name.clone(),
-            model: self.name(),
+        Ok(Outcome {
             time_ms,
             bound,
             parameters: analysis.parameters(),
@@ -278,6 +329,7 @@ impl Model for HierarchicalRoofline {
             parts: vec![Part { name: "kernel".to_owned(), time_ms, bound, components }],
             explanation: explain(&format!("{} on {}", profile.kernel, gpu.name), &analysis),
             warnings: warnings(profile, gpu, conditions, &analysis),
+            detail: Detail::Hierarchical(Box::new(analysis)),
         })
     }
 }
@@ -305,10 +357,25 @@ fn explain(subject: &str, analysis: &Analysis) -> String {
         .collect();
     let mut text =
         format!("{subject} is bound by {}: {}.", name(analysis.bottleneck.0), times.join(", "));
-    if analysis.l1_passes.is_some() {
-        text.push_str(
-            " The L1 takes longer than its bytes would: lanes of a warp read the same bank of different lines.",
-        );
+    text.push_str(match analysis.l1_limit {
+        L1Limit::Bytes => "",
+        L1Limit::Passes(_) => {
+            " The L1 takes longer than its bytes would: lanes of a warp read the same bank of different \
+             lines."
+        }
+        L1Limit::Units => {
+            " The L1 takes longer than its bytes would: the load/store units issue that many accesses."
+        }
+        L1Limit::Return => {
+            " The L1 takes longer than its bytes would: several lanes read the same words, and each gets \
+             its own."
+        }
+    });
+    if analysis.busy_sms < 1.0 {
+        text.push_str(&format!(
+            " Only {:.0} % of the SMs have a block, and only they compute and load.",
+            100.0 * analysis.busy_sms
+        ));
     }
     for operations in &analysis.work.operations {
         let alpha = operations.fma_share();

@@ -4,7 +4,7 @@ use gpucast_counters::KernelProfile;
 
 use super::{Offload, Workload};
 use crate::gpu::Gpu;
-use crate::prediction::{Bound, Component, Part, Prediction, Symbols};
+use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, Model, ModelError};
 use crate::quantitative_roofline::{KernelParameters, QuantitativeRoofline};
 use crate::text::duration;
@@ -49,12 +49,12 @@ impl Model for OffloadModel {
         true
     }
 
-    fn predict(
+    fn evaluate(
         &self,
         profile: &KernelProfile,
         gpu: &Gpu,
         conditions: &Conditions,
-    ) -> Result<Prediction, ModelError> {
+    ) -> Result<Outcome, ModelError> {
         let missing = |what| ModelError::MissingCondition { kernel: profile.kernel.clone(), what };
         let calibrated = conditions
             .offload
@@ -137,10 +137,7 @@ impl Model for OffloadModel {
             bound: Bound::Overhead,
             components: vec![Component { resource: Bound::Overhead, time_ms }],
         };
-        Ok(Prediction {
-            kernel: profile.kernel.clone(),
-            gpu: gpu.name.clone(),
-            model: self.name(),
+        Ok(Outcome {
             time_ms,
             bound,
             parameters,
@@ -153,6 +150,7 @@ impl Model for OffloadModel {
             ],
             explanation,
             warnings,
+            detail: Detail::Offload,
         })
     }
 }

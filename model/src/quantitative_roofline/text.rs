@@ -1,30 +1,26 @@
 //! The model's explanation in words.
 
-use super::refinements::Refinements;
+use super::analysis::Analysis;
 use crate::prediction::Bound;
 use crate::text::duration;
 
-/// A sentence: what bounds the kernel, by how much, and what takes the pipeline's time; and one for
-/// each refinement.
-pub(super) fn explain(
-    subject: &str,
-    (bound, compute_ms, memory_ms): (Bound, f64, f64),
-    [operations, load_stores, other]: [f64; 3],
-    refined: &Refinements,
-) -> String {
+/// A sentence on the bound, the times and the pipeline's shares; and one per refinement.
+pub(super) fn explain(subject: &str, analysis: &Analysis) -> String {
     let times = format!(
         "{} of instructions against {} of traffic",
-        duration(compute_ms),
-        duration(memory_ms)
+        duration(analysis.compute_ms),
+        duration(analysis.memory_ms)
     );
+    let costs = &analysis.costs;
+    let percent = |cost: f64| 100.0 * cost / costs.total;
     let shares = format!(
         "compute instructions take {:.0} % of the pipeline, loads and stores {:.0} %, all others \
          {:.0} %",
-        100.0 * operations,
-        100.0 * load_stores,
-        100.0 * other
+        percent(costs.operation),
+        percent(costs.load_store),
+        percent(costs.other)
     );
-    let what = match bound {
+    let what = match analysis.bound {
         Bound::Compute => "its instructions",
         Bound::Memory => "device memory",
         Bound::Shared => "shared memory",
@@ -33,7 +29,7 @@ pub(super) fn explain(
         Bound::Overhead => "its launches",
     };
     let mut text = format!("{subject} is bound by {what}: {times} to device memory; {shares}.");
-    for sentence in &refined.sentences {
+    for sentence in &analysis.refined.sentences {
         text.push(' ');
         text.push_str(sentence);
     }

@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::kernel::{Counts, KernelParameters};
 use super::weights::Weights;
 use crate::gpu::Gpu;
-use crate::prediction::{Component, Prediction};
+use crate::prediction::{Component, Outcome};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::warning::Warning;
 
@@ -150,13 +150,13 @@ impl Model for RefinedRoofline {
         GPU_PARAMETERS
     }
 
-    fn predict(
+    fn evaluate(
         &self,
         profile: &KernelProfile,
         gpu: &Gpu,
         conditions: &Conditions,
-    ) -> Result<Prediction, ModelError> {
-        super::predict(self.name(), profile, gpu, conditions, &self.refinements)
+    ) -> Result<Outcome, ModelError> {
+        super::outcome(profile, gpu, conditions, &self.refinements)
     }
 }
 
