@@ -10,6 +10,7 @@ mod size;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::input::plan;
 use gpucast_forecast::settings;
@@ -134,6 +135,10 @@ pub(crate) struct LaunchOptions {
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<Size>,
 
+    /// The contents of the L2 when launches begin; a launch file may say it, too [default: keep]
+    #[arg(long, value_name = "CONTENTS")]
+    pub(crate) l2: Option<L2Choice>,
+
     // The text is an attribute because rustdoc would take its brackets for links.
     #[arg(
         long,
@@ -169,11 +174,33 @@ impl From<&LaunchOptions> for settings::LaunchOptions {
             arg: options.arg.clone(),
             arch: options.arch.clone(),
             size: options.size.map(Into::into),
+            l2: options.l2.map(Into::into),
             param: options.param.clone(),
             dlcm: options.dlcm.map(|caching| match caching {
                 LoadCaching::Ca => plan::LoadCaching::Ca,
                 LoadCaching::Cg => plan::LoadCaching::Cg,
             }),
+        }
+    }
+}
+
+/// The contents of the L2 when launches begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum L2Choice {
+    /// Nothing, and what a launch leaves dirty is not counted: as Nsight Compute measures
+    Cold,
+    /// What the launch before left, as in a program and under nvprof
+    Keep,
+    /// The same, and before the first launch what the host's copies left
+    Warm,
+}
+
+impl From<L2Choice> for L2Contents {
+    fn from(choice: L2Choice) -> Self {
+        match choice {
+            L2Choice::Cold => Self::Cold,
+            L2Choice::Keep => Self::Keep,
+            L2Choice::Warm => Self::Warm,
         }
     }
 }

@@ -43,7 +43,7 @@ fn l2_random_sectors(bencher: Bencher<'_, '_>) {
 mod replay {
     use super::{Bencher, ItemsCount, black_box};
     use crate::record::recorder;
-    use gpucast_counters::hierarchy::{CtaStream, Hierarchy, HierarchyGeometry};
+    use gpucast_counters::hierarchy::{CtaStream, Hierarchy, HierarchyGeometry, L2Contents};
     use gpucast_counters::{CtaShape, DeviceModel};
     use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder};
     use gpucast_ptx_frontend::types::StateSpace;
@@ -69,7 +69,7 @@ mod replay {
                 for streams in streams.chunks_mut(60) {
                     hierarchy.collect(&mut streams.iter_mut().collect::<Vec<_>>());
                 }
-                black_box(hierarchy.finish())
+                black_box(hierarchy.finish(L2Contents::Keep))
             });
     }
 
@@ -142,14 +142,14 @@ mod replay {
 mod record {
     use super::{Bencher, ItemsCount, black_box};
     use gpucast_counters::DeviceModel;
-    use gpucast_counters::recorder::{CtaRecorder, RecorderShape};
+    use gpucast_counters::recorder::{CtaRecorder, RecorderShape, Route};
     use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder};
     use gpucast_ptx_frontend::types::StateSpace;
 
     /// A recorder that has seen nothing.
     pub(crate) fn recorder() -> CtaRecorder {
         CtaRecorder::new(&RecorderShape {
-            past_l1: vec![false; 100].into(),
+            routes: vec![Route::default(); 100].into(),
             blocks: 10,
             guarded: 0,
             coalescing: DeviceModel::GTX_480.coalescing,

@@ -1,16 +1,17 @@
 //! Which replacement policy and which schedule of CTAs give the DRAM traffic that was measured?
 //!
-//! `cargo run --release -p gpucast-counters --example dram_study` executes the four kernels of the
+//! `cargo run --release -p gpucast-counters --example dram_study` executes the kernels of the
 //! corpus whose traffic Konstantinidis (2017) measured on a GTX 480, replays their requests through
 //! many variants of that GPU, and prints the tables of `docs/dram-study.md`. Every variant sees
-//! all four kernels; none of its parameters depends on the kernel.
+//! all of them; none of its parameters depends on the kernel.
 
 use std::error::Error;
 use std::io::Write as _;
 
-use gpucast_counters::device::FirstLevel;
+use gpucast_counters::device::{FirstLevel, LoadCaching};
 use gpucast_counters::hierarchy::{
-    CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2Geometry, Replacement, Schedule,
+    CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2Contents, L2Geometry, Replacement,
+    Schedule,
 };
 use gpucast_counters::recorder::CtaRecorder;
 use gpucast_counters::{Counter, CtaShape, DeviceModel};
@@ -20,9 +21,24 @@ use gpucast_interpreter::{
 use gpucast_ptx_frontend::types::ScalarType;
 use rayon::prelude::*;
 
-const KERNELS: [&str; 4] = ["sgemm", "sgemm-16", "sor-red-black", "lmsor"];
+/// A kernel of the corpus, and how the thesis compiled its loads.
+struct Measured {
+    name: &'static str,
+    loads: LoadCaching,
+}
 
-const POLICIES: [(&str, Replacement); 9] = [
+/// The thesis's own kernels were compiled as usual, Rodinia's with `-dlcm=cg`.
+const KERNELS: [Measured; 7] = [
+    Measured { name: "sgemm", loads: LoadCaching::All },
+    Measured { name: "sgemm-16", loads: LoadCaching::All },
+    Measured { name: "sor-red-black", loads: LoadCaching::All },
+    Measured { name: "lmsor", loads: LoadCaching::All },
+    Measured { name: "kmeans-invert-mapping", loads: LoadCaching::L2Only },
+    Measured { name: "kmeans-point", loads: LoadCaching::L2Only },
+    Measured { name: "hotspot3d", loads: LoadCaching::L2Only },
+];
+
+const POLICIES: [(&str, Replacement); 10] = [
     ("LRU", Replacement::Lru),
     ("random", Replacement::Random { seed: 1 }),
     ("not most recent", Replacement::NotMostRecent { seed: 1 }),
@@ -32,6 +48,7 @@ const POLICIES: [(&str, Replacement); 9] = [
     ("re-reference (SRRIP)", Replacement::ReReference),
     ("bimodal re-reference (BRRIP)", Replacement::BimodalReReference { near_every: 32 }),
     ("dueling re-reference (DRRIP)", Replacement::DuelingReReference { near_every: 32 }),
+    ("DRRIP but for loads of sectors", Replacement::ClientReReference { near_every: 32 }),
 ];
 
 const SCHEDULES: [(&str, Schedule); 3] = [
@@ -73,7 +90,7 @@ fn variants() -> Vec<Variant> {
     }
     for near_every in [8, 64] {
         let l2 =
-            L2Geometry { replacement: Replacement::DuelingReReference { near_every }, ..base.l2 };
+            L2Geometry { replacement: Replacement::ClientReReference { near_every }, ..base.l2 };
         vary(&format!("every {near_every}th line inserted near"), with_l2(l2));
     }
     vary("6 slices", with_l2(L2Geometry { slices: 6, ..base.l2 }));
@@ -112,6 +129,10 @@ impl Observer for Study {
         });
         recorders.iter_mut().for_each(|recorder| recorder.clear());
     }
+
+    fn fresh(&self) -> Self {
+        Self { recorders: self.recorders.fresh(), hierarchies: self.hierarchies.clone() }
+    }
 }
 
 fn text(value: Option<&toml::Value>) -> Option<&str> {
@@ -119,7 +140,10 @@ fn text(value: Option<&toml::Value>) -> Option<&str> {
 }
 
 /// DRAM reads and writes of a kernel under each geometry.
-fn traffic(name: &str, variants: &[Variant]) -> Result<Vec<(u64, u64)>, Box<dyn Error>> {
+fn traffic(
+    Measured { name, loads }: &Measured,
+    variants: &[Variant],
+) -> Result<Vec<(u64, u64)>, Box<dyn Error>> {
     let entry = gpucast_corpus::find(name).ok_or("no such kernel")?;
     let file: toml::Table = entry.launch.parse()?;
     let module = text(file.get("module")).and_then(|name| entry.module(name));
@@ -139,17 +163,16 @@ fn traffic(name: &str, variants: &[Variant]) -> Result<Vec<(u64, u64)>, Box<dyn 
     let arguments = launch_file["args"].as_array().ok_or("no arguments")?;
     let arguments = arguments.iter().map(|argument| match argument {
         toml::Value::String(buffer) => memory.address(buffer).map(Argument::Address),
-        argument => match (argument.get("s32"), argument.get("f64")) {
-            (Some(number), _) => {
-                let bits = number.as_integer()? as u64;
-                Some(Argument::Scalar { ty: ScalarType::S32, bits })
-            }
-            (_, Some(number)) => {
-                let bits = number.as_float()?.to_bits();
-                Some(Argument::Scalar { ty: ScalarType::F64, bits })
-            }
-            _ => None,
-        },
+        argument => {
+            let (ty, number) = argument.as_table()?.iter().next()?;
+            let (ty, bits) = match ty.as_str() {
+                "s32" => (ScalarType::S32, number.as_integer()? as u64),
+                "f32" => (ScalarType::F32, u64::from((number.as_float()? as f32).to_bits())),
+                "f64" => (ScalarType::F64, number.as_float()?.to_bits()),
+                _ => return None,
+            };
+            Some(Argument::Scalar { ty, bits })
+        }
     });
     let arguments = arguments.collect::<Option<Vec<_>>>().ok_or("an unknown argument")?;
     let three = |key: &str| -> Option<[u32; 3]> {
@@ -168,15 +191,16 @@ fn traffic(name: &str, variants: &[Variant]) -> Result<Vec<(u64, u64)>, Box<dyn 
     let shape =
         CtaShape { threads: launch.threads_per_cta(), shared_bytes, registers_per_thread: None };
     let geometries = variants.iter().map(|variant| variant.device.hierarchy(shape));
+    let device = DeviceModel { load_caching: *loads, ..DeviceModel::GTX_480 };
     let mut study = Study {
-        recorders: Counter::new(&program, &launch, shared_bytes, DeviceModel::GTX_480),
+        recorders: Counter::new(&program, &launch, shared_bytes, device),
         hierarchies: geometries
             .map(|geometry: HierarchyGeometry| Hierarchy::new(&geometry))
             .collect(),
     };
     run(&program, &launch, &mut memory, &mut study, &Options::default(), &Silent)?;
     let traffic = study.hierarchies.into_par_iter().map(|hierarchy| {
-        let traffic = hierarchy.finish().1.traffic();
+        let traffic = hierarchy.finish(L2Contents::Keep).1.traffic();
         (traffic.dram_read_sectors, traffic.dram_write_sectors)
     });
     Ok(traffic.collect())
@@ -198,8 +222,8 @@ fn percent(modelled: u64, measured: u64) -> String {
 fn main() -> Result<(), Box<dyn Error>> {
     let variants = variants();
     let mut columns = Vec::new();
-    for name in KERNELS {
-        columns.push((measured(name)?, traffic(name, &variants)?));
+    for kernel in &KERNELS {
+        columns.push((measured(kernel.name)?, traffic(kernel, &variants)?));
     }
     let mut out = std::io::stdout().lock();
     let mut table = "";
@@ -207,13 +231,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         if table != variant.table {
             table = variant.table;
             writeln!(out, "\n{table}\n")?;
-            writeln!(out, "| policy | schedule | {} |", KERNELS.join(" | "))?;
+            writeln!(
+                out,
+                "| policy | schedule | {} |",
+                KERNELS.map(|kernel| kernel.name).join(" | ")
+            )?;
             writeln!(out, "|---|---|{}", "--:|".repeat(KERNELS.len()))?;
         }
-        let cells = columns.iter().zip(KERNELS).map(|((measured, modelled), kernel)| {
+        let cells = columns.iter().zip(&KERNELS).map(|((measured, modelled), kernel)| {
             let (reads, writes) = modelled[index];
             // Of sgemm reads were measured apart; the goal for the others is the sum.
-            match kernel {
+            match kernel.name {
                 "sgemm" => percent(reads, measured.0),
                 _ => percent(reads + writes, measured.0 + measured.1),
             }
@@ -223,7 +251,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     writeln!(out, "\nAs modelled: DRAM reads and writes\n")?;
     let modelled = variants.iter().position(|variant| variant.name.starts_with("as modelled"));
     let modelled = modelled.ok_or("no default")?;
-    for (name, (measured, traffic)) in KERNELS.iter().zip(&columns) {
+    for (Measured { name, .. }, (measured, traffic)) in KERNELS.iter().zip(&columns) {
         let (reads, writes) = traffic[modelled];
         writeln!(out, "| {name} | {reads} | {} | {writes} | {} |", measured.0, measured.1)?;
     }

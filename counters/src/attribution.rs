@@ -82,7 +82,7 @@ impl PartCounts {
             self.requested_bytes += counts.requested_bytes;
             self.sectors += counts.sectors;
             self.transactions += counts.transactions;
-            self.dram_read_sectors += counts.dram_read_sectors;
+            self.dram_read_sectors += counts.traffic.dram_read_sectors;
             match counts.space {
                 StateSpace::Shared => {
                     self.shared_requests += counts.requests;
@@ -184,6 +184,7 @@ mod tests {
     use gpucast_ptx_frontend::source::Span;
 
     use super::*;
+    use crate::hierarchy::RowTraffic;
     use crate::machine::{BackEnd, MachineRow};
     use crate::recorder::{BranchCounts, MemoryCounts};
     use crate::table::Description;
@@ -220,7 +221,7 @@ mod tests {
             requests: 30,
             sectors: 120,
             transactions: 30,
-            dram_read_sectors: 60,
+            traffic: RowTraffic { dram_read_sectors: 60, ..RowTraffic::default() },
             ..MemoryCounts::default()
         };
         let more = MemoryCounts { sectors: 40, ..global };
@@ -267,6 +268,7 @@ mod tests {
         };
         let machine = MachineProfile {
             back_end: BackEnd::Rules,
+            kind: crate::metric::Kind::Estimated,
             target: "sm_50".to_owned(),
             registers_per_thread: None,
             rows: vec![

@@ -3,18 +3,35 @@
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::Instruction;
 
+/// Which caches a load from global memory uses that has no cache operator: ptxas's option
+/// `--def-load-cache` (`-dlcm`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LoadCaching {
+    /// All that the generation has for them: `ca`, the default.
+    #[default]
+    All,
+    /// The L2 and no other: `cg`.
+    L2Only,
+}
+
 /// Whether the loads from global memory that an instruction makes are served by the L2.
 ///
 /// Those are loads with `.cg` and `.cv` (manual, section 9.7.9.1), volatile ones and such that other
 /// CTAs' stores must be seen by (9.7.9.8: `.relaxed`, `.acquire` and `.mmio` wider than a CTA), copies
 /// with `cp.async.cg` (9.7.9.25.3.1), and all bulk copies, which do not pass through the L1 at all.
+/// With [`LoadCaching::L2Only`] those of plain loads that name no cache operator are as well.
 #[must_use]
-pub fn past_first_level(instruction: &Instruction) -> bool {
+pub fn past_first_level(instruction: &Instruction, loads: LoadCaching) -> bool {
     let has = |modifier| instruction.has(modifier);
     match instruction.opcode {
         Opcode::Ld => {
             let strong = has(M::Relaxed) || has(M::Acquire) || has(M::Mmio);
-            has(M::Cg) || has(M::Cv) || has(M::Volatile) || (strong && !has(M::Cta))
+            let is_plain = !(has(M::Ca) || has(M::Cs) || has(M::Lu) || has(M::Nc));
+            has(M::Cg)
+                || has(M::Cv)
+                || has(M::Volatile)
+                || (strong && !has(M::Cta))
+                || (loads == LoadCaching::L2Only && is_plain)
         }
         Opcode::CpAsync => has(M::Cg),
         Opcode::CpAsyncBulk
@@ -60,7 +77,11 @@ mod tests {
         let program = gpucast_interpreter::Program::new(&module, &text, "k").unwrap();
         let instructions = &program.instructions()[2..];
         for ((line, wanted), instruction) in body.iter().zip(instructions) {
-            assert_eq!(past_first_level(&instruction.instruction), *wanted, "{line}");
+            let past = |loads| past_first_level(&instruction.instruction, loads);
+            assert_eq!(past(LoadCaching::All), *wanted, "{line}");
+            // Of these lines only the first names no operator and says nothing else.
+            let is_plain = *line == body[0].0 || line.starts_with("ld.relaxed.cta");
+            assert_eq!(past(LoadCaching::L2Only), *wanted || is_plain, "{line}");
         }
     }
 }

@@ -3,9 +3,8 @@
 //! Profilers count all integer instructions together, although some take five times as long as
 //! others (Konstantinidis 2017, table 5.18 and section 7.2.1, which asks for counters that tell
 //! them apart). The kinds are the rows of the table "Throughput of Native Arithmetic Instructions"
-//! of the CUDA C++ Programming Guide.
-
-use gpucast_ptx_frontend::isa::Opcode;
+//! of the CUDA C++ Programming Guide. Those of PTX instructions stand with the other facts of a
+//! mnemonic in `opcode_facts`; those of machine instructions stand here.
 
 /// A kind of integer instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,35 +19,12 @@ pub enum IntegerKind {
     Logic,
     /// Comparisons, minima and maxima.
     Compare,
-    /// Everything else: bit fields, counts of bits, absolute differences, video instructions.
+    /// Everything else: quotients, bit fields, counts of bits, absolute differences, SIMD video
+    /// instructions.
     Other,
 }
 
 impl IntegerKind {
-    /// The kind of a PTX instruction whose class is that of integers.
-    #[must_use]
-    pub fn of_opcode(opcode: Opcode) -> Self {
-        use Opcode as O;
-        match opcode {
-            O::Add | O::Sub | O::Addc | O::Subc | O::Neg | O::Vadd | O::Vsub => Self::Add,
-            O::Mul | O::Mad | O::Madc | O::Mul24 | O::Mad24 | O::Dp4a | O::Dp2a | O::Vmad => {
-                Self::Multiply
-            }
-            O::Shl | O::Shr | O::Shf | O::Vshl | O::Vshr => Self::Shift,
-            O::And | O::Or | O::Xor | O::Not | O::Cnot | O::Lop3 => Self::Logic,
-            O::Setp
-            | O::Set
-            | O::Selp
-            | O::Slct
-            | O::Min
-            | O::Max
-            | O::Vmin
-            | O::Vmax
-            | O::Vset => Self::Compare,
-            _ => Self::Other,
-        }
-    }
-
     /// The kind of a machine instruction whose class is that of integers, by its mnemonic without
     /// modifiers. Instructions of the uniform datapath are of the kind of their counterparts.
     #[must_use]
@@ -57,7 +33,7 @@ impl IntegerKind {
             "IADD" | "IADD32I" | "IADD3" | "ISCADD" | "ISCADD32I" | "LEA" | "VADD" | "VIADD"
             | "UIADD3" | "ULEA" => Self::Add,
             "IMAD" | "IMAD32I" | "IMADSP" | "IMUL" | "IMUL32I" | "XMAD" | "IDP" | "VMAD"
-            | "UIMAD" => Self::Multiply,
+            | "UIMAD" | "CLMAD" => Self::Multiply,
             "SHF" | "SHL" | "SHR" | "VSHL" | "VSHR" | "USHF" => Self::Shift,
             "LOP" | "LOP32I" | "LOP3" | "ULOP3" => Self::Logic,
             "ISET" | "ISETP" | "IMNMX" | "ICMP" | "VIMNMX" | "VMNMX" | "VSET" | "VSETP"
@@ -69,7 +45,10 @@ impl IntegerKind {
 
 #[cfg(test)]
 mod tests {
+    use gpucast_ptx_frontend::isa::Opcode;
+
     use super::*;
+    use crate::opcode_facts::opcode_facts;
 
     /// Rows of the vendor's table, by instructions that its footnotes and the assembler's names tie
     /// to them.
@@ -87,8 +66,15 @@ mod tests {
             (Opcode::Max, "IMNMX", K::Compare),
             (Opcode::Popc, "POPC", K::Other),
             (Opcode::Bfe, "BFE", K::Other),
+            (Opcode::Vadd, "VADD", K::Add),
+            (Opcode::Vmad, "VMAD", K::Multiply),
+            (Opcode::Vshl, "VSHL", K::Shift),
+            (Opcode::Vset, "VSET", K::Compare),
+            (Opcode::Vabsdiff4, "VABSDIFF4", K::Other),
+            (Opcode::Clmad, "CLMAD", K::Multiply),
         ] {
-            assert_eq!(IntegerKind::of_opcode(opcode), kind, "{opcode}");
+            let row = opcode_facts(opcode).integer.unwrap();
+            assert_eq!(row.kind(), kind, "{opcode}");
             assert_eq!(IntegerKind::of_mnemonic(mnemonic), kind, "{mnemonic}");
         }
     }

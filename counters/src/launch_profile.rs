@@ -1,9 +1,13 @@
 //! The result of counting one launch.
 
+mod local;
+
 use std::collections::BTreeMap;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+
+use local::LocalShares;
 
 use crate::definitions::{definition, instruction_metrics, metrics};
 use crate::hierarchy::L2Traffic;
@@ -81,12 +85,18 @@ impl LaunchProfile {
     }
 
     /// The same launch with the metrics of instructions counted on the machine's. What they were on
-    /// PTX goes to [`LaunchProfile::ptx_metrics`].
+    /// PTX goes to [`LaunchProfile::ptx_metrics`]. Local memory that machine code keeps in registers
+    /// causes no traffic.
     #[must_use]
     pub fn with_machine(mut self, machine: MachineProfile) -> Self {
-        self.machine = None;
-        self.ptx_metrics = instruction_metrics(&self.totals());
+        // A second back end finds the table scaled to the first one's local memory.
+        if self.machine.take().is_none() {
+            self.ptx_metrics = instruction_metrics(&self.totals());
+        }
         self.machine = Some(machine);
+        if let Some(shares) = LocalShares::of(&self.totals()) {
+            shares.apply(&mut self.table, &mut self.l2);
+        }
         self.metrics = metrics(&self.totals());
         self
     }

@@ -37,6 +37,7 @@ pub mod machine;
 pub mod metric;
 pub mod observer;
 pub mod occupancy;
+mod opcode_facts;
 pub mod operation;
 mod patterns;
 pub mod profile;
@@ -47,6 +48,7 @@ pub mod table;
 pub mod tensor;
 pub mod throughput;
 pub mod totals;
+pub mod units;
 
 pub use gpucast_ptx_frontend::isa::InstructionClass;
 

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use gpucast_interpreter::{Launch, Observer, Program};
 
-use crate::cache_operators::past_first_level;
+use crate::cache_operators::{LoadCaching, past_first_level};
 use crate::device::DeviceModel;
 use crate::hierarchy::{
-    CtaStream, Hierarchy, HierarchyGeometry, L2, L2Traffic, ROW_LIMIT, RowTraffic,
+    CtaStream, Hierarchy, HierarchyGeometry, L2, L2Contents, L2Geometry, L2Traffic, LocalTraffic,
+    ROW_LIMIT, RowTraffic,
 };
 use crate::launch_profile::LaunchProfile;
 use crate::occupancy::{CtaShape, Occupancy};
 use crate::recorder::{
-    BlockCount, BranchCounts, CtaRecorder, MemoryCounts, RecorderShape, instruction_of_row,
+    BlockCount, BranchCounts, CtaRecorder, MemoryCounts, RecorderShape, Route, RowKey,
 };
 use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
@@ -40,12 +41,12 @@ pub(crate) struct Code {
     /// The guarded instructions, in the order of their lane counts.
     pub(crate) guarded: Vec<u32>,
     pub(crate) instructions: Vec<Description>,
-    /// Of each instruction, whether its loads go past first-level caches.
-    past_l1: Arc<[bool]>,
+    /// The route of each instruction's accesses.
+    routes: Arc<[Route]>,
 }
 
 impl Code {
-    fn of(program: &Program) -> Self {
+    fn of(program: &Program, loads: LoadCaching) -> Self {
         let block = |block: &gpucast_interpreter::program::Block| {
             (block.first_instruction, block.instruction_count)
         };
@@ -54,10 +55,13 @@ impl Code {
             blocks: program.blocks().iter().map(block).collect(),
             guarded: program.guarded().to_vec(),
             instructions: program.instructions().iter().map(Description::of).collect(),
-            past_l1: program
+            routes: program
                 .instructions()
                 .iter()
-                .map(|one| past_first_level(&one.instruction))
+                .map(|one| Route {
+                    past_l1: past_first_level(&one.instruction, loads),
+                    local_in_registers: false,
+                })
                 .collect(),
         }
     }
@@ -98,7 +102,7 @@ impl Code {
             }
         }
         for (key, counts) in memory.iter() {
-            if let Some(row) = rows.get_mut(instruction_of_row(key) as usize) {
+            if let Some(row) = rows.get_mut(RowKey::of_index(key).instruction() as usize) {
                 row.memory.push(*counts);
             }
         }
@@ -116,7 +120,7 @@ impl Code {
 /// run(&program, &launch, &mut memory, &mut counter, &options, &progress)?;
 /// let (profile, _l2) = counter.finish();
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Counter {
     code: Code,
     grid: [u32; 3],
@@ -127,6 +131,8 @@ pub struct Counter {
     batch: usize,
     shape: RecorderShape,
     hierarchy: Hierarchy,
+    l2: L2Geometry,
+    contents: L2Contents,
     blocks: Vec<BlockCount>,
     guarded_lanes: Vec<u64>,
     branches: SparseRows<BranchCounts>,
@@ -144,7 +150,7 @@ impl Counter {
         static_shared_bytes: u64,
         device: DeviceModel,
     ) -> Self {
-        Self::for_code(Code::of(program), launch, static_shared_bytes, device)
+        Self::for_code(Code::of(program, device.load_caching), launch, static_shared_bytes, device)
     }
 
     pub(crate) fn for_code(
@@ -161,7 +167,7 @@ impl Counter {
         let hierarchy = device.hierarchy(cta);
         let resident = resident_ctas(&hierarchy, launch.ctas());
         let shape = RecorderShape {
-            past_l1: Arc::clone(&code.past_l1),
+            routes: Arc::clone(&code.routes),
             blocks: code.blocks.len(),
             guarded: code.guarded.len(),
             coalescing: device.coalescing,
@@ -180,6 +186,8 @@ impl Counter {
             batch: resident.min(BATCH),
             shape,
             hierarchy: Hierarchy::new(&hierarchy),
+            l2: hierarchy.l2,
+            contents: L2Contents::default(),
             blocks: totals.blocks,
             guarded_lanes: totals.guarded_lanes,
             branches: totals.branches,
@@ -188,12 +196,29 @@ impl Counter {
         }
     }
 
-    /// Goes on with the contents that an earlier launch left in the L2, as
-    /// [`Counter::finish`] returns them, for launches that follow each other without anything
-    /// in between.
+    /// Goes on with the contents that an earlier launch left in the L2, as [`Counter::finish`]
+    /// returns them; `contents` says whether they stay. To be said last before the launch begins.
     #[must_use]
-    pub fn with_l2(mut self, l2: L2) -> Self {
-        self.hierarchy = self.hierarchy.with_l2(l2);
+    pub fn with_l2(mut self, contents: L2Contents, before: Option<L2>) -> Self {
+        self.contents = contents;
+        if let Some(l2) = before.filter(|l2| contents.stays() && l2.geometry() == &self.l2) {
+            self.hierarchy = self.hierarchy.with_l2(l2);
+        }
+        self
+    }
+
+    /// Leaves out the accesses to local memory of these instructions, of which machine code keeps
+    /// the data in registers: they make no requests, and what they would move enters no cache. To
+    /// be said before the launch begins.
+    #[must_use]
+    pub fn with_local_in_registers(mut self, instructions: &[u32]) -> Self {
+        let mut routes = self.shape.routes.to_vec();
+        for &instruction in instructions {
+            if let Some(route) = routes.get_mut(instruction as usize) {
+                route.local_in_registers = true;
+            }
+        }
+        self.shape.routes = routes.into();
         self
     }
 
@@ -223,22 +248,17 @@ impl Counter {
         CtaRecorder::new(&self.shape)
     }
 
-    /// The profile of the launch, and the L2 with its contents written back.
+    /// The profile of the launch, and the L2 with its contents.
     #[must_use]
     pub fn finish(mut self) -> (LaunchProfile, L2) {
-        let (rows, mut l2) = self.hierarchy.finish();
+        let (rows, mut l2) = self.hierarchy.finish(self.contents);
         let all = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
         let extrapolation = Extrapolation::new(all, self.left_out_sectors);
         let traffic = extrapolation.total(l2.take_traffic());
         for (row, traffic) in rows {
             // Instructions beyond the limit share a row, which is nobody's.
             if row < ROW_LIMIT {
-                let traffic = extrapolation.row(traffic);
-                let counts = self.memory.row(row);
-                counts.l1_hit_sectors += traffic.l1_hit_sectors;
-                counts.l2_sectors += traffic.l2_sectors;
-                counts.l2_hit_sectors += traffic.l2_hit_sectors;
-                counts.dram_read_sectors += traffic.dram_read_sectors;
+                self.memory.row(row).traffic += extrapolation.row(traffic);
             }
         }
         let table =
@@ -290,6 +310,10 @@ impl Observer for Counter {
         self.hierarchy.collect(&mut streams);
         recorders.iter_mut().for_each(|recorder| recorder.clear());
     }
+
+    fn fresh(&self) -> Self {
+        self.clone()
+    }
 }
 
 /// What the caches would have done if every request had been replayed: as the replayed ones did,
@@ -334,6 +358,14 @@ impl Extrapolation {
             update_hit_sectors: self.scale(traffic.update_hit_sectors),
             dram_read_sectors: self.scale(traffic.dram_read_sectors),
             dram_write_sectors: self.scale(traffic.dram_write_sectors),
+            // No more than the cache holds, however much was left out.
+            dirty_sectors: traffic.dirty_sectors,
+            local: LocalTraffic {
+                write_back_sectors: self.scale(traffic.local.write_back_sectors),
+                write_back_hit_sectors: self.scale(traffic.local.write_back_hit_sectors),
+                dram_write_sectors: self.scale(traffic.local.dram_write_sectors),
+                dirty_sectors: traffic.local.dirty_sectors,
+            },
         }
     }
 }

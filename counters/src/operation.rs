@@ -1,8 +1,10 @@
 //! What a profiler counts an instruction as: its class, and its floating-point operations.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
+
+use crate::opcode_facts::opcode_facts;
 
 /// The floating-point format that the `flop_count_*` metrics tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,20 +48,7 @@ pub struct Flops {
 /// profilers count them apart.
 #[must_use]
 pub fn flops(instruction: &Instruction) -> Option<Flops> {
-    let kind = match instruction.opcode {
-        Opcode::Add | Opcode::Sub => FlopKind::Add,
-        Opcode::Mul => FlopKind::Mul,
-        Opcode::Fma | Opcode::Mad => FlopKind::Fma,
-        Opcode::Rcp
-        | Opcode::Sqrt
-        | Opcode::Rsqrt
-        | Opcode::Sin
-        | Opcode::Cos
-        | Opcode::Lg2
-        | Opcode::Ex2
-        | Opcode::Tanh => FlopKind::Special,
-        _ => return None,
-    };
+    let kind = opcode_facts(instruction.opcode).float?.flop()?;
     let (precision, per_thread) = match instruction.types().next()? {
         ScalarType::F16 | ScalarType::Bf16 => (Precision::Half, 1),
         ScalarType::F16x2 | ScalarType::Bf16x2 => (Precision::Half, 2),
@@ -105,7 +94,7 @@ pub const fn class_metric(class: InstructionClass) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use gpucast_ptx_frontend::isa::{Modifier, forms_of};
+    use gpucast_ptx_frontend::isa::{Modifier, Opcode, forms_of};
     use gpucast_ptx_frontend::source::Span;
 
     use super::*;

@@ -10,7 +10,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::banks::{BankGeometry, BankPasses, Banks};
 use crate::coalescing::{Coalescer, Coalescing, Moved};
-use crate::hierarchy::{CtaStream, Demand, Request};
+use crate::hierarchy::{CtaStream, Demand, Request, RowTraffic};
 use crate::patterns::{Spread, lane_addresses};
 use crate::sparse::SparseRows;
 
@@ -58,14 +58,8 @@ pub struct MemoryCounts {
     /// follow each other: the most lanes at one address, of each request, summed (CUDA C Programming
     /// Guide 4.2, section 4.1: such updates are serialised).
     pub update_steps: u64,
-    /// Of `sectors`, those that a first-level cache held.
-    pub l1_hit_sectors: u64,
-    /// Sectors that were asked of the L2 or written to it.
-    pub l2_sectors: u64,
-    /// Of `l2_sectors`, those that the L2 held.
-    pub l2_hit_sectors: u64,
-    /// DRAM read transactions that its requests caused.
-    pub dram_read_sectors: u64,
+    /// Where the sectors were found, once the caches have been replayed.
+    pub traffic: RowTraffic,
 }
 
 impl Default for MemoryCounts {
@@ -80,10 +74,7 @@ impl Default for MemoryCounts {
             passes: 0,
             conflict_free: 0,
             update_steps: 0,
-            l1_hit_sectors: 0,
-            l2_sectors: 0,
-            l2_hit_sectors: 0,
-            dram_read_sectors: 0,
+            traffic: RowTraffic::default(),
         }
     }
 }
@@ -100,10 +91,7 @@ impl MemoryCounts {
         self.passes += other.passes;
         self.conflict_free += other.conflict_free;
         self.update_steps += other.update_steps;
-        self.l1_hit_sectors += other.l1_hit_sectors;
-        self.l2_sectors += other.l2_sectors;
-        self.l2_hit_sectors += other.l2_hit_sectors;
-        self.dram_read_sectors += other.dram_read_sectors;
+        self.traffic += other.traffic;
     }
 
     /// Passes that conflicts of banks added (shared memory).
@@ -140,33 +128,85 @@ impl Path {
     }
 }
 
-/// How many rows an instruction may have: one for each [`StateSpace`].
-const SPACES: u32 = 8;
-
-/// The row of `instruction` for accesses of `kind` to `space`.
+/// The kinds of access that an instruction has a row of counts for.
 ///
 /// A copy from one shared memory to another reads and writes the same space, and tells an mbarrier
-/// there: reads and updates of shared memory take the places of registers, which no access goes to.
-pub(crate) fn row_key(instruction: u32, space: StateSpace, kind: AccessKind) -> u32 {
-    let place = match (space, kind) {
-        (StateSpace::Shared, AccessKind::Load | AccessKind::LoadReadOnly) => StateSpace::Reg,
-        (StateSpace::Shared, AccessKind::Atomic | AccessKind::Reduction) => StateSpace::Sreg,
-        (space, _) => space,
-    };
-    instruction * SPACES + place as u32
+/// there, so that shared memory has three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum RowKind {
+    Global,
+    Texture,
+    Local,
+    SharedLoad,
+    SharedStore,
+    SharedUpdate,
+    Constant,
+    Parameter,
 }
 
-/// The instruction that a row belongs to.
-pub(crate) fn instruction_of_row(key: u32) -> u32 {
-    key / SPACES
+impl RowKind {
+    /// Kinds of row of one instruction.
+    const COUNT: u32 = Self::Parameter as u32 + 1;
+
+    fn of(space: StateSpace, kind: AccessKind) -> Self {
+        match (space, kind) {
+            (StateSpace::Global, _) => Self::Global,
+            (StateSpace::Tex, _) => Self::Texture,
+            (StateSpace::Local, _) => Self::Local,
+            (StateSpace::Shared, AccessKind::Load | AccessKind::LoadReadOnly) => Self::SharedLoad,
+            (StateSpace::Shared, AccessKind::Store) => Self::SharedStore,
+            (StateSpace::Shared, AccessKind::Atomic | AccessKind::Reduction) => Self::SharedUpdate,
+            (StateSpace::Const, _) => Self::Constant,
+            // Registers are not memory; nothing reports an access to them.
+            (StateSpace::Param | StateSpace::Reg | StateSpace::Sreg, _) => Self::Parameter,
+        }
+    }
+}
+
+/// Names a row of counts: an instruction and a kind of access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowKey(u32);
+
+impl RowKey {
+    /// The row of `instruction` for accesses of `kind` to `space`.
+    #[inline]
+    pub(crate) fn new(instruction: u32, space: StateSpace, kind: AccessKind) -> Self {
+        Self(instruction * RowKind::COUNT + RowKind::of(space, kind) as u32)
+    }
+
+    /// The row with this index.
+    pub(crate) fn of_index(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// Its place among all rows.
+    #[inline]
+    pub(crate) fn index(self) -> u32 {
+        self.0
+    }
+
+    /// The instruction that it belongs to.
+    pub(crate) fn instruction(self) -> u32 {
+        self.0 / RowKind::COUNT
+    }
+}
+
+/// How an instruction's accesses go, as far as that is known before it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// Its loads of global memory go past first-level caches:
+    /// [`crate::cache_operators::past_first_level`].
+    pub past_l1: bool,
+    /// Machine code keeps in registers what it accesses of local memory: no request is made.
+    pub local_in_registers: bool,
 }
 
 /// Sizes and parameters of a recorder.
 #[derive(Clone, Debug)]
 pub struct RecorderShape {
-    /// Of each static instruction of the program, whether its loads of global memory go past
-    /// first-level caches: [`crate::cache_operators::past_first_level`].
-    pub past_l1: Arc<[bool]>,
+    /// The route of each static instruction of the program.
+    pub routes: Arc<[Route]>,
     /// Basic blocks of the program.
     pub blocks: usize,
     /// Guarded instructions of the program.
@@ -189,7 +229,7 @@ pub struct CtaRecorder {
     pub(crate) branches: SparseRows<BranchCounts>,
     pub(crate) memory: SparseRows<MemoryCounts>,
     pub(crate) stream: CtaStream,
-    past_l1: Arc<[bool]>,
+    routes: Arc<[Route]>,
     coalescer: Coalescer,
     banks: Banks,
     /// Those of a first-level cache.
@@ -204,10 +244,10 @@ impl CtaRecorder {
         Self {
             blocks: vec![BlockCount::default(); shape.blocks],
             guarded_lanes: vec![0; shape.guarded],
-            branches: SparseRows::new(shape.past_l1.len()),
-            memory: SparseRows::new(shape.past_l1.len() * SPACES as usize),
+            branches: SparseRows::new(shape.routes.len()),
+            memory: SparseRows::new(shape.routes.len() * RowKind::COUNT as usize),
             stream: CtaStream::new(shape.stream_limit),
-            past_l1: Arc::clone(&shape.past_l1),
+            routes: Arc::clone(&shape.routes),
             coalescer: Coalescer::new(shape.coalescing),
             banks: Banks::new(shape.banks),
             cache_banks: Banks::new(BankGeometry::CAPABILITY_2),
@@ -230,12 +270,12 @@ impl CtaRecorder {
         &self.stream
     }
 
-    /// Sends what an access to global or local memory moves to the L2; what it moves, and its passes over
-    /// the banks of a first-level cache.
+    /// Queues an access to global or local memory for the L2. Returns the sectors that it moves and
+    /// the passes that it takes over the banks of a first-level cache.
     // Not inlined: `access` is, in several places.
     #[inline(never)]
     fn device_memory(&mut self, access: &Access<'_>, row: u32, local: bool) -> (Moved, BankPasses) {
-        let past_l1 = self.past_l1[access.instruction as usize];
+        let past_l1 = self.routes[access.instruction as usize].past_l1;
         let stream = &mut self.stream;
         let send = |touch| stream.push(touch);
         let moved = if local {
@@ -259,6 +299,11 @@ impl CtaRecorder {
             return BankPasses { passes: 1, conflict_free: 1 };
         }
         self.cache_banks.passes(access)
+    }
+
+    /// Whether machine code makes no request for the local memory that an instruction accesses.
+    fn is_in_registers(&self, instruction: u32) -> bool {
+        self.routes[instruction as usize].local_in_registers
     }
 
     /// Requests to constant memory are done one address at a time.
@@ -331,7 +376,7 @@ impl Recorder for CtaRecorder {
     // The executor calls it from several places; where it is a call, that costs 5 % of sgemm.
     #[inline(always)]
     fn access(&mut self, access: &Access<'_>) {
-        let key = row_key(access.instruction, access.space, access.kind);
+        let key = RowKey::new(access.instruction, access.space, access.kind).index();
         let path = Path::of(access.space);
         let counts = match path {
             Path::Shared | Path::Constant => {
@@ -345,6 +390,9 @@ impl Recorder for CtaRecorder {
                 counts
             }
             Path::Global | Path::Local => {
+                if path == Path::Local && self.is_in_registers(access.instruction) {
+                    return self.stream.reach(access.time);
+                }
                 let (moved, passes) = self.device_memory(access, key, path == Path::Local);
                 let counts = self.memory.row(key);
                 counts.passes += u64::from(passes.passes);

@@ -4,10 +4,11 @@
 //! kind of operation ("Arithmetic Instructions", "Throughput of Native Arithmetic Instructions"). The
 //! rows here are those of the table, as far as GPU descriptions keep them apart.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::ScalarType;
 
+use crate::opcode_facts::{FloatRow, IntegerRow, opcode_facts};
 use crate::operation::class;
 
 /// A kind of operation with a throughput of its own.
@@ -31,8 +32,10 @@ pub enum Operation {
     IntegerMultiply,
     /// Integer comparison, minimum and maximum.
     IntegerCompare,
-    /// Shifts and bit fields.
+    /// Shifts, bit fields and absolute differences.
     Shift,
+    /// Counts of bits, leading zeros and bits in reverse.
+    BitCount,
     /// Bitwise logic.
     Logic,
     /// Conversions between types of at most 32 bits.
@@ -51,7 +54,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in order of declaration.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Fp16,
         Self::Fp32,
         Self::Fp32Multiply,
@@ -62,6 +65,7 @@ impl Operation {
         Self::IntegerMultiply,
         Self::IntegerCompare,
         Self::Shift,
+        Self::BitCount,
         Self::Logic,
         Self::Conversion,
         Self::WideConversion,
@@ -85,6 +89,7 @@ impl Operation {
             Self::IntegerMultiply => "integer multiplications",
             Self::IntegerCompare => "integer comparisons",
             Self::Shift => "shifts",
+            Self::BitCount => "counts of bits",
             Self::Logic => "bitwise logic",
             Self::Conversion => "conversions",
             Self::WideConversion => "conversions of 64 bits",
@@ -108,6 +113,7 @@ impl Operation {
             | Self::IntegerMultiply
             | Self::IntegerCompare
             | Self::Shift
+            | Self::BitCount
             | Self::Logic => &[InstructionClass::Integer],
             Self::Conversion | Self::WideConversion => &[InstructionClass::BitConvert],
             Self::Shuffle => &[InstructionClass::InterThread],
@@ -123,11 +129,12 @@ impl Operation {
     /// only machine-level counts know.
     #[must_use]
     pub fn of(instruction: &Instruction) -> Self {
+        let facts = opcode_facts(instruction.opcode);
         match class(instruction) {
             InstructionClass::Fp16 => Self::Fp16,
-            InstructionClass::Fp32 => single_precision(instruction.opcode),
+            InstructionClass::Fp32 => facts.float.map_or(Self::Fp32, FloatRow::operation),
             InstructionClass::Fp64 => Self::Fp64,
-            InstructionClass::Integer => integer(instruction.opcode),
+            InstructionClass::Integer => facts.integer.map_or(Self::Other, IntegerRow::operation),
             InstructionClass::BitConvert => match instruction.types().any(is_wide) {
                 true => Self::WideConversion,
                 false => Self::Conversion,
@@ -142,54 +149,6 @@ impl Operation {
 
 fn is_wide(one: ScalarType) -> bool {
     matches!(one, ScalarType::F64 | ScalarType::S64 | ScalarType::U64 | ScalarType::B64)
-}
-
-fn single_precision(opcode: Opcode) -> Operation {
-    match opcode {
-        Opcode::Mul => Operation::Fp32Multiply,
-        Opcode::Set | Opcode::Setp | Opcode::Min | Opcode::Max | Opcode::Testp => {
-            Operation::Fp32Compare
-        }
-        Opcode::Div
-        | Opcode::Rcp
-        | Opcode::Sqrt
-        | Opcode::Rsqrt
-        | Opcode::Sin
-        | Opcode::Cos
-        | Opcode::Lg2
-        | Opcode::Ex2
-        | Opcode::Tanh => Operation::Special,
-        _ => Operation::Fp32,
-    }
-}
-
-fn integer(opcode: Opcode) -> Operation {
-    match opcode {
-        Opcode::Mul
-        | Opcode::Mad
-        | Opcode::Madc
-        | Opcode::Mul24
-        | Opcode::Mad24
-        | Opcode::Div
-        | Opcode::Rem
-        | Opcode::Dp2a
-        | Opcode::Dp4a => Operation::IntegerMultiply,
-        Opcode::Set | Opcode::Setp | Opcode::Min | Opcode::Max => Operation::IntegerCompare,
-        Opcode::Shl
-        | Opcode::Shr
-        | Opcode::Shf
-        | Opcode::Bfe
-        | Opcode::Bfi
-        | Opcode::Popc
-        | Opcode::Clz
-        | Opcode::Bfind
-        | Opcode::Brev
-        | Opcode::Prmt => Operation::Shift,
-        Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not | Opcode::Cnot | Opcode::Lop3 => {
-            Operation::Logic
-        }
-        _ => Operation::IntegerAdd,
-    }
 }
 
 #[cfg(test)]
@@ -222,6 +181,14 @@ mod tests {
             ("setp.lt.s32 %p, %r1, %r2;", Operation::IntegerCompare),
             ("shl.b32 %r0, %r1, %r2;", Operation::Shift),
             ("xor.b32 %r0, %r1, %r2;", Operation::Logic),
+            ("bfe.u32 %r0, %r1, %r2, %r3;", Operation::Shift),
+            ("sad.u32 %r0, %r1, %r2, %r3;", Operation::Shift),
+            ("popc.b32 %r0, %r1;", Operation::BitCount),
+            ("clz.b32 %r0, %r1;", Operation::BitCount),
+            ("rem.u32 %r0, %r1, %r2;", Operation::IntegerMultiply),
+            ("vmad.u32.u32.u32 %r0, %r1, %r2, %r3;", Operation::IntegerMultiply),
+            ("selp.b32 %r0, %r1, %r2, %p;", Operation::Other),
+            ("prmt.b32 %r0, %r1, %r2, %r3;", Operation::Other),
             ("cvt.rn.f32.s32 %f0, %r1;", Operation::Conversion),
             ("cvt.s64.s32 %rd0, %r1;", Operation::WideConversion),
             ("ld.global.f32 %f0, [%rd1];", Operation::LoadStore),

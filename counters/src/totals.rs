@@ -7,8 +7,10 @@ use gpucast_ptx_frontend::types::StateSpace;
 use crate::device::DeviceModel;
 use crate::hierarchy::L2Traffic;
 use crate::integer_kind::IntegerKind;
+use crate::machine::architecture::Architecture;
 use crate::machine::{MachineProfile, MachineRow};
 use crate::occupancy::CtaShape;
+use crate::opcode_facts::{IntegerRow, opcode_facts};
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Row};
@@ -147,16 +149,6 @@ impl Operation {
             AccessKind::Reduction => Self::Reduction,
         }
     }
-
-    /// What a machine instruction does: of updates its mnemonic says whether they return anything.
-    fn of_machine(row: &MachineRow) -> Option<Self> {
-        Some(match row.access?.direction {
-            Direction::Load => Self::Load,
-            Direction::Store => Self::Store,
-            Direction::Update if row.mnemonic.starts_with("RED") => Self::Reduction,
-            Direction::Update => Self::Atomic,
-        })
-    }
 }
 
 /// An instruction of either level.
@@ -174,7 +166,9 @@ impl From<&Row> for Counted {
     fn from(row: &Row) -> Self {
         Self {
             class: row.description.class,
-            integer: IntegerKind::of_opcode(row.description.opcode),
+            integer: opcode_facts(row.description.opcode)
+                .integer
+                .map_or(IntegerKind::Other, IntegerRow::kind),
             flops: row.description.flops,
             warps: row.warp_executions,
             lanes: row.issued_lanes,
@@ -194,6 +188,17 @@ impl From<&MachineRow> for Counted {
             threads: row.thread_executions,
         }
     }
+}
+
+/// Reads of special registers and barriers: Maxwell and Pascal execute them in their load/store
+/// units, and count them there.
+fn executed_by_load_store_units(machine: &MachineProfile) -> u64 {
+    let target: Option<Architecture> = machine.target.parse().ok();
+    if !target.is_some_and(|target| matches!(target.sm(), 50..=62)) {
+        return 0;
+    }
+    let is_one = |row: &&MachineRow| matches!(&*row.mnemonic, "S2R" | "BAR");
+    machine.rows.iter().filter(is_one).map(|row| row.warp_executions).sum()
 }
 
 impl Totals<'_> {
@@ -291,7 +296,8 @@ impl Totals<'_> {
                 if only_constants { row.warp_executions } else { 0 }
             }),
         };
-        (self.warps(LoadStore) + self.warps(Texture)).saturating_sub(constants)
+        let others = self.machine.map_or(0, executed_by_load_store_units);
+        (self.warps(LoadStore) + self.warps(Texture)).saturating_sub(constants) + others
     }
 
     /// Floating-point operations of one kind; a multiply-add counts once.
@@ -372,7 +378,8 @@ impl Totals<'_> {
     pub fn accesses(&self, space: StateSpace, operation: Operation) -> u64 {
         let Some(machine) = self.machine else { return self.requests(space, operation) };
         let is_meant = |row: &&MachineRow| {
-            Operation::of_machine(row) == Some(operation) && self.space_of(row) == Some(space)
+            row.access.is_some_and(|access| Operation::of(access.kind) == operation)
+                && self.space_of(row) == Some(space)
         };
         machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum()
     }
@@ -384,7 +391,7 @@ impl Totals<'_> {
         let is_update = |direction| direction == Direction::Update;
         if let Some(machine) = self.machine {
             let is_meant = |row: &&MachineRow| {
-                row.access.is_some_and(|it| it.bytes == bytes && !is_update(it.direction))
+                row.access.is_some_and(|it| it.bytes == bytes && !is_update(Direction::of(it.kind)))
                     && self.space_of(row) == Some(space)
             };
             return machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum();
@@ -413,12 +420,39 @@ impl Totals<'_> {
         Some(row.memory.iter().max_by_key(|counts| counts.requests)?.space)
     }
 
+    /// Bytes that threads move by machine instructions of one direction on one space; `None` if
+    /// machine instructions are not known.
+    #[must_use]
+    pub fn machine_bytes(&self, space: StateSpace, direction: Direction) -> Option<u64> {
+        let bytes = |row: &MachineRow| match row.access {
+            Some(access)
+                if Direction::of(access.kind) == direction
+                    && self.space_of(row) == Some(space) =>
+            {
+                row.thread_executions * u64::from(access.bytes)
+            }
+            _ => 0,
+        };
+        Some(self.machine?.rows.iter().map(bytes).sum())
+    }
+
+    /// Sectors of all accesses to global, local and texture memory that first-level caches held,
+    /// and all of them: stores count, as in Nsight Compute's hit rate.
+    #[must_use]
+    pub fn first_level_hits(&self) -> (u64, u64) {
+        let is_cached = |counts: &MemoryCounts| {
+            matches!(counts.space, StateSpace::Global | StateSpace::Local | StateSpace::Tex)
+        };
+        let counts = self.accesses_where(is_cached);
+        (counts.traffic.l1_hit_sectors, counts.sectors)
+    }
+
     /// Sectors of loads from spaces that first-level caches held, and all of them.
     #[must_use]
     pub fn l1_hits(&self, spaces: &[StateSpace]) -> (u64, u64) {
         let loads = spaces.iter().map(|&space| self.memory(space, Direction::Load));
         loads.fold((0, 0), |(hits, all), counts| {
-            (hits + counts.l1_hit_sectors, all + counts.sectors)
+            (hits + counts.traffic.l1_hit_sectors, all + counts.sectors)
         })
     }
 
@@ -436,7 +470,7 @@ impl Totals<'_> {
     /// of local memory belongs to no instruction and is not among them.
     #[must_use]
     pub fn l2_sectors_of(&self, space: StateSpace, direction: Direction) -> u64 {
-        self.memory(space, direction).l2_sectors
+        self.memory(space, direction).traffic.l2_sectors
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::container::Target;
 
@@ -26,6 +27,8 @@ pub struct LaunchOptions {
     pub arch: Option<String>,
     /// The problem size of a corpus kernel.
     pub size: Option<Size>,
+    /// The L2's contents when launches begin, in place of what a launch file says.
+    pub l2: Option<L2Contents>,
     /// Values for the `[parameters]` of a launch file.
     pub param: Vec<(String, f64)>,
     /// Where loads without a cache operator are kept, whatever a launch file says.

@@ -38,6 +38,22 @@ pub(crate) fn of_lowering(error: LowerError, source: &SourceText, anchor: &Ancho
     }
 }
 
+/// The note about a kernel that runs up to instructions that cannot be executed.
+pub(crate) fn of_unsupported(program: &Program) -> Option<String> {
+    let unsupported = program.unsupported();
+    let first = unsupported.iter().min_by_key(|one| one.span.start)?;
+    let count = match unsupported.len() {
+        1 => "an instruction".to_owned(),
+        number => format!("{number} instructions"),
+    };
+    Some(format!(
+        "{} has {count} that cannot be executed ({}{}); the launch stops where a thread reaches one",
+        program.kernel(),
+        first.what,
+        if unsupported.len() > 1 { ", …" } else { "" },
+    ))
+}
+
 /// A launch that was refused or that faulted.
 pub(crate) fn of_run(
     error: RunError,
@@ -53,7 +69,9 @@ pub(crate) fn of_run(
             .fact(format!("the launch has {}", arguments(plan, planned)))
             .maybe_hint(launch_hint(&error, program)),
         RunError::Fault(fault) => of_fault(&fault, plan, loaded),
-        RunError::Stopped => Report::new(error.to_string()),
+        stopped @ RunError::Stopped { .. } => {
+            Report::new(stopped.to_string()).at(&planned.places.launch)
+        }
     }
 }
 
@@ -75,6 +93,8 @@ fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor
         LaunchError::ArgumentCount { .. }
         | LaunchError::NoCluster
         | LaunchError::Allocation(_)
+        | LaunchError::CtaMemory { .. }
+        | LaunchError::Memory { .. }
         | LaunchError::Initializer { .. } => &places.launch,
     }
 }
@@ -204,12 +224,14 @@ fn hint(kind: &FaultKind) -> Option<&'static str> {
         FaultKind::TooMuchPrinted { .. } => {
             Some("is this loop endless? With --schedule ordered, blocks hand on their text sooner")
         }
+        FaultKind::TooManyCopies { .. } => Some("wait for the copies of each round of the loop"),
         FaultKind::CallDepth { .. } => Some("does the recursion end?"),
         FaultKind::EndlessText { .. } => Some("texts of printf and assert end in a zero byte"),
         FaultKind::BadFree { .. } => {
             Some("only what malloc of device code returned can be freed, and only once")
         }
         FaultKind::ReadOnly { .. }
+        | FaultKind::Unsupported { .. }
         | FaultKind::BadBarrier { .. }
         | FaultKind::UndefinedOperand { .. }
         | FaultKind::BadTarget { .. }

@@ -133,6 +133,23 @@ pub enum FaultKind {
     /// `trap` was executed.
     #[error("the kernel executed trap")]
     Trap,
+    /// An instruction was reached that this executor does not know how to execute.
+    #[error("{instruction} cannot be executed: {reason}")]
+    Unsupported {
+        /// The mnemonic with its modifiers.
+        instruction: String,
+        /// Why it cannot.
+        reason: String,
+    },
+    /// More asynchronous copies are under way than shared memory could need.
+    #[error(
+        "a warp has {copies} cp.async under way that nobody waits for; is a cp.async.wait_group \
+         missing in a loop?"
+    )]
+    TooManyCopies {
+        /// Copies of the warp that have been issued and not waited for.
+        copies: u32,
+    },
     /// A branch or call through a register went nowhere valid.
     #[error("indirect {what} to {value:#x}, which is not a valid target")]
     BadTarget {

@@ -1,5 +1,8 @@
 //! What a host program says when it launches a kernel, and what it gets back.
 
+use std::fmt;
+use std::time::Instant;
+
 use gpucast_ptx_frontend::ScalarType;
 
 use crate::fault::Fault;
@@ -62,7 +65,7 @@ fn product(extents: [u32; 3]) -> u64 {
 /// In which order CTAs may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// Parallel unless the code shows that the order of CTAs can be observed.
+    /// Parallel unless the code or the run shows that the order of CTAs can be observed.
     #[default]
     Automatic,
     /// One CTA after the other, each yielding when it waits for another one.
@@ -76,6 +79,14 @@ pub enum Schedule {
 pub struct Options {
     /// Warp-instructions after which the launch is given up as endless.
     pub instruction_budget: u64,
+    /// When the launch is given up, finished or not ([`RunError::Stopped`]). Instructions say
+    /// nothing of the time that a huge grid of empty CTAs or a slow observer takes. Several
+    /// launches may share one moment. [`Host::stop`] ends a run at any other time.
+    pub deadline: Option<Instant>,
+    /// The most bytes that the launch may take of the host: its buffers, and the registers,
+    /// shared and local memory of the CTAs under way. More is [`LaunchError::Memory`], with the
+    /// sum. `None` leaves it to the allocator.
+    pub memory_limit: Option<u64>,
     /// In which order CTAs may run.
     pub schedule: Schedule,
     /// Bytes of the device heap that `malloc` of device code takes from, where a kernel uses it.
@@ -88,17 +99,24 @@ pub struct Options {
     /// each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
     /// the launch's fault.
     pub skip_bad_accesses: bool,
+    /// Bytes of registers, shared and local memory that the CTAs under way may take together. Fewer
+    /// run at the same time where they would need more; a launch of which one cluster needs more
+    /// is refused.
+    pub cta_bytes: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             instruction_budget: 1 << 32,
+            deadline: None,
+            memory_limit: None,
             schedule: Schedule::Automatic,
             // CUDA's default.
             heap_bytes: 8 << 20,
             stack_bytes: 16 << 10,
             skip_bad_accesses: false,
+            cta_bytes: 4 << 30,
         }
     }
 }
@@ -111,10 +129,43 @@ pub trait Host: Sync {
     /// A kernel has printed this; texts arrive in order of the CTAs.
     fn print(&self, _text: &[u8]) {}
 
-    /// Returns true to end the run with [`RunError::Stopped`]. It is asked before each cluster, and
-    /// again after some seconds of a long one, by any thread.
-    fn should_stop(&self) -> bool {
+    /// Whether the run is to end now, with [`RunError::Stopped`].
+    ///
+    /// The engine asks from all its threads: at least every few CTAs, and every few million
+    /// instructions of a CTA. A flag is enough:
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use gpucast_interpreter::Host;
+    ///
+    /// struct Cancel(AtomicBool);
+    ///
+    /// impl Host for Cancel {
+    ///     fn stop(&self) -> bool {
+    ///         self.0.load(Ordering::Relaxed)
+    ///     }
+    /// }
+    /// ```
+    fn stop(&self) -> bool {
         false
+    }
+}
+
+/// Why a run was given up from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// [`Host::stop`] said so.
+    Asked,
+    /// [`Options::deadline`] has passed.
+    Deadline,
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Asked => "it was asked to",
+            Self::Deadline => "its time is over",
+        })
     }
 }
 
@@ -133,6 +184,21 @@ pub struct Summary {
     pub issued_lanes: u64,
     /// Why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
+    /// The run was watched, because the code alone did not tell if the order of CTAs matters.
+    pub watched: bool,
+}
+
+/// The sentence of [`LaunchError::Memory`].
+fn memory(needed: u64, buffers: u64, limit: Option<u64>) -> String {
+    let ctas = needed.saturating_sub(buffers);
+    let sum = format!(
+        "the launch needs {needed} bytes of memory ({buffers} for buffers, {ctas} for the threads \
+         that run at once)"
+    );
+    match limit {
+        Some(limit) => format!("{sum}; it may take {limit}"),
+        None => format!("{sum}; this machine has not so much"),
+    }
 }
 
 /// Extents as people write them: `4 x 1 x 1`.
@@ -246,9 +312,32 @@ pub enum LaunchError {
         /// The most that are possible.
         limit: u64,
     },
+    /// One cluster needs more memory than all CTAs under way may take.
+    #[error(
+        "a cluster of {ctas} blocks needs {bytes} bytes of this machine's memory; the limit is \
+         {limit}"
+    )]
+    CtaMemory {
+        /// CTAs of the cluster.
+        ctas: u32,
+        /// Registers, shared and local memory of all of them.
+        bytes: u64,
+        /// [`Options::cta_bytes`].
+        limit: u64,
+    },
     /// A global variable could not be allocated.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
+    /// The launch needs more of the host's memory than it may have, or than there is.
+    #[error("{}", memory(*needed, *buffers, *limit))]
+    Memory {
+        /// Bytes of the CTAs under way and the buffers together.
+        needed: u64,
+        /// Bytes of the buffers alone.
+        buffers: u64,
+        /// [`Options::memory_limit`]; `None` if the allocator refused.
+        limit: Option<u64>,
+    },
     /// A global variable's initialiser needs an address that does not exist here.
     #[error("the initialiser of {variable} takes an address that is not supported yet")]
     Initializer {
@@ -266,7 +355,14 @@ pub enum RunError {
     /// The kernel failed.
     #[error(transparent)]
     Fault(Box<Fault>),
-    /// The host stopped it.
-    #[error("the run was stopped")]
-    Stopped,
+    /// It was given up from outside.
+    #[error("the launch stopped after {done} of {ctas} CTAs: {reason}")]
+    Stopped {
+        /// Why.
+        reason: StopReason,
+        /// CTAs that have ended.
+        done: u64,
+        /// CTAs of the grid.
+        ctas: u64,
+    },
 }

@@ -22,7 +22,7 @@ pub mod tensor_map;
 pub use exec::run;
 pub use fault::{Fault, FaultKind};
 pub use launch::{
-    Argument, Host, Launch, LaunchError, Options, RunError, Schedule, Silent, Summary,
+    Argument, Host, Launch, LaunchError, Options, RunError, Schedule, Silent, StopReason, Summary,
 };
 pub use memory::DeviceMemory;
 pub use observer::{

@@ -9,6 +9,7 @@
 pub(crate) mod heap;
 
 use std::cell::UnsafeCell;
+use std::collections::TryReserveError;
 use std::sync::Mutex;
 
 use crate::fault::NearestBuffer;
@@ -78,6 +79,13 @@ pub struct DeviceMemory {
     heap: Option<(u64, Mutex<Heap>)>,
 }
 
+/// The contents that buffers had.
+#[derive(Debug)]
+pub(crate) struct Saved {
+    /// Which buffer, and its bytes.
+    buffers: Vec<(usize, Vec<u8>)>,
+}
+
 /// The name of the buffer that the device heap is.
 const HEAP_NAME: &str = "device heap";
 
@@ -112,6 +120,12 @@ impl Default for DeviceMemory {
 }
 
 impl DeviceMemory {
+    /// Bytes of all buffers together, module variables and the device heap among them.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.allocations.iter().map(|allocation| allocation.bytes).sum()
+    }
+
     /// An empty memory with 64-bit addresses.
     #[must_use]
     pub fn new() -> Self {
@@ -220,6 +234,47 @@ impl DeviceMemory {
         let after = self.allocations.partition_point(|a| a.address <= address);
         let allocation = &self.allocations[after.checked_sub(1)?];
         (address - allocation.address < allocation.bytes).then_some(allocation)
+    }
+
+    /// How many buffers there are.
+    pub(crate) fn allocations(&self) -> usize {
+        self.allocations.len()
+    }
+
+    /// Which buffer holds `address` or ends there.
+    pub(crate) fn allocation_at(&self, address: u64) -> Option<usize> {
+        let at = self.allocations.partition_point(|a| a.address <= address).checked_sub(1)?;
+        (address - self.allocations[at].address <= self.allocations[at].bytes).then_some(at)
+    }
+
+    /// Whether `address` is one that a host could have made from a buffer's.
+    pub(crate) fn is_near_a_buffer(&self, address: u64) -> bool {
+        let first = self.first.saturating_sub(ALIGNMENT_BYTES);
+        let end = self.allocations.last().map_or(self.first, |last| last.address + last.bytes);
+        (first..=end.saturating_add(ALIGNMENT_BYTES)).contains(&address)
+    }
+
+    /// A copy of the buffers that are `wanted`, by their order.
+    pub(crate) fn save(&self, wanted: &[bool]) -> Result<Saved, TryReserveError> {
+        let mut saved = Saved { buffers: Vec::new() };
+        for (at, allocation) in self.allocations.iter().enumerate() {
+            if wanted.get(at) == Some(&true) {
+                let mut copy = Vec::new();
+                copy.try_reserve_exact(allocation.bytes as usize)?;
+                copy.extend_from_slice(allocation.as_slice());
+                saved.buffers.push((at, copy));
+            }
+        }
+        Ok(saved)
+    }
+
+    /// Undo what has happened to the saved buffers since.
+    pub(crate) fn restore(&mut self, saved: &Saved) {
+        for (at, copy) in &saved.buffers {
+            if let Some(allocation) = self.allocations.get_mut(*at) {
+                allocation.as_mut_slice().copy_from_slice(copy);
+            }
+        }
     }
 
     /// The buffer whose first or last byte is closest to `address`.

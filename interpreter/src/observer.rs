@@ -33,77 +33,153 @@ pub trait Observer: Send {
     /// The launch ends with a fault: what the CTAs from `first_cta` on, which have not been
     /// collected, recorded up to then. The last one is of the cluster that failed.
     fn collect_failed(&mut self, _first_cta: u64, _recorders: &mut [&mut Self::Recorder]) {}
+
+    /// An observer of the same launch that has seen nothing of it yet, asked for before anything
+    /// has run.
+    ///
+    /// A launch that is watched may be given up and executed again in order. Then one observer sees
+    /// the attempt and is dropped, and the other one sees the launch; neither may change what the
+    /// other one finds.
+    #[must_use]
+    fn fresh(&self) -> Self
+    where
+        Self: Sized;
 }
 
-/// Receives the events of one CTA.
-pub trait Recorder: Send {
-    /// Whether [`Recorder::storing`] is to be called.
-    const WANTS_VALUES: bool = false;
+/// Declares every event of a CTA once and writes what must know them all: the trait [`Recorder`],
+/// the recorder that ignores them, and the pair of recorders that passes them on.
+///
+/// `required` events are those that every recorder thinks about; the others may be ignored.
+macro_rules! events {
+    (
+        required { $($(#[doc = $required_doc:literal])+
+            fn $required:ident($($required_name:ident: $required_type:ty),+);)+ }
+        optional { $($(#[doc = $optional_doc:literal])+
+            fn $optional:ident($($optional_name:ident: $optional_type:ty),+);)+ }
+    ) => {
+        /// Receives the events of one CTA.
+        pub trait Recorder: Send {
+            /// Whether [`Recorder::storing`] is to be called.
+            const WANTS_VALUES: bool = false;
 
-    /// A warp starts to execute basic block `block` with the lanes of `mask`.
-    fn block(&mut self, warp: u32, block: u32, mask: u32);
+            $($(#[doc = $required_doc])+
+            fn $required(&mut self, $($required_name: $required_type),+);)+
 
-    /// The CTA has ended: how many lanes executed each guarded instruction, by
-    /// [`Program::guarded`] index.
-    fn guarded_lanes(&mut self, lanes: &[u64]);
+            $($(#[doc = $optional_doc])+
+            #[inline]
+            fn $optional(&mut self, $($optional_name: $optional_type),+) {
+                let _ = ($($optional_name),+);
+            })+
+        }
 
-    /// A conditional branch was issued by `active` lanes, of which `taken` branch.
-    fn branch(&mut self, instruction: u32, active: u32, taken: u32);
+        impl Recorder for NoRecorder {
+            $(#[inline]
+            fn $required(&mut self, $($required_name: $required_type),+) {
+                let _ = ($($required_name),+);
+            })+
+        }
 
-    /// A memory instruction was executed by at least one lane.
-    fn access(&mut self, access: &Access<'_>);
+        impl<A: Recorder, B: Recorder> Recorder for (A, B) {
+            const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
 
-    /// Lanes of a warp arrive at a barrier of their CTA.
-    #[inline]
-    fn arrive(&mut self, _arrival: &Arrival) {}
+            $(#[inline]
+            fn $required(&mut self, $($required_name: $required_type),+) {
+                self.0.$required($($required_name),+);
+                self.1.$required($($required_name),+);
+            })+
 
-    /// A barrier of the CTA lets those that wait at it go on.
-    #[inline]
-    fn release(&mut self, _release: &Release<'_>) {}
+            $(#[inline]
+            fn $optional(&mut self, $($optional_name: $optional_type),+) {
+                self.0.$optional($($optional_name),+);
+                self.1.$optional($($optional_name),+);
+            })+
+        }
 
-    /// The CTA begins: the first event of all.
-    #[inline]
-    fn start(&mut self, _start: &CtaStart) {}
+        /// Hears every event and keeps their names.
+        #[cfg(test)]
+        #[derive(Debug, Default)]
+        struct Names(Vec<&'static str>);
 
-    /// Lanes of a warp exit.
-    #[inline]
-    fn exit(&mut self, _exit: &Exit) {}
+        #[cfg(test)]
+        impl Recorder for Names {
+            const WANTS_VALUES: bool = true;
 
-    /// Lanes arrive at an instruction of several lanes of the warp.
-    #[inline]
-    fn warp_arrive(&mut self, _arrival: &WarpArrival<'_>) {}
+            $(fn $required(&mut self, $($required_name: $required_type),+) {
+                let _ = ($($required_name),+);
+                self.0.push(stringify!($required));
+            })+
 
-    /// `bar.warp.sync` lets the lanes go on that have met.
-    #[inline]
-    fn warp_release(&mut self, _release: &WarpRelease) {}
+            $(fn $optional(&mut self, $($optional_name: $optional_type),+) {
+                let _ = ($($optional_name),+);
+                self.0.push(stringify!($optional));
+            })+
+        }
 
-    /// Lanes use mbarrier objects.
-    #[inline]
-    fn mbarrier(&mut self, _mbarrier: &MbarrierUse<'_>) {}
+        #[cfg(test)]
+        impl Names {
+            /// The names of all events.
+            const ALL: &[&str] = &[$(stringify!($required),)+ $(stringify!($optional)),+];
+        }
+    };
+}
 
-    /// Something happens at the cluster's barrier.
-    #[inline]
-    fn cluster_barrier(&mut self, _cluster: &ClusterUse) {}
+events! {
+    required {
+        /// A warp starts to execute basic block `block` with the lanes of `mask`.
+        fn block(warp: u32, block: u32, mask: u32);
 
-    /// `cp.async` has written shared memory, which was reported as an access when it was issued.
-    #[inline]
-    fn copy_done(&mut self, _copy: &CopyDone<'_>) {}
+        /// The CTA has ended: how many lanes executed each guarded instruction, by
+        /// [`Program::guarded`] index.
+        fn guarded_lanes(lanes: &[u64]);
 
-    /// Lanes commit groups of bulk copies or of products of warpgroups, or wait for them.
-    #[inline]
-    fn group(&mut self, _group: &GroupUse) {}
+        /// A conditional branch was issued by `active` lanes, of which `taken` branch.
+        fn branch(instruction: u32, active: u32, taken: u32);
 
-    /// A lane's access is left out, being out of bounds or misaligned.
-    #[inline]
-    fn bad_access(&mut self, _bad: &BadAccess<'_>) {}
+        /// A memory instruction was executed by at least one lane.
+        fn access(access: &Access<'_>);
+    }
+    optional {
+        /// Lanes of a warp arrive at a barrier of their CTA.
+        fn arrive(arrival: &Arrival);
 
-    /// `malloc` or `free` was called.
-    #[inline]
-    fn heap(&mut self, _heap: &HeapUse) {}
+        /// A barrier of the CTA lets those that wait at it go on.
+        fn release(release: &Release<'_>);
 
-    /// What the store reported next writes: a digest of each lane's bytes, equal if the bytes are.
-    #[inline]
-    fn storing(&mut self, _digests: &[u32; 32]) {}
+        /// The CTA begins: the first event of all.
+        fn start(start: &CtaStart);
+
+        /// Lanes of a warp exit.
+        fn exit(exit: &Exit);
+
+        /// Lanes arrive at an instruction of several lanes of the warp.
+        fn warp_arrive(arrival: &WarpArrival<'_>);
+
+        /// `bar.warp.sync` lets the lanes go on that have met.
+        fn warp_release(release: &WarpRelease);
+
+        /// Lanes use mbarrier objects.
+        fn mbarrier(mbarrier: &MbarrierUse<'_>);
+
+        /// Something happens at the cluster's barrier.
+        fn cluster_barrier(cluster: &ClusterUse);
+
+        /// `cp.async` has written shared memory, which was reported as an access when it was
+        /// issued.
+        fn copy_done(copy: &CopyDone<'_>);
+
+        /// Lanes commit groups of bulk copies or of products of warpgroups, or wait for them.
+        fn group(group: &GroupUse);
+
+        /// A lane's access is left out, being out of bounds or misaligned.
+        fn bad_access(bad: &BadAccess<'_>);
+
+        /// `malloc` or `free` was called.
+        fn heap(heap: &HeapUse);
+
+        /// Comes before the access of a store that it belongs to: a digest of each lane's bytes,
+        /// equal if the bytes are.
+        fn storing(digests: &[u32; 32]);
+    }
 }
 
 /// Lanes of one warp that arrive at a CTA barrier (`bar`, `barrier`).
@@ -212,16 +288,10 @@ impl Observer for NoObserver {
     }
 
     fn collect(&mut self, _first_cta: u64, _recorders: &mut [&mut NoRecorder]) {}
-}
 
-impl Recorder for NoRecorder {
-    fn block(&mut self, _warp: u32, _block: u32, _mask: u32) {}
-
-    fn guarded_lanes(&mut self, _lanes: &[u64]) {}
-
-    fn branch(&mut self, _instruction: u32, _active: u32, _taken: u32) {}
-
-    fn access(&mut self, _access: &Access<'_>) {}
+    fn fresh(&self) -> Self {
+        Self
+    }
 }
 
 /// Two observers of the same launch; the first one says how many CTAs are resident.
@@ -247,6 +317,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.collect_failed(first_cta, &mut first);
         self.1.collect_failed(first_cta, &mut second);
     }
+
+    fn fresh(&self) -> Self {
+        (self.0.fresh(), self.1.fresh())
+    }
 }
 
 /// The recorders of either observer.
@@ -258,86 +332,5 @@ fn parts<'a, A, B>(recorders: &'a mut [&mut (A, B)]) -> (Vec<&'a mut A>, Vec<&'a
     both.unzip()
 }
 
-impl<A: Recorder, B: Recorder> Recorder for (A, B) {
-    const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
-
-    fn block(&mut self, warp: u32, block: u32, mask: u32) {
-        self.0.block(warp, block, mask);
-        self.1.block(warp, block, mask);
-    }
-
-    fn guarded_lanes(&mut self, lanes: &[u64]) {
-        self.0.guarded_lanes(lanes);
-        self.1.guarded_lanes(lanes);
-    }
-
-    fn branch(&mut self, instruction: u32, active: u32, taken: u32) {
-        self.0.branch(instruction, active, taken);
-        self.1.branch(instruction, active, taken);
-    }
-
-    fn access(&mut self, access: &Access<'_>) {
-        self.0.access(access);
-        self.1.access(access);
-    }
-
-    fn arrive(&mut self, arrival: &Arrival) {
-        self.0.arrive(arrival);
-        self.1.arrive(arrival);
-    }
-
-    fn release(&mut self, release: &Release<'_>) {
-        self.0.release(release);
-        self.1.release(release);
-    }
-
-    fn start(&mut self, start: &CtaStart) {
-        self.0.start(start);
-        self.1.start(start);
-    }
-
-    fn exit(&mut self, exit: &Exit) {
-        self.0.exit(exit);
-        self.1.exit(exit);
-    }
-
-    fn warp_arrive(&mut self, arrival: &WarpArrival<'_>) {
-        self.0.warp_arrive(arrival);
-        self.1.warp_arrive(arrival);
-    }
-
-    fn warp_release(&mut self, release: &WarpRelease) {
-        self.0.warp_release(release);
-        self.1.warp_release(release);
-    }
-
-    fn mbarrier(&mut self, mbarrier: &MbarrierUse<'_>) {
-        self.0.mbarrier(mbarrier);
-        self.1.mbarrier(mbarrier);
-    }
-
-    fn cluster_barrier(&mut self, cluster: &ClusterUse) {
-        self.0.cluster_barrier(cluster);
-        self.1.cluster_barrier(cluster);
-    }
-
-    fn copy_done(&mut self, copy: &CopyDone<'_>) {
-        self.0.copy_done(copy);
-        self.1.copy_done(copy);
-    }
-
-    fn bad_access(&mut self, bad: &BadAccess<'_>) {
-        self.0.bad_access(bad);
-        self.1.bad_access(bad);
-    }
-
-    fn heap(&mut self, heap: &HeapUse) {
-        self.0.heap(heap);
-        self.1.heap(heap);
-    }
-
-    fn storing(&mut self, digests: &[u32; 32]) {
-        self.0.storing(digests);
-        self.1.storing(digests);
-    }
-}
+#[cfg(test)]
+mod tests;

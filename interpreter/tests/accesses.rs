@@ -36,6 +36,10 @@ struct Watch(Events);
 impl Observer for Watch {
     type Recorder = Events;
 
+    fn fresh(&self) -> Self {
+        Self(Events { bytes: self.0.bytes, ..Events::default() })
+    }
+
     fn recorder(&self, _program: &Program) -> Events {
         Events { bytes: self.0.bytes, ..Events::default() }
     }

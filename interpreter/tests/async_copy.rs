@@ -12,8 +12,8 @@ mod common;
 
 use common::{Shape, kernel, launch, module, words};
 use gpucast_interpreter::{
-    Access, AccessKind, Argument, DeviceMemory, Launch, Observer, Options, Program, Recorder,
-    RunError, run,
+    Access, AccessKind, Argument, DeviceMemory, FaultKind, Launch, Observer, Options, Program,
+    Recorder, RunError, run,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -178,7 +178,7 @@ fn wrong_operands_are_faults() {
     // Nothing is read, so nothing is wrong.
     for copy in [
         "mov.u32 %r3, 0; cp.async.cg.shared.global [%r1], [%out+3], 16, %r3;",
-        "setp.eq.u32 %p, 0, 0; cp.async.cg.shared.global [%r1], [0], 16, %p;",
+        "setp.eq.u32 %p, 0, 0; mov.u64 %d5, 0; cp.async.cg.shared.global [%r1], [%d5], 16, %p;",
     ] {
         let body = format!(".shared .align 16 .b32 box[64]; mov.u32 %r1, box;\n{copy}\nret;");
         launch(&kernel(&body), &Shape::new(1, 32, 16)).unwrap();
@@ -202,6 +202,11 @@ struct LogRecorder(Vec<Entry>);
 
 impl Observer for Log {
     type Recorder = LogRecorder;
+
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
+
     fn recorder(&self, _program: &Program) -> LogRecorder {
         LogRecorder(Vec::new())
     }
@@ -274,4 +279,35 @@ fn an_observer_sees_the_global_load_and_the_shared_store() {
         first: 0,
     };
     assert_eq!(log.0, [load(16, 0x55, out), load(8, 0x22, out + 16), store]);
+}
+
+/// A loop of `rounds` copies to the same 32 words that nobody waits for; `group` follows each.
+fn flood(rounds: u32, group: &str) -> String {
+    module(&format!(
+        ".visible .entry k(.param .u64 out) {{\n\
+         .reg .b32 %tid, %r<4>; .reg .b64 %out, %at; .reg .pred %p;\n\
+         .shared .align 16 .b8 tile[128];\n\
+         ld.param.u64 %out, [out]; mov.u32 %tid, %tid.x; mad.wide.u32 %at, %tid, 4, %out;\n\
+         mov.u32 %r0, tile; mad.lo.u32 %r0, %tid, 4, %r0; mov.u32 %r1, 0;\n\
+         AGAIN: cp.async.ca.shared.global [%r0], [%at], 4; {group}\n\
+         add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, {rounds}; @%p bra AGAIN;\n\
+         cp.async.wait_all; ld.shared.u32 %r2, [%r0]; add.u32 %r2, %r2, 1;\n\
+         st.global.u32 [%at], %r2; ret; }}\n"
+    ))
+}
+
+#[test]
+fn copies_that_overwrite_each_other_do_not_pile_up() {
+    let (words, ..) = launch(&flood(100_000, ""), &Shape::new(1, 32, 32)).unwrap();
+    assert_eq!(words, [1; 32]);
+}
+
+#[test]
+fn groups_without_a_wait_end_in_a_fault() {
+    let shape = Shape::new(1, 32, 32);
+    let Err(RunError::Fault(fault)) = launch(&flood(100_000, "cp.async.commit_group;"), &shape)
+    else {
+        panic!("no fault")
+    };
+    assert!(matches!(fault.kind, FaultKind::TooManyCopies { copies: 16_384 }), "{fault}");
 }

@@ -40,6 +40,10 @@ struct LogRecorder(Vec<Event>);
 impl Observer for Log {
     type Recorder = LogRecorder;
 
+    fn fresh(&self) -> Self {
+        Self(Vec::new(), self.1)
+    }
+
     fn recorder(&self, _program: &Program) -> LogRecorder {
         LogRecorder::default()
     }

@@ -202,6 +202,11 @@ struct LogRecorder(Vec<Entry>);
 
 impl Observer for Log {
     type Recorder = LogRecorder;
+
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
+
     fn recorder(&self, _program: &Program) -> LogRecorder {
         LogRecorder(Vec::new())
     }

@@ -14,8 +14,7 @@ use std::sync::Mutex;
 
 use common::{Shape, launch, module};
 use gpucast_interpreter::{
-    Argument, DeviceMemory, FaultKind, Host, Launch, LowerError, NoObserver, Options, Program,
-    RunError, run,
+    Argument, DeviceMemory, FaultKind, Host, Launch, NoObserver, Options, Program, RunError, run,
 };
 use gpucast_ptx_frontend::ScalarType;
 
@@ -340,9 +339,9 @@ fn functions_of_other_modules_are_named() {
         "call (%r0), elsewhere, (%tid);",
     );
     let module = gpucast_ptx_frontend::load(&text).unwrap();
-    let error = Program::new(&module, &text, "k").unwrap_err();
-    let LowerError::Unsupported { instructions, .. } = error else { panic!("{error}") };
-    assert_eq!(instructions[0].reason, "elsewhere is declared here but defined in another module");
+    let program = Program::new(&module, &text, "k").unwrap();
+    let reason = "elsewhere is declared here but defined in another module";
+    assert_eq!(program.unsupported()[0].reason, reason);
 }
 
 #[test]
@@ -358,4 +357,39 @@ fn printing_without_end_is_stopped() {
         bra LOOP;";
     let fault = kernel_fault(functions, body);
     assert!(matches!(fault, FaultKind::TooMuchPrinted { .. }), "{fault}");
+}
+
+/// A swap of two elements, and a mix of a vector with scalars.
+const VECTORS: &str = ".func (.reg .v2 .u32 r) swap (.reg .v2 .u32 a) {\n\
+     mov.u32 r.x, a.y;\nmov.u32 r.y, a.x;\nret;\n}\n\
+     .func (.reg .u32 s) mix (.reg .v4 .f32 a, .reg .u32 k) {\n\
+     .reg .f32 t;\n.reg .u32 q;\nfma.rn.f32 t, a.y, 10.0, a.x;\nfma.rn.f32 t, a.z, 100.0, t;\n\
+     fma.rn.f32 t, a.w, 1000.0, t;\ncvt.rzi.u32.f32 q, t;\nadd.u32 s, q, k;\nret;\n}\n";
+
+#[test]
+fn every_element_of_a_vector_parameter_arrives() {
+    let body = ".reg .v2 .u32 v, w;\n.reg .v4 .f32 f;\n.reg .u32 s;\n\
+         mov.u32 v.x, 11;\nmov.u32 v.y, 22;\ncall (w), swap, (v);\n\
+         st.global.u32 [%out], w.x;\nst.global.u32 [%out+4], w.y;\n\
+         mov.f32 f.x, 1.0;\nmov.f32 f.y, 2.0;\nmov.f32 f.z, 3.0;\nmov.f32 f.w, 4.0;\n\
+         call (s), mix, (f, 50000);\nst.global.u32 [%out+8], s;\nret;";
+    assert_eq!(words(VECTORS, body)[..3], [22, 11, 54321]);
+}
+
+#[test]
+fn every_element_of_a_vector_parameter_arrives_through_a_pointer() {
+    let body = ".reg .v2 .u32 v, w;\n.reg .u64 f;\n\
+         P: .callprototype (.reg .v2 .u32 _) _ (.reg .v2 .u32 _);\n\
+         mov.u32 v.x, 11;\nmov.u32 v.y, 22;\nmov.u64 f, swap;\ncall (w), f, (v), P;\n\
+         st.global.u32 [%out], w.x;\nst.global.u32 [%out+4], w.y;\nret;";
+    assert_eq!(words(VECTORS, body)[..2], [22, 11]);
+}
+
+#[test]
+fn registers_of_128_bits_are_parameters_and_results() {
+    let functions = ".func (.reg .b128 r) same (.reg .b128 a) {\nmov.b128 r, a;\nret;\n}\n";
+    let body = ".reg .b128 q;\n.reg .b64 l, h;\nmov.b128 q, {0x100000002, 0x300000004};\n\
+         call (q), same, (q);\nmov.b128 {l, h}, q;\n\
+         st.global.b64 [%out], l;\nst.global.b64 [%out+8], h;\nret;";
+    assert_eq!(words(functions, body)[..4], [2, 1, 4, 3]);
 }

@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use gpucast_interpreter::Program;
-use gpucast_interpreter::program::LowerError;
 use gpucast_ptx_frontend::isa::{Form, Modifier, Opcode, forms, sample};
 use gpucast_ptx_frontend::load;
 use gpucast_ptx_frontend::source::LineIndex;
@@ -184,8 +183,7 @@ fn look_on(form: &Form, sm: u32, texts: &[String], coverage: &mut Coverage) -> b
         .filter(|line| (sample::FIRST_LINE..sample::FIRST_LINE + texts.len() as u32).contains(line))
         .collect();
     let unsupported = match Program::new(&module, &text, "k") {
-        Ok(_) => Vec::new(),
-        Err(LowerError::Unsupported { instructions, .. }) => instructions,
+        Ok(program) => program.unsupported().to_vec(),
         Err(other) => panic!("{}: {other}", form.text),
     };
     let mut refused = BTreeSet::new();

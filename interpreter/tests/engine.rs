@@ -13,8 +13,14 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
 use common::{Shape, kernel, launch, launch_on, module, words};
-use gpucast_interpreter::Schedule;
+use gpucast_interpreter::{
+    Argument, DeviceMemory, FaultKind, Host, Launch, LaunchError, NoObserver, Options, Program,
+    RunError, Schedule, Silent, StopReason, run,
+};
 
 /// One CTA of `threads` threads that writes one word for each.
 fn check(threads: u32, body: &str, wanted: impl Fn(u32) -> u32) {
@@ -311,4 +317,225 @@ fn updates_of_128_bits_are_not_torn_by_other_threads() {
     let field = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
     assert_eq!(field(0), 8192 * 64);
     assert_eq!(field(2), 3 * 8192 * 64);
+}
+
+/// Runs `divide` of `kernels/division.cu` on pairs; quotient and remainder, unsigned and signed.
+fn divide(pairs: &[(u128, u128)]) -> Vec<[u128; 4]> {
+    let text = include_str!("kernels/division.ptx");
+    let module = gpucast_ptx_frontend::load(text).unwrap();
+    let program = Program::new(&module, text, "divide").unwrap();
+    let mut memory = DeviceMemory::new();
+    let mut buffer = |name: &str, values: Vec<u128>| {
+        let address = memory.allocate(name, values.len() as u64 * 16).unwrap();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        memory.bytes_mut(name).unwrap().copy_from_slice(&bytes);
+        Argument::Address(address)
+    };
+    let arguments = vec![
+        buffer("numerators", pairs.iter().map(|pair| pair.0).collect()),
+        buffer("denominators", pairs.iter().map(|pair| pair.1).collect()),
+        buffer("results", vec![0; 4 * pairs.len()]),
+    ];
+    let launch = Launch {
+        grid: [1, 1, 1],
+        block: [pairs.len() as u32, 1, 1],
+        cluster: None,
+        dynamic_shared_bytes: 0,
+        arguments,
+    };
+    run(&program, &launch, &mut memory, &mut NoObserver, &Options::default(), &Silent).unwrap();
+    let bytes = memory.bytes("results").unwrap();
+    let values = bytes.chunks_exact(16).map(|bytes| u128::from_le_bytes(bytes.try_into().unwrap()));
+    let values: Vec<u128> = values.collect();
+    values.chunks_exact(4).map(|four| four.try_into().unwrap()).collect()
+}
+
+#[test]
+fn divisions_of_128_bit_integers_are_those_of_the_cpu() {
+    let mut random = 1u64;
+    let mut next = || {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u128::from(random >> 32)
+    };
+    let mut pairs = vec![
+        (10, 3),
+        (u128::MAX, 1),
+        (u128::MAX, u128::MAX),
+        (1, u128::MAX),
+        (1 << 127, 3),
+        (1 << 64, (1 << 64) - 1),
+        (0, 7),
+        ((1 << 64) - 1, 1 << 64),
+    ];
+    while pairs.len() < 64 {
+        let value =
+            |next: &mut dyn FnMut() -> u128| next() << 96 | next() << 64 | next() << 32 | next();
+        let (n, d) = (value(&mut next), value(&mut next));
+        // Operands of all lengths: the code branches on where the first bit is.
+        pairs.push((n >> (pairs.len() % 7 * 16), (d >> (pairs.len() % 9 * 14)).max(1)));
+    }
+    for ((n, d), results) in pairs.iter().zip(divide(&pairs)) {
+        let (a, b) = (*n as i128, *d as i128);
+        let signed = [a.wrapping_div(b) as u128, a.wrapping_rem(b) as u128];
+        assert_eq!(results, [n / d, n % d, signed[0], signed[1]], "{n} / {d}");
+    }
+}
+
+#[test]
+fn the_carry_flag_holds_no_borrow() {
+    // Folded by ptxas 12.9 for sm_80: CC.CF after `sub.cc` is the carry of a + !b + 1, and `subc`
+    // adds !b + CC.CF.
+    let chains = [
+        ("sub.cc.u32 %r1, 0x627ADF75, 0x864CCEF5;", "addc.u32", 0),
+        ("sub.cc.u32 %r1, 0x627ADF75, 0x864CCEF5;", "subc.u32", 0xffff_ffff),
+        ("add.cc.u32 %r1, 0xffffffff, 1;", "subc.u32", 0),
+        ("add.cc.u32 %r1, 1, 1;", "subc.u32", 0xffff_ffff),
+        ("sub.cc.u32 %r1, 5, 1;", "addc.u32", 1),
+        ("mad.lo.cc.u32 %r1, 0xffffffff, 1, 1;", "subc.u32", 0),
+        ("sub.cc.u32 %r1, 5, 1;", "madc.lo.u32", 1),
+        ("sub.cc.u32 %r1, 1, 5; subc.cc.u32 %r1, 0, 0;", "addc.u32", 0),
+    ];
+    let mut body = String::new();
+    for (index, (first, second, _)) in chains.iter().enumerate() {
+        let zeros = if second.starts_with("madc") { "0, 0, 0" } else { "0, 0" };
+        body +=
+            &format!("{first}\n{second} %r2, {zeros};\nst.global.u32 [%out+{}], %r2;\n", 4 * index);
+    }
+    let (words, ..) = launch(&kernel(&(body + "ret;")), &Shape::new(1, 1, chains.len())).unwrap();
+    let wanted: Vec<u32> = chains.iter().map(|chain| chain.2).collect();
+    assert_eq!(words, wanted);
+}
+
+#[test]
+fn an_instruction_that_is_not_executed_ends_the_launch_where_it_is_reached() {
+    let body = |taken: &str| {
+        kernel(&format!(
+            "mov.u32 %r0, 7;\nst.global.u32 [%at], %r0;\nsetp.{taken}.u32 %p, %tid, 5;\n\
+             @!%p bra END;\n.reg .f32 %f<4>;\n\
+             tex.1d.v4.f32.s32 {{%f0, %f1, %f2, %f3}}, [%out, {{%r0}}];\nEND: ret;"
+        ))
+    };
+    // No thread is above 1000: the launch runs to its end.
+    let never = body("gt").replace("%tid, 5", "%tid, 1000");
+    let module = gpucast_ptx_frontend::load(&never).unwrap();
+    let program = Program::new(&module, &never, "k").unwrap();
+    assert_eq!(program.unsupported().len(), 1);
+    assert_eq!(program.unsupported()[0].reason, "tex is not executed yet");
+    assert_eq!(launch(&never, &Shape::new(1, 8, 8)).unwrap().0, [7; 8]);
+    let reached = body("gt");
+    let Err(RunError::Fault(fault)) = launch(&reached, &Shape::new(1, 8, 8)) else {
+        panic!("no fault")
+    };
+    assert!(matches!(&fault.kind, FaultKind::Unsupported { instruction, .. }
+        if instruction == "tex.1d.v4.f32.s32"));
+    assert_eq!(fault.thread, Some([6, 0, 0]));
+    let span = fault.instruction.unwrap().span.range();
+    assert!(reached[span].starts_with("tex.1d"));
+    // A guard that holds for no lane reaches nothing.
+    let guarded = kernel(
+        ".reg .f32 %f<4>;\nsetp.gt.u32 %p, %tid, 1000;\n\
+         @%p tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%out, {%r0}];\nret;",
+    );
+    launch(&guarded, &Shape::new(1, 8, 8)).unwrap();
+}
+
+/// Stops a run when it is asked the second time.
+struct Impatient(AtomicU32);
+
+impl Host for Impatient {
+    fn stop(&self) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed) > 0
+    }
+}
+
+/// What a run with `options` ends with.
+fn given_up(text: &str, grid: [u32; 3], options: &Options, host: &dyn Host) -> RunError {
+    let module = gpucast_ptx_frontend::load(text).unwrap();
+    let program = Program::new(&module, text, "k").unwrap();
+    let mut memory = DeviceMemory::new();
+    let out = memory.allocate("out", 4096).unwrap();
+    let launch = Launch {
+        grid,
+        block: [32, 1, 1],
+        cluster: None,
+        dynamic_shared_bytes: 0,
+        arguments: vec![Argument::Address(out)],
+    };
+    run(&program, &launch, &mut memory, &mut NoObserver, options, host).unwrap_err()
+}
+
+#[test]
+fn a_deadline_or_the_host_ends_what_instructions_do_not() {
+    let empty = kernel("ret;");
+    let endless = kernel("AGAIN: bra AGAIN;");
+    let polling = kernel("AGAIN: ld.volatile.global.u32 %r0, [%out]; bra AGAIN;");
+    for text in [&empty, &endless, &polling] {
+        let grid = [i32::MAX as u32, if text == &empty { 65_535 } else { 1 }, 1];
+        let in_a_moment = Instant::now() + Duration::from_millis(200);
+        let options = Options {
+            instruction_budget: u64::MAX,
+            deadline: Some(in_a_moment),
+            ..Options::default()
+        };
+        let error = given_up(text, grid, &options, &Silent);
+        let late = in_a_moment.elapsed();
+        assert!(late < Duration::from_secs(10), "{late:?}");
+        let RunError::Stopped { reason, done, ctas } = error else { panic!("{error}") };
+        assert_eq!(reason, StopReason::Deadline);
+        assert!(done < ctas);
+        let options = Options { deadline: None, ..options };
+        let error = given_up(text, grid, &options, &Impatient(AtomicU32::new(0)));
+        assert!(matches!(error, RunError::Stopped { reason: StopReason::Asked, .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_launch_that_needs_more_memory_than_it_may_take_is_refused_with_the_sum() {
+    let text = kernel(
+        ".local .align 16 .b8 large[65536];\nmov.u64 %d0, large;\nst.local.u32 [%d0], %tid;\nret;",
+    );
+    let limit = Some(4096 + 32 * 65_536 / 2);
+    let options = Options { memory_limit: limit, ..Options::default() };
+    let error = given_up(&text, [1, 1, 1], &options, &Silent);
+    let RunError::Launch(LaunchError::Memory { needed, buffers, limit: told }) = error else {
+        panic!("{error}")
+    };
+    assert_eq!((buffers, told), (4096, limit));
+    // Local memory of 32 threads, and some registers.
+    assert!((4096 + 32 * 65_536..4096 + 32 * 65_536 + 65_536).contains(&needed), "{needed}");
+}
+
+#[test]
+fn what_ptxas_computes_in_front_of_an_instruction_is_computed() {
+    // A register plus a constant, and elements of arrays, which count scalars.
+    check(8, "add.u32 %r0, %tid+1, %tid+-3; st.global.u32 [%at], %r0+100; ret;", |i| 2 * i + 98);
+    let text = module(
+        ".global .align 16 .u32 words[8] = {10, 11, 12, 13, 14, 15, 16, 17};\n\
+         .global .align 8 .u64 longs[4] = {0x500000004, 6, 7, 8};\n\
+         .visible .entry k(.param .u64 out) {\n\
+         .reg .b32 %tid, %r<16>; .reg .b64 %out, %at, %d<8>; .reg .pred %p;\n\
+         ld.param.u64 %out, [out];\nmov.u32 %tid, %tid.x;\n\
+         mad.wide.u32 %at, %tid, 16, %out;\n\
+         ld.global.u32 %r0, words[3];\nld.global.u32 %r1, words[%tid];\n\
+         ld.global.u32 %r2, words[%tid+4];\ncvt.u64.u32 %d0, %tid;\n\
+         setp.eq.u32 %p, %tid, 1;\n@%p st.global.u64 longs[%d0], 99;\n\
+         mov.u64 %d1, longs[1];\nld.global.u32 %r3, [%d1];\n\
+         st.global.v4.u32 [%at], {%r0, %r1, %r2, %r3};\nret;\n}\n",
+    );
+    let words = launch(&text, &Shape::new(1, 4, 16)).unwrap().0;
+    for thread in 0..4 {
+        assert_eq!(words[4 * thread..][..4], [13, 10 + thread as u32, 14 + thread as u32, 99]);
+    }
+}
+
+#[test]
+fn moves_of_vectors_read_all_sources_first() {
+    let body = ".reg .v4 .u32 %v, %w;\n.reg .v2 .u32 %u;\n.reg .b64 %p64;\n\
+         mov.v4.u32 %v, %ntid;\nmov.v4.u32 %w, {%v.w, %v.z, %v.y, %v.x};\n\
+         mov.v2.u32 %u, {5, 6};\nmov.v2.u32 {%u.x, %u.y}, {%u.y, %u.x};\n\
+         mov.b64 %p64, %u;\nmov.b64 %u, %p64;\n\
+         mad.lo.u32 %r0, %w.w, 1000, %u.x;\nmad.lo.u32 %r0, %u.y, 10, %r0;\n\
+         add.u32 %r0, %r0, %w.x; st.global.u32 [%at], %r0; ret;";
+    check(8, body, |_| 1000 * 8 + 6 + 50);
 }

@@ -479,6 +479,10 @@ struct SeenRecorder(Vec<(StateSpace, AccessKind, u64, u32)>);
 impl Observer for Seen {
     type Recorder = SeenRecorder;
 
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
+
     fn recorder(&self, _program: &Program) -> SeenRecorder {
         SeenRecorder(Vec::new())
     }

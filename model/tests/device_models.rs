@@ -4,7 +4,7 @@
 
 use gpucast_counters::DeviceModel;
 use gpucast_counters::banks::BankGeometry;
-use gpucast_counters::device::RegisterAllocation;
+use gpucast_counters::device::{FirstLevel, RegisterAllocation};
 use gpucast_counters::hierarchy::{Replacement, Schedule};
 use gpucast_model::gpu::Source;
 use gpucast_model::{CountingError, Gpu, GpuLibrary};
@@ -108,6 +108,15 @@ fn caches_and_their_policies_can_be_asked_for() {
     assert!(matches!(l1.replacement, Replacement::Random { .. }));
     // The size stays, however much shared memory the CTAs take.
     assert_eq!(device.first_level.unified_bytes, 0);
+}
+
+#[test]
+fn a_first_level_cache_of_no_size_is_switched_off() {
+    let off = gpu("8.0", "l1_size = { value = 0, unit = \"KiB\", ASSUMED }\n").device_model();
+    assert_eq!(off.unwrap().first_level, FirstLevel::NONE);
+    // Without the field the capability's cache is there.
+    let on = gpu("8.0", "").device_model().unwrap();
+    assert_eq!(on.first_level.l1.unwrap().size_bytes, 192 << 10);
 }
 
 #[test]

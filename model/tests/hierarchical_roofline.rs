@@ -228,7 +228,7 @@ fn lanes_in_the_same_bank_of_the_l1_take_longer_than_their_bytes() {
 #[test]
 fn loads_take_the_clocks_that_microbenchmarks_measured() {
     let clocks = |gpu: &str, sectors: u64, lane_bytes: u64| {
-        let gpu = GpuLibrary::builtin().unwrap().get(gpu).unwrap().completed();
+        let gpu = GpuLibrary::builtin().unwrap().as_written(gpu).unwrap().completed();
         let loads = 1_000_000_000_u64;
         let text = SMOOTH
             .replace(

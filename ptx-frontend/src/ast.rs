@@ -84,6 +84,8 @@ pub struct Section<'a> {
 pub struct Variable<'a> {
     /// `.extern`, `.visible`, ….
     pub linkage: Linkage,
+    /// `.align` before the space, where old code has it.
+    pub leading: SmallVec<[Qualifier<'a>; 1]>,
     /// The state space.
     pub space: StateSpace,
     /// What is written between the space and the type, in order.
@@ -156,6 +158,8 @@ pub enum Expression<'a> {
     Parenthesised(Box<Expression<'a>>),
     /// `generic(x)`, `0xFF(x)`: the function or mask, and its argument.
     Apply(&'a str, Box<Expression<'a>>),
+    /// `array[i]`: an element of an array variable.
+    Index(&'a str, Box<Expression<'a>>),
 }
 
 /// A kernel or device function.

@@ -12,6 +12,7 @@
 //! touches the file system: callers hand it text and get values and [`Diagnostic`]s back.
 
 pub mod ast;
+mod capability;
 pub mod cfg;
 pub mod container;
 pub mod dataflow;
@@ -25,10 +26,11 @@ pub mod source;
 pub mod types;
 pub mod usage;
 
+pub use capability::{ComputeCapability, ParseCapabilityError};
 pub use cfg::ControlFlowGraph;
 pub use module::Module;
 pub use parser::parse;
 pub use resolver::{load, resolve};
-pub use source::{Diagnostic, Span};
+pub use source::{Diagnostic, DiagnosticCode, Span};
 pub use types::ScalarType;
 pub use usage::Usage;

@@ -5,6 +5,7 @@
 
 use smallvec::SmallVec;
 
+use crate::capability::ComputeCapability;
 use crate::isa::{FormId, Modifier, Opcode, SpecialRegister};
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace};
@@ -57,6 +58,14 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// Every function that is defined or declared, in order of first appearance.
     pub functions: Vec<Function>,
+}
+
+impl Module {
+    /// The compute capability of `.target`; `None` without one.
+    #[must_use]
+    pub fn capability(&self) -> Option<ComputeCapability> {
+        (self.target_sm != 0).then(|| ComputeCapability::of_sm(self.target_sm))
+    }
 }
 
 /// How a symbol is seen from other modules.

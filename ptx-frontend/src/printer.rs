@@ -99,7 +99,11 @@ impl Display for Linkage {
 
 impl Display for Variable<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.linkage, self.space.text())?;
+        write!(f, "{}", self.linkage)?;
+        for qualifier in &self.leading {
+            write!(f, "{qualifier} ")?;
+        }
+        write!(f, ".{}", self.space.text())?;
         for qualifier in &self.qualifiers {
             write!(f, " {qualifier}")?;
         }
@@ -183,6 +187,7 @@ impl Display for Expression<'_> {
             Self::Cast(ty, inner) => write!(f, "({ty}) {inner}"),
             Self::Parenthesised(inner) => write!(f, "({inner})"),
             Self::Apply(function, argument) => write!(f, "{function}({argument})"),
+            Self::Index(name, index) => write!(f, "{name}[{index}]"),
         }
     }
 }

@@ -77,10 +77,87 @@ impl LineIndex {
     }
 }
 
+/// Declares the codes with their texts.
+macro_rules! diagnostic_codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)+) => {
+        /// The kind of a [`Diagnostic`]: stable, so that programs need not read sentences.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum DiagnosticCode {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl DiagnosticCode {
+            /// Every code, in the order of `docs/codes.md`.
+            pub const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// The code as text, such as `undefined-name`.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+diagnostic_codes! {
+    /// The text is not PTX here: another token is expected.
+    Syntax = "syntax",
+    /// The text is too long, or nested too deeply.
+    TooLarge = "too-large",
+    /// There are so many errors that the rest was not read.
+    TooManyErrors = "too-many-errors",
+    /// No instruction has this mnemonic.
+    UnknownInstruction = "unknown-instruction",
+    /// No instruction has this modifier.
+    UnknownModifier = "unknown-modifier",
+    /// No directive has this name.
+    UnknownDirective = "unknown-directive",
+    /// The text does not begin with `.version`.
+    MissingVersion = "missing-version",
+    /// There is no `.target`.
+    MissingTarget = "missing-target",
+    /// The version is none, or newer than all that are known.
+    UnknownVersion = "unknown-version",
+    /// The target is none, or newer than all that are known.
+    UnknownTarget = "unknown-target",
+    /// Nothing declares this name.
+    UndefinedName = "undefined-name",
+    /// A name is declared a second time.
+    DeclaredTwice = "declared-twice",
+    /// A list of targets or a prototype is used before it is declared.
+    DeclaredLater = "declared-later",
+    /// A declaration of a variable, register, parameter or function is wrong.
+    BadDeclaration = "bad-declaration",
+    /// A directive has the wrong values or stands in the wrong place.
+    BadDirective = "bad-directive",
+    /// An initial value does not fit its variable.
+    BadInitializer = "bad-initializer",
+    /// A literal or constant expression has no value.
+    BadConstant = "bad-constant",
+    /// The modifiers of an instruction do not go together.
+    WrongModifiers = "wrong-modifiers",
+    /// An operand does not fit its place.
+    WrongOperand = "wrong-operand",
+    /// The instruction needs another PTX ISA version.
+    NeedsVersion = "needs-version",
+    /// The instruction needs another target.
+    NeedsTarget = "needs-target",
+}
+
+impl fmt::Display for DiagnosticCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
 /// Something wrong with a source text, where, and what could be done about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Diagnostic {
+    /// The kind of mistake.
+    pub code: DiagnosticCode,
     /// What is wrong, as a sentence without a full stop.
     pub message: String,
     /// The offending text.

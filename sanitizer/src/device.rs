@@ -31,10 +31,12 @@ struct Tracked {
     buffer: Buffer,
     /// A bit for each byte that was written; none if the host has written all of them.
     written: Vec<AtomicU64>,
-    /// What the CTAs of the launch under way have written, where they run in parallel: other CTAs do not
-    /// see it, so that findings do not depend on the order.
-    next: Vec<AtomicU64>,
 }
+
+/// What the CTAs of a launch have written, where they run in parallel: a bit for each byte of each
+/// buffer that is tracked. Other CTAs do not see it, so that findings do not depend on the order.
+#[derive(Debug)]
+pub(crate) struct LaunchWrites(Vec<Vec<AtomicU64>>);
 
 /// The blocks of the device heap.
 #[derive(Debug, Default)]
@@ -61,17 +63,27 @@ impl DeviceShadow {
         buffers.sort_by_key(|buffer| buffer.address);
         let tracked = buffers.into_iter().map(|buffer| {
             let words = if buffer.initialised { 0 } else { buffer.bytes.div_ceil(64) };
-            let bits = || (0..words).map(|_| AtomicU64::new(0)).collect();
-            Tracked { written: bits(), next: bits(), buffer }
+            Tracked { written: (0..words).map(|_| AtomicU64::new(0)).collect(), buffer }
         });
         Self { buffers: tracked.collect(), heap: Mutex::default() }
     }
 
-    fn tracked(&self, address: u64) -> Option<&Tracked> {
+    fn tracked_at(&self, address: u64) -> Option<usize> {
         let after = self.buffers.partition_point(|tracked| tracked.buffer.address <= address);
-        let tracked = self.buffers.get(after.checked_sub(1)?)?;
+        let at = after.checked_sub(1)?;
+        let tracked = self.buffers.get(at)?;
         let inside = address - tracked.buffer.address < tracked.buffer.bytes;
-        (inside && !tracked.written.is_empty()).then_some(tracked)
+        (inside && !tracked.written.is_empty()).then_some(at)
+    }
+
+    fn tracked(&self, address: u64) -> Option<&Tracked> {
+        self.buffers.get(self.tracked_at(address)?)
+    }
+
+    /// What the CTAs of a launch have written before it begins: nothing.
+    pub(crate) fn launch_writes(&self) -> LaunchWrites {
+        let bits = |tracked: &Tracked| tracked.written.iter().map(|_| AtomicU64::new(0)).collect();
+        LaunchWrites(self.buffers.iter().map(bits).collect())
     }
 
     /// Whether some buffer is tracked at all.
@@ -114,21 +126,21 @@ impl DeviceShadow {
     }
 
     /// A CTA has ended: keep what it wrote for the next launch.
-    pub(crate) fn keep(&self, own: &mut OwnWrites) {
+    pub(crate) fn keep(&self, own: &mut OwnWrites, launch: &LaunchWrites) {
         for (word, part) in own.drain() {
-            let Some(tracked) = self.tracked(word * 64) else { continue };
-            let at = (word * 64 - tracked.buffer.address) / 64;
-            if let Some(next) = tracked.next.get(at as usize) {
-                next.fetch_or(part, Ordering::Relaxed);
+            let Some(buffer) = self.tracked_at(word * 64) else { continue };
+            let at = (word * 64 - self.buffers[buffer].buffer.address) / 64;
+            if let Some(bits) = launch.0.get(buffer).and_then(|words| words.get(at as usize)) {
+                bits.fetch_or(part, Ordering::Relaxed);
             }
         }
     }
 
-    /// The launch has ended: everybody sees what was kept.
-    pub(crate) fn publish(&self) {
-        for tracked in &self.buffers {
-            for (written, next) in tracked.written.iter().zip(&tracked.next) {
-                written.fetch_or(next.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    /// The launch has ended: everybody sees what its CTAs have written.
+    pub(crate) fn publish(&self, launch: &LaunchWrites) {
+        for (tracked, words) in self.buffers.iter().zip(&launch.0) {
+            for (written, bits) in tracked.written.iter().zip(words) {
+                written.fetch_or(bits.swap(0, Ordering::Relaxed), Ordering::Relaxed);
             }
         }
     }
@@ -247,9 +259,10 @@ mod tests {
         assert_eq!(shadow.uninitialised(4096 + 60, 8, &own), None);
         assert_eq!(shadow.uninitialised(4096 + 60, 16, &own), Some(4096 + 68));
         assert_eq!(shadow.uninitialised(4096 + 60, 8, &OwnWrites::new()), Some(4096 + 60));
-        shadow.keep(&mut own);
+        let launch = shadow.launch_writes();
+        shadow.keep(&mut own, &launch);
         assert_eq!(shadow.uninitialised(4096 + 60, 8, &own), Some(4096 + 60), "not yet published");
-        shadow.publish();
+        shadow.publish(&launch);
         assert_eq!(shadow.uninitialised(4096 + 60, 8, &own), None);
     }
 

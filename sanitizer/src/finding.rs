@@ -134,6 +134,8 @@ impl Kind {
             FaultKind::BudgetExhausted { .. }
             | FaultKind::UndefinedOperand { .. }
             | FaultKind::Trap
+            | FaultKind::Unsupported { .. }
+            | FaultKind::TooManyCopies { .. }
             | FaultKind::BadTarget { .. }
             | FaultKind::CallMismatch { .. }
             | FaultKind::StackOverflow { .. }

@@ -9,7 +9,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::checks::{Check, Checks};
 use crate::cluster::ClusterState;
-use crate::device::DeviceShadow;
+use crate::device::{DeviceShadow, LaunchWrites};
 use crate::finding::{Party, Place, Site};
 use crate::roles::Roles;
 
@@ -21,6 +21,7 @@ type Shared<T> = Arc<Mutex<T>>;
 pub(crate) struct LaunchFacts {
     pub(crate) checks: Checks,
     pub(crate) device: Arc<DeviceShadow>,
+    pub(crate) writes: LaunchWrites,
     pub(crate) tracks_buffers: bool,
     pub(crate) roles: Roles,
     pub(crate) target_sm: u32,
@@ -80,7 +81,32 @@ impl LaunchFacts {
             clusters: Mutex::default(),
             idle: Mutex::default(),
             checks,
+            writes: device.launch_writes(),
             device,
+        }
+    }
+
+    /// The same launch, of which no CTA has begun.
+    pub(crate) fn fresh(&self) -> Self {
+        Self {
+            checks: self.checks,
+            device: Arc::clone(&self.device),
+            writes: self.device.launch_writes(),
+            tracks_buffers: self.tracks_buffers,
+            roles: self.roles.clone(),
+            target_sm: self.target_sm,
+            ordered: self.ordered,
+            uses_heap: self.uses_heap,
+            watches_shared: self.watches_shared,
+            warps: self.warps,
+            local_variables: self.local_variables.clone(),
+            local_bytes: self.local_bytes,
+            shared_variables: self.shared_variables.clone(),
+            shared_bytes: self.shared_bytes,
+            sites: self.sites.clone(),
+            block: self.block,
+            clusters: Mutex::default(),
+            idle: Mutex::default(),
         }
     }
 

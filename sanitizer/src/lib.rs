@@ -80,7 +80,7 @@ impl Sanitizer {
     /// What was found, and the fault that ended the launch if a check is concerned with it.
     #[must_use]
     pub fn finish(mut self, fault: Option<&Fault>) -> Findings {
-        self.launch.device.publish();
+        self.launch.device.publish(&self.launch.writes);
         let mut explains_fault = false;
         if let Some(fault) = fault
             && let Some(kind) = Kind::of_fault(&fault.kind)
@@ -132,5 +132,9 @@ impl Observer for Sanitizer {
             recorder.end();
         }
         self.collect(first_cta, recorders);
+    }
+
+    fn fresh(&self) -> Self {
+        Self { launch: Arc::new(self.launch.fresh()), found: Collection::default() }
     }
 }

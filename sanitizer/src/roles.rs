@@ -74,7 +74,7 @@ impl Role {
 }
 
 /// The roles of all instructions of a program, and the blocks that fence.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Roles {
     roles: Vec<Role>,
     fences: Vec<bool>,

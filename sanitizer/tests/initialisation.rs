@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Shape, found, found_in, kernel, module};
+use common::{Shape, found, found_in, kernel, launch_on, module};
 
 #[test]
 fn shared_memory_is_uninitialised_byte_by_byte() {
@@ -72,4 +72,28 @@ fn heap_blocks_are_uninitialised_and_end_where_they_end() {
             "uninitialised-read x1: thread 0 line 11, 4 Global block of 24 bytes of the device heap+4",
         ]
     );
+}
+
+#[test]
+fn a_launch_that_is_executed_again_in_order_is_reported_once_and_its_attempt_never() {
+    // Each CTA loops as often as the one before has left in `out`; only some loops write what the
+    // last lines read.
+    let text = kernel(
+        "ld.global.u32 %r1, [%out]; add.u32 %r2, %r1, 1; mov.u32 %r3, 0;\n\
+         W: add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, %r1; @%p bra W;\n\
+         and.b32 %r4, %r3, 63; mad.wide.u32 %d0, %r4, 4, %out; st.global.u32 [%d0+256], %r3;\n\
+         st.global.u32 [%out], %r2; ld.global.u32 %r5, [%d0+260]; ret;",
+    );
+    let mut shape = Shape::new(1);
+    (shape.grid, shape.filled) = (30, false);
+    let (one, words) = launch_on(&text, &shape, 1);
+    let words = words.unwrap();
+    assert_eq!(words[0], 30, "in order, each CTA adds one");
+    for threads in [2, 7] {
+        let (findings, others) = launch_on(&text, &shape, threads);
+        assert_eq!((&one, &words), (&findings, &others.unwrap()), "{threads} threads");
+    }
+    // Each CTA reads two words that it has not written.
+    let counts: Vec<u64> = one.findings.iter().map(|finding| finding.count).collect();
+    assert_eq!(counts, [30, 30]);
 }

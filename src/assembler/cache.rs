@@ -1,8 +1,9 @@
 //! Machine code that was assembled before, by the hash of everything that it depends on.
 //!
 //! An entry is a file: 32 bytes of hash of what follows, then the cubin. It is written beside its
-//! place and moved there, so that nobody ever reads half of one; one that was damaged on the disk does
-//! not match its hash and is made anew.
+//! place and moved there, so that nobody ever reads half of one. An entry that was damaged on the
+//! disk does not match its hash and is made anew. The caller keeps only what it could read, and
+//! drops an entry that it cannot.
 
 use std::env;
 use std::fs;
@@ -11,18 +12,18 @@ use std::path::PathBuf;
 use sha2::{Digest as _, Sha256};
 
 /// Changes when entries of an earlier program must not be used.
-const LAYOUT: &str = "machine-code-1";
+const LAYOUT: &str = "machine-code-2";
 const HASH_BYTES: usize = 32;
 
 /// Names an entry.
 pub(super) struct Key(String);
 
 impl Key {
-    /// The key of a kernel's machine code, by the assembler's version, the architecture, the
+    /// The key of a kernel's machine code, by the assembler's identity, the architecture, the
     /// kernel's name and the text.
-    pub(super) fn new(version: &str, target: &str, kernel: &str, text: &str) -> Self {
+    pub(super) fn new(identity: &str, target: &str, kernel: &str, text: &str) -> Self {
         let mut hash = Sha256::new();
-        for part in [LAYOUT, version, target, kernel, text] {
+        for part in [LAYOUT, identity, target, kernel, text] {
             // Lengths keep neighbouring parts apart.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part.as_bytes());
@@ -52,8 +53,25 @@ pub(super) fn write(key: &Key, image: &[u8]) {
     }
 }
 
+/// Forgets an entry that turned out to be no machine code of its kernel.
+pub(super) fn drop_entry(key: &Key) {
+    if let Some(folder) = folder() {
+        // One that cannot be removed is found to be bad again.
+        let _ = fs::remove_file(folder.join(&key.0));
+    }
+}
+
+/// No machine code is larger than this; larger entries are none of ours.
+const LARGEST: u64 = 1 << 30;
+
 fn read_in(folder: &std::path::Path, key: &Key) -> Option<Vec<u8>> {
-    let bytes = fs::read(folder.join(&key.0)).ok()?;
+    let path = folder.join(&key.0);
+    // A pipe would wait for a writer, and a device may never end.
+    let facts = fs::metadata(&path).ok()?;
+    if !facts.is_file() || facts.len() > LARGEST {
+        return None;
+    }
+    let bytes = fs::read(path).ok()?;
     let (hash, image) = bytes.split_at_checked(HASH_BYTES)?;
     (Sha256::digest(image).as_slice() == hash).then(|| image.to_vec())
 }
@@ -85,6 +103,24 @@ mod tests {
         assert_eq!(read_in(folder.path(), &key), None);
         fs::write(&path, &bytes[..7]).unwrap();
         assert_eq!(read_in(folder.path(), &key), None);
+    }
+
+    /// Something else in an entry's place is no entry, and nobody waits for it.
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_folders_are_no_entries() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key::new("12.9", "sm_50", "k", "text");
+        let place = folder.path().join(&key.0);
+        assert!(std::process::Command::new("mkfifo").arg(&place).status().unwrap().success());
+        assert_eq!(read_in(folder.path(), &key), None);
+        // What is written is moved into the pipe's place.
+        write_in(folder.path(), &key, b"machine code").unwrap();
+        assert_eq!(read_in(folder.path(), &key).as_deref(), Some(&b"machine code"[..]));
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+        assert_eq!(read_in(folder.path(), &key), None);
+        assert!(write_in(folder.path(), &key, b"machine code").is_err());
     }
 
     #[test]

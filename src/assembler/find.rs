@@ -1,8 +1,11 @@
 //! Where an assembler may be: the search path, a CUDA installation, Python packages.
 
+use std::collections::BTreeMap;
 use std::env;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
 
 use gpucast_forecast::run::assembler::Assembler;
 use gpucast_ptx_frontend::container::Target;
@@ -80,21 +83,53 @@ fn package_folders(prefix: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Asks an assembler for its version and its targets; `Err` says why it is none.
+/// Asks an assembler for its version and its targets; `Err` says why it is none. Each file is asked
+/// once, since one that does not answer costs the whole of our patience.
 pub(super) fn probe(path: &Path) -> Result<Assembler, String> {
+    static ANSWERS: Mutex<BTreeMap<PathBuf, Result<Assembler, String>>> =
+        Mutex::new(BTreeMap::new());
+    // It is run in another folder.
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let known = ANSWERS.lock().ok().and_then(|answers| answers.get(&path).cloned());
+    if let Some(answer) = known {
+        return answer;
+    }
+    let answer = ask_all(&path, PATIENCE);
+    if let Ok(mut answers) = ANSWERS.lock() {
+        answers.insert(path, answer.clone());
+    }
+    answer
+}
+
+fn ask_all(path: &Path, patience: Duration) -> Result<Assembler, String> {
     let ask = |option: &str| {
         let mut command = std::process::Command::new(path);
         command.arg(option);
-        output_within(&mut command, PATIENCE).map(|output| output.text)
+        output_within(&mut command, patience).map(|output| output.text).map_err(|error| match error
+            .kind()
+        {
+            ErrorKind::TimedOut => format!("no answer within {} seconds", patience.as_secs()),
+            _ => error.to_string(),
+        })
     };
-    let version = ask("--version").map_err(|error| error.to_string())?;
-    let version = release(&version).ok_or("it does not say its version as ptxas does")?;
-    let help = ask("--help").map_err(|error| error.to_string())?;
+    let said = ask("--version")?;
+    let version = release(&said).ok_or("it does not say its version as ptxas does")?;
+    let help = ask("--help")?;
     let targets = targets(&help);
     if targets.is_empty() {
         return Err("it does not say which architectures it knows".to_owned());
     }
-    Ok(Assembler { path: path.to_path_buf(), version, targets })
+    let identity = identity(path, &said).map_err(|error| error.to_string())?;
+    Ok(Assembler { path: path.to_path_buf(), version, identity, targets })
+}
+
+/// What tells a build of the assembler from others: what it says, and its file's place, size and
+/// time.
+fn identity(path: &Path, said: &str) -> std::io::Result<String> {
+    let path = path.canonicalize()?;
+    let facts = path.metadata()?;
+    let changed = facts.modified()?.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok(format!("{said}\n{}\n{}\n{}", path.display(), facts.len(), changed.as_nanos()))
 }
 
 /// `12.9` out of `Cuda compilation tools, release 12.9, V12.9.86`.
@@ -137,6 +172,39 @@ mod tests {
         let place = prefix.path().join("lib/python3.11/site-packages/nvidia/cuda_nvcc/bin");
         std::fs::create_dir_all(&place).unwrap();
         assert!(package_folders(prefix.path()).contains(&place));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_file_of_the_same_version_is_another_assembler() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = script(folder.path(), "echo release 12.9, V12.9.86; echo sm_50");
+        let first = ask_all(&path, PATIENCE).unwrap();
+        assert_eq!((first.version.as_str(), first.targets.len()), ("12.9", 1));
+        script(folder.path(), "echo release 12.9, V12.9.86; echo sm_50; true");
+        let second = ask_all(&path, PATIENCE).unwrap();
+        assert_eq!(first.version, second.version);
+        assert_ne!(first.identity, second.identity);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_assembler_that_does_not_answer_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = script(folder.path(), "sleep 60");
+        let answer = ask_all(&path, Duration::from_millis(100));
+        assert!(answer.unwrap_err().starts_with("no answer within"));
+    }
+
+    #[cfg(unix)]
+    fn script(folder: &Path, commands: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = folder.join("ptxas");
+        let beside = folder.join("beside");
+        std::fs::write(&beside, format!("#!/bin/sh\n{commands}\n")).unwrap();
+        std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::rename(&beside, &path).unwrap();
+        path
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Watch for Check {
     fn failed(&mut self, sanitizer: Sanitizer, error: &RunError) -> bool {
         let fault = match error {
             RunError::Fault(fault) => Some(&**fault),
-            RunError::Launch(_) | RunError::Stopped => None,
+            RunError::Launch(_) | RunError::Stopped { .. } => None,
         };
         let findings = sanitizer.finish(fault);
         let explains = findings.explains_fault;

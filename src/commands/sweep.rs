@@ -288,6 +288,7 @@ impl LaunchTemplate {
             arch: self.arch.clone(),
             size,
             dlcm: None,
+            l2: None,
             param: match is_launch_file(input) {
                 true => parameters.into_iter().collect(),
                 false => Vec::new(),

@@ -87,7 +87,7 @@ fn heading(file: &File) -> String {
 fn verdict(kernel: &Kernel) -> String {
     match (kernel.executable, kernel.unsupported.len()) {
         (true, _) => "can be executed".to_owned(),
-        (false, number) => format!("cannot be executed, {number} unsupported"),
+        (false, number) => format!("in part executable, {number} unsupported"),
     }
 }
 

@@ -3,7 +3,8 @@
 //! There is no cache; every transaction goes to device memory as a whole. Words have 1, 2, 4, 8 or
 //! 16 bytes and are aligned to their size, which the interpreter has checked.
 
-use super::sectors::{LINE_BYTES, LineTouch, SectorSize, byte_mask};
+use super::sectors::{SectorSize, byte_mask};
+use crate::units::{LINE_BYTES, LineTouch};
 
 /// The lanes of the two half-warps.
 const HALF_WARPS: [u32; 2] = [0xFFFF, 0xFFFF_0000];

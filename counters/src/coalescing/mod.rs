@@ -17,12 +17,11 @@ mod transactions;
 
 use gpucast_interpreter::{Access, AccessKind, Pattern};
 
-pub use sectors::{
-    Footprint, LINE_BYTES, LineTouch, SECTOR_BYTES, SECTORS_PER_LINE, SectorSize, contiguous,
-};
+pub use crate::units::{LINE_BYTES, LineTouch, SECTOR_BYTES, SECTORS_PER_LINE};
+pub use sectors::{Footprint, SectorSize, contiguous};
 
-use crate::hierarchy::LOCAL_LINES_PER_WARP;
 use crate::patterns::lane_addresses;
+use crate::units::LOCAL_LINES_PER_WARP;
 
 /// How a warp's lanes are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

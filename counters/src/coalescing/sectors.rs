@@ -4,14 +4,7 @@
 //! the caches see. Sectors have 32 bytes on every GPU so far; other sizes are for GPUs that do not
 //! exist.
 
-/// Bytes of a sector of every GPU so far, which is also one DRAM transaction of the profiler.
-pub const SECTOR_BYTES: u64 = 32;
-
-/// Bytes of a line: what a tag of a cache stands for.
-pub const LINE_BYTES: u64 = 128;
-
-/// Sectors of a line where a sector has [`SECTOR_BYTES`].
-pub const SECTORS_PER_LINE: u32 = (LINE_BYTES / SECTOR_BYTES) as u32;
+use crate::units::{LINE_BYTES, LineTouch};
 
 /// The size of a sector: the smallest piece of memory that moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,17 +70,6 @@ pub(super) fn byte_mask(low: u64, bytes: u64) -> u128 {
         0 => 0,
         bytes => (u128::MAX >> (LINE_BYTES - bytes)) << low,
     }
-}
-
-/// What one access touches of one line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LineTouch {
-    /// The line: address divided by [`LINE_BYTES`].
-    pub line: u64,
-    /// The sectors of which at least one byte is touched, lowest address in bit 0.
-    pub sectors: u8,
-    /// The sectors of which every byte is touched.
-    pub full: u8,
 }
 
 impl LineTouch {

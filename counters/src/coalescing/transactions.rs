@@ -2,8 +2,8 @@
 
 use gpucast_interpreter::{Access, Pattern};
 
-use super::sectors::LINE_BYTES;
 use crate::patterns::{Spread, lane_addresses};
+use crate::units::LINE_BYTES;
 
 /// The lines of each of the requests that a warp access is split into: one for as many lanes as
 /// access 128 bytes (CUDA C Programming Guide 4.2, F.4.2).

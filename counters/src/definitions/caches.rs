@@ -1,6 +1,6 @@
 //! What reaches the L2, and what it asks of DRAM.
 
-use gpucast_ptx_frontend::types::StateSpace::{Global, Local, Tex};
+use gpucast_ptx_frontend::types::StateSpace::{Global, Local};
 
 use super::Nvprof::{Metric, Unknown};
 use super::row::{count, is, quotient};
@@ -19,18 +19,18 @@ pub(super) const TOPIC: Topic = Topic {
 
 #[rustfmt::skip]
 const DEFINITIONS: &[Definition] = &[
-    quotient!("tex_cache_hit_rate", Metric("Unified Cache Hit Rate"), is!["l1tex__t_sector_hit_rate.pct"], "percent", CacheReplay, 100.0, |t| t.l1_hits(&[Global, Local, Tex]),
-        "sectors of loads that the SMs' first-level caches held"),
+    quotient!("tex_cache_hit_rate", Metric("Unified Cache Hit Rate"), is!["l1tex__t_sector_hit_rate.pct"], "percent", CacheReplay, 100.0, |t| t.first_level_hits(),
+        "sectors of loads, stores and updates that the SMs' first-level caches held"),
     quotient!("global_hit_rate", Metric("Global Hit Rate in unified l1/tex"), &[], "percent", CacheReplay, 100.0, |t| t.l1_hits(&[Global]),
         "sectors of global loads that the SMs' first-level caches held; the vendor's formula for Nsight Compute is a template over the operation"),
     quotient!("local_hit_rate", Metric("Local Hit Rate"), &[], "percent", CacheReplay, 100.0, |t| t.l1_hits(&[Local]),
         "sectors of local loads that the SMs' first-level caches held"),
     quotient!("l2_tex_hit_rate", Metric("L2 Cache Hit Rate"), is!["lts__t_sector_hit_rate.pct"], "percent", CacheReplay, 100.0, |t| (t.l2.read_hit_sectors + t.l2.write_hit_sectors + t.l2.update_hit_sectors, t.l2.read_sectors + t.l2.write_sectors + t.l2.update_sectors),
-        "sectors asked for by first-level caches that the L2 held"),
+        "sectors asked for by first-level caches that the L2 held; a write is a hit unless it needs something from DRAM"),
     quotient!("l2_tex_read_hit_rate", Metric("L2 Hit Rate (Texture Reads)"), is!["lts__t_sector_op_read_hit_rate.pct"], "percent", CacheReplay, 100.0, |t| (t.l2.read_hit_sectors, t.l2.read_sectors),
         "sectors read by first-level caches that the L2 held"),
     quotient!("l2_tex_write_hit_rate", Metric("L2 Hit Rate (Texture Writes)"), is!["lts__t_sector_op_write_hit_rate.pct"], "percent", CacheReplay, 100.0, |t| (t.l2.write_hit_sectors, t.l2.write_sectors),
-        "sectors written by first-level caches that the L2 held"),
+        "sectors written by first-level caches that needed nothing from DRAM"),
     count!("l2_l1_read_transactions", Metric("L2 Transactions (L1 Reads)"), &[], "transaction", CacheReplay, |t| t.l2_sectors(Load),
         "sectors read from the L2 by the first-level caches"),
     count!("l2_read_transactions", Metric("L2 Read Transactions"), is!["lts__t_sectors_op_read.sum"], "transaction", CacheReplay, |t| t.l2_sectors(Load),
@@ -56,7 +56,9 @@ const DEFINITIONS: &[Definition] = &[
     count!("dram_read_transactions", Metric("Device Memory Read Transactions"), is!["dram__sectors_read.sum"], "transaction", CacheReplay, |t| t.l2.dram_read_sectors,
         "32-byte transactions that read device memory: sectors that the L2 did not hold"),
     count!("dram_write_transactions", Metric("Device Memory Write Transactions"), is!["dram__sectors_write.sum"], "transaction", CacheReplay, |t| t.l2.dram_write_sectors,
-        "32-byte transactions that write device memory: dirty sectors that leave the L2, those left at the end included"),
+        "32-byte transactions that write device memory: dirty sectors that leave the L2; those left at the end count unless each launch finds the L2 empty (`cold`)"),
+    count!("l2_dirty_sectors", Unknown, &[], "sector", CacheReplay, |t| t.l2.dirty_sectors,
+        "sectors that the launch leaves dirty in the L2, which are written to device memory after its end"),
     count!("dram_transactions", Unknown, is!["dram__sectors.sum"], "transaction", CacheReplay, |t| t.l2.dram_read_sectors + t.l2.dram_write_sectors,
         "32-byte transactions of device memory"),
     count!("dram_read_bytes", Metric("Total bytes read from DRAM to L2 cache"), is!["dram__bytes_read.sum"], "byte", CacheReplay, |t| t.sector_bytes() * t.l2.dram_read_sectors,

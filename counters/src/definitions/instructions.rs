@@ -59,7 +59,7 @@ const DEFINITIONS: &[Definition] = &[
     count!("inst_integer_compare", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Compare),
         "of `inst_integer`, comparisons, minima and maxima"),
     count!("inst_integer_other", Unknown, &[], "instruction", Instructions, |t| t.integers(Kind::Other),
-        "of `inst_integer`, everything else: bit fields, counts of bits, absolute differences, video instructions"),
+        "of `inst_integer`, everything else: quotients, bit fields, counts of bits, absolute differences, SIMD video instructions"),
     count!("inst_bit_convert", Metric("Bit-Convert Instructions"), sass_threads!("conversion"), "instruction", Instructions, |t| t.threads(Class::BitConvert),
         "conversions between types by threads that are not predicated off"),
     count!("inst_control", Metric("Control-Flow Instructions"), sass_threads!("control"), "instruction", Instructions, |t| t.threads(Class::Control),
@@ -72,7 +72,7 @@ const DEFINITIONS: &[Definition] = &[
         "everything in no other class (moves, barriers, fences) by threads that are not predicated off"),
 
     count!("ldst_executed", Metric("Executed Load/Store Instructions"), &[], "instruction", Instructions, |t| t.loads_and_stores(),
-        "loads and stores of local, global, shared and texture memory executed by warps"),
+        "loads and stores of local, global, shared and texture memory executed by warps; on capability 5.x and 6.x also reads of special registers and barriers, which their load/store units execute"),
     count!("ldst_issued", Metric("Issued Load/Store Instructions"), &[], "instruction", Instructions, |t| t.loads_and_stores(),
         "loads and stores issued, replays counted; here those executed (see `inst_issued`)"),
     count!("cf_executed", Metric("Executed Control-Flow Instructions"), &[], "instruction", Instructions, |t| t.warps(Class::Control),

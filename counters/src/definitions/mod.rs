@@ -21,7 +21,6 @@ mod page;
 mod row;
 mod spaces;
 
-use crate::machine::BackEnd;
 use crate::metric::{Kind, Level, MetricValue, Metrics, Number};
 use crate::totals::Totals;
 
@@ -58,10 +57,7 @@ impl Basis {
     /// The kind of the figures of a launch.
     #[must_use]
     pub fn kind(self, totals: &Totals<'_>) -> Kind {
-        let machine = totals.machine.map(|machine| match machine.back_end {
-            BackEnd::Ptxas { .. } => Kind::Modelled,
-            BackEnd::Rules => Kind::Estimated,
-        });
+        let machine = totals.machine.map(|machine| machine.kind);
         match self {
             Self::Execution => Kind::Exact,
             Self::Arithmetic => machine.unwrap_or(Kind::Exact),

@@ -1,15 +1,16 @@
 use std::collections::BTreeSet;
 
+use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::source::Span;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::*;
 use crate::hierarchy::L2Traffic;
-use crate::machine::{MachineAccess, MachineProfile, MachineRow};
+use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Description, Row};
-use crate::totals::{Direction, LaunchFacts};
+use crate::totals::LaunchFacts;
 
 fn totals<'a>(table: &'a BaseTable, machine: Option<&'a MachineProfile>) -> Totals<'a> {
     let launch = LaunchFacts { ctas: 2, threads_per_cta: 64, ..LaunchFacts::default() };
@@ -120,26 +121,34 @@ fn machine_row(mnemonic: &'static str, class: InstructionClass, warps: u64) -> M
     }
 }
 
-fn access(space: Option<StateSpace>, direction: Direction) -> Option<MachineAccess> {
-    Some(MachineAccess { space, direction, bytes: 4 })
+fn access(space: Option<StateSpace>, kind: AccessKind) -> Option<MachineAccess> {
+    Some(MachineAccess { space, kind, bytes: 4 })
 }
 
 fn machine(back_end: BackEnd) -> MachineProfile {
     use InstructionClass::{Integer, LoadStore};
     let global = || Some(StateSpace::Global);
+    let kind = match back_end {
+        BackEnd::Ptxas { .. } => Kind::Modelled,
+        BackEnd::Rules => Kind::Estimated,
+    };
     MachineProfile {
+        kind,
         back_end,
         target: "sm_50".to_owned(),
         registers_per_thread: Some(18),
         rows: vec![
             machine_row("IADD", Integer, 8),
-            MachineRow { access: access(None, Direction::Load), ..machine_row("LD", LoadStore, 4) },
             MachineRow {
-                access: access(global(), Direction::Update),
+                access: access(None, AccessKind::Load),
+                ..machine_row("LD", LoadStore, 4)
+            },
+            MachineRow {
+                access: access(global(), AccessKind::Reduction),
                 ..machine_row("RED", LoadStore, 2)
             },
             MachineRow {
-                access: access(global(), Direction::Update),
+                access: access(global(), AccessKind::Atomic),
                 ..machine_row("ATOM", LoadStore, 1)
             },
         ],
@@ -152,13 +161,28 @@ fn constants_that_are_loaded_are_loads_but_no_accesses_of_memory() {
     let table = table();
     let mut machine = machine(BackEnd::Ptxas { version: "13.5".to_owned() });
     machine.rows.push(MachineRow {
-        access: access(Some(StateSpace::Const), Direction::Load),
+        access: access(Some(StateSpace::Const), AccessKind::Load),
         ..machine_row("LDC", InstructionClass::LoadStore, 5)
     });
     let metrics = metrics(&totals(&table, Some(&machine)));
     assert_eq!(metrics["inst_compute_ld_st"].value, Number::Count((7 + 5) * 25));
     assert_eq!(metrics["ldst_executed"].value, Number::Count(7));
     assert_eq!(metrics["ldst_issued"].value, Number::Count(7));
+}
+
+/// Counters of a GTX 970, a GTX 980 and a P100 are loads, stores, `S2R` and `BAR`, to the digit.
+#[test]
+fn maxwell_and_pascal_count_special_registers_and_barriers_as_loads_and_stores() {
+    let table = table();
+    let mut machine = machine(BackEnd::Ptxas { version: "12.9".to_owned() });
+    machine.rows.push(machine_row("S2R", InstructionClass::Misc, 20));
+    machine.rows.push(machine_row("BAR", InstructionClass::Misc, 300));
+    machine.rows.push(machine_row("MOV", InstructionClass::Misc, 4000));
+    for (target, expected) in [("sm_37", 7), ("sm_50", 327), ("sm_61", 327), ("sm_70", 7)] {
+        machine.target = target.to_owned();
+        let metrics = metrics(&totals(&table, Some(&machine)));
+        assert_eq!(metrics["ldst_executed"].value, Number::Count(expected), "{target}");
+    }
 }
 
 #[test]
@@ -198,7 +222,7 @@ fn machine_instructions_take_the_place_of_ptx_where_they_are_known() {
 }
 
 #[test]
-fn the_back_end_decides_the_kind() {
+fn the_machine_code_decides_the_kind() {
     let table = table();
     let kinds = |machine: Option<&MachineProfile>| {
         let metrics = metrics(&totals(&table, machine));
@@ -209,6 +233,9 @@ fn the_back_end_decides_the_kind() {
     assert_eq!(kinds(None), [Estimated, Exact, Exact]);
     assert_eq!(kinds(Some(&ptxas)), [Modelled, Modelled, Exact]);
     assert_eq!(kinds(Some(&machine(BackEnd::Rules))), [Estimated, Estimated, Exact]);
+    // Machine code that does not agree with the PTX is an estimate, too.
+    let contradicted = MachineProfile { kind: Estimated, ..ptxas };
+    assert_eq!(kinds(Some(&contradicted)), [Estimated, Estimated, Exact]);
 }
 
 /// Worked by hand: 25 threads of each warp; 8 additions, 3 products and 2 shifts of warps. Of the
@@ -217,8 +244,8 @@ fn the_back_end_decides_the_kind() {
 #[test]
 fn integers_are_told_apart_by_kind_and_shared_accesses_by_width() {
     use InstructionClass::{Integer, LoadStore};
-    let moves = |mnemonic, space, direction, bytes, warps| MachineRow {
-        access: Some(MachineAccess { space: Some(space), direction, bytes }),
+    let moves = |mnemonic, space, kind, bytes, warps| MachineRow {
+        access: Some(MachineAccess { space: Some(space), kind, bytes }),
         ..machine_row(mnemonic, LoadStore, warps)
     };
     let machine = MachineProfile {
@@ -228,12 +255,12 @@ fn integers_are_told_apart_by_kind_and_shared_accesses_by_width() {
             machine_row("SHF", Integer, 2),
             // Not an integer instruction, whatever its name.
             machine_row("SHL", InstructionClass::Misc, 50),
-            moves("LDS", StateSpace::Shared, Direction::Load, 16, 4),
-            moves("STS", StateSpace::Shared, Direction::Store, 16, 1),
-            moves("LDS", StateSpace::Shared, Direction::Load, 8, 2),
-            moves("LDS", StateSpace::Shared, Direction::Load, 4, 4),
-            moves("ATOMS", StateSpace::Shared, Direction::Update, 8, 7),
-            moves("LDG", StateSpace::Global, Direction::Load, 16, 9),
+            moves("LDS", StateSpace::Shared, AccessKind::Load, 16, 4),
+            moves("STS", StateSpace::Shared, AccessKind::Store, 16, 1),
+            moves("LDS", StateSpace::Shared, AccessKind::Load, 8, 2),
+            moves("LDS", StateSpace::Shared, AccessKind::Load, 4, 4),
+            moves("ATOMS", StateSpace::Shared, AccessKind::Atomic, 8, 7),
+            moves("LDG", StateSpace::Global, AccessKind::Load, 16, 9),
         ],
         ..machine(BackEnd::Rules)
     };

@@ -1,7 +1,6 @@
-//! The first-level caches of a compute capability.
+//! The first-level caches of the generations.
 
-use super::Capability;
-use crate::hierarchy::{L1Geometry, L1Loads, L1Stores, Replacement};
+use crate::hierarchy::{L1Geometry, L1Loads, L1Stores, LocalStores, Replacement};
 
 /// The caches of an SM before the L2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,13 +26,17 @@ const SECTORED: L1Geometry = L1Geometry {
     fill_bytes: 32,
     replacement: Replacement::Lru,
     keeps: L1Loads { global: true, read_only: true, local: true },
-    stores: L1Stores::Update,
+    stores: L1Stores::Evict,
+    local_stores: LocalStores::WriteThrough,
 };
 
 /// The smallest first-level cache that shared memory leaves.
 const LEAST_OF_UNIFIED: u64 = 28 * KB;
 
 impl FirstLevel {
+    /// No caches: capability 1.x, or an L1 that is switched off.
+    pub const NONE: Self = Self { l1: None, read_only: None, unified_bytes: 0 };
+
     /// Fermi's, with the default split of 16 KB of L1 and 48 KB of shared memory.
     pub const FERMI: Self = Self {
         l1: Some(L1Geometry::FERMI),
@@ -41,43 +44,42 @@ impl FirstLevel {
         unified_bytes: 0,
     };
 
-    /// What the compilers' default is on a capability: CUDA C++ Programming Guide 11.7, appendix K
-    /// (3.x to 8.x) and 13, tables 30 to 32 (later ones). Kepler's L1 keeps local memory only, and
-    /// Maxwell's unified cache read-only data only.
-    #[must_use]
-    pub fn of(capability: Capability) -> Self {
-        let local_only = L1Loads { global: false, read_only: false, local: true };
-        let read_only = L1Loads { global: false, read_only: true, local: false };
-        let fixed = |size_bytes, keeps| Self {
-            l1: Some(L1Geometry { size_bytes, keeps, ..SECTORED }),
-            ..Self::default()
-        };
-        let unified = |kilobytes| Self {
-            l1: Some(L1Geometry {
-                size_bytes: kilobytes * KB,
-                stores: L1Stores::Allocate,
-                ..SECTORED
-            }),
-            read_only: None,
-            unified_bytes: kilobytes * KB,
-        };
-        match (capability.major, capability.minor) {
-            (1, _) => Self::default(),
-            (2, _) => Self::FERMI,
-            (3, _) => Self {
-                l1: Some(L1Geometry { keeps: local_only, ..L1Geometry::FERMI }),
-                read_only: Some(L1Geometry { size_bytes: 48 * KB, keeps: read_only, ..SECTORED }),
-                unified_bytes: 0,
-            },
-            (5, _) => fixed(24 * KB, read_only),
-            (6, 0) => fixed(24 * KB, SECTORED.keeps),
-            (6, _) => fixed(48 * KB, SECTORED.keeps),
-            (7, 5) => unified(96),
-            (8, 0 | 7) => unified(192),
-            (9..=11, _) => unified(256),
-            // 7.0, 7.2, 8.6, 8.9, 12.x
-            _ => unified(128),
-        }
+    /// Kepler's, with the same split; its L1 keeps local memory only.
+    pub(super) const KEPLER: Self = Self {
+        l1: Some(L1Geometry {
+            keeps: L1Loads { global: false, read_only: false, local: true },
+            ..L1Geometry::FERMI
+        }),
+        read_only: Some(L1Geometry {
+            size_bytes: 48 * KB,
+            keeps: L1Loads { global: false, read_only: true, local: false },
+            stores: L1Stores::Update,
+            ..SECTORED
+        }),
+        unified_bytes: 0,
+    };
+
+    /// Maxwell's unified cache, which keeps read-only data only.
+    pub(super) const MAXWELL: Self = Self {
+        l1: Some(L1Geometry {
+            keeps: L1Loads { global: false, read_only: true, local: false },
+            stores: L1Stores::Update,
+            ..SECTORED
+        }),
+        ..Self::NONE
+    };
+
+    /// Pascal's unified cache, which keeps all loads.
+    pub(super) const fn pascal(kilobytes: u64) -> Self {
+        let l1 = L1Geometry { size_bytes: kilobytes * KB, stores: L1Stores::Update, ..SECTORED };
+        Self { l1: Some(l1), ..Self::NONE }
+    }
+
+    /// A cache that shares its bytes with shared memory: capability 7.0 and later.
+    pub(super) const fn unified(kilobytes: u64) -> Self {
+        let size_bytes = kilobytes * KB;
+        let l1 = L1Geometry { size_bytes, stores: L1Stores::Allocate, ..SECTORED };
+        Self { l1: Some(l1), read_only: None, unified_bytes: size_bytes }
     }
 
     /// The caches when resident CTAs hold `shared_bytes` of shared memory on an SM.

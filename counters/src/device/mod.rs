@@ -3,12 +3,14 @@
 mod capability;
 mod error;
 mod first_level;
+mod rows;
 
 use crate::banks::BankGeometry;
 use crate::coalescing::{Coalescing, SECTOR_BYTES};
 use crate::hierarchy::{HierarchyGeometry, L1Geometry, L2Geometry, Schedule};
 use crate::occupancy::{CtaShape, Occupancy, occupancy};
 
+pub use crate::cache_operators::LoadCaching;
 pub use capability::{Capability, Source};
 pub use error::DeviceError;
 pub use first_level::FirstLevel;
@@ -71,6 +73,8 @@ pub struct DeviceModel {
     pub constant_lanes: u32,
     /// The caches of an SM.
     pub first_level: FirstLevel,
+    /// Which caches loads use that name none.
+    pub load_caching: LoadCaching,
     /// The second-level cache. Its sectors are those of `coalescing`, whatever it says.
     pub l2: L2Geometry,
     /// How CTAs follow each other.
@@ -83,11 +87,12 @@ impl DeviceModel {
     pub const GTX_480: Self = Self {
         capability: Capability { major: 2, minor: 0 },
         sm_count: 15,
-        limits: capability::LIMITS_2_0,
-        coalescing: capability::COALESCING_2,
-        banks: BankGeometry::CAPABILITY_2,
-        constant_lanes: 32,
-        first_level: FirstLevel::FERMI,
+        limits: rows::FERMI.limits,
+        coalescing: rows::FERMI.requests.coalescing,
+        banks: rows::FERMI.requests.banks,
+        constant_lanes: rows::FERMI.requests.constant_lanes,
+        first_level: rows::FERMI.first_level,
+        load_caching: LoadCaching::All,
         l2: L2Geometry::GTX_480,
         schedule: Schedule::Drift,
     };
@@ -103,17 +108,17 @@ impl DeviceModel {
         sm_count: u32,
         l2: L2Geometry,
     ) -> Result<Self, DeviceError> {
-        let (limits, coalescing, banks, constant_lanes) =
-            capability.defaults().ok_or(DeviceError::UnknownCapability { capability })?;
+        let row = capability.row().ok_or(DeviceError::UnknownCapability { capability })?;
         let device = Self {
             capability,
             sm_count,
-            limits,
-            coalescing,
-            banks,
-            constant_lanes,
-            first_level: FirstLevel::of(capability),
-            l2,
+            limits: row.limits,
+            coalescing: row.requests.coalescing,
+            banks: row.requests.banks,
+            constant_lanes: row.requests.constant_lanes,
+            first_level: row.first_level,
+            load_caching: LoadCaching::All,
+            l2: L2Geometry { fill_bytes: l2.fill_bytes.max(row.l2_fill_bytes), ..l2 },
             schedule: Schedule::Drift,
         };
         device.validate()?;
@@ -209,20 +214,27 @@ impl DeviceModel {
         self.sm_count.max(1) as usize * self.ctas_per_sm(cta) as usize
     }
 
+    /// The L2 as every launch has it.
+    #[must_use]
+    pub fn l2_geometry(&self) -> L2Geometry {
+        let sector_bytes = self.sector_bytes();
+        L2Geometry { sector_bytes, fill_bytes: self.fill(self.l2.fill_bytes), ..self.l2 }
+    }
+
+    /// Bytes of a fill. One of one sector stays one of one sector, whatever its size.
+    fn fill(&self, bytes: u64) -> u64 {
+        let sector_bytes = self.sector_bytes();
+        if bytes > SECTOR_BYTES { bytes.max(sector_bytes) } else { sector_bytes }
+    }
+
     /// The caches as a launch of such CTAs finds them.
     #[must_use]
     pub fn hierarchy(&self, cta: CtaShape) -> HierarchyGeometry {
         let ctas_per_sm = u64::from(self.ctas_per_sm(cta));
         let of_cta = cta.shared_bytes + self.limits.shared_reserved_bytes_per_cta;
         let first_level = self.first_level.beside(ctas_per_sm.saturating_mul(of_cta));
-        let sector_bytes = self.sector_bytes();
-        // A fill of one sector stays one of one sector, whatever its size.
-        let fill = |bytes: u64| match bytes > SECTOR_BYTES {
-            true => bytes.max(sector_bytes),
-            false => sector_bytes,
-        };
         let with_fill =
-            |cache: L1Geometry| L1Geometry { fill_bytes: fill(cache.fill_bytes), ..cache };
+            |cache: L1Geometry| L1Geometry { fill_bytes: self.fill(cache.fill_bytes), ..cache };
         HierarchyGeometry {
             sm_count: self.sm_count,
             resident_ctas: self.wave(cta) as u32,
@@ -230,7 +242,7 @@ impl DeviceModel {
             schedule: self.schedule,
             l1: first_level.l1.map(with_fill),
             read_only: first_level.read_only.map(with_fill),
-            l2: L2Geometry { sector_bytes, fill_bytes: fill(self.l2.fill_bytes), ..self.l2 },
+            l2: self.l2_geometry(),
         }
     }
 }

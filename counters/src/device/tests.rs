@@ -1,5 +1,6 @@
 use super::*;
 use crate::coalescing::SectorSize;
+use crate::hierarchy::LocalStores;
 
 fn with_l2(l2: L2Geometry) -> DeviceModel {
     DeviceModel { l2, ..DeviceModel::GTX_480 }
@@ -21,6 +22,28 @@ fn every_known_capability_has_a_possible_gpu_with_sources() {
             Err(DeviceError::UnknownCapability { capability })
         );
         assert_eq!(capability.sources(), None);
+    }
+}
+
+/// The CUDA C++ Programming Guide 11.7 caches local memory "in L1 and L2" on 3.x (5.3.2.2) and
+/// later "in the same way as global memory", whose stores no L1 keeps.
+#[test]
+fn local_stores_stay_in_the_caches_of_fermi_and_kepler_alone() {
+    for capability in Capability::KNOWN.into_iter().filter(|one| one.major > 1) {
+        let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();
+        let writes_back = device.first_level.l1.unwrap().local_stores == LocalStores::WriteBack;
+        assert_eq!(writes_back, capability.major <= 3, "{capability}");
+    }
+}
+
+#[test]
+fn misses_of_v100_a100_and_h100_read_two_sectors() {
+    for (major, minor, bytes) in
+        [(3, 5, 32), (7, 0, 64), (8, 0, 64), (8, 6, 32), (8, 9, 32), (9, 0, 64)]
+    {
+        let capability = Capability { major, minor };
+        let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();
+        assert_eq!(device.l2.fill_bytes, bytes, "{capability}");
     }
 }
 

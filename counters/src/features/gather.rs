@@ -8,7 +8,7 @@ use super::kind::{AccessDirection, ElementType, MemorySpace};
 use super::pattern::{Point, Stride, Strides, fit, offset};
 use super::recorder::{AccessSample, lanes};
 use super::{AccessPattern, Buffer, Features, MemoryAccess, OperationCount};
-use crate::recorder::row_key;
+use crate::recorder::RowKey;
 use crate::table::{BaseTable, Row};
 
 /// A thread's first access.
@@ -149,7 +149,8 @@ pub(super) fn gather(
         for counts in &row.memory {
             let Some(space) = MemorySpace::of(counts.space) else { continue };
             let direction = AccessDirection::of(counts.kind);
-            let found = sampled.get(&row_key(row.instruction, counts.space, counts.kind));
+            let key = RowKey::new(row.instruction, counts.space, counts.kind);
+            let found = sampled.get(&key.index());
             let lane_bytes = found.map_or(0, |found| found.lane_bytes);
             let element = instruction.element(lane_bytes);
             let mut pattern = found.map(|found| found.pattern(code.grid));

@@ -217,6 +217,14 @@ impl Observer for FeatureCounter {
             recorder.samples.clear();
         }
     }
+
+    fn fresh(&self) -> Self {
+        Self {
+            footprints: Arc::new(Footprints::new(self.code.accesses)),
+            sampled: BTreeMap::new(),
+            code: Arc::clone(&self.code),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::code::FeatureCode;
 use super::footprint::{Footprints, Marker};
 use super::kind::MemorySpace;
 use crate::patterns::lane_addresses;
-use crate::recorder::row_key;
+use crate::recorder::RowKey;
 use crate::sparse::SparseRows;
 
 /// Executions of a warp that are compared with its first: the second, third, fifth, ninth …, each
@@ -141,7 +141,7 @@ impl FeatureRecorder {
     fn sample(&mut self, access: &Access<'_>, space: MemorySpace) {
         let mut room = [0; 32];
         let addresses = lane_addresses(access, &mut room);
-        let key = row_key(access.instruction, access.space, access.kind);
+        let key = RowKey::new(access.instruction, access.space, access.kind).index();
         let sample = self.samples.row(key);
         sample.space = Some(space);
         sample.kind = Some(access.kind);

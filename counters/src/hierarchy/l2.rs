@@ -9,17 +9,15 @@
 //! Each slice is a cache of its own with a clock of its own, so that slices can be replayed side by
 //! side. [`placement`](super) says which slice and set a line belongs to.
 
-use std::ops::AddAssign;
-
 use rayon::prelude::*;
 
 use super::placement::Placement;
-use super::replacement::Replacement;
+use super::replacement::{Newcomer, Replacement};
 use super::sectored::{LineShape, SectoredCache, count};
-use super::stream::ROW_LIMIT;
-use super::traffic::RowTraffic;
-use crate::coalescing::SECTOR_BYTES;
+use super::stream::{LOCAL_FIRST_BYTE, ROW_LIMIT};
+use super::traffic::{L2Traffic, RowTraffic};
 use crate::sparse::SparseRows;
+use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
 /// What a write to part of a sector does when the sector is not in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +62,8 @@ pub struct L2Geometry {
 }
 
 impl L2Geometry {
-    /// The GTX 480's: 768 KB with lines of 128 bytes and 4 sectors, dueling re-reference prediction.
+    /// The GTX 480's: 768 KB with lines of 128 bytes and 4 sectors, re-reference prediction that
+    /// duels for whole lines and stores.
     ///
     /// NVIDIA publishes the size and the six partitions (Fermi white paper). Two slices a
     /// partition are GPGPU-Sim's. 16 ways are assumed. The policy is not published; this one is
@@ -79,7 +78,7 @@ impl L2Geometry {
         fill_bytes: SECTOR_BYTES,
         slices: 12,
         ways: 16,
-        replacement: Replacement::DuelingReReference { near_every: 32 },
+        replacement: Replacement::ClientReReference { near_every: 32 },
         partial_writes: PartialWrites::Masked,
         fill_clocks: 188,
     };
@@ -104,57 +103,22 @@ impl L2Geometry {
 pub enum L2Operation {
     /// Loads.
     Read,
+    /// Loads for which a first-level cache fetches a whole line.
+    ReadLine,
     /// Stores.
     Write,
     /// Atomics and reductions.
     Update,
 }
 
-/// Sectors that a cache served, and what it asked of DRAM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct L2Traffic {
-    /// Sectors that loads asked for, after the first-level caches.
-    pub read_sectors: u64,
-    /// Sectors that stores wrote, in whole or in part.
-    pub write_sectors: u64,
-    /// Sectors that atomics and reductions touched.
-    pub update_sectors: u64,
-    /// Of `read_sectors`, those that were there.
-    pub read_hit_sectors: u64,
-    /// Of `write_sectors`, those that were there, read or written before.
-    pub write_hit_sectors: u64,
-    /// Of `update_sectors`, those that were there.
-    pub update_hit_sectors: u64,
-    /// DRAM read transactions.
-    pub dram_read_sectors: u64,
-    /// DRAM write transactions.
-    pub dram_write_sectors: u64,
-}
-
-impl L2Traffic {
-    /// Adds what requests for one `operation` moved, but for what is written to DRAM.
-    fn add(&mut self, operation: L2Operation, moved: &RowTraffic) {
-        let (sectors, hits) = match operation {
-            L2Operation::Read => (&mut self.read_sectors, &mut self.read_hit_sectors),
-            L2Operation::Write => (&mut self.write_sectors, &mut self.write_hit_sectors),
-            L2Operation::Update => (&mut self.update_sectors, &mut self.update_hit_sectors),
-        };
-        *sectors += moved.l2_sectors;
-        *hits += moved.l2_hit_sectors;
-        self.dram_read_sectors += moved.dram_read_sectors;
-    }
-}
-
-impl AddAssign for L2Traffic {
-    fn add_assign(&mut self, other: Self) {
-        self.read_sectors += other.read_sectors;
-        self.write_sectors += other.write_sectors;
-        self.update_sectors += other.update_sectors;
-        self.read_hit_sectors += other.read_hit_sectors;
-        self.write_hit_sectors += other.write_hit_sectors;
-        self.update_hit_sectors += other.update_hit_sectors;
-        self.dram_read_sectors += other.dram_read_sectors;
-        self.dram_write_sectors += other.dram_write_sectors;
+impl L2Operation {
+    /// Whether it leaves the sectors dirty.
+    #[inline]
+    fn writes(self) -> bool {
+        match self {
+            Self::Read | Self::ReadLine => false,
+            Self::Write | Self::Update => true,
+        }
     }
 }
 
@@ -192,6 +156,7 @@ impl L2 {
                 geometry.fill_clocks,
             ),
             shape,
+            first_local_tag: LOCAL_FIRST_BYTE / shape.line_bytes(),
             is_there: geometry.size_bytes > 0,
             looks_ahead: slices * sets * geometry.ways.max(1) as usize >= LARGE_LINES,
             partial_writes: geometry.partial_writes,
@@ -229,7 +194,7 @@ impl L2 {
         traffic
     }
 
-    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`](crate::coalescing::LINE_BYTES),
+    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`],
     /// whatever the cache's own line is); `full` marks those of which every byte is touched.
     /// Returns the sectors that had to be read from DRAM.
     pub fn access(&mut self, line: u64, sectors: u8, full: u8, operation: L2Operation) -> u32 {
@@ -270,11 +235,50 @@ impl L2 {
     /// Writes back whatever is dirty; the contents stay, clean.
     pub fn flush(&mut self) {
         for slice in &mut self.slices {
-            let traffic = &mut slice.traffic;
-            slice.cache.clean(|evicted| {
+            let Slice { cache, traffic, first_local_tag, .. } = slice;
+            cache.clean(|evicted| {
                 traffic.dram_write_sectors += count(evicted.dirty);
+                if evicted.tag >= *first_local_tag {
+                    traffic.local.dram_write_sectors += count(evicted.dirty);
+                }
             });
         }
+    }
+
+    /// Takes up what is dirty into the traffic, and leaves it dirty.
+    pub(crate) fn count_dirty(&mut self) {
+        for slice in &mut self.slices {
+            let Slice { cache, traffic, first_local_tag, .. } = slice;
+            (traffic.dirty_sectors, traffic.local.dirty_sectors) = (0, 0);
+            cache.for_each_dirty(|evicted| {
+                traffic.dirty_sectors += count(evicted.dirty);
+                if evicted.tag >= *first_local_tag {
+                    traffic.local.dirty_sectors += count(evicted.dirty);
+                }
+            });
+        }
+    }
+
+    /// A copy from the host into `bytes` bytes from `address` on, which ends before the next launch:
+    /// whatever of it the cache keeps is there, clean.
+    pub fn copy_in(&mut self, address: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let sector = self.geometry.sector_bytes.clamp(16, LINE_BYTES);
+        let end = address + bytes;
+        for line in address / LINE_BYTES..=(end - 1) / LINE_BYTES {
+            let (mut sectors, mut full) = (0, 0);
+            for index in 0..LINE_BYTES / sector {
+                let first = line * LINE_BYTES + index * sector;
+                let touched = first < end && first + sector > address;
+                let whole = first >= address && first + sector <= end;
+                sectors |= u8::from(touched) << index;
+                full |= u8::from(whole) << index;
+            }
+            self.access(line, sectors, full, L2Operation::Write);
+        }
+        self.flush();
     }
 }
 
@@ -315,6 +319,8 @@ const LARGE_LINES: usize = 1 << 15;
 struct Slice {
     cache: SectoredCache,
     shape: LineShape,
+    /// Where the lines of local memory begin.
+    first_local_tag: u64,
     /// Whether the GPU has an L2; otherwise requests go on to DRAM.
     is_there: bool,
     /// Whether the cache is so large that its tags are read for several requests at once.
@@ -348,9 +354,13 @@ impl Slice {
     /// Adds what requests of one row for one operation moved.
     fn credit(&mut self, (row, operation): (u32, L2Operation), moved: RowTraffic) {
         self.traffic.add(operation, &moved);
-        // What belongs to no instruction has no row, which would lie beyond all others.
+        // What belongs to no instruction has no row, which would lie beyond all others: lines of
+        // local memory that a first-level cache wrote back.
         if row < ROW_LIMIT {
             *self.rows.row(row) += moved;
+        } else {
+            self.traffic.local.write_back_sectors += moved.l2_sectors;
+            self.traffic.local.write_back_hit_sectors += moved.l2_hit_sectors;
         }
     }
 
@@ -362,17 +372,24 @@ impl Slice {
             return self.pass_on(sectors, operation, moved);
         }
         let asked = count(sectors);
-        let (line, evicted) = self.cache.touch(set as usize, tag, asked);
-        self.traffic.dram_write_sectors += count(evicted.dirty);
+        let newcomer = match operation {
+            L2Operation::Read => Newcomer::SectorLoad,
+            L2Operation::ReadLine | L2Operation::Write | L2Operation::Update => Newcomer::Other,
+        };
+        let (line, evicted) = self.cache.touch(set as usize, tag, asked, newcomer);
+        let written = count(evicted.dirty);
+        self.traffic.dram_write_sectors += written;
+        if evicted.tag >= self.first_local_tag {
+            self.traffic.local.dram_write_sectors += written;
+        }
         let absent = sectors & !line.valid();
         let (missed, read) = match operation {
-            L2Operation::Read | L2Operation::Update => {
+            L2Operation::Read | L2Operation::ReadLine | L2Operation::Update => {
                 let filled = self.shape.filled(absent) & !line.valid();
                 line.add_valid(sectors | filled);
                 (absent, filled)
             }
             L2Operation::Write => {
-                let missed = absent & !line.dirty();
                 let read = match self.partial_writes {
                     PartialWrites::Fill => {
                         line.add_valid(sectors);
@@ -383,10 +400,11 @@ impl Slice {
                         0
                     }
                 };
-                (missed, read)
+                // A write that needs nothing from DRAM is a hit, wherever its line comes from.
+                (read, read)
             }
         };
-        if operation != L2Operation::Read {
+        if operation.writes() {
             line.add_dirty(sectors);
         }
         moved.l2_sectors += asked;
@@ -401,7 +419,7 @@ impl Slice {
         if operation != L2Operation::Write {
             moved.dram_read_sectors += count(sectors);
         }
-        if operation != L2Operation::Read {
+        if operation.writes() {
             self.traffic.dram_write_sectors += count(sectors);
         }
     }

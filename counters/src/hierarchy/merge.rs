@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use super::HierarchyGeometry;
-use super::l1::{L1, L1Miss};
+use super::l1::{L1, L1Miss, LocalStores};
 use super::l2::{L2Operation, Router, SliceRequest};
 use super::schedule::Dealer;
 use super::step::{Step, WarpAccess};
@@ -25,7 +25,7 @@ struct SmCaches {
 }
 
 /// A CTA between its first and its last request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Resident {
     stream: CtaStream,
     next: usize,
@@ -53,7 +53,7 @@ struct Head {
 }
 
 /// The merger with the CTAs that it holds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Merger {
     dealer: Dealer,
     sms: Vec<SmCaches>,
@@ -286,22 +286,22 @@ impl SmCaches {
             },
             Demand::LoadPastL1 => sink.send_all(lines, L2Operation::Read, row),
             Demand::LocalStore => match self.keeper(demand) {
-                Some(cache) => {
-                    for (line, sectors, full) in lines {
-                        let write_back = |line, sectors| sink.write_back(line, sectors);
-                        cache.store_local(line, sectors, full, write_back);
+                Some(cache) => match cache.local_stores() {
+                    LocalStores::WriteBack => {
+                        for (line, sectors, full) in lines {
+                            let write_back = |line, sectors| sink.write_back(line, sectors);
+                            cache.store_local(line, sectors, full, write_back);
+                        }
                     }
-                }
+                    LocalStores::WriteThrough => {
+                        write_through(&mut [Some(cache)], lines, row, sink);
+                    }
+                },
                 None => sink.send_all(lines, L2Operation::Write, row),
             },
             Demand::Store => {
-                for (line, sectors, full) in lines {
-                    for cache in self.l1.iter_mut().chain(&mut self.read_only) {
-                        let write_back = |line, sectors| sink.write_back(line, sectors);
-                        cache.store(line, sectors, full, write_back);
-                    }
-                    sink.send(line, sectors, full, L2Operation::Write, row);
-                }
+                let caches = &mut [self.l1.as_mut(), self.read_only.as_mut()];
+                write_through(caches, lines, row, sink);
             }
             Demand::Update => {
                 for (line, sectors, full) in lines {
@@ -329,11 +329,33 @@ impl SmCaches {
     }
 }
 
+/// Stores lines to the L2, past the caches that may hold them.
+#[inline]
+fn write_through(
+    caches: &mut [Option<&mut L1>],
+    lines: impl Iterator<Item = (u64, u8, u8)>,
+    row: u32,
+    sink: &mut Sink<'_>,
+) {
+    let mut hits = 0;
+    for (line, sectors, full) in lines {
+        for cache in caches.iter_mut().flatten() {
+            let write_back = |line, sectors| sink.write_back(line, sectors);
+            hits += cache.store(line, sectors, full, write_back);
+        }
+        sink.send(line, sectors, full, L2Operation::Write, row);
+    }
+    if hits > 0 {
+        *sink.hits.row(row) += hits;
+    }
+}
+
 /// Returns the sectors that the cache held.
 #[inline]
 fn load(cache: &mut L1, line: u64, sectors: u8, row: u32, sink: &mut Sink<'_>) -> u64 {
+    let fill = cache.fill_operation();
     cache.load(line, sectors, |miss, line, sectors| match miss {
-        L1Miss::Fill => sink.send(line, sectors, sectors, L2Operation::Read, row),
+        L1Miss::Fill => sink.send(line, sectors, sectors, fill, row),
         L1Miss::WriteBack => sink.write_back(line, sectors),
     })
 }

@@ -15,6 +15,7 @@
 //! Only the streams of CTAs that are resident, or that arrived before their turn, are held, whatever
 //! the size of the grid.
 
+mod contents;
 mod l1;
 mod l2;
 mod marks;
@@ -28,13 +29,14 @@ mod step;
 mod stream;
 mod traffic;
 
-pub use l1::{L1Geometry, L1Loads, L1Stores};
-pub use l2::{L2, L2Geometry, L2Operation, L2Traffic, PartialWrites};
+pub use contents::L2Contents;
+pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
+pub use l2::{L2, L2Geometry, L2Operation, PartialWrites};
 pub use replacement::Replacement;
 pub use schedule::Schedule;
 pub use stream::{CtaStream, Demand};
-pub(crate) use stream::{LOCAL_LINES_PER_WARP, ROW_LIMIT, Request};
-pub use traffic::RowTraffic;
+pub(crate) use stream::{ROW_LIMIT, Request};
+pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
 
 use l2::SliceRequest;
 use merge::Merger;
@@ -66,7 +68,7 @@ pub struct HierarchyGeometry {
 }
 
 /// The caches of a GPU during one launch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Hierarchy {
     merger: Merger,
     l2: L2,
@@ -103,15 +105,18 @@ impl Hierarchy {
         self.replay(false);
     }
 
-    /// Replays the rest and writes back what is dirty: the traffic by row of the base table, and
-    /// the L2 with its counts and contents. Lines of local memory that leave an L1 are counted by
-    /// the L2 alone.
+    /// Replays the rest. Returns the traffic by row of the base table, and the L2 with its counts
+    /// and contents. Lines of local memory that leave an L1 are counted by the L2 alone. Sectors
+    /// that stay dirty in the L2 count as written where its contents stay between launches.
     #[must_use]
-    pub fn finish(mut self) -> (Vec<(u32, RowTraffic)>, L2) {
+    pub fn finish(mut self, contents: L2Contents) -> (Vec<(u32, RowTraffic)>, L2) {
         self.replay(true);
         self.merger.clean(&mut self.queues[0]);
         self.l2.replay(&mut self.queues[0]);
-        self.l2.flush();
+        self.l2.count_dirty();
+        if contents.stays() {
+            self.l2.flush();
+        }
         let mut rows = SparseRows::<RowTraffic>::new(0);
         for (row, traffic) in self.l2.rows() {
             *rows.row(row) += *traffic;

@@ -1,6 +1,6 @@
 //! Which way of a set gives way, under any replacement policy.
 
-use super::replacement::{Insertion, Rank, Replacement};
+use super::replacement::{DuelsFor, Insertion, Newcomer, Rank, Replacement};
 
 /// Sets between two that are set aside for the same policy of a duel (Qureshi et al. 2007 take
 /// 32 leaders of each kind for 1024 sets).
@@ -42,6 +42,7 @@ impl Ranks {
             },
             welcome: Welcome {
                 insertion: replacement.insertion(),
+                duels_for: replacement.duels_for(),
                 misses: vec![0; sets],
                 selector: 0,
             },
@@ -100,18 +101,23 @@ impl Ranks {
 
     /// Finds the way for a new line of `set`, which is `empty` if a way is.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, set: usize, empty: Option<usize>) -> usize {
+    pub(crate) fn admit(&mut self, set: usize, empty: Option<usize>, newcomer: Newcomer) -> usize {
         // Caches of the second level predict, as a rule; this much is worth a place in their loop.
         if let Memory::Prediction(predictions) = &mut self.memory {
-            let is_welcome = self.welcome.is_welcome(set);
+            let is_welcome = self.welcome.is_welcome(set, newcomer);
             let interval = if is_welcome { Interval::Long } else { Interval::Distant };
             predictions.admit(set, empty, interval)
         } else {
-            self.admit_without_prediction(set, empty)
+            self.admit_without_prediction(set, empty, newcomer)
         }
     }
 
-    fn admit_without_prediction(&mut self, set: usize, empty: Option<usize>) -> usize {
+    fn admit_without_prediction(
+        &mut self,
+        set: usize,
+        empty: Option<usize>,
+        newcomer: Newcomer,
+    ) -> usize {
         let Self { ways, memory, welcome, random } = self;
         let way = empty.unwrap_or_else(|| match memory {
             Memory::LastUse(uses) => uses.first(set),
@@ -129,7 +135,7 @@ impl Ranks {
         match memory {
             // An empty way is not a victim: a recency list fills up first. Predictions do not
             // care, as in the paper.
-            Memory::LastUse(uses) if empty.is_none() && !welcome.is_welcome(set) => {
+            Memory::LastUse(uses) if empty.is_none() && !welcome.is_welcome(set, newcomer) => {
                 uses.forget(set, way);
             }
             Memory::LastUse(uses) | Memory::AnyButLast(uses) => uses.record(set, way),
@@ -144,6 +150,7 @@ impl Ranks {
 #[derive(Clone, Debug)]
 struct Welcome {
     insertion: Insertion,
+    duels_for: DuelsFor,
     /// Misses of each full set, modulo the period of a bimodal insertion.
     misses: Vec<u32>,
     /// Above 0 where plain insertion has missed more often than bimodal insertion.
@@ -153,7 +160,10 @@ struct Welcome {
 impl Welcome {
     /// Whether a new line of `set` gets the better of two places.
     #[inline(always)]
-    fn is_welcome(&mut self, set: usize) -> bool {
+    fn is_welcome(&mut self, set: usize, newcomer: Newcomer) -> bool {
+        if self.duels_for == DuelsFor::AllButSectorLoads && newcomer == Newcomer::SectorLoad {
+            return true;
+        }
         let every = match self.insertion {
             Insertion::Always => return true,
             Insertion::Rarely(every) => every,

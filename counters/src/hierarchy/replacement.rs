@@ -57,6 +57,14 @@ pub enum Replacement {
         /// As for [`Replacement::BimodalReReference`].
         near_every: u32,
     },
+    /// As [`Replacement::DuelingReReference`] for whole lines that first-level caches fetch and
+    /// for stores; as [`Replacement::ReReference`] for loads of sectors, which do not vote. The
+    /// client of the cache tells with its command how likely the line is to be used again, as in
+    /// claim 1 of the patent.
+    ClientReReference {
+        /// As for [`Replacement::BimodalReReference`].
+        near_every: u32,
+    },
 }
 
 impl Replacement {
@@ -66,7 +74,8 @@ impl Replacement {
             Self::Lru | Self::Bimodal { .. } | Self::DuelingInsertion { .. } => Rank::LastUse,
             Self::ReReference
             | Self::BimodalReReference { .. }
-            | Self::DuelingReReference { .. } => Rank::Prediction,
+            | Self::DuelingReReference { .. }
+            | Self::ClientReReference { .. } => Rank::Prediction,
             Self::Random { .. } => Rank::Nothing,
             Self::NotMostRecent { .. } => Rank::AnyButLast,
             Self::NotRecentlyUsed => Rank::Referenced,
@@ -83,7 +92,24 @@ impl Replacement {
             | Self::DuelingInsertion { .. }
             | Self::ReReference
             | Self::BimodalReReference { .. }
-            | Self::DuelingReReference { .. } => 1,
+            | Self::DuelingReReference { .. }
+            | Self::ClientReReference { .. } => 1,
+        }
+    }
+
+    /// Which requests take part in a duel.
+    pub(crate) fn duels_for(self) -> DuelsFor {
+        match self {
+            Self::ClientReReference { .. } => DuelsFor::AllButSectorLoads,
+            Self::Lru
+            | Self::Random { .. }
+            | Self::NotMostRecent { .. }
+            | Self::NotRecentlyUsed
+            | Self::Bimodal { .. }
+            | Self::DuelingInsertion { .. }
+            | Self::ReReference
+            | Self::BimodalReReference { .. }
+            | Self::DuelingReReference { .. } => DuelsFor::AllRequests,
         }
     }
 
@@ -93,7 +119,8 @@ impl Replacement {
             Self::Bimodal { promote_every } => Insertion::Rarely(promote_every.max(1)),
             Self::BimodalReReference { near_every } => Insertion::Rarely(near_every.max(1)),
             Self::DuelingInsertion { promote_every: every }
-            | Self::DuelingReReference { near_every: every } => Insertion::Dueling(every.max(1)),
+            | Self::DuelingReReference { near_every: every }
+            | Self::ClientReReference { near_every: every } => Insertion::Dueling(every.max(1)),
             Self::Lru
             | Self::Random { .. }
             | Self::NotMostRecent { .. }
@@ -116,6 +143,24 @@ pub(crate) enum Rank {
     Referenced,
     /// Nothing at all.
     Nothing,
+}
+
+/// The requests whose lines take part in a duel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DuelsFor {
+    /// All.
+    AllRequests,
+    /// All but loads of sectors.
+    AllButSectorLoads,
+}
+
+/// A request for a line that is not there, as far as replacement is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Newcomer {
+    /// A load of sectors: it goes past first-level caches, or fills sectors of one.
+    SectorLoad,
+    /// A whole line that a first-level cache fetches, a store, or an update.
+    Other,
 }
 
 /// Whether a new line is inserted with the good prospects of the policy's plain form.

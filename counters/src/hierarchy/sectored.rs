@@ -2,8 +2,8 @@
 
 use super::marks::Marks;
 use super::ranks::Ranks;
-use super::replacement::Replacement;
-use crate::coalescing::LINE_BYTES;
+use super::replacement::{Newcomer, Replacement};
+use crate::units::LINE_BYTES;
 
 /// A set-associative array of lines, as an L1 or a slice of an L2 has it.
 #[derive(Clone, Debug)]
@@ -102,7 +102,13 @@ impl SectoredCache {
     /// returns it for the caller to change, and the line that gave way.
     // Calls for each request, here and in what it calls, are one instruction of twenty of the replay.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, set: usize, tag: u64, sectors: u64) -> (&mut Line, Evicted) {
+    pub(crate) fn touch(
+        &mut self,
+        set: usize,
+        tag: u64,
+        sectors: u64,
+        newcomer: Newcomer,
+    ) -> (&mut Line, Evicted) {
         self.clock += sectors;
         let Self { ways, marks, ranks, lines, clock, fill_clocks } = self;
         let first = set * *ways;
@@ -114,7 +120,7 @@ impl SectoredCache {
             return (line, Evicted::default());
         }
         let empty = marks.empty(set);
-        let way = ranks.admit(set, empty);
+        let way = ranks.admit(set, empty, newcomer);
         match empty {
             Some(_) => marks.put(set, way, tag),
             None => marks.replace(set, way, tag),
@@ -175,6 +181,13 @@ impl SectoredCache {
         Some(Evicted { tag, dirty })
     }
 
+    /// Tells `on_line` of every dirty line, which stays dirty.
+    pub(crate) fn for_each_dirty(&self, mut on_line: impl FnMut(Evicted)) {
+        for line in self.lines.iter().filter(|line| line.dirty() != 0) {
+            on_line(Evicted { tag: line.tag, dirty: line.dirty() });
+        }
+    }
+
     /// Cleans every dirty line; `on_line` learns of each.
     pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted)) {
         for line in &mut self.lines {
@@ -215,6 +228,11 @@ impl LineShape {
     /// Bytes of a line.
     pub(crate) fn line_bytes(self) -> u64 {
         LINE_BYTES / u64::from(self.per_request) * u64::from(self.per_line)
+    }
+
+    /// Whether a miss brings in a line of several sectors as a whole.
+    pub(crate) fn fills_lines(self) -> bool {
+        self.per_fill == self.per_line && self.per_line > 1
     }
 
     /// Cuts a request's line into the cache's; `on_part` gets the tag and the masks.

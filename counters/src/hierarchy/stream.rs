@@ -1,6 +1,6 @@
 //! The accesses of one CTA on their way to the caches.
 
-use crate::coalescing::LineTouch;
+use crate::units::{LINE_BYTES, LOCAL_LINES_PER_WARP, LineTouch};
 
 /// Who asks for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,12 +172,11 @@ impl Request {
     }
 }
 
-/// Lines of one warp's local memory: the 512 KB that a thread may have at most (CUDA C
-/// Programming Guide, table of technical specifications) for 32 threads.
-pub(crate) const LOCAL_LINES_PER_WARP: u64 = (512 << 10) * 32 / 128;
-
 /// Where local memory begins, in lines: beyond every global address.
 const LOCAL_FIRST_LINE: u64 = 1 << LINE_BITS;
+
+/// Where local memory begins, in bytes.
+pub(crate) const LOCAL_FIRST_BYTE: u64 = LOCAL_FIRST_LINE * LINE_BYTES;
 
 /// The first line of a warp's local memory, of the `region`-th warp that the GPU holds.
 pub(crate) fn first_local_line(region: u64) -> u64 {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::coalescing::LineTouch;
+use crate::units::LineTouch;
 
 /// A GPU of two SMs with two CTAs each, of two warps; no first-level caches; an L2 of one set.
 fn tiny() -> HierarchyGeometry {
@@ -70,7 +70,7 @@ fn replay(geometry: &HierarchyGeometry, ctas: &[Vec<Event>], batch: usize) -> (R
         hierarchy.collect(&mut streams.iter_mut().collect::<Vec<_>>());
         assert!(streams.iter().all(|stream| stream.sectors() == 0));
     }
-    let (rows, l2) = hierarchy.finish();
+    let (rows, l2) = hierarchy.finish(L2Contents::Keep);
     (rows.into_iter().collect(), l2.traffic())
 }
 
@@ -194,12 +194,13 @@ fn what_a_generation_does_not_keep_goes_to_the_l2() {
 
 #[test]
 fn stores_to_global_memory_are_written_through() {
-    for (stores, hits) in [(L1Stores::Evict, 0), (L1Stores::Update, 4), (L1Stores::Allocate, 4)] {
+    for (stores, hits) in [(L1Stores::Evict, 0), (L1Stores::Update, 8), (L1Stores::Allocate, 8)] {
         let geometry = HierarchyGeometry { l1: Some(L1Geometry { stores, ..tiny_l1() }), ..tiny() };
         let store = |time, line| Event { demand: Demand::Store, ..load(time, 0, line) };
         let cta = vec![load(0, 0, 1), store(1, 1), load(2, 0, 1), store(3, 2), load(4, 0, 2)];
         let (rows, traffic) = replay(&geometry, &[cta], 1);
         assert_eq!(traffic.write_sectors, 8, "{stores:?}");
+        // The store and the load after it hit, where the store leaves the line.
         assert_eq!(rows[&1].l1_hit_sectors, hits, "{stores:?}");
         let allocated = if stores == L1Stores::Allocate { 4 } else { 0 };
         assert_eq!(rows[&2].l1_hit_sectors, allocated, "{stores:?}");
@@ -237,11 +238,44 @@ fn lines_of_one_request_reach_the_l2_as_if_each_had_its_own() {
         let mut hierarchy = Hierarchy::new(&geometry);
         let sectors = stream.sectors();
         hierarchy.collect(&mut [&mut stream]);
-        let (rows, l2) = hierarchy.finish();
+        let (rows, l2) = hierarchy.finish(L2Contents::Keep);
         (sectors, rows.into_iter().collect::<Rows>(), l2.traffic())
     };
     assert_eq!(replay(true), replay(false));
     assert_eq!(replay(true).0, (0..70).map(|time| time % 6).sum::<u64>());
+}
+
+#[test]
+fn local_stores_reach_the_l2_at_once_or_with_their_line() {
+    let store = |time, line| Event { demand: Demand::LocalStore, ..load(time, 0, line) };
+    let reread = Event { demand: Demand::LocalLoad, ..load(2, 0, 1) };
+    let ctas = [vec![store(0, 1), store(1, 1), reread]];
+    for (local_stores, written) in [(LocalStores::WriteBack, 4), (LocalStores::WriteThrough, 8)] {
+        let l1 = L1Geometry { local_stores, stores: L1Stores::Allocate, ..tiny_l1() };
+        let (rows, traffic) = replay(&HierarchyGeometry { l1: Some(l1), ..tiny() }, &ctas, 1);
+        assert_eq!(traffic.write_sectors, written, "{local_stores:?}");
+        // The load finds what was stored, and DRAM gets it once.
+        assert_eq!(traffic.read_sectors, 0, "{local_stores:?}");
+        assert_eq!(traffic.dram_write_sectors, 4, "{local_stores:?}");
+        // Only what is written back later has lost its instruction.
+        let of_nobody = traffic.local.write_back_sectors;
+        let of_rows = rows.values().map(|row| row.l2_sectors).sum::<u64>();
+        assert_eq!((of_nobody + of_rows, of_nobody == 0), (written, written == 8));
+        assert_eq!(traffic.local.dram_write_sectors, 4, "{local_stores:?}");
+    }
+}
+
+#[test]
+fn dirty_sectors_count_as_written_unless_each_launch_finds_nothing() {
+    let ctas = [vec![Event { demand: Demand::Store, ..load(0, 0, 1) }]];
+    for (contents, written) in [(L2Contents::Keep, 4), (L2Contents::Warm, 4), (L2Contents::Cold, 0)]
+    {
+        let mut hierarchy = Hierarchy::new(&tiny());
+        hierarchy.collect(&mut [&mut stream(&ctas[0])]);
+        let traffic = hierarchy.finish(contents).1.traffic();
+        assert_eq!((traffic.dirty_sectors, traffic.dram_write_sectors), (4, written));
+        assert_eq!(L2Contents::by_name(contents.name()), Some(contents));
+    }
 }
 
 #[test]
@@ -264,7 +298,7 @@ fn only_resident_ctas_are_held() {
         hierarchy.collect(&mut [&mut stream(&events)]);
         assert!(hierarchy.merger.residents() <= 5, "CTA {cta}");
     }
-    let (_, l2) = hierarchy.finish();
+    let (_, l2) = hierarchy.finish(L2Contents::Keep);
     let sectors: u64 = (0..1000).map(|cta| (10 + cta % 7) * 4).sum();
     assert_eq!(l2.traffic().read_sectors, sectors);
 }
@@ -340,7 +374,9 @@ impl Naive {
         let mut line = at.map_or((event.line, 0, 0), |at| self.l2.remove(at));
         let there = sectors & (line.1 | line.2);
         row.l2_sectors += u64::from(sectors.count_ones());
-        row.l2_hit_sectors += u64::from(there.count_ones());
+        // A store needs nothing from DRAM.
+        let hits = if event.demand == Demand::Store { sectors } else { there };
+        row.l2_hit_sectors += u64::from(hits.count_ones());
         if event.demand != Demand::Store {
             row.dram_read_sectors += u64::from((sectors & !line.1).count_ones());
         }

@@ -1,6 +1,8 @@
-//! What the requests of one instruction came to in the hierarchy.
+//! Sectors by the level that served them: of one instruction, and of a whole launch.
 
 use std::ops::AddAssign;
+
+use super::l2::L2Operation;
 
 /// Sectors by the level that served them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,5 +24,77 @@ impl AddAssign for RowTraffic {
         self.l2_sectors += other.l2_sectors;
         self.l2_hit_sectors += other.l2_hit_sectors;
         self.dram_read_sectors += other.dram_read_sectors;
+    }
+}
+
+/// Sectors that a cache served, and what it asked of DRAM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct L2Traffic {
+    /// Sectors that loads asked for, after the first-level caches.
+    pub read_sectors: u64,
+    /// Sectors that stores wrote, in whole or in part.
+    pub write_sectors: u64,
+    /// Sectors that atomics and reductions touched.
+    pub update_sectors: u64,
+    /// Of `read_sectors`, those that were there.
+    pub read_hit_sectors: u64,
+    /// Of `write_sectors`, those that needed nothing from DRAM, as Nsight Compute counts hits.
+    pub write_hit_sectors: u64,
+    /// Of `update_sectors`, those that were there.
+    pub update_hit_sectors: u64,
+    /// DRAM read transactions.
+    pub dram_read_sectors: u64,
+    /// DRAM write transactions.
+    pub dram_write_sectors: u64,
+    /// Sectors that were dirty at the end.
+    pub dirty_sectors: u64,
+    /// What of all this local memory caused without a row of its own.
+    pub local: LocalTraffic,
+}
+
+/// Traffic of local memory that belongs to no instruction any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LocalTraffic {
+    /// Sectors that first-level caches wrote back.
+    pub write_back_sectors: u64,
+    /// Of these, the ones that the L2 held.
+    pub write_back_hit_sectors: u64,
+    /// DRAM write transactions.
+    pub dram_write_sectors: u64,
+    /// Sectors that were dirty at the end.
+    pub dirty_sectors: u64,
+}
+
+impl L2Traffic {
+    /// Adds what requests for one `operation` moved, but for what is written to DRAM.
+    pub(super) fn add(&mut self, operation: L2Operation, moved: &RowTraffic) {
+        let (sectors, hits) = match operation {
+            L2Operation::Read | L2Operation::ReadLine => {
+                (&mut self.read_sectors, &mut self.read_hit_sectors)
+            }
+            L2Operation::Write => (&mut self.write_sectors, &mut self.write_hit_sectors),
+            L2Operation::Update => (&mut self.update_sectors, &mut self.update_hit_sectors),
+        };
+        *sectors += moved.l2_sectors;
+        *hits += moved.l2_hit_sectors;
+        self.dram_read_sectors += moved.dram_read_sectors;
+    }
+}
+
+impl AddAssign for L2Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.read_sectors += other.read_sectors;
+        self.write_sectors += other.write_sectors;
+        self.update_sectors += other.update_sectors;
+        self.read_hit_sectors += other.read_hit_sectors;
+        self.write_hit_sectors += other.write_hit_sectors;
+        self.update_hit_sectors += other.update_hit_sectors;
+        self.dram_read_sectors += other.dram_read_sectors;
+        self.dram_write_sectors += other.dram_write_sectors;
+        self.dirty_sectors += other.dirty_sectors;
+        self.local.write_back_sectors += other.local.write_back_sectors;
+        self.local.write_back_hit_sectors += other.local.write_back_hit_sectors;
+        self.local.dram_write_sectors += other.local.dram_write_sectors;
+        self.local.dirty_sectors += other.local.dirty_sectors;
     }
 }

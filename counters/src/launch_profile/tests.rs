@@ -1,6 +1,6 @@
 use super::*;
 use crate::machine::BackEnd;
-use crate::metric::Number;
+use crate::metric::{Kind, Number};
 
 fn profile() -> LaunchProfile {
     let (table, launch) = (BaseTable::default(), LaunchFacts::default());
@@ -11,6 +11,7 @@ fn profile() -> LaunchProfile {
 fn machine() -> MachineProfile {
     MachineProfile {
         back_end: BackEnd::Ptxas { version: "12.9".to_owned() },
+        kind: Kind::Modelled,
         target: "sm_50".to_owned(),
         registers_per_thread: Some(18),
         rows: Vec::new(),

@@ -4,17 +4,20 @@
 //! them ran; the metrics that a profiler takes at machine level are sums over its rows.
 
 pub mod architecture;
+mod local;
 pub mod ptxas;
 pub mod rules;
 mod summary;
 
 use std::borrow::Cow;
 
+use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 
+use crate::metric::Kind;
 use crate::operation::Flops;
-use crate::totals::Direction;
+pub use local::LocalAccesses;
 
 /// Where machine instructions come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +36,8 @@ pub enum BackEnd {
 pub struct MachineAccess {
     /// The space; `None` if the instruction takes generic addresses.
     pub space: Option<StateSpace>,
-    /// Load, store, or atomic and reduction.
-    pub direction: Direction,
+    /// Load, store, atomic or reduction.
+    pub kind: AccessKind,
     /// Bytes of one lane.
     pub bytes: u32,
 }
@@ -65,6 +68,8 @@ pub struct MachineRow {
 pub struct MachineProfile {
     /// Where they come from.
     pub back_end: BackEnd,
+    /// How its figures came about: estimated by rules, or where machine code and PTX do not agree.
+    pub kind: Kind,
     /// The architecture, such as `sm_50`.
     pub target: String,
     /// Registers of a thread, where the back end knows them.
@@ -73,4 +78,10 @@ pub struct MachineProfile {
     pub rows: Vec<MachineRow>,
     /// What was approximated on the way, in sentences; empty if nothing was.
     pub notes: Vec<String>,
+}
+
+/// Whether a machine instruction of any generation has this name.
+#[cfg(test)]
+pub(crate) fn is_machine_mnemonic(mnemonic: &str) -> bool {
+    ptxas::meaning(mnemonic).is_some()
 }

@@ -33,6 +33,7 @@ impl MachineProfile {
             total.issued_lanes += row.issued_lanes;
             total.thread_executions += row.thread_executions;
         }
+        self.kind = self.kind.max(other.kind);
         for note in &other.notes {
             if !self.notes.contains(note) {
                 self.notes.push(note.clone());

@@ -8,7 +8,8 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::*;
 use crate::coalescing::SectorSize;
 use crate::device::Capability;
-use crate::hierarchy::{L2Geometry, Replacement};
+use crate::hierarchy::{L2, L2Contents, L2Geometry, Replacement};
+use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, Number};
 use crate::occupancy::Limiter;
 use crate::operation::{FlopKind, Flops, Precision};
@@ -38,7 +39,7 @@ fn copy_code() -> Code {
             description(Opcode::Ld, InstructionClass::LoadStore),
             description(Opcode::St, InstructionClass::LoadStore),
         ],
-        past_l1: [false; 2].into(),
+        routes: [Route::default(); 2].into(),
     }
 }
 
@@ -120,8 +121,8 @@ fn a_copy_moves_each_sector_once() {
     // The traffic stands with the instruction that caused it.
     let loads = &profile.table.rows[LOAD as usize].memory;
     assert_eq!(loads.len(), 1);
-    assert_eq!((loads[0].sectors, loads[0].dram_read_sectors), (32_000, 32_000));
-    assert_eq!(profile.table.rows[STORE as usize].memory[0].dram_read_sectors, 0);
+    assert_eq!((loads[0].sectors, loads[0].traffic.dram_read_sectors), (32_000, 32_000));
+    assert_eq!(profile.table.rows[STORE as usize].memory[0].traffic.dram_read_sectors, 0);
 }
 
 /// A GTX 480 whose L2 has another policy.
@@ -207,7 +208,7 @@ fn loop_code() -> Code {
             description(Opcode::Bra, InstructionClass::Control),
             description(Opcode::Exit, InstructionClass::Control),
         ],
-        past_l1: [false; 4].into(),
+        routes: [Route::default(); 4].into(),
     }
 }
 
@@ -300,23 +301,106 @@ fn an_l2_that_is_kept_is_warm() {
     read(&mut cold);
     let (profile, l2) = cold.finish();
     assert_eq!(count(&profile, "dram_read_transactions"), 4);
-    let mut warm = new().with_l2(l2);
-    read(&mut warm);
-    assert_eq!(count(&warm.finish().0, "dram_read_transactions"), 0);
+    for (contents, reads) in [(L2Contents::Keep, 0), (L2Contents::Warm, 0), (L2Contents::Cold, 4)] {
+        let mut again = new().with_l2(contents, Some(l2.clone()));
+        read(&mut again);
+        let reads_again = count(&again.finish().0, "dram_read_transactions");
+        assert_eq!(reads_again, reads, "{contents:?}");
+    }
+    // Another GPU's cache is no beginning.
+    let l2_of_another = L2::new(L2Geometry { ways: 8, ..L2Geometry::GTX_480 });
+    let mut other = new().with_l2(L2Contents::Keep, Some(l2_of_another));
+    read(&mut other);
+    assert_eq!(count(&other.finish().0, "dram_read_transactions"), 4);
+}
+
+/// One store and one load of local memory by each of 8 warps, on a GPU that writes through.
+fn local_accesses(in_registers: &[u32]) -> LaunchProfile {
+    let turing = Capability { major: 7, minor: 5 };
+    let device = DeviceModel::for_capability(turing, 68, L2Geometry::GTX_480).unwrap();
+    let counter = Counter::for_code(copy_code(), &launch(1, 256), 0, device);
+    let mut counter = counter.with_local_in_registers(in_registers);
+    run(&mut counter, 1, |_, recorder| {
+        for warp in 0..8 {
+            let slot = |instruction, time, kind| Access {
+                kind,
+                space: StateSpace::Local,
+                pattern: Pattern::Uniform,
+                addresses: &[0x40; 32],
+                ..words(instruction, warp, time, 0)
+            };
+            recorder.access(&slot(STORE, 0, AccessKind::Store));
+            recorder.access(&slot(LOAD, 1, AccessKind::Load));
+        }
+    });
+    counter.finish().0
+}
+
+#[test]
+fn local_memory_in_registers_causes_no_traffic() {
+    let profile = local_accesses(&[]);
+    // A word of each lane is a line of four sectors. What Turing's L1 holds is loaded from it.
+    assert_eq!(count(&profile, "l2_write_transactions"), 8 * 4);
+    assert_eq!(count(&profile, "l2_read_transactions"), 0);
+    assert_eq!(count(&profile, "local_store_requests"), 8);
+    let profile = local_accesses(&[LOAD, STORE]);
+    for metric in ["l2_write_transactions", "local_store_requests", "local_load_requests"] {
+        assert_eq!(count(&profile, metric), 0, "{metric}");
+    }
+    assert_eq!(count(&profile, "dram_write_transactions"), 0);
+}
+
+#[test]
+fn machine_code_with_fewer_local_accesses_causes_less_traffic() {
+    let machine = |stores: u64| MachineProfile {
+        back_end: BackEnd::Rules,
+        kind: Kind::Estimated,
+        target: "sm_75".to_owned(),
+        registers_per_thread: None,
+        rows: vec![MachineRow {
+            mnemonic: "STL".into(),
+            class: InstructionClass::LoadStore,
+            flops: None,
+            access: Some(MachineAccess {
+                space: Some(StateSpace::Local),
+                kind: AccessKind::Store,
+                bytes: 4,
+            }),
+            instruction: Some(STORE),
+            warp_executions: stores,
+            issued_lanes: 32 * stores,
+            thread_executions: 32 * stores,
+        }],
+        notes: Vec::new(),
+    };
+    for (stores, sectors) in [(8, 32), (2, 8), (0, 0), (80, 32)] {
+        let profile = local_accesses(&[]).with_machine(machine(stores));
+        assert_eq!(count(&profile, "l2_write_transactions"), sectors, "{stores}");
+        assert_eq!(count(&profile, "local_store_requests"), stores.min(8), "{stores}");
+        assert_eq!(count(&profile, "local_load_requests"), 0);
+        assert_eq!(profile.clone().with_machine(machine(stores)), profile, "{stores}");
+    }
 }
 
 /// The first level of a GTX 480 keeps loads of global memory, but for those that go past it.
 #[test]
 fn loads_with_an_operator_go_past_the_first_level() {
     for (past_l1, hits, at_l2) in [(false, 4, 4), (true, 0, 8)] {
-        let code = Code { past_l1: [past_l1, false].into(), ..copy_code() };
+        let code = Code {
+            routes: [Route { past_l1, ..Route::default() }, Route::default()].into(),
+            ..copy_code()
+        };
         let mut counter = Counter::for_code(code, &launch(1, 32), 0, DeviceModel::GTX_480);
         run(&mut counter, 1, |_, recorder| {
             (0..2).for_each(|at| recorder.access(&words(LOAD, 0, at, 0x1000)));
         });
         let (profile, _) = counter.finish();
         let counts = profile.table.rows[LOAD as usize].memory[0];
-        assert_eq!((counts.l1_hit_sectors, counts.l2_sectors), (hits, at_l2), "{past_l1}");
+        assert_eq!(
+            (counts.traffic.l1_hit_sectors, counts.traffic.l2_sectors),
+            (hits, at_l2),
+            "{past_l1}"
+        );
         // What goes past the cache reads none of its banks.
         assert_eq!(counts.passes, if past_l1 { 0 } else { 2 });
         assert_eq!(count(&profile, "dram_read_transactions"), 4);
@@ -554,7 +638,8 @@ fn without_an_l2_every_transaction_is_one_of_dram() {
 
 #[test]
 fn sectors_of_16_bytes_move_half_as_much_for_scattered_words() {
-    let mut device = gpu(7, 0);
+    // A GPU whose misses read one sector.
+    let mut device = gpu(7, 5);
     let addresses: [u64; 32] = std::array::from_fn(|lane| 0x1000_0000 + lane as u64 * 256);
     let access =
         Access { pattern: Pattern::General, addresses: &addresses, ..words(LOAD, 0, 0, 0) };

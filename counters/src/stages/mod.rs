@@ -20,6 +20,7 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::device::DeviceModel;
+use crate::hierarchy::L2;
 use crate::launch_profile::LaunchProfile;
 use crate::observer::Counter;
 use crate::recorder::{CtaRecorder, MemoryCounts};
@@ -246,23 +247,20 @@ impl StageCounter {
         static_shared_bytes: u64,
         device: DeviceModel,
     ) -> Self {
-        Self {
-            counter: Counter::new(program, launch, static_shared_bytes, device),
-            code: Arc::new(StageCode::of(program)),
-            stages: Stages::default(),
-        }
+        Self::around(Counter::new(program, launch, static_shared_bytes, device), program)
     }
 
-    /// See [`Counter::with_registers`].
+    /// Counts stages beside a `counter` for `program`, which is set up but has seen nothing.
     #[must_use]
-    pub fn with_registers(self, registers_per_thread: u32) -> Self {
-        Self { counter: self.counter.with_registers(registers_per_thread), ..self }
+    pub fn around(counter: Counter, program: &Program) -> Self {
+        Self { counter, code: Arc::new(StageCode::of(program)), stages: Stages::default() }
     }
 
-    /// The profile of the launch and its stages.
+    /// The profile of the launch, its stages, and the L2 with its contents.
     #[must_use]
-    pub fn finish(self) -> (LaunchProfile, Stages) {
-        (self.counter.finish().0, self.stages)
+    pub fn finish(self) -> (LaunchProfile, Stages, L2) {
+        let (profile, l2) = self.counter.finish();
+        (profile, self.stages, l2)
     }
 }
 
@@ -285,6 +283,14 @@ impl Observer for StageCounter {
         let mut ctas: Vec<&mut CtaRecorder> =
             recorders.iter_mut().map(|recorder| recorder.clear_stages()).collect();
         self.counter.collect(first_cta, &mut ctas);
+    }
+
+    fn fresh(&self) -> Self {
+        Self {
+            counter: self.counter.fresh(),
+            code: Arc::clone(&self.code),
+            stages: Stages::default(),
+        }
     }
 }
 

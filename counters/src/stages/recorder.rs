@@ -8,7 +8,7 @@ use super::code::StageCode;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::{MOST_STAGES, Stage};
-use crate::recorder::{BlockCount, CtaRecorder, MemoryCounts, instruction_of_row};
+use crate::recorder::{BlockCount, CtaRecorder, MemoryCounts, RowKey};
 
 /// Lanes of a warp that wait at a barrier.
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +160,9 @@ impl StageRecorder {
                     StateSpace::Shared => stage.shared_loads += loads,
                     StateSpace::Global | StateSpace::Tex => {
                         stage.global_loads += loads;
-                        if code.instructions[instruction_of_row(row) as usize].begins_batch {
+                        if code.instructions[RowKey::of_index(row).instruction() as usize]
+                            .begins_batch
+                        {
                             stage.global_load_batches += loads;
                         }
                     }

@@ -27,7 +27,8 @@ fn stages(ctas: u32, threads: u32, body: &str) -> (LaunchProfile, Stages) {
     let mut counter = StageCounter::new(&program, &launch, shared, DeviceModel::GTX_480);
     let mut memory = DeviceMemory::new();
     run(&program, &launch, &mut memory, &mut counter, &Options::default(), &Silent).unwrap();
-    counter.finish()
+    let (profile, stages, _) = counter.finish();
+    (profile, stages)
 }
 
 fn count(profile: &LaunchProfile, name: &str) -> u64 {

@@ -6,6 +6,8 @@
     reason = "helpers of tests may fail as tests do; clippy.toml only allows it inside #[test]"
 )]
 
+mod nests;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +15,10 @@ use gpucast_counters::machine::ptxas::{attribute, prepare};
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::BaseTable;
-use gpucast_counters::totals::Direction;
 use gpucast_counters::{Counter, DeviceModel};
-use gpucast_interpreter::{Argument, DeviceMemory, Launch, Options, Program, Silent, run};
+use gpucast_interpreter::{
+    AccessKind, Argument, DeviceMemory, Launch, Options, Program, Silent, run,
+};
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 
@@ -221,7 +224,7 @@ fn copies_of_a_loop_add_up_to_its_rounds() {
         let loads: u64 = profile
             .rows
             .iter()
-            .filter(|row| row.access.is_some_and(|access| access.direction == Direction::Load))
+            .filter(|row| row.access.is_some_and(|access| access.kind == AccessKind::Load))
             .map(|row| row.thread_executions)
             .sum();
         assert_eq!(loads, 2 * (63 * 64 / 2), "{target}");

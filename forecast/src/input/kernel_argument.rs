@@ -97,6 +97,7 @@ fn of_launches(mut plan: Plan, options: &LaunchOptions) -> Result<Plan, Failure>
         }
     }
     plan.load_caching = options.dlcm.or(plan.load_caching);
+    plan.l2 = options.l2.unwrap_or(plan.l2);
     if let Some(wanted) = &options.kernel {
         select(&mut plan, wanted)?;
     }
@@ -239,6 +240,7 @@ fn of_module(path: &Path, file: ModuleFile, options: &LaunchOptions) -> Result<P
         buffers,
         symbols: Vec::new(),
         load_caching: options.dlcm,
+        l2: options.l2.unwrap_or_default(),
         launches: vec![launch],
         expectations: Vec::new(),
     })

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use gpucast_counters::hierarchy::L2Contents;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use toml::Spanned;
@@ -31,6 +32,7 @@ pub(super) struct LaunchFile {
     parameters: BTreeMap<String, f64>,
     #[serde(default)]
     pub(super) buffers: BTreeMap<Spanned<String>, BufferTable>,
+    pub(super) l2: Option<L2Choice>,
     #[serde(default)]
     pub(super) symbols: BTreeMap<Spanned<String>, SymbolTable>,
     pub(super) load_caching: Option<LoadCaching>,
@@ -58,6 +60,25 @@ pub(super) struct SymbolTable {
     pub(super) ty: Spanned<String>,
     pub(super) len: Option<Spanned<u64>>,
     pub(super) init: Spanned<InitValue>,
+}
+
+/// The value of `l2`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum L2Choice {
+    Cold,
+    Keep,
+    Warm,
+}
+
+impl From<L2Choice> for L2Contents {
+    fn from(choice: L2Choice) -> Self {
+        match choice {
+            L2Choice::Cold => Self::Cold,
+            L2Choice::Keep => Self::Keep,
+            L2Choice::Warm => Self::Warm,
+        }
+    }
 }
 
 /// The value of `init`.

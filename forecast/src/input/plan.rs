@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_ptx_frontend::container::{Cubin, Target};
 use serde::Deserialize;
 
@@ -32,6 +33,8 @@ pub struct Plan {
     pub symbols: Vec<Symbol>,
     /// Where loads without a cache operator are kept, if not where the generation keeps them.
     pub load_caching: Option<LoadCaching>,
+    /// The L2's contents when launches begin.
+    pub l2: L2Contents,
     /// Launches in their order.
     pub launches: Vec<PlannedLaunch>,
     /// Contents expected after the last launch.

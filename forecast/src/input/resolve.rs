@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use gpucast_corpus::{generator, reference};
+use gpucast_counters::hierarchy::L2Contents;
 use toml::Spanned;
 
 use super::init::Init;
@@ -70,6 +71,7 @@ pub(super) fn resolve(
         buffers,
         symbols,
         load_caching: file.load_caching,
+        l2: file.l2.map_or_else(L2Contents::default, Into::into),
         launches,
         expectations,
     })
@@ -373,6 +375,26 @@ mod tests {
             let parts = (&plan.buffers, &plan.launches, &plan.expectations);
             insta::assert_debug_snapshot!(parts);
         });
+    }
+
+    #[test]
+    fn a_launch_file_says_what_launches_find_in_the_l2() {
+        let text = |l2: &str| {
+            format!(
+                "module = \"m.ptx\"\n{l2}\n[[launch]]\nkernel = \"k\"\ngrid = [1, 1, 1]\n\
+                 block = [1, 1, 1]\n"
+            )
+        };
+        let plan = |l2: &str| {
+            let source = SourceText::new("l2.toml", text(l2));
+            let file = launch_file::parse(&source)?;
+            resolve(&source, file, SourceText::new("m.ptx", ""), PathBuf::new(), None)
+        };
+        for (name, contents) in L2Contents::NAMED {
+            assert_eq!(plan(&format!("l2 = \"{name}\"")).unwrap().l2, contents);
+        }
+        assert_eq!(plan("").unwrap().l2, L2Contents::Keep);
+        assert!(shown(&plan("l2 = \"hot\"").unwrap_err()).contains("`cold`"));
     }
 
     #[test]

@@ -186,22 +186,26 @@ impl<'a> Inspector<'a> {
 
     fn unsupported(&self, function: &Function) -> Vec<Unsupported> {
         let Loaded { source, module } = self.loaded;
-        match Program::new(module, &source.text, &function.name) {
-            Err(LowerError::Unsupported { instructions, .. }) => instructions
-                .into_iter()
-                .map(|one| {
-                    let position = self.lines.position(&source.text, one.span.start);
-                    Unsupported {
-                        line: position.line,
-                        column: position.column,
-                        instruction: one.what,
-                        reason: one.reason,
-                    }
-                })
-                .collect(),
+        let found = match Program::new(module, &source.text, &function.name) {
+            Err(LowerError::Unsupported { instructions, .. }) => instructions,
+            Ok(program) => program.unsupported().to_vec(),
             // The kernel is one that the module defines.
-            Ok(_) | Err(LowerError::NoSuchKernel { .. }) => Vec::new(),
-        }
+            Err(LowerError::NoSuchKernel { .. }) => Vec::new(),
+        };
+        let mut unsupported: Vec<_> = found
+            .into_iter()
+            .map(|one| {
+                let position = self.lines.position(&source.text, one.span.start);
+                Unsupported {
+                    line: position.line,
+                    column: position.column,
+                    instruction: one.what,
+                    reason: one.reason,
+                }
+            })
+            .collect();
+        unsupported.sort_by_key(|one| (one.line, one.column));
+        unsupported
     }
 
     fn needs(&self, needs: &usage::Needs) -> Needs {

@@ -40,6 +40,9 @@ pub struct Assembler {
     pub path: PathBuf,
     /// Its release, such as `12.9`.
     pub version: String,
+    /// All that it says of its version, and which file it is: another build of the same release
+    /// may write other machine code.
+    pub identity: String,
     /// The architectures that it assembles for, in ascending order.
     pub targets: Vec<Target>,
 }
@@ -80,6 +83,12 @@ pub enum AssembleError {
         /// The limit.
         seconds: u64,
     },
+    /// What it made is no machine code of the kernel.
+    #[error("what ptxas made cannot be used: {reason}")]
+    Useless {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// It refused the text.
     #[error("ptxas: {message}")]
     Refused {
@@ -97,8 +106,12 @@ mod tests {
     #[test]
     fn old_ptx_is_assembled_for_the_nearest_architecture() {
         let targets = ["sm_50", "sm_52", "sm_90", "sm_90a"].map(|name| name.parse().unwrap());
-        let assembler =
-            Assembler { path: "ptxas".into(), version: "12.9".into(), targets: targets.to_vec() };
+        let assembler = Assembler {
+            path: "ptxas".into(),
+            version: "12.9".into(),
+            identity: String::new(),
+            targets: targets.to_vec(),
+        };
         let chosen =
             |ptx: &str| assembler.target_for(ptx.parse().unwrap()).map(|target| target.to_string());
         assert_eq!(chosen("sm_35").as_deref(), Some("sm_50"));

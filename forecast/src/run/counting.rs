@@ -1,15 +1,17 @@
 //! Executes a plan under the counters.
 //!
 //! The counts are those of one GPU, as a rule of a GTX 480, which the published ones were taken on:
-//! the models take counts from one GPU to predict others. Every repetition starts with a cold L2, as a
-//! profiler sees it, and a launch's metrics are the means over its repetitions, as nvprof's are.
+//! the models take counts from one GPU to predict others. A launch finds in the L2 what the plan says
+//! ([`Plan::l2`]), and its metrics are the means over its repetitions, as nvprof's are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::mem;
 
+use gpucast_counters::device;
 use gpucast_counters::export::Ranges;
 use gpucast_counters::features::{Buffer, FeatureCounter, Features};
+use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, Metrics, Number};
 use gpucast_interpreter::{DeviceMemory, Launch, Observer, Options, Program};
@@ -17,6 +19,7 @@ use gpucast_model::offload::Transfers;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
+use crate::input::init::Init;
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
@@ -38,6 +41,8 @@ pub struct Counted {
     pub timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
+    /// Whether CTAs were watched for one that depends on their order.
+    pub watched: bool,
     /// What machine code in the same container says about the kernel.
     pub machine_code: Option<MachineFacts>,
     /// What the launch would take from the host and give back, if it was asked for.
@@ -90,16 +95,21 @@ pub fn count(
     }
 }
 
-/// The GPU as code compiled with the plan's `-dlcm` finds it. `cg` is in the module's loads; `ca`
-/// makes the L1 of capabilities 3.5, 3.7 and 5.x keep global loads, which it does not by default
-/// (CUDA C Programming Guide 11.7, K.3.3 and K.4.3).
+/// The GPU as code compiled with the plan's `-dlcm` finds it.
+///
+/// `cg` sends plain loads past the first level. `ca` makes the L1 of capabilities 3.5, 3.7 and 5.x
+/// keep global loads, which it does not by default (CUDA C Programming Guide 11.7, K.3.3 and K.4.3).
 fn with_load_caching(mut device: DeviceModel, plan: &Plan) -> DeviceModel {
     let Capability { major, minor } = device.capability;
     let may_be_asked = major == 5 || (major == 3 && minor >= 5);
-    if let (Some(LoadCaching::Ca), Some(l1), true) =
-        (plan.load_caching, &mut device.first_level.l1, may_be_asked)
-    {
-        l1.keeps.global = true;
+    match plan.load_caching {
+        Some(LoadCaching::Cg) => device.load_caching = device::LoadCaching::L2Only,
+        Some(LoadCaching::Ca) if may_be_asked => {
+            if let Some(l1) = &mut device.first_level.l1 {
+                l1.keeps.global = true;
+            }
+        }
+        Some(LoadCaching::Ca) | None => {}
     }
     device
 }
@@ -115,22 +125,18 @@ fn count_with<C: Counts>(
     let repetitions = Mean::default();
     let counter = PhantomData::<C>;
     let mut watch =
-        Count { plan, counting, repetitions, before: None, counted: Vec::new(), counter };
+        Count { plan, counting, repetitions, before: None, counted: Vec::new(), l2: None, counter };
     execute::execute(plan, loaded, &mut memory, options, counting.supervisor, &mut watch)?;
     Ok(watch.counted)
 }
 
 /// Counts one repetition of a launch.
 trait Counts: Observer {
-    /// `registers` of a thread, where they are known.
-    fn begin(
-        program: &Program,
-        launch: &Launch,
-        device: DeviceModel,
-        registers: Option<u32>,
-    ) -> Self;
+    /// Counts with a `counter` that is set up.
+    fn around(counter: Counter, program: &Program, launch: &Launch) -> Self;
 
-    fn end(self, memory: &DeviceMemory) -> Repetition;
+    /// Returns the counts, and the L2 with its contents.
+    fn end(self, memory: &DeviceMemory) -> (Repetition, L2);
 }
 
 /// What one repetition of a launch was counted to be.
@@ -141,63 +147,40 @@ struct Repetition {
 }
 
 impl Counts for Counter {
-    fn begin(
-        program: &Program,
-        launch: &Launch,
-        device: DeviceModel,
-        registers: Option<u32>,
-    ) -> Self {
-        let counter = Self::new(program, launch, program.static_shared_bytes(), device);
-        match registers {
-            Some(registers) => counter.with_registers(registers),
-            None => counter,
-        }
+    fn around(counter: Counter, _program: &Program, _launch: &Launch) -> Self {
+        counter
     }
 
-    fn end(self, _memory: &DeviceMemory) -> Repetition {
-        Repetition { profile: self.finish().0, stages: None, features: None }
+    fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
+        let (profile, l2) = self.finish();
+        (Repetition { profile, stages: None, features: None }, l2)
     }
 }
 
 impl Counts for StageCounter {
-    fn begin(
-        program: &Program,
-        launch: &Launch,
-        device: DeviceModel,
-        registers: Option<u32>,
-    ) -> Self {
-        let counter = Self::new(program, launch, program.static_shared_bytes(), device);
-        match registers {
-            Some(registers) => counter.with_registers(registers),
-            None => counter,
-        }
+    fn around(counter: Counter, program: &Program, _launch: &Launch) -> Self {
+        StageCounter::around(counter, program)
     }
 
-    fn end(self, _memory: &DeviceMemory) -> Repetition {
-        let (profile, stages) = self.finish();
-        Repetition { profile, stages: Some(stages), features: None }
+    fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
+        let (profile, stages, l2) = self.finish();
+        (Repetition { profile, stages: Some(stages), features: None }, l2)
     }
 }
 
 impl<C: Counts> Counts for (C, FeatureCounter) {
-    fn begin(
-        program: &Program,
-        launch: &Launch,
-        device: DeviceModel,
-        registers: Option<u32>,
-    ) -> Self {
-        let counter = C::begin(program, launch, device, registers);
-        (counter, FeatureCounter::new(program, launch))
+    fn around(counter: Counter, program: &Program, launch: &Launch) -> Self {
+        (C::around(counter, program, launch), FeatureCounter::new(program, launch))
     }
 
-    fn end(self, memory: &DeviceMemory) -> Repetition {
-        let counted = self.0.end(memory);
+    fn end(self, memory: &DeviceMemory) -> (Repetition, L2) {
+        let (counted, l2) = self.0.end(memory);
         let buffers: Vec<Buffer> = memory
             .buffers()
             .map(|(name, address, bytes)| Buffer { name: name.to_owned(), address, bytes })
             .collect();
         let features = self.1.finish(&counted.profile.table, &buffers);
-        Repetition { features: Some(features), ..counted }
+        (Repetition { features: Some(features), ..counted }, l2)
     }
 }
 
@@ -209,6 +192,8 @@ struct Count<'a, C> {
     /// The buffers that the launch takes, if transfers are counted.
     before: Option<Taken>,
     counted: Vec<Counted>,
+    /// The L2 as the launch or copy before left it.
+    l2: Option<L2>,
     counter: PhantomData<C>,
 }
 
@@ -216,18 +201,26 @@ impl<C: Counts> Watch for Count<'_, C> {
     type Observer = C;
 
     fn launching(&mut self, index: usize, memory: &DeviceMemory) {
+        if self.plan.l2 == L2Contents::Warm && self.l2.is_none() {
+            self.l2 = Some(warmed(self.plan, &self.counting.device, memory));
+        }
         if self.counting.extras.transfers {
             self.before = Some(Taken::of(self.plan, index, memory));
         }
     }
 
     fn begin(&mut self, program: &Program, launch: &Launch) -> C {
-        let registers = self.counting.machine.registers(program.kernel());
-        C::begin(program, launch, self.counting.device, registers)
+        let shared_bytes = program.static_shared_bytes();
+        let mut counter = Counter::new(program, launch, shared_bytes, self.counting.device);
+        if let Some(registers) = self.counting.machine.registers(program.kernel()) {
+            counter = counter.with_registers(registers);
+        }
+        C::around(counter.with_l2(self.plan.l2, self.l2.take()), program, launch)
     }
 
     fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {
-        let Repetition { profile, stages, features } = counter.end(memory);
+        let (Repetition { profile, stages, features }, l2) = counter.end(memory);
+        self.l2 = Some(l2);
         let profile = match self.counting.machine.profile(
             program,
             &profile.table,
@@ -264,11 +257,24 @@ impl<C: Counts> Watch for Count<'_, C> {
             features,
             timing: executed.timing,
             ordered_because: executed.ordered_because,
+            watched: executed.watched,
             machine_code,
             transfers: self.before.take().map(|taken| taken.until(self.plan, executed.memory)),
             buffers_sha256,
         });
     }
+}
+
+/// An L2 through which the host copied its buffers, in their order. To a buffer without `init`
+/// nothing was copied.
+fn warmed(plan: &Plan, device: &DeviceModel, memory: &DeviceMemory) -> L2 {
+    let mut l2 = L2::new(device.l2_geometry());
+    for buffer in plan.buffers.iter().filter(|buffer| buffer.init != Init::Unstated) {
+        if let Some(address) = memory.address(&buffer.name) {
+            l2.copy_in(address, buffer.bytes());
+        }
+    }
+    l2
 }
 
 /// The buffers that arguments refer to, by their index in the plan.

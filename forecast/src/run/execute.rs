@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Instant;
 
 use gpucast_interpreter::{
-    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, Summary,
+    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, StopReason, Summary,
 };
 use gpucast_ptx_frontend::Module;
 use serde::Serialize;
@@ -46,6 +46,8 @@ pub struct Executed<'a> {
     pub timing: Timing,
     /// Why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
+    /// Whether CTAs were watched for one that depends on their order.
+    pub watched: bool,
     /// The memory after its last repetition.
     pub memory: &'a DeviceMemory,
 }
@@ -131,7 +133,7 @@ impl Host for Teller<'_> {
         self.supervisor.print(text);
     }
 
-    fn should_stop(&self) -> bool {
+    fn stop(&self) -> bool {
         self.supervisor.should_stop()
     }
 }
@@ -161,13 +163,16 @@ pub fn execute<W: Watch>(
         .iter()
         .map(|planned| program(loaded, &planned.kernel, &planned.kernel_anchor))
         .collect::<Result<_, _>>()?;
+    for note in programs.iter().filter_map(trouble::of_unsupported) {
+        supervisor.note(&note);
+    }
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, memory);
         watch.launching(index, memory);
         supervisor.launching(&planned.kernel);
         let ending = Ending(supervisor);
         let repeat = u64::from(planned.repeat);
-        let mut ordered_because = None;
+        let (mut ordered_because, mut watched) = (None, false);
         let mut lanes = 0;
         let started = Instant::now();
         for repetition in 0..repeat {
@@ -184,7 +189,9 @@ pub fn execute<W: Watch>(
             supervisor.flush()?;
             let summary = match run {
                 Ok(summary) => summary,
-                Err(RunError::Stopped) => return Err(Failure::Stopped),
+                Err(RunError::Stopped { reason: StopReason::Asked, .. }) => {
+                    return Err(Failure::Stopped);
+                }
                 Err(error) if watch.failed(observer, &error) => return Err(Failure::Explained),
                 Err(error) => {
                     return Err(trouble::of_run(error, plan, planned, loaded, &program).into());
@@ -192,13 +199,14 @@ pub fn execute<W: Watch>(
             };
             lanes += summary.issued_lanes;
             ordered_because = summary.ordered_because;
+            watched |= summary.watched;
             watch.end(observer, &program, memory)?;
         }
         drop(ending);
         let execute_s = started.elapsed().as_secs_f64();
         let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
         let timing = Timing { execute_s, thread_instructions_per_s };
-        watch.launched(Executed { index, timing, ordered_because, memory });
+        watch.launched(Executed { index, timing, ordered_because, watched, memory });
     }
     Ok(())
 }

@@ -93,12 +93,13 @@ impl Machine {
                 let (toolchain, assembler, target) = match find(options, ptx, toolchain) {
                     Ok(found) => found,
                     Err(report) if insists => return Err(report),
-                    Err(_) => return Ok(rules(None)),
+                    Err(_) => return Ok(rules(broken(options, ptx, toolchain))),
                 };
+                let broken = broken(options, ptx, Some(toolchain));
                 match assembled(assembler, target, loaded, kernels, toolchain) {
                     Ok(back_end) => {
                         let is_of_the_gpu = target.sm / 10 == gpu.major;
-                        Ok(Self { is_of_the_gpu, insists, ..new(back_end, None) })
+                        Ok(Self { is_of_the_gpu, insists, ..new(back_end, broken) })
                     }
                     Err(report) if insists => Err(report),
                     Err(report) => Ok(rules(Some(by_rules(&report.message)))),
@@ -240,6 +241,23 @@ fn find<'t>(
             "`pip install nvidia-cuda-nvcc-cu12` brings one, CUDA does too; or give --ptxas PATH",
         ),
     })
+}
+
+/// Says of the first program that is named like an assembler and does not work why it is passed by.
+fn broken(
+    options: &MachineSettings,
+    ptx: Target,
+    toolchain: Option<&dyn Toolchain>,
+) -> Option<String> {
+    let toolchain = toolchain.filter(|_| options.ptxas.is_none())?;
+    for path in toolchain.candidates() {
+        match toolchain.probe(&path) {
+            Ok(assembler) if target(&assembler, options, ptx).is_some() => return None,
+            Ok(_) => {}
+            Err(reason) => return Some(format!("{} is not used: {reason}", path.display())),
+        }
+    }
+    None
 }
 
 fn target(assembler: &Assembler, options: &MachineSettings, ptx: Target) -> Option<Target> {

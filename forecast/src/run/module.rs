@@ -1,17 +1,15 @@
-//! A plan's module as it is executed: with filled variables, and loads as the compiler's options
-//! would have them.
+//! A plan's module as it is executed: with filled variables.
 
 use gpucast_ptx_frontend::Module;
-use gpucast_ptx_frontend::isa::{Modifier, Opcode};
-use gpucast_ptx_frontend::module::{InitializerItem, InitializerValue, Instruction, Variable};
+use gpucast_ptx_frontend::module::{InitializerItem, InitializerValue, Variable};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::execute::{self, Loaded};
 use crate::failure::{Report, suggest};
 use crate::input::kernel_name;
-use crate::input::plan::{LoadCaching, Plan, Symbol};
+use crate::input::plan::{Plan, Symbol};
 
-/// Parses a plan's module, fills its symbols and applies its load caching.
+/// Parses a plan's module and fills its symbols.
 ///
 /// # Errors
 ///
@@ -20,9 +18,6 @@ pub fn load(plan: &Plan) -> Result<Loaded, Vec<Report>> {
     let mut loaded = execute::load(&plan.module)?;
     for symbol in &plan.symbols {
         fill(symbol, plan, &mut loaded.module).map_err(|report| vec![report])?;
-    }
-    if plan.load_caching == Some(LoadCaching::Cg) {
-        load_past_first_level(&mut loaded.module);
     }
     Ok(loaded)
 }
@@ -86,22 +81,3 @@ fn variable(symbol: &Symbol, plan: &Plan, module: &Module) -> Result<usize, Repo
     Err(report.at(&symbol.anchor))
 }
 
-/// Gives plain loads from global memory the cache operator `.cg`, as `-Xptxas -dlcm=cg` does.
-fn load_past_first_level(module: &mut Module) {
-    let bodies = module.functions.iter_mut().filter_map(|function| function.body.as_mut());
-    for instruction in bodies.flat_map(|body| &mut body.instructions) {
-        if is_plain_load(instruction) {
-            instruction.modifiers.push(Modifier::Cg);
-        }
-    }
-}
-
-/// True for loads from global or generic addresses that leave caching to the compiler.
-fn is_plain_load(instruction: &Instruction) -> bool {
-    use Modifier::{Acquire, Ca, Cg, Cs, Cv, Lu, Mmio, Nc, Relaxed, Volatile};
-    const SPECIAL: [Modifier; 10] = [Acquire, Ca, Cg, Cs, Cv, Lu, Mmio, Nc, Relaxed, Volatile];
-    let space = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
-    instruction.opcode == Opcode::Ld
-        && space.is_none_or(|space| space == StateSpace::Global)
-        && !SPECIAL.iter().any(|&modifier| instruction.has(modifier))
-}

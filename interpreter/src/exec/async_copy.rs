@@ -44,7 +44,25 @@ pub(crate) struct PendingCopy {
     data: Box<[[u8; 16]; 32]>,
 }
 
+/// Copies of a warp that may be under way. To fill the shared memory of any GPU takes a ninth of
+/// them where all lanes copy four bytes each.
+const MOST_COPIES: usize = 1 << 14;
+
+/// How many copies back an overwritten one is looked for: a loop's body rarely has more.
+const LOOKED_BACK: usize = 32;
+
 impl PendingCopy {
+    /// Whether `later` writes the same bytes of the same lanes at the same wait.
+    fn is_overwritten_by(&self, later: &Self) -> bool {
+        let same = |lane: usize| {
+            self.offsets[lane] == later.offsets[lane] && self.groups[lane] == later.groups[lane]
+        };
+        self.instruction == later.instruction
+            && self.lanes == later.lanes
+            && self.bytes == later.bytes
+            && (0..32).filter(|lane| self.lanes >> lane & 1 != 0).all(same)
+    }
+
     /// The event that the part of `mask` is done; `waited` for, or because the lanes exit.
     pub(super) fn done(&self, warp: u32, mask: u32, waited: bool) -> CopyDone<'_> {
         CopyDone {
@@ -66,6 +84,21 @@ impl CopyQueue {
     pub(crate) fn clear(&mut self) {
         self.copies.clear();
         self.committed = [0; 32];
+    }
+
+    /// Add a copy to the queue. One that the new copy overwrites, byte for byte and at the same
+    /// wait, goes: a loop without a wait then holds the copies of one round.
+    fn push(&mut self, copy: PendingCopy) -> Result<(), FaultKind> {
+        let recent = self.copies.iter().enumerate().rev().take(LOOKED_BACK);
+        let replaced = recent.filter(|(_, other)| other.is_overwritten_by(&copy)).map(|(at, _)| at);
+        if let Some(at) = replaced.last() {
+            self.copies.remove(at);
+        }
+        if self.copies.len() >= MOST_COPIES {
+            return Err(FaultKind::TooManyCopies { copies: self.copies.len() as u32 });
+        }
+        self.copies.push_back(copy);
+        Ok(())
     }
 
     /// Do the lanes' copies for whose group `ready` holds, given the lane and the group; `done` is
@@ -135,6 +168,7 @@ impl Warp {
     #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
     pub(super) fn tell<R: Recorder>(
         &self,
+        context: &Context<'_>,
         recorder: &mut R,
         op: &MemoryOp,
         time: u64,
@@ -143,7 +177,7 @@ impl Warp {
         bytes: u32,
         report: &AccessReport,
     ) {
-        recorder.access(&Access {
+        let access = Access {
             instruction: op.instruction,
             warp: self.index,
             time,
@@ -154,7 +188,8 @@ impl Warp {
             pattern: access::pattern(&report.addresses, mask, u64::from(bytes)),
             addresses: &report.addresses,
             continues: false,
-        });
+        };
+        context.tell(recorder, &access);
     }
 
     /// `cp.async` by the lanes of `mask`, at least one.
@@ -207,25 +242,22 @@ impl Warp {
             for_lanes(lanes, |lane| {
                 let target = &mut data[lane][..extent as usize];
                 // SAFETY: the host address was checked for `extent` bytes.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(hosts[lane], target.as_mut_ptr(), target.len());
-                }
+                unsafe { access::racing::read_bytes(hosts[lane], target) };
             });
             report.addresses = from;
             let time = self.clock(context.program, split, copy.source.instruction);
-            self.tell(recorder, &copy.source, time, Space::Global, lanes, extent, report);
+            self.tell(context, recorder, &copy.source, time, Space::Global, lanes, extent, report);
             rest &= !lanes;
         }
         let offsets = memories.own_shared(mask, &to, bytes).map_err(fault)?;
         report.addresses = to;
         let time = self.clock(context.program, split, copy.source.instruction);
-        self.tell(recorder, &copy.destination, time, Space::Shared, mask, bytes, report);
+        self.tell(context, recorder, &copy.destination, time, Space::Shared, mask, bytes, report);
         let groups = self.copies.committed;
         let instruction = copy.source.instruction;
         let bytes = bytes as usize;
         let copy = PendingCopy { instruction, lanes: mask, bytes, groups, offsets, data };
-        self.copies.copies.push_back(copy);
-        Ok(())
+        self.copies.push(copy).map_err(|kind| WarpFault { pc: split.pc, lane: None, kind })
     }
 }
 

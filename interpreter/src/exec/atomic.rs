@@ -5,7 +5,11 @@
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Held while 128 bits are updated: hosts do not all have atomics of that width.
+use super::access::racing::Element;
+
+/// Held while 128 bits are updated: hosts do not all have atomics of that width. Loads and stores
+/// do not take it and may see half of an update, as weak ones of the PTX memory model may; all
+/// others make the launch run in order.
 static WIDE: Mutex<()> = Mutex::new(());
 
 /// As [`update`], for 16 bytes. No other update of them happens meanwhile.
@@ -18,8 +22,8 @@ pub(super) unsafe fn update_128(host: *mut u8, f: impl Fn(u128) -> u128) -> u128
     let host = host.cast::<u128>();
     // SAFETY: by the contract.
     unsafe {
-        let old = host.read();
-        host.write(f(old));
+        let old = u128::load(host);
+        f(old).store(host);
         old
     }
 }

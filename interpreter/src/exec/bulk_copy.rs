@@ -6,7 +6,7 @@
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
-use super::access::{AccessFault, Memories, addresses, reported_space};
+use super::access::{AccessFault, Memories, addresses, racing, reported_space};
 use super::async_copy::aligned;
 use super::atomic;
 use super::lanes::Frame;
@@ -52,16 +52,18 @@ impl Ranges {
     }
 
     /// Tell the recorder of the next one: its address and bytes.
+    #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
     pub(super) fn tell<R: Recorder>(
         &mut self,
         warp: &Warp,
+        context: &Context<'_>,
         recorder: &mut R,
         op: &MemoryOp,
         space: Space,
         lane: u32,
         (address, bytes): (u64, u32),
     ) {
-        recorder.access(&Access {
+        let access = Access {
             instruction: op.instruction,
             warp: warp.index,
             time: self.time,
@@ -72,7 +74,8 @@ impl Ranges {
             pattern: Pattern::General,
             addresses: &[address; 32],
             continues: self.any,
-        });
+        };
+        context.tell(recorder, &access);
         self.any = true;
     }
 }
@@ -106,7 +109,7 @@ impl Warp {
             if let (Some(source), false) = (&bulk.source, needed.is_empty()) {
                 let first = range.source.wrapping_add(u64::from(needed.start));
                 let bytes = needed.len() as u32;
-                reads.tell(self, recorder, source, source.space, lane, (first, bytes));
+                reads.tell(self, context, recorder, source, source.space, lane, (first, bytes));
             }
             let Some(ranks) = ranks else {
                 let completes = perform(bulk, memories, &range).map_err(fault)?;
@@ -114,7 +117,7 @@ impl Warp {
                     self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
                 }
                 let written = (range.destination, range.bytes);
-                writes.tell(self, recorder, &bulk.destination, space(bulk), lane, written);
+                writes.tell(self, context, recorder, &bulk.destination, space(bulk), lane, written);
                 continue;
             };
             // The same place in each CTA of the mask, and its own mbarrier.
@@ -131,7 +134,7 @@ impl Warp {
                     self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
                 }
                 let written = (range.destination, range.bytes);
-                writes.tell(self, recorder, &bulk.destination, space(bulk), lane, written);
+                writes.tell(self, context, recorder, &bulk.destination, space(bulk), lane, written);
             }
         }
         Ok(())
@@ -244,7 +247,7 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
     // are aligned, since ranges are aligned to more.
     unsafe {
         match (&bulk.source, &bulk.destination.atomic) {
-            (None, _) => to.write_bytes(0, bytes as usize),
+            (None, _) => racing::write_bytes(&vec![0; bytes as usize], to),
             (Some(op), Some(atomic)) => {
                 let from = host(op.space, source, bytes, false)?;
                 reduce(atomic.operation, bulk.destination.element_bytes, from, to, bytes);
@@ -254,23 +257,23 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
                 if !needed.is_empty() {
                     let from = source.wrapping_add(u64::from(needed.start));
                     let from = host(op.space, from, needed.len() as u32, false)?;
-                    std::ptr::copy(from, to.add(needed.start as usize), needed.len());
+                    racing::copy_bytes(from, to.add(needed.start as usize), needed.len());
                 }
                 // What of the rest is there is copied; the manual leaves the others open.
                 for at in (0..needed.start).chain(needed.end..bytes) {
                     if let Ok(from) = host(op.space, source.wrapping_add(at.into()), 1, false) {
-                        to.add(at as usize).write(from.read());
+                        racing::copy_bytes(from, to.add(at as usize), 1);
                     }
                 }
             }
             (Some(op), None) => {
                 let from = host(op.space, source, bytes, false)?;
                 if range.byte_mask & 0xffff == 0xffff {
-                    std::ptr::copy(from, to, bytes as usize);
+                    racing::copy_bytes(from, to, bytes as usize);
                 } else {
                     let chosen = |&at: &usize| range.byte_mask >> (at % 16) & 1 != 0;
                     for at in (0..bytes as usize).filter(chosen) {
-                        to.add(at).write(from.add(at).read());
+                        racing::copy_bytes(from.add(at), to.add(at), 1);
                     }
                 }
             }

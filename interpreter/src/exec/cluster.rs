@@ -4,6 +4,8 @@
 //! The CTAs of a cluster take turns on one CPU thread, so that they see each other's shared memory
 //! in one order, whatever the number of threads.
 
+use std::collections::TryReserveError;
+
 use super::cta::{Blocked, Cta, LaunchContext, Round};
 use super::mbarrier::Polled;
 use super::shared::ClusterShared;
@@ -19,11 +21,16 @@ const IDLE_ROUNDS: u32 = 1 << 16;
 /// The same where another cluster may still help: then this one gives way.
 const IDLE_ROUNDS_OF_TURN: u32 = 1 << 12;
 
+/// Rounds after which a cluster asks whether the run is to stop. A round ends at barriers, at the
+/// latest after 2¹⁶ instructions of each warp.
+const ROUNDS_BETWEEN_POLLS: u32 = 16;
+
 /// What became of a cluster's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterTurn {
     Done,
-    /// The limit was reached with threads left, or only another cluster can help them.
+    /// The limit was reached with threads left, only another cluster can help them, or the run
+    /// stops.
     Expired,
 }
 
@@ -37,10 +44,15 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Memory and registers for clusters of a launch.
-    pub(crate) fn new(launch: &LaunchContext<'_>) -> Self {
+    pub(crate) fn new(launch: &LaunchContext<'_>) -> Result<Self, TryReserveError> {
         let ctas = (0..launch.shape.ctas_per_cluster()).map(|_| Cta::new(launch));
         let has_barrier = launch.program.ops.iter().any(|op| op.code == Code::ClusterBarrier);
-        Self { ctas: ctas.collect(), has_barrier }
+        Ok(Self { ctas: ctas.collect::<Result<_, _>>()?, has_barrier })
+    }
+
+    /// Bytes that a cluster of a launch takes: its CTAs' registers, shared and local memory.
+    pub(crate) fn bytes(launch: &LaunchContext<'_>) -> u64 {
+        u64::from(launch.shape.ctas_per_cluster()).saturating_mul(launch.bytes_per_cta())
     }
 
     /// Begin the cluster whose first CTA is `first` in the order of CTAs. There is one recorder for
@@ -82,6 +94,7 @@ impl Cluster {
         }
         // Rounds in which threads only asked for the phases of mbarriers, in vain.
         let mut idle = 0;
+        let mut rounds = 0_u32;
         loop {
             let mut all = Round::default();
             for (rank, (cta, recorder)) in self.ctas.iter_mut().zip(&mut *recorders).enumerate() {
@@ -109,7 +122,9 @@ impl Cluster {
             } else {
                 idle += 1;
             }
-            if self.issued().0 >= limit {
+            rounds = rounds.wrapping_add(1);
+            let stop = rounds.is_multiple_of(ROUNDS_BETWEEN_POLLS) && launch.stop.poll();
+            if stop || self.issued().0 >= limit || launch.is_given_up() {
                 return Ok(ClusterTurn::Expired);
             }
         }

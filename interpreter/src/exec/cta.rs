@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "aligned memory is viewed as bytes")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, TryReserveError};
 
 use gpucast_ptx_frontend::module::VariableId;
 
@@ -11,7 +11,9 @@ use super::level::Level;
 use super::mbarrier::Polled;
 use super::runtime::MAX_PRINTED_BYTES;
 use super::shared::ClusterShared;
+use super::stop::Stop;
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
+use super::watch::{Watch, Watching};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
 use crate::observer::{CtaStart, Recorder, Release};
@@ -32,6 +34,15 @@ fn lines(bytes: u64) -> Vec<Line> {
     vec![Line([0; 64]); bytes.div_ceil(64) as usize]
 }
 
+/// [`lines`], if the allocator has room.
+fn try_lines(bytes: u64) -> Result<Vec<Line>, TryReserveError> {
+    let count = bytes.div_ceil(64) as usize;
+    let mut lines = Vec::new();
+    lines.try_reserve_exact(count)?;
+    lines.resize(count, Line([0; 64]));
+    Ok(lines)
+}
+
 /// The constant inputs of a launch, shared by all CTAs.
 pub(crate) struct LaunchContext<'a> {
     pub(crate) program: &'a Program,
@@ -49,6 +60,26 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) budget: u64,
     /// Whether bad accesses are left out instead of ending the launch.
     pub(crate) skip_bad_accesses: bool,
+    /// The most bytes of the host's memory that the launch may take.
+    pub(crate) memory_limit: Option<u64>,
+    pub(crate) stop: Stop<'a>,
+    /// Who looks for CTAs that depend on their order, if that is not known.
+    pub(crate) watch: Option<&'a Watch>,
+}
+
+impl LaunchContext<'_> {
+    /// Whether the launch is to be executed again anyway.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.watch.is_some_and(Watch::is_over)
+    }
+
+    /// Bytes of the host's memory for one CTA: registers, shared and local memory.
+    pub(crate) fn bytes_per_cta(&self) -> u64 {
+        let warps = u64::from(self.shape.threads_per_cta().div_ceil(32));
+        let registers = u64::from(self.program.registers.rows) * size_of::<[u32; 32]>() as u64;
+        let local = self.local_bytes.saturating_mul(32).saturating_add(registers);
+        warps.saturating_mul(local).saturating_add(self.shared_bytes)
+    }
 }
 
 /// Read-only bytes aligned to 64.
@@ -109,6 +140,8 @@ pub(crate) struct Cta {
     shared: Vec<Line>,
     local: Vec<Line>,
     coordinates: CtaCoordinates,
+    /// Which cluster of the grid it belongs to.
+    cluster: u64,
     /// Lanes that executed each guarded instruction.
     guarded_lanes: Vec<u64>,
     /// Warps and lanes that wait at the barrier that is being passed; kept for its room.
@@ -119,7 +152,7 @@ pub(crate) struct Cta {
 
 impl Cta {
     /// Memory and registers for CTAs of a launch.
-    pub(crate) fn new(launch: &LaunchContext<'_>) -> Self {
+    pub(crate) fn new(launch: &LaunchContext<'_>) -> Result<Self, TryReserveError> {
         let program = launch.program;
         let threads = launch.shape.threads_per_cta();
         let warps = (0..threads.div_ceil(32)).map(|index| {
@@ -131,15 +164,16 @@ impl Cta {
         });
         let warps: Vec<_> = warps.collect();
         let local_bytes = launch.local_bytes * 32 * warps.len() as u64;
-        Self {
-            shared: lines(launch.shared_bytes),
-            local: lines(local_bytes),
+        Ok(Self {
+            shared: try_lines(launch.shared_bytes)?,
+            local: try_lines(local_bytes)?,
             coordinates: CtaCoordinates::default(),
+            cluster: 0,
             guarded_lanes: vec![0; program.guarded.len()],
             waited: Vec::new(),
             printed: Vec::new(),
             warps,
-        }
+        })
     }
 
     /// Begin CTA `index` of the grid.
@@ -151,6 +185,7 @@ impl Cta {
     ) {
         let program = launch.program;
         self.coordinates = launch.shape.coordinates(index);
+        self.cluster = index / u64::from(launch.shape.ctas_per_cluster());
         recorder.start(&CtaStart {
             cta: index,
             ctaid: self.coordinates.ctaid,
@@ -314,6 +349,7 @@ impl Cta {
             level: launch.level,
             memories: Memories {
                 device: launch.device,
+                vectors: launch.level.vectors,
                 shared: self.shared.as_mut_ptr().cast(),
                 shared_bytes: launch.shared_bytes,
                 cluster,
@@ -326,6 +362,7 @@ impl Cta {
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),
             skip_bad_accesses: launch.skip_bad_accesses,
+            watching: launch.watch.map(|watch| Watching { watch, cluster: self.cluster }),
         }
     }
 
@@ -525,7 +562,7 @@ impl Cta {
 }
 
 impl AlignedBytes {
-    fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         // SAFETY: `lines` holds at least `bytes` initialised bytes.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.bytes as usize) }
     }

@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code, reason = "functions with target features are called on CPUs that have them")]
 
+use super::access::racing::Vectors;
 use super::access::{self, AccessFault, AccessReport, LoopAccesses, Memories};
 use super::lanes::{self, Frame};
 use super::matrix::{OperandFault, multiply as matrix};
@@ -42,10 +43,12 @@ pub(crate) struct Level {
     pub(crate) access_space: AccessSpaceFn,
     /// [`matrix::multiply`].
     pub(crate) multiply: unsafe fn(&Frame, &Multiply) -> Result<(), OperandFault>,
+    /// The widest vectors.
+    pub(crate) vectors: Vectors,
 }
 
 macro_rules! level {
-    ($name:ident $(, #[$feature:meta])?) => {
+    ($name:ident, $vectors:ident $(, #[$feature:meta])?) => {
         mod $name {
             use super::*;
 
@@ -60,7 +63,7 @@ macro_rules! level {
                 pc: u32,
                 mask: u32,
             ) -> u32 {
-                // SAFETY: passed on.
+                // SAFETY: Frame's invariants (lanes/mod.rs).
                 unsafe {
                     lanes::run_lane_operations(frame, pc, mask, |op, mask| {
                         access_in_loop(accesses, frame, op, mask)
@@ -81,7 +84,7 @@ macro_rules! level {
                 op: &Op,
                 mask: u32,
             ) -> bool {
-                // SAFETY: passed on.
+                // SAFETY: Frame's invariants (lanes/mod.rs).
                 unsafe { accesses.access(frame, op, mask) }
             }
 
@@ -96,7 +99,7 @@ macro_rules! level {
                 mask: u32,
                 report: &mut AccessReport,
             ) -> Result<Option<Space>, AccessFault> {
-                // SAFETY: passed on.
+                // SAFETY: Frame's invariants (lanes/mod.rs).
                 unsafe { access::access(frame, op, memories, mask, report) }
             }
 
@@ -112,7 +115,7 @@ macro_rules! level {
                 mask: u32,
                 report: &mut AccessReport,
             ) -> Result<(), AccessFault> {
-                // SAFETY: passed on.
+                // SAFETY: Frame's invariants (lanes/mod.rs).
                 unsafe { access::access_space(frame, op, space, memories, mask, report) }
             }
 
@@ -121,20 +124,21 @@ macro_rules! level {
             /// As [`matrix::multiply`], on a CPU of this level.
             $(#[$feature])?
             unsafe fn multiply(frame: &Frame, op: &Multiply) -> Result<(), OperandFault> {
-                // SAFETY: passed on.
+                // SAFETY: Frame's invariants (lanes/mod.rs).
                 unsafe { matrix::multiply(frame, op) }
             }
 
-            pub(super) const LEVEL: Level = Level { run, access, access_space, multiply };
+            pub(super) const LEVEL: Level =
+                Level { run, access, access_space, multiply, vectors: Vectors::$vectors };
         }
     };
 }
 
-level!(baseline);
+level!(baseline, Xmm);
 #[cfg(target_arch = "x86_64")]
-level!(v3, #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]);
+level!(v3, Ymm, #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]);
 #[cfg(target_arch = "x86_64")]
-level!(v4, #[target_feature(
+level!(v4, Zmm, #[target_feature(
     enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 )]);
 

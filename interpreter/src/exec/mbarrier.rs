@@ -77,7 +77,7 @@ impl Warp {
             let reached =
                 unsafe { perform_lanes(frame, mbarrier, memories, op.dst, (rank, lanes), report) };
             let reached = reached.map_err(|fault| fault.at(split.pc))?;
-            self.tell(recorder, &mbarrier.object, time, Space::Shared, lanes, 8, report);
+            self.tell(context, recorder, &mbarrier.object, time, Space::Shared, lanes, 8, report);
             self.tell_mbarrier(recorder, mbarrier, lanes, reached, &report.addresses);
             done |= reached;
         }
@@ -270,7 +270,7 @@ unsafe fn perform_lanes(
     report: &mut AccessReport,
 ) -> Result<u32, AccessFault> {
     let mut done = 0;
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         report.addresses = addresses(frame, &op.object);
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {

@@ -19,22 +19,25 @@ mod rare;
 mod runtime;
 mod setup;
 mod shared;
+mod stop;
 mod tensor_copy;
 mod warp;
+mod watch;
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::fault::Fault;
 use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
-use crate::observer::Observer;
+use crate::observer::{Observer, Recorder};
 use crate::program::Program;
 use cluster::{Cluster, ClusterTurn};
 use cta::LaunchContext;
 use level::Level;
+use stop::Stop;
+use watch::{Decision, Plan};
 
 /// CTAs that are handed to the observer together, at least; small enough to bound what the
 /// recorders hold, large enough to keep all cores busy.
@@ -47,20 +50,22 @@ const ORDERED_BATCH: usize = 1024;
 /// Warp-instructions of a CTA's turn where CTAs run in order.
 const ORDERED_TURN: u64 = 1 << 18;
 
-/// Warp-instructions of a cluster after which the host may stop it: less than a second's.
-const PIECE: u64 = 1 << 24;
+/// Warp-instructions of a cluster after which an attempt to run CTAs in parallel is given up: one
+/// of them may wait for another one that has no thread to run on.
+const ATTEMPT_TURN: u64 = 1 << 28;
 
 /// Execute a launch.
 ///
-/// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, in order
-/// otherwise (see [`Schedule`]); the result is the same for any number of threads. `host` is told
-/// what the run has done and printed so far.
+/// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, and in
+/// order otherwise (see [`Schedule`]). The observer sees the same for any number of threads. Where
+/// only the run tells whether the order matters, CTAs run in parallel and are watched. If it does,
+/// memory becomes what it was, and the launch is executed again in order. `host` hears of progress
+/// and of printed text.
 ///
 /// # Errors
 ///
 /// [`RunError::Launch`] if the launch itself is impossible, before anything runs;
-/// [`RunError::Fault`] if the kernel fails, with the fault of the lowest CTA that failed;
-/// [`RunError::Stopped`] if the host asks for it.
+/// [`RunError::Fault`] if the kernel fails, with the fault of the lowest CTA that failed.
 pub fn run<O: Observer>(
     program: &Program,
     launch: &Launch,
@@ -87,18 +92,67 @@ fn run_at<O: Observer>(
     if program.uses_heap() {
         memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
     }
-    let context = setup::context(level, program, launch, memory, &globals, options)?;
-    let ordered_because = match options.schedule {
-        Schedule::Automatic => program.ordered_because.clone(),
-        Schedule::Ordered => Some("asked for".to_owned()),
-        Schedule::Parallel => None,
+    let stop = || Stop::new(host, options.deadline);
+    let context = setup::context(level, program, launch, memory, &globals, options, stop())?;
+    let clusters = launch.ctas() / u64::from(context.shape.ctas_per_cluster());
+    let decision = match (options.schedule, &program.ordered_because) {
+        (Schedule::Parallel, _) => Decision::Independent,
+        (Schedule::Ordered, _) => Decision::Ordered("asked for".to_owned()),
+        (Schedule::Automatic, Some(reason)) => Decision::Ordered(reason.clone()),
+        (Schedule::Automatic, None) => {
+            Plan::of(&context, memory, clusters, O::Recorder::WANTS_VALUES)
+        }
     };
-    let ctas = launch.ctas();
+    let mut plan = match decision {
+        Decision::Independent => {
+            return run_all(&context, observer, options, host, None);
+        }
+        Decision::Ordered(reason) => {
+            return run_all(&context, observer, options, host, Some(reason));
+        }
+        Decision::Watched(plan) => plan,
+    };
+    let mut attempt = observer.fresh();
+    let watched = LaunchContext { watch: Some(&plan.watch), ..context };
+    let outcome = run_all(&watched, &mut attempt, options, host, None);
+    drop(watched);
+    if let Err(stopped @ RunError::Stopped { .. }) = outcome {
+        return Err(stopped);
+    }
+    if let Ok(summary) = outcome
+        && !plan.watch.has_conflict()
+    {
+        *observer = attempt;
+        return Ok(Summary { watched: true, ..summary });
+    }
+    drop(attempt);
+    plan.watch.begin_again();
+    memory.restore(&plan.before);
+    let context = setup::context(level, program, launch, memory, &globals, options, stop())?;
+    let ctas_per_cluster = u64::from(context.shape.ctas_per_cluster());
+    // Watched once more, since only the order says which conflict is the first.
+    let watched = LaunchContext { watch: Some(&plan.watch), ..context };
+    let summary = run_all(&watched, observer, options, host, Some(String::new()))?;
+    let reason = plan.watch.reason(program, ctas_per_cluster);
+    Ok(Summary { ordered_because: Some(reason), watched: true, ..summary })
+}
+
+/// Run all CTAs of a launch once, in order if there is a reason for that.
+fn run_all<O: Observer>(
+    context: &LaunchContext<'_>,
+    observer: &mut O,
+    options: &Options,
+    host: &dyn Host,
+    ordered_because: Option<String>,
+) -> Result<Summary, RunError> {
+    let program = context.program;
+    let ordered = ordered_because.is_some();
+    let ctas = context.shape.ctas();
     let wave = observer.wave().max(1);
     // In order, what ends must not depend on the number of threads.
-    let batch = match ordered_because {
-        Some(_) => ORDERED_BATCH,
-        None => MIN_BATCH.max(4 * rayon::current_num_threads()),
+    let batch = match ordered {
+        true => ORDERED_BATCH,
+        false => MIN_BATCH.max(4 * rayon::current_num_threads()),
     };
     // Whole waves and whole clusters.
     let cluster = context.shape.ctas_per_cluster() as usize;
@@ -106,25 +160,34 @@ fn run_at<O: Observer>(
     let batch = unit * batch.div_ceil(unit);
     let batch = batch.min(ctas as usize).max(1);
     let mut engine = Engine {
-        context: &context,
+        context,
         pool: Mutex::new(Vec::new()),
         done: AtomicU64::new(0),
         ctas,
         cluster,
+        under_way: clusters_under_way(context, options)?,
         host,
-        stopped: AtomicBool::new(false),
+        clusters: AtomicU64::new(0),
     };
+    let at_once = match ordered_because {
+        Some(_) => 1,
+        None => (rayon::current_num_threads() as u64).min(ctas.div_ceil(cluster as u64)),
+    };
+    engine.check_memory(at_once)?;
     // Two sets of recorders: while one is collected, the other fills.
     let mut current: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
     let mut next: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
-    let mut summary = Summary { warp_instructions: 0, issued_lanes: 0, ordered_because };
-    let ordered = summary.ordered_because.is_some();
+    let mut summary =
+        Summary { warp_instructions: 0, issued_lanes: 0, ordered_because, watched: false };
 
     let mut first = 0;
     let mut pending: Option<u64> = None;
     while first < ctas {
         let count = batch.min((ctas - first) as usize);
-        let limit = options.instruction_budget.saturating_sub(summary.warp_instructions);
+        let mut limit = options.instruction_budget.saturating_sub(summary.warp_instructions);
+        if context.watch.is_some() && !ordered {
+            limit = limit.min(ATTEMPT_TURN);
+        }
         let execute = || {
             if ordered {
                 engine.run_ordered(first, &mut next[..count], limit)
@@ -141,20 +204,23 @@ fn run_at<O: Observer>(
         let (issued, lanes) = match outcome {
             Ok(issued) => issued,
             Err(Failed { error, reached }) => {
+                let error = engine.stopped().unwrap_or(error);
                 let mut recorders: Vec<_> = next[..reached.min(count)].iter_mut().collect();
                 observer.collect_failed(first, &mut recorders);
                 return Err(error);
             }
         };
-        if engine.stopped.load(Ordering::Relaxed) {
-            return Err(RunError::Stopped);
-        }
         summary.warp_instructions += issued;
         summary.issued_lanes += lanes;
-        if summary.warp_instructions > options.instruction_budget {
+        let over = summary.warp_instructions > options.instruction_budget;
+        let error = match engine.stopped() {
+            None if over => Some(engine.over_budget()),
+            stopped => stopped,
+        };
+        if let Some(error) = error {
             let mut recorders: Vec<_> = next[..count].iter_mut().collect();
             observer.collect_failed(first, &mut recorders);
-            return Err(engine.over_budget());
+            return Err(error);
         }
         std::mem::swap(&mut current, &mut next);
         pending = Some(first);
@@ -166,6 +232,22 @@ fn run_at<O: Observer>(
     }
     engine.pool.get_mut().map(Vec::clear).unwrap_or_default();
     Ok(summary)
+}
+
+/// How many clusters may be under way together, at least one.
+fn clusters_under_way(
+    context: &LaunchContext<'_>,
+    options: &Options,
+) -> Result<usize, LaunchError> {
+    let bytes = Cluster::bytes(context);
+    match options.cta_bytes / bytes.max(1) {
+        0 => Err(LaunchError::CtaMemory {
+            ctas: context.shape.ctas_per_cluster(),
+            bytes,
+            limit: options.cta_bytes,
+        }),
+        clusters => Ok(usize::try_from(clusters).unwrap_or(usize::MAX)),
+    }
 }
 
 /// Hands what the CTAs from `first` on recorded to the observer, wave by wave.
@@ -190,10 +272,15 @@ struct Engine<'a> {
     ctas: u64,
     /// CTAs of one cluster.
     cluster: usize,
+    /// Clusters that may be under way together.
+    under_way: usize,
     host: &'a dyn Host,
-    /// Whether the host has ended the run, so that CTAs were left out.
-    stopped: AtomicBool,
+    /// Clusters that have registers and memories.
+    clusters: AtomicU64,
 }
+
+/// Clusters begun on a thread after which it asks whether the run is to stop.
+const CLUSTERS_BETWEEN_POLLS: usize = 8;
 
 /// A batch that came to a fault.
 struct Failed {
@@ -203,13 +290,65 @@ struct Failed {
     reached: usize,
 }
 
+/// The turns of clusters that run in order.
+struct OrderedTurn {
+    /// Warp-instructions that each may have issued when its turn is over.
+    instructions: u64,
+    /// Clusters that had not ended when the last turn began.
+    waiting: usize,
+}
+
 type Issued = (u64, u64);
-type CtaOutcome = Result<Issued, Box<Fault>>;
+type CtaOutcome = Result<Issued, RunError>;
 
 impl Engine<'_> {
-    fn take(&self) -> Cluster {
-        let pooled = self.pool.lock().ok().and_then(|mut pool| pool.pop());
-        pooled.unwrap_or_else(|| Cluster::new(self.context))
+    /// A cluster's registers and memories: used ones if there are any.
+    fn take(&self) -> Result<Cluster, RunError> {
+        if let Some(cluster) = self.pool.lock().ok().and_then(|mut pool| pool.pop()) {
+            return Ok(cluster);
+        }
+        let clusters = self.clusters.fetch_add(1, Ordering::Relaxed) + 1;
+        self.check_memory(clusters)?;
+        Cluster::new(self.context).map_err(|_| RunError::Launch(self.too_large(clusters, None)))
+    }
+
+    /// Whether so many clusters fit the memory that the launch may take.
+    fn check_memory(&self, clusters: u64) -> Result<(), RunError> {
+        match self.context.memory_limit {
+            Some(limit) if self.bytes_of(clusters) > limit => {
+                Err(RunError::Launch(self.too_large(clusters, Some(limit))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of so many clusters and all buffers.
+    fn bytes_of(&self, clusters: u64) -> u64 {
+        let ctas = clusters.saturating_mul(self.cluster as u64);
+        ctas.saturating_mul(self.context.bytes_per_cta())
+            .saturating_add(self.context.device.total_bytes())
+    }
+
+    fn too_large(&self, clusters: u64, limit: Option<u64>) -> LaunchError {
+        let needed = self.bytes_of(clusters);
+        LaunchError::Memory { needed, buffers: self.context.device.total_bytes(), limit }
+    }
+
+    /// Whether the run stops before the cluster at `index`; asked anew at every eighth only.
+    fn stops(&self, index: usize) -> bool {
+        let stop = &self.context.stop;
+        if index.is_multiple_of(CLUSTERS_BETWEEN_POLLS) {
+            stop.poll()
+        } else {
+            stop.reason().is_some()
+        }
+    }
+
+    /// What the run ends with if it was given up from outside.
+    fn stopped(&self) -> Option<RunError> {
+        let reason = self.context.stop.reason()?;
+        let done = self.done.load(Ordering::Relaxed);
+        Some(RunError::Stopped { reason, done, ctas: self.ctas })
     }
 
     fn give_back(&self, cluster: Cluster) {
@@ -221,36 +360,6 @@ impl Engine<'_> {
         self.host.progress(done, self.ctas);
     }
 
-    /// Whether the host ends the run. Once it has said so, it is not asked again.
-    fn stops(&self) -> bool {
-        if self.stopped.load(Ordering::Relaxed) {
-            return true;
-        }
-        let stops = self.host.should_stop();
-        if stops {
-            self.stopped.store(true, Ordering::Relaxed);
-        }
-        stops
-    }
-
-    /// Runs a cluster as [`Cluster::run`] does, in pieces between which the host may end the run. Then
-    /// the cluster's turn has expired, too.
-    fn run_in_pieces<R: crate::Recorder>(
-        &self,
-        cluster: &mut Cluster,
-        recorders: &mut [R],
-        limit: u64,
-    ) -> Result<ClusterTurn, Box<Fault>> {
-        let mut piece = PIECE.min(limit);
-        loop {
-            let turn = cluster.run(self.context, recorders, piece, false)?;
-            if turn == ClusterTurn::Done || piece >= limit || self.stops() {
-                return Ok(turn);
-            }
-            piece = piece.saturating_add(PIECE).min(limit);
-        }
-    }
-
     fn print(&self, text: &[u8]) {
         if !text.is_empty() {
             self.host.print(text);
@@ -258,7 +367,7 @@ impl Engine<'_> {
     }
 
     /// Run the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
-    fn run_parallel<R: crate::Recorder>(
+    fn run_parallel<R: Recorder>(
         &self,
         first: u64,
         recorders: &mut [R],
@@ -266,28 +375,36 @@ impl Engine<'_> {
     ) -> Result<Issued, Failed> {
         // The first cluster that failed; what comes after it does not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
+        let clusters = recorders.len().div_ceil(self.cluster);
+        // One task runs its clusters one after the other, so tasks are as many as may be under way.
+        let least = clusters.div_ceil(self.under_way);
         let outcomes: Vec<(Vec<u8>, CtaOutcome)> = recorders
             .par_chunks_mut(self.cluster)
             .enumerate()
-            .with_max_len(4)
+            .with_min_len(least)
+            .with_max_len(least.max(4))
             .map(|(index, recorders)| {
-                if index > failed.load(Ordering::Relaxed) || self.stops() {
+                let given_up = self.stops(index) || self.context.is_given_up();
+                if given_up || index > failed.load(Ordering::Relaxed) {
                     return (Vec::new(), Ok((0, 0)));
                 }
-                let mut cluster = self.take();
-                cluster.start(self.context, recorders, first + (index * self.cluster) as u64);
-                let fault = match self.run_in_pieces(&mut cluster, recorders, limit) {
-                    Ok(ClusterTurn::Done) => None,
-                    Ok(ClusterTurn::Expired) if self.stopped.load(Ordering::Relaxed) => {
-                        return (Vec::new(), Ok((0, 0)));
+                let mut cluster = match self.take() {
+                    Ok(cluster) => cluster,
+                    Err(error) => {
+                        failed.fetch_min(index, Ordering::Relaxed);
+                        return (Vec::new(), Err(error));
                     }
+                };
+                cluster.start(self.context, recorders, first + (index * self.cluster) as u64);
+                let fault = match cluster.run(self.context, recorders, limit, false) {
+                    Ok(ClusterTurn::Done) => None,
                     Ok(ClusterTurn::Expired) => Some(cluster.budget_fault(self.context)),
                     Err(fault) => Some(fault),
                 };
                 let printed = cluster.take_printed();
                 if let Some(fault) = fault {
                     failed.fetch_min(index, Ordering::Relaxed);
-                    return (printed, Err(fault));
+                    return (printed, Err(RunError::Fault(fault)));
                 }
                 let issued = cluster.issued();
                 self.give_back(cluster);
@@ -297,10 +414,8 @@ impl Engine<'_> {
         let mut total = (0, 0);
         for (index, (printed, outcome)) in outcomes.into_iter().enumerate() {
             self.print(&printed);
-            let (issued, lanes) = outcome.map_err(|fault| Failed {
-                error: RunError::Fault(fault),
-                reached: (index + 1) * self.cluster,
-            })?;
+            let (issued, lanes) =
+                outcome.map_err(|error| Failed { error, reached: (index + 1) * self.cluster })?;
             total = (total.0 + issued, total.1 + lanes);
         }
         Ok(total)
@@ -308,7 +423,7 @@ impl Engine<'_> {
 
     /// Run the CTAs from `first` on, one cluster after the other; one that does not end in its
     /// turn is continued after the others have had theirs.
-    fn run_ordered<R: crate::Recorder>(
+    fn run_ordered<R: Recorder>(
         &self,
         first: u64,
         recorders: &mut [R],
@@ -319,7 +434,7 @@ impl Engine<'_> {
     }
 
     /// [`Self::run_ordered`], with the error alone.
-    fn take_turns<R: crate::Recorder>(
+    fn take_turns<R: Recorder>(
         &self,
         first: u64,
         recorders: &mut [R],
@@ -327,42 +442,62 @@ impl Engine<'_> {
     ) -> Result<Issued, RunError> {
         let mut total = (0, 0);
         let mut waiting: Vec<(usize, Cluster)> = Vec::new();
-        let mut turn = ORDERED_TURN.min(limit);
+        let mut turn = OrderedTurn { instructions: ORDERED_TURN.min(limit), waiting: usize::MAX };
         for index in (0..recorders.len()).step_by(self.cluster) {
-            let mut cluster = self.take();
+            if self.stops(index) {
+                break;
+            }
+            // As many as memory is there for are under way; another one begins when one has ended.
+            while waiting.len() >= self.under_way {
+                waiting = self.next_round(waiting, recorders, &mut turn, limit, &mut total)?;
+            }
+            let mut cluster = self.take()?;
             let own = &mut recorders[index..index + self.cluster];
             cluster.start(self.context, own, first + index as u64);
             let others = !waiting.is_empty() || index + self.cluster < recorders.len();
             let turns = vec![(index, cluster)];
-            let may_help = others && turn < limit;
-            let left = self.ordered_turns(turns, recorders, turn, may_help, &mut total)?;
+            let may_help = others && turn.instructions < limit;
+            let left =
+                self.ordered_turns(turns, recorders, turn.instructions, may_help, &mut total)?;
             waiting.extend(left);
         }
-        let mut before = usize::MAX;
-        while let Some((_, first)) = waiting.iter().min_by_key(|(index, _)| *index) {
-            if self.stopped.load(Ordering::Relaxed) {
-                return Err(RunError::Stopped);
-            }
-            if turn >= limit {
-                return Err(RunError::Fault(first.budget_fault(self.context)));
-            }
-            // Turns grow faster where nobody gets anywhere. Every other round goes backwards, so that
-            // chains of clusters that wait for their predecessors end as soon as those that wait
-            // for their successors.
-            let stuck = waiting.len() == before;
-            let longer = if stuck { turn } else { ORDERED_TURN };
-            turn = turn.saturating_add(longer).min(limit);
-            before = waiting.len();
-            waiting.reverse();
-            let may_help = waiting.len() > 1 && turn < limit;
-            waiting = self.ordered_turns(waiting, recorders, turn, may_help, &mut total)?;
+        while !waiting.is_empty() {
+            waiting = self.next_round(waiting, recorders, &mut turn, limit, &mut total)?;
         }
         Ok(total)
     }
 
+    /// One more turn for each of `waiting`, longer than the last, up to `limit` in all; answers
+    /// those that have not ended.
+    fn next_round<R: Recorder>(
+        &self,
+        mut waiting: Vec<(usize, Cluster)>,
+        recorders: &mut [R],
+        turn: &mut OrderedTurn,
+        limit: u64,
+        total: &mut Issued,
+    ) -> Result<Vec<(usize, Cluster)>, RunError> {
+        let first = waiting.iter().min_by_key(|(index, _)| *index);
+        if let Some((_, first)) = first
+            && (turn.instructions >= limit || self.context.stop.reason().is_some())
+        {
+            return Err(RunError::Fault(first.budget_fault(self.context)));
+        }
+        // Turns grow faster where nobody gets anywhere. Every other round goes backwards, so that
+        // chains of clusters that wait for their predecessors end as soon as those that wait for
+        // their successors.
+        let stuck = waiting.len() == turn.waiting;
+        let longer = if stuck { turn.instructions } else { ORDERED_TURN };
+        turn.instructions = turn.instructions.saturating_add(longer).min(limit);
+        turn.waiting = waiting.len();
+        waiting.reverse();
+        let may_help = waiting.len() > 1 && turn.instructions < limit;
+        self.ordered_turns(waiting, recorders, turn.instructions, may_help, total)
+    }
+
     /// One turn for each of `waiting`, up to `limit` warp-instructions of each in all; answers
     /// those that have not ended. Where they only wait, other clusters `may_help` them.
-    fn ordered_turns<R: crate::Recorder>(
+    fn ordered_turns<R: Recorder>(
         &self,
         waiting: Vec<(usize, Cluster)>,
         recorders: &mut [R],
@@ -372,14 +507,12 @@ impl Engine<'_> {
     ) -> Result<Vec<(usize, Cluster)>, RunError> {
         let mut left = Vec::new();
         for (index, mut cluster) in waiting {
-            if self.stops() {
-                return Err(RunError::Stopped);
+            if self.stops(index) {
+                left.push((index, cluster));
+                continue;
             }
             let recorders = &mut recorders[index..index + self.cluster];
-            let turn = match may_help {
-                true => cluster.run(self.context, recorders, limit, true),
-                false => self.run_in_pieces(&mut cluster, recorders, limit),
-            };
+            let turn = cluster.run(self.context, recorders, limit, may_help);
             self.print(&cluster.take_printed());
             if turn.map_err(RunError::Fault)? == ClusterTurn::Done {
                 let (issued, lanes) = cluster.issued();
@@ -394,9 +527,15 @@ impl Engine<'_> {
 
     /// The fault of a launch whose CTAs together have used up the budget.
     fn over_budget(&self) -> RunError {
-        RunError::Fault(self.take().budget_fault(self.context))
+        match self.take() {
+            Ok(cluster) => RunError::Fault(cluster.budget_fault(self.context)),
+            Err(error) => error,
+        }
     }
 }
+
+#[cfg(test)]
+mod unsafe_tests;
 
 #[cfg(test)]
 mod tests {

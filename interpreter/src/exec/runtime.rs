@@ -2,12 +2,13 @@
 
 #![allow(unsafe_code, reason = "resolved addresses are read, arguments are rows of the program")]
 
-use super::access::window_of;
+use super::access::{racing, window_of};
 use super::lanes::Frame;
 use super::printf::{self, PrintError};
 use super::warp::Context;
 use crate::fault::FaultKind;
 use crate::memory::heap::BadFree;
+use crate::program::memory_op::Space;
 use crate::program::runtime::{RuntimeCall, RuntimeFunction, Value};
 
 /// The most that the threads of a CTA print before what they printed is handed on.
@@ -130,8 +131,15 @@ impl Context<'_> {
         let (space, window) = window_of(address);
         let at = address.wrapping_sub(window);
         let host = self.memories.resolve(space, lane, at, N as u32, false)?;
-        // SAFETY: `resolve` has found `N` readable bytes.
-        Ok(unsafe { host.cast::<[u8; N]>().read_unaligned() })
+        let mut bytes = [0; N];
+        // SAFETY: `resolve` has found `N` readable bytes; those of buffers others may write.
+        unsafe {
+            match space {
+                Space::Global => racing::read_bytes(host, &mut bytes),
+                _ => bytes = host.cast::<[u8; N]>().read_unaligned(),
+            }
+        }
+        Ok(bytes)
     }
 
     /// The text at a generic address, up to its terminating zero.

@@ -8,6 +8,7 @@ use gpucast_ptx_frontend::types::TypeKind;
 
 use super::cta::{AlignedBytes, LaunchContext};
 use super::level::Level;
+use super::stop::Stop;
 use crate::launch::{Argument, Launch, LaunchError, MAX_CLUSTER_CTAS, Options};
 use crate::memory::DeviceMemory;
 use crate::program::lower::{masked, write};
@@ -97,6 +98,7 @@ pub(super) fn context<'a>(
     device: &'a DeviceMemory,
     globals: &HashMap<VariableId, u64>,
     options: &Options,
+    stop: Stop<'a>,
 ) -> Result<LaunchContext<'a>, LaunchError> {
     check_shape(program, launch)?;
     let stack = if program.has_stack() { u64::from(options.stack_bytes) } else { 0 };
@@ -131,6 +133,9 @@ pub(super) fn context<'a>(
         local_bytes: local_bytes.next_multiple_of(16),
         budget: options.instruction_budget,
         skip_bad_accesses: options.skip_bad_accesses,
+        memory_limit: options.memory_limit,
+        stop,
+        watch: None,
     })
 }
 

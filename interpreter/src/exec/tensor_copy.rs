@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
-use super::access::{AccessFault, Memories, addresses, window_of};
+use super::access::{AccessFault, Memories, addresses, racing, window_of};
 use super::async_copy::aligned;
 use super::bulk_copy::{Ranges, in_the_cta_of, reduce};
 use super::lanes::Frame;
@@ -68,7 +68,7 @@ impl Warp {
             let memories = &context.memories;
             let done = match tensor {
                 TensorOp::Copy(copy) => {
-                    self.copy_tensor(memories, recorder, frame, copy, lane, &mut reads, &mut writes)
+                    self.copy_tensor(context, recorder, frame, copy, lane, &mut reads, &mut writes)
                 }
                 TensorOp::Replace { map, field, value, wide } => {
                     // SAFETY: the frame's invariants hold, and the operation belongs to its program.
@@ -81,7 +81,7 @@ impl Warp {
                     // SAFETY: as above.
                     let address = unsafe { addresses(frame, map)[lane as usize] };
                     replace(memories, map, address, *field, value, lane).map(|(space, written)| {
-                        writes.tell(self, recorder, map, space, lane, written);
+                        writes.tell(self, context, recorder, map, space, lane, written);
                     })
                 }
             };
@@ -94,7 +94,7 @@ impl Warp {
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
     fn copy_tensor<R: Recorder>(
         &self,
-        memories: &Memories<'_>,
+        context: &Context<'_>,
         recorder: &mut R,
         frame: &Frame,
         copy: &TensorCopy,
@@ -102,16 +102,17 @@ impl Warp {
         reads: &mut Ranges,
         writes: &mut Ranges,
     ) -> Result<(), AccessFault> {
+        let memories = &context.memories;
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let copied = unsafe { copied(frame, memories, copy, lane)? };
         let global = |ranges: &mut Ranges, recorder: &mut R| {
             for stretch in stretches(&copied.rows) {
-                ranges.tell(self, recorder, &copy.global, Space::Global, lane, stretch);
+                ranges.tell(self, context, recorder, &copy.global, Space::Global, lane, stretch);
             }
         };
         let Direction::ToShared { .. } = copy.direction else {
             let contents = (copied.shared, copied.bytes);
-            reads.tell(self, recorder, &copy.shared, Space::Shared, lane, contents);
+            reads.tell(self, context, recorder, &copy.shared, Space::Shared, lane, contents);
             store_tensor(memories, copy, &copied)?;
             global(writes, recorder);
             return Ok(());
@@ -124,7 +125,7 @@ impl Warp {
             let completes = store_box(memories, copy, &copied, shared, mbarrier, &contents)?;
             self.tell_bytes(recorder, copy.global.instruction, lane, mbarrier, completes);
             let written = (shared, copied.bytes);
-            writes.tell(self, recorder, &copy.shared, Space::Shared, lane, written);
+            writes.tell(self, context, recorder, &copy.shared, Space::Shared, lane, written);
         }
         Ok(())
     }
@@ -273,8 +274,7 @@ fn load(memories: &Memories<'_>, copied: &Copied) -> Result<Vec<u8>, AccessFault
             memories.hosts(Space::Global, 1 << lane, &[row.address; 32], row.bytes, false)?;
         // SAFETY: the host address is good for the row's bytes; `target` is a vector of ours.
         unsafe {
-            let host = host[lane as usize & 31];
-            std::ptr::copy_nonoverlapping(host, target.as_mut_ptr(), target.len());
+            racing::read_bytes(host[lane as usize & 31], target);
         }
         if map.element.flushes() {
             for element in target.as_chunks_mut::<4>().0 {
@@ -377,7 +377,7 @@ fn store_tensor(
         unsafe {
             let host = host[lane as usize & 31];
             match operation {
-                None => std::ptr::copy_nonoverlapping(contents.as_ptr(), host, contents.len()),
+                None => racing::write_bytes(contents, host),
                 Some(operation) => {
                     let element = map.element.bytes() as u8;
                     reduce(operation, element, contents.as_ptr(), host, row.bytes);
@@ -428,6 +428,6 @@ fn replace(
     let (range, bytes) = field.replaced(value);
     let length = range.len();
     // SAFETY: the range lies within the map, for which the host address is good.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), host.add(range.start), length) };
+    unsafe { racing::write_bytes(&bytes[..length], host.add(range.start)) };
     Ok((space, (address + range.start as u64, length as u32)))
 }

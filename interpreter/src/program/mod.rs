@@ -22,13 +22,15 @@ use gpucast_ptx_frontend::module::{
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
+use crate::fault::FaultKind;
 use asynchronous::{AsyncCopy, BulkOp, MbarrierOp, TensorOp};
 use lower::call_graph::Signature;
+use lower::sharing::Sharing;
 use matrix_op::MatrixOp;
 use memory_op::MemoryOp;
 use op::{GuardPredicate, Op};
 use registers::{RegisterFile, SavedRegisters};
-use runtime::RuntimeCall;
+use runtime::{RuntimeCall, RuntimeFunction};
 use smallvec::SmallVec;
 
 /// A kernel ready to execute, with what an observer needs to know of its code.
@@ -77,6 +79,9 @@ pub struct Program {
     /// Module-scope global variables.
     pub(crate) globals: Vec<(VariableId, Variable)>,
     pub(crate) ordered_because: Option<String>,
+    pub(crate) unsupported: Vec<Unsupported>,
+    /// What CTAs may exchange through global memory, unless they run in order anyway.
+    pub(crate) sharing: Sharing,
     pub(crate) target_sm: u32,
     pub(crate) variables: Vec<PlacedVariable>,
 }
@@ -116,6 +121,7 @@ pub struct Parameter {
     pub is_array: bool,
     /// Byte offset in the parameter block.
     pub offset: u64,
+    pub(crate) variable: VariableId,
 }
 
 /// One instruction of the text; all counts refer to these.
@@ -169,7 +175,8 @@ pub enum LowerError {
         /// The kernels that there are.
         kernels: Vec<String>,
     },
-    /// The kernel needs something that is not executed.
+    /// The kernel as a whole needs something that is not executed. Single instructions do not
+    /// keep it from running; see [`Program::unsupported`].
     #[error("kernel {kernel} cannot be executed: {}", summary(instructions))]
     Unsupported {
         /// The kernel.
@@ -192,8 +199,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`LowerError`] if there is no such kernel, or with everything in it that cannot be
-    /// executed.
+    /// [`LowerError`] if there is no such kernel, or with everything that keeps it from being
+    /// launched at all.
     pub fn new(module: &Module, text: &str, kernel: &str) -> Result<Self, LowerError> {
         lower::program(module, text, kernel)
     }
@@ -204,6 +211,25 @@ impl Program {
             f.kind == FunctionKind::Entry && f.body.is_some()
         };
         module.functions.iter().filter(defined).map(|f| f.name.as_str())
+    }
+
+    /// The instructions that cannot be executed, block by block. A launch runs all the
+    /// same, and comes to a fault ([`FaultKind::Unsupported`](crate::FaultKind::Unsupported))
+    /// when a thread reaches one of them.
+    #[must_use]
+    pub fn unsupported(&self) -> &[Unsupported] {
+        &self.unsupported
+    }
+
+    /// The fault of a `trap`, which stands for the instructions that cannot be executed too.
+    pub(crate) fn trap(&self, op: &Op) -> FaultKind {
+        let index = (op.a as usize).checked_sub(1);
+        match index.and_then(|index| self.unsupported.get(index)) {
+            Some(one) => {
+                FaultKind::Unsupported { instruction: one.what.clone(), reason: one.reason.clone() }
+            }
+            None => FaultKind::Trap,
+        }
     }
 
     /// The module's target: compute capability times ten.
@@ -241,6 +267,12 @@ impl Program {
     #[must_use]
     pub fn uses_heap(&self) -> bool {
         self.runtime_calls.iter().any(|call| call.function.depends_on_order())
+    }
+
+    /// Whether its threads may print.
+    pub(crate) fn prints(&self) -> bool {
+        let prints = |call: &RuntimeCall| call.function == RuntimeFunction::Vprintf;
+        self.runtime_calls.iter().any(prints)
     }
 
     /// The kernel's name as written.

@@ -44,6 +44,11 @@ impl LaunchShape {
         self.block.iter().product()
     }
 
+    /// CTAs of the grid.
+    pub(crate) fn ctas(&self) -> u64 {
+        self.grid.iter().fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)))
+    }
+
     /// CTAs of one cluster.
     pub(crate) fn ctas_per_cluster(&self) -> u32 {
         self.cluster.iter().product()

@@ -47,8 +47,6 @@ pub trait Integer:
     fn wrapping_rem(self, b: Self) -> Self;
     /// `a + b + carry` on the unsigned bits, with the carry out of the top bit.
     fn carrying_add(self, b: Self, carry: bool) -> (Self, bool);
-    /// `a - b - borrow` on the unsigned bits, with the borrow out of the top bit.
-    fn borrowing_sub(self, b: Self, borrow: bool) -> (Self, bool);
     /// The sign bit for signed types; false for unsigned ones.
     fn is_negative(self) -> bool;
     /// Number of set bits.
@@ -107,12 +105,6 @@ macro_rules! integers {
                 let (sum, over) = (self as $unsigned).overflowing_add(b as $unsigned);
                 let (sum, over_again) = sum.overflowing_add($unsigned::from(carry));
                 (sum as $t, over | over_again)
-            }
-            #[inline(always)]
-            fn borrowing_sub(self, b: Self, borrow: bool) -> (Self, bool) {
-                let (difference, under) = (self as $unsigned).overflowing_sub(b as $unsigned);
-                let (difference, under_again) = difference.overflowing_sub($unsigned::from(borrow));
-                (difference as $t, under | under_again)
             }
             #[inline(always)]
             #[allow(unused_comparisons, reason = "the macro covers unsigned types too")]

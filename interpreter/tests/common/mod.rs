@@ -53,6 +53,10 @@ pub(crate) struct CountRecorder(Totals);
 impl Observer for Count {
     type Recorder = CountRecorder;
 
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
+
     fn recorder(&self, program: &Program) -> CountRecorder {
         CountRecorder(Totals { guarded: vec![0; program.guarded().len()], ..Totals::default() })
     }

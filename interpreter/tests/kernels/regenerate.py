@@ -29,6 +29,7 @@ KERNELS = [
     ("pipeline", "compute_80", "pipeline_sm_80"),
     ("pipeline", "compute_90", "pipeline_sm_90"),
     ("cluster", "compute_90", "cluster_sm_90"),
+    ("division", "compute_80", "division"),
 ]
 
 
@@ -61,7 +62,7 @@ def main():
             ctypes.byref(program), source, f"{name}.cu".encode(), 0, None, None
         )
         assert created == 0, created
-        options = [f"--gpu-architecture={architecture}", "--std=c++17", *includes]
+        options = [f"--gpu-architecture={architecture}", "--std=c++17", "--device-int128", *includes]
         encoded = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         status = library.nvrtcCompileProgram(program, len(options), encoded)
         size = ctypes.c_size_t()

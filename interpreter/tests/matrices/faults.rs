@@ -1,7 +1,7 @@
 //! Launches that end in a fault, and what the observer is told.
 
 use gpucast_interpreter::{
-    Access, AccessKind, FaultKind, LowerError, NoObserver, Observer, Program, Recorder, RunError,
+    Access, AccessKind, FaultKind, NoObserver, Observer, Program, Recorder, RunError,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -152,10 +152,7 @@ fn metadata_and_selectors_must_mean_something() {
     let refusal = |body: &str| {
         let text = kernel(body);
         let module = gpucast_ptx_frontend::load(&text).unwrap();
-        match Program::new(&module, &text, "k") {
-            Err(LowerError::Unsupported { instructions, .. }) => instructions[0].reason.clone(),
-            other => panic!("{:?}", other.map(|_| ())),
-        }
+        Program::new(&module, &text, "k").unwrap().unsupported()[0].reason.clone()
     };
     let reason = refusal(&sparse("", "f16", "m16n8k16", 0, 4));
     assert_eq!(reason, "the sparsity selector of this form must be at most 3");
@@ -190,6 +187,10 @@ struct AccessRecorder(Seen);
 
 impl Observer for Accesses {
     type Recorder = AccessRecorder;
+
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
 
     fn recorder(&self, _program: &Program) -> AccessRecorder {
         AccessRecorder(Vec::new())

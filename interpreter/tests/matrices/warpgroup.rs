@@ -226,6 +226,10 @@ impl Recorder for Reads {
 impl Observer for Reads {
     type Recorder = Self;
 
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
+
     fn recorder(&self, _program: &Program) -> Self {
         Self::default()
     }

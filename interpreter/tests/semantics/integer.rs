@@ -75,10 +75,11 @@ where
             assert_eq!(big(value), fits(exact.clone()), "{name} {at} {flag}");
             assert_eq!(out, exact >= modulus, "{name} carry {at} {flag}");
         }
-        let exact = unsigned(&x) - unsigned(&y) - &one;
-        let (value, borrow) = carry::subc(a, b, flag);
+        // Nothing is borrowed where the carry is set, and nothing goes on where it comes out.
+        let exact = unsigned(&x) - unsigned(&y) - BigInt::from(u8::from(!flag));
+        let (value, out) = carry::subc(a, b, flag);
         assert_eq!(big(value), fits(exact.clone()), "subc {at} {flag}");
-        assert_eq!(borrow, exact < BigInt::ZERO, "subc borrow {at} {flag}");
+        assert_eq!(out, exact >= BigInt::ZERO, "subc carry {at} {flag}");
     }
 }
 

@@ -155,7 +155,8 @@ impl InstructionPipeline {
             Operation::IntegerMultiply => int_mul,
             Operation::Shift => shift,
             Operation::Logic => logic,
-            Operation::Conversion => conversion,
+            // The vendor's table gives counts of bits the rate of conversions on every capability.
+            Operation::Conversion | Operation::BitCount => conversion,
             Operation::WideConversion => wide_conversion_rate.unwrap_or(conversion),
             Operation::Shuffle => shuffle_rate.unwrap_or(fp32),
             Operation::LoadStore => load_store,
@@ -322,7 +323,11 @@ fn unit_of(operation: Operation, separate_integers: bool) -> Unit {
                 Unit::Cores
             }
         }
-        Operation::Special | Operation::Conversion | Operation::WideConversion => Unit::Special,
+        // Counts of bits have the rate of conversions in the vendor's table.
+        Operation::Special
+        | Operation::BitCount
+        | Operation::Conversion
+        | Operation::WideConversion => Unit::Special,
         Operation::Fp64 => Unit::Double,
         Operation::Shuffle | Operation::LoadStore => Unit::LoadStore,
         Operation::Tensor => Unit::Tensor,

@@ -8,9 +8,9 @@ use super::error::FieldError;
 use super::figure::Figure;
 use super::parse::RawField;
 use super::quantity::{
-    Banks, Bits, Blocks, Bytes, CacheReplacement, Clocks, ComputeCapability, Cores, CtaSchedule,
-    Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Microseconds, Partitions,
-    PerClock, Quantity, Raw, Registers, SharedServing, Slices, Sms, Text, Threads,
+    Banks, Bits, Blocks, Bytes, CacheBytes, CacheReplacement, Clocks, ComputeCapability, Cores,
+    CtaSchedule, Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Microseconds,
+    Partitions, PerClock, Quantity, Raw, Registers, SharedServing, Slices, Sms, Text, Threads,
     TransactionMeaning, Units, Warps, Ways,
 };
 use super::source::{Source, Sourced};
@@ -241,8 +241,9 @@ gpu! {
     l2_replacement: CacheReplacement,
     /// Clocks of the L2 from a miss until its data is there.
     l2_fill_time: Clocks,
-    /// Size of the first-level cache; what it shares with shared memory is then given apart.
-    l1_size: Bytes,
+    /// Size of the first-level cache, 0 where it is switched off; what it shares with shared memory
+    /// is then given apart.
+    l1_size: CacheBytes,
     /// Lines of a set of the first-level cache.
     l1_ways: Ways,
     /// Bytes that a miss of the first-level cache reads: a sector, or several.

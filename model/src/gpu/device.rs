@@ -67,6 +67,7 @@ impl Gpu {
         take!(self.cache_line => l2.line_bytes);
         let mut device = DeviceModel::for_capability(capability, 1, L2Geometry::NONE)
             .map_err(|_| CountingError::UnknownCapability { capability })?;
+        l2.fill_bytes = device.l2.fill_bytes;
         (device.sm_count, device.l2) = (sm_count, l2);
         self.set_caches(&mut device)?;
         self.set_limits(&mut device)?;
@@ -115,6 +116,10 @@ impl Gpu {
             device.schedule = schedule;
         }
         let first_level = &mut device.first_level;
+        // An L1 of no size is switched off.
+        if given!(self.l1_size) == Some(0) {
+            (first_level.l1, first_level.unified_bytes) = (None, 0);
+        }
         if let Some(l1) = &mut first_level.l1 {
             if self.l1_size.is_some() {
                 take!(self.l1_size => l1.size_bytes);
@@ -262,6 +267,7 @@ impl Gpu {
             set(&mut self.l2_slices, Slices(l2.slices.into()), model());
             set(&mut self.l2_ways, Ways(l2.ways.into()), model());
             set(&mut self.l2_replacement, CacheReplacement(l2.replacement), model());
+            set(&mut self.l2_fill, Bytes(l2.fill_bytes), of(sources.l2_fill));
             set(&mut self.l2_fill_time, Clocks(l2.fill_clocks.into()), model());
         }
         let schedule = Source::Assumed("docs/dram-study.md".to_owned());

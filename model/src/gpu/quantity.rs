@@ -138,6 +138,26 @@ real!(/** Results, lanes, bytes or instructions of an SM in each clock. */ PerCl
 real!(/** Time, 10⁻⁶ s. */ Microseconds: "us" = 1.0, "ns" = 1e-3, "ms" = 1e3);
 
 count!(/** Bytes. */ Bytes: "B" = 1.0, "KiB" = 1024.0, "MiB" = 1_048_576.0, "GiB" = 1_073_741_824.0);
+/// Bytes of a cache that can be switched off: 0 where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct CacheBytes(pub u64);
+
+impl Quantity for CacheBytes {
+    const UNITS: Units = Bytes::UNITS;
+
+    fn value(&self) -> Value {
+        Bytes(self.0).value()
+    }
+
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+        match raw {
+            Raw::Number(0.0) => Ok(Self(0)),
+            raw => Bytes::from_raw(raw).map(|bytes| Self(bytes.0)),
+        }
+    }
+}
+
 count!(/** Bits. */ Bits: "bit" = 1.0);
 count!(/** Streaming multiprocessors, AMD's compute units. */ Sms: "SM" = 1.0);
 count!(/** Scalar processors. */ Cores: "core" = 1.0);
@@ -220,7 +240,7 @@ pub struct CacheReplacement(pub Replacement);
 
 impl CacheReplacement {
     /// The policies by name, with the parameters of their papers.
-    const POLICIES: [(&str, Replacement); 9] = [
+    const POLICIES: [(&str, Replacement); 10] = [
         ("lru", Replacement::Lru),
         ("random", Replacement::Random { seed: 1 }),
         ("not-most-recent", Replacement::NotMostRecent { seed: 1 }),
@@ -230,6 +250,7 @@ impl CacheReplacement {
         ("re-reference", Replacement::ReReference),
         ("bimodal-re-reference", Replacement::BimodalReReference { near_every: 32 }),
         ("dueling-re-reference", Replacement::DuelingReReference { near_every: 32 }),
+        ("client-re-reference", Replacement::ClientReReference { near_every: 32 }),
     ];
 }
 
@@ -256,7 +277,8 @@ impl Quantity for CacheReplacement {
     fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
         const NAMES: &str = "it is one of `lru`, `random`, `not-most-recent`, \
                              `not-recently-used`, `bimodal-insertion`, `dueling-insertion`, \
-                             `re-reference`, `bimodal-re-reference` and `dueling-re-reference`";
+                             `re-reference`, `bimodal-re-reference`, `dueling-re-reference` \
+                             and `client-re-reference`";
         let Raw::Text(text) = raw else { return Err(NAMES) };
         let named = Self::POLICIES.iter().find(|(name, _)| *name == text);
         named.map(|(_, policy)| Self(*policy)).ok_or(NAMES)

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::capability::ComputeCapability;
+
 /// An architecture: `sm_80`, `sm_90a`, `sm_100f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Target {
@@ -28,6 +30,12 @@ impl Target {
         Self { sm, suffix: None }
     }
 
+    /// The compute capability, without the suffix.
+    #[must_use]
+    pub const fn capability(self) -> ComputeCapability {
+        ComputeCapability::of_sm(self.sm)
+    }
+
     /// Whether a GPU of architecture `gpu` accepts PTX that was compiled for `self`.
     ///
     /// PTX without suffix runs on every later architecture, with `f` on later ones of the same
@@ -36,9 +44,18 @@ impl Target {
     pub const fn runs_on(self, gpu: u32) -> bool {
         match self.suffix {
             None => self.sm <= gpu,
-            Some(Suffix::Family) => self.sm <= gpu && self.sm / 10 == gpu / 10,
+            Some(Suffix::Family) => {
+                let family = ComputeCapability::of_sm(gpu).major;
+                self.sm <= gpu && self.capability().major == family
+            }
             Some(Suffix::Accelerated) => self.sm == gpu,
         }
+    }
+}
+
+impl From<ComputeCapability> for Target {
+    fn from(capability: ComputeCapability) -> Self {
+        Self::new(capability.sm())
     }
 }
 

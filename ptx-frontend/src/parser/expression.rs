@@ -26,29 +26,23 @@ fn precedence(operator: &str) -> Option<u8> {
     })
 }
 
+/// Whether this may be the first of two results: `%p|%q`.
+fn names_register(left: &Expression<'_>) -> bool {
+    match left {
+        Expression::Name(name) => *name != "WARP_SZ",
+        Expression::Member(..) => true,
+        _ => false,
+    }
+}
+
 impl<'a> Parser<'a, '_> {
-    /// An expression; `stop_at_bar` leaves `|` alone, which separates two results.
+    /// An expression. A bar behind a name ends it: there it separates two results.
     pub(super) fn expression(&mut self) -> Parsed<Expression<'a>> {
         self.nested(|parser| {
             let condition = parser.binary(1)?;
             if !parser.eat(b'?') {
                 return Ok(condition);
             }
-            let then = parser.expression()?;
-            parser.expect(b':', "between the alternatives of `?`")?;
-            let otherwise = parser.expression()?;
-            Ok(Expression::Ternary(Box::new([condition, then, otherwise])))
-        })
-    }
-
-    /// An operand: like an expression, but a bar separates two results.
-    pub(super) fn operand_expression(&mut self) -> Parsed<Expression<'a>> {
-        self.nested(|parser| {
-            let condition = parser.binary(4)?;
-            if !parser.is(b'?') {
-                return Ok(condition);
-            }
-            parser.advance();
             let then = parser.expression()?;
             parser.expect(b':', "between the alternatives of `?`")?;
             let otherwise = parser.expression()?;
@@ -69,6 +63,9 @@ impl<'a> Parser<'a, '_> {
             let Some(strength) = precedence(operator).filter(|&strength| strength >= least) else {
                 return Ok(left);
             };
+            if operator == "|" && names_register(&left) {
+                return Ok(left);
+            }
             links += 1;
             if links > MAX_LINKS {
                 return Err(self.unexpected("a shorter expression"));
@@ -94,6 +91,11 @@ impl<'a> Parser<'a, '_> {
                 let name = self.slice(token);
                 if self.is(b'(') && matches!(name, "generic" | "mask") {
                     return self.application(name);
+                }
+                if self.eat(b'[') {
+                    let index = self.expression()?;
+                    self.expect(b']', "after the index")?;
+                    return Ok(Expression::Index(name, Box::new(index)));
                 }
                 if self.peek().kind == TokenKind::Dotted {
                     let member = self.advance();

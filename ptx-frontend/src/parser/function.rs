@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use super::lexer::TokenKind;
-use super::variable::{Place, declared_space};
+use super::variable::{Place, declares};
 use super::{Parsed, Parser};
 use crate::ast::{Function, FunctionDirective, Loc, Prototype, Statement, StatementKind};
 use crate::module::{FunctionKind, Linkage};
-use crate::source::Diagnostic;
+use crate::source::{Diagnostic, DiagnosticCode};
 
 impl<'a> Parser<'a, '_> {
     /// `.entry` or `.func` from the directive on.
@@ -55,7 +55,7 @@ impl<'a> Parser<'a, '_> {
     fn function_directive(&mut self) -> Parsed<FunctionDirective<'a>> {
         let token = self.peek();
         let text = self.slice(token);
-        if declared_space(text).is_some()
+        if declares(text)
             || matches!(text, ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".section")
         {
             return Err(self.unexpected("`{` or `;` after the function's head"));
@@ -120,6 +120,7 @@ impl<'a> Parser<'a, '_> {
                 let too_many = self.diagnostics.len() > super::MAX_DIAGNOSTICS;
                 if !too_many {
                     self.report(Diagnostic {
+                        code: DiagnosticCode::Syntax,
                         message: "the body of this function is not closed".to_owned(),
                         span: name,
                         hint: Some("the text ends before its `}`; is it cut off?".to_owned()),
@@ -136,9 +137,6 @@ impl<'a> Parser<'a, '_> {
                 }
                 depth -= 1;
                 StatementKind::Close
-            } else if self.eat(b';') {
-                // An empty statement, which ptxas accepts.
-                continue;
             } else {
                 match self.statement() {
                     Ok(kind) => kind,
@@ -230,7 +228,11 @@ impl<'a> Parser<'a, '_> {
             }
             _ => {
                 let linkage = self.linkage();
-                if declared_space(self.peek_text()).is_none() {
+                let private = matches!(self.peek_text(), ".local" | ".reg" | ".param");
+                if linkage != Linkage::Internal && private {
+                    return Err(self.unexpected("`.global`, `.shared` or `.const`"));
+                }
+                if !declares(self.peek_text()) {
                     return Err(self.unknown_directive());
                 }
                 let variable = self.variable(linkage, Place::Statement)?;
@@ -258,6 +260,7 @@ impl<'a> Parser<'a, '_> {
                 "inlined_at" => loc.inlined_at = Some(self.loc_position()?),
                 _ => {
                     return Err(Diagnostic {
+                        code: DiagnosticCode::UnknownDirective,
                         message: format!("unknown attribute `{}` of `.loc`", attribute.text),
                         span: attribute.span,
                         hint: Some("`function_name` and `inlined_at` may stand here".to_owned()),

@@ -6,7 +6,7 @@ use super::lexer::TokenKind;
 use super::{Modifiers, Parsed, Parser, nearest};
 use crate::ast::{Expression, Guard, Instruction, Operand, OperandKind};
 use crate::isa::{Modifier, Opcode};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode, Span};
 
 impl<'a> Parser<'a, '_> {
     /// An instruction up to and with its semicolon.
@@ -17,7 +17,10 @@ impl<'a> Parser<'a, '_> {
         let mut suffixed = false;
         if !self.is(b';') {
             loop {
-                operands.push(self.operand()?);
+                self.lists = opcode == Opcode::Call;
+                let operand = self.operand();
+                self.lists = false;
+                operands.push(operand?);
                 if self.eat_dotted(".unified") {
                     modifiers.push(Modifier::Unified);
                     suffixed = true;
@@ -97,7 +100,7 @@ impl<'a> Parser<'a, '_> {
         let start = self.at;
         let kind = match self.peek().kind {
             TokenKind::Punctuation(b'{') => OperandKind::Vector(self.operands(b'{', b'}')?),
-            TokenKind::Punctuation(b'(') if self.is_list() => {
+            TokenKind::Punctuation(b'(') if self.lists => {
                 OperandKind::List(self.operands(b'(', b')')?)
             }
             TokenKind::Punctuation(b'[') => {
@@ -128,12 +131,12 @@ impl<'a> Parser<'a, '_> {
                 if matches!(
                     self.peek_second().kind,
                     TokenKind::Punctuation(b',' | b';' | b'}' | b']' | b')' | b'|')
-                ) =>
+                ) && self.peek_text() != "WARP_SZ" =>
             {
                 let token = self.advance();
                 OperandKind::Value(Expression::Name(self.slice(token)))
             }
-            _ => OperandKind::Value(self.operand_expression()?),
+            _ => OperandKind::Value(self.expression()?),
         };
         Ok(Operand { kind, span: self.span_from(start) })
     }
@@ -169,37 +172,10 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Whether a parenthesis opens a list of arguments and not a constant expression: a name,
-    /// a sink or nothing follows it, or a literal directly before a comma or the end.
-    fn is_list(&self) -> bool {
-        match self.peek_second().kind {
-            TokenKind::Word | TokenKind::Punctuation(b')') => true,
-            TokenKind::Number | TokenKind::Punctuation(_) => {
-                let after = self.tokens[self.at..].iter().skip(1);
-                let mut depth = 0_u32;
-                for token in after {
-                    match token.kind {
-                        TokenKind::Punctuation(b'(') => depth += 1,
-                        TokenKind::Punctuation(b')') if depth > 0 => depth -= 1,
-                        TokenKind::Punctuation(b')') => break,
-                        TokenKind::Punctuation(b',') if depth == 0 => return true,
-                        TokenKind::Punctuation(b';') | TokenKind::End => return false,
-                        _ => {}
-                    }
-                }
-                // One literal: `call f, (4);` — an argument if nothing is computed with it.
-                matches!(
-                    self.tokens.get(self.at + 2).map(|token| token.kind),
-                    Some(TokenKind::Punctuation(b')'))
-                )
-            }
-            _ => false,
-        }
-    }
-
     /// A bracketed, comma-separated list.
     fn operands(&mut self, open: u8, close: u8) -> Parsed<Vec<Operand<'a>>> {
         self.expect(open, "here")?;
+        self.lists = false;
         let mut operands = Vec::new();
         if self.eat(close) {
             return Ok(operands);
@@ -220,6 +196,7 @@ fn unknown_instruction(first: &str, text: &str, span: Span) -> Diagnostic {
     let near = nearest(text, known.clone())
         .or_else(|| nearest(head, known.filter(|known| !known.contains('.'))));
     Diagnostic {
+        code: DiagnosticCode::UnknownInstruction,
         message: format!("unknown instruction `{}`", super::abbreviate(first)),
         span,
         hint: near.map(|near| format!("did you mean `{near}`?")),
@@ -232,6 +209,7 @@ fn unknown_modifier(opcode: Opcode, text: &str, span: Span) -> Diagnostic {
         .map(|modifier| modifier.text());
     let near = nearest(text, known);
     Diagnostic {
+        code: DiagnosticCode::UnknownModifier,
         message: format!("unknown modifier `.{}` of `{opcode}`", super::abbreviate(text)),
         span,
         hint: near.map(|near| format!("did you mean `.{near}`?")),

@@ -43,6 +43,9 @@ pub(crate) struct Token {
     pub(crate) span: Span,
 }
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
+
 type Lexeme<'a> = IResult<&'a [u8], TokenKind>;
 
 /// Split `text` into tokens, without white space and comments; ends with [`TokenKind::End`].
@@ -50,7 +53,8 @@ pub(crate) fn tokenize(text: &str) -> Vec<Token> {
     // Compiled code has about one token every five bytes.
     let mut tokens = Vec::with_capacity(text.len() / 5 + 1);
     let bytes = text.as_bytes();
-    let mut rest = bytes;
+    // Editors begin files with a mark that stands for nothing.
+    let mut rest = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     loop {
         rest = skip_blank(rest);
         let start = bytes.len() - rest.len();
@@ -92,7 +96,8 @@ fn lexeme(input: &[u8]) -> Lexeme<'_> {
     let second = input.get(1).copied().unwrap_or(0);
     match input[0] {
         b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => word(input),
-        b'%' if second.is_ascii_alphabetic() || matches!(second, b'_' | b'$') => word(input),
+        // `5 %3` names a register, as NVIDIA's assembler reads it.
+        b'%' if is_word(second) => word(input),
         b'.' => dotted(input),
         b'0'..=b'9' => number(input),
         b'"' => quoted(input),

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::ast;
 use crate::hash::FastMap;
 use crate::isa::{Modifier, Opcode};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode, Span};
 use lexer::{Token, TokenKind, tokenize};
 
 /// Parenthesised expressions, initialiser lists and vectors may nest this deep.
@@ -38,6 +38,7 @@ pub fn parse(text: &str) -> (ast::File<'_>, Vec<Diagnostic>) {
 pub(crate) fn parse_each<'a>(text: &'a str, take: impl FnMut(ast::Item<'a>)) -> Vec<Diagnostic> {
     if u32::try_from(text.len()).is_err() {
         let diagnostic = Diagnostic {
+            code: DiagnosticCode::TooLarge,
             message: "the text is larger than 4 GiB".to_owned(),
             span: Span::default(),
             hint: None,
@@ -50,6 +51,7 @@ pub(crate) fn parse_each<'a>(text: &'a str, take: impl FnMut(ast::Item<'a>)) -> 
         tokens: &tokens,
         at: 0,
         depth: 0,
+        lists: false,
         diagnostics: Vec::new(),
         mnemonics: FastMap::default(),
     };
@@ -69,6 +71,8 @@ pub(crate) struct Parser<'a, 't> {
     tokens: &'t [Token],
     at: usize,
     depth: u32,
+    /// Whether parentheses open lists: directly among the operands of a call.
+    lists: bool,
     diagnostics: Vec<Diagnostic>,
     /// Mnemonics and their modifiers that have been read before, by their text: a text has few
     /// different ones.
@@ -177,6 +181,7 @@ impl<'a> Parser<'a, '_> {
             _ => format!("`{}`", abbreviate(self.slice(token))),
         };
         Diagnostic {
+            code: DiagnosticCode::Syntax,
             message: format!("expected {what}, found {found}"),
             span: token.span,
             hint: None,
@@ -187,6 +192,7 @@ impl<'a> Parser<'a, '_> {
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
             return Err(Diagnostic {
+                code: DiagnosticCode::TooLarge,
                 message: format!("nested more than {MAX_DEPTH} levels deep"),
                 span: self.peek().span,
                 hint: None,
@@ -219,6 +225,7 @@ impl<'a> Parser<'a, '_> {
         self.diagnostics.push(diagnostic);
         if self.diagnostics.len() == MAX_DIAGNOSTICS {
             self.diagnostics.push(Diagnostic {
+                code: DiagnosticCode::TooManyErrors,
                 message: "too many errors; the rest of the text was not looked at".to_owned(),
                 span: self.peek().span,
                 hint: None,

@@ -1,11 +1,11 @@
 //! Module scope: the version, the target, files, sections, variables and functions.
 
 use super::lexer::TokenKind;
-use super::variable::{Place, declared_space};
+use super::variable::{Place, declares};
 use super::{Parsed, Parser, nearest};
 use crate::ast::{FileDirective, Item, Section};
 use crate::module::Linkage;
-use crate::source::Diagnostic;
+use crate::source::{Diagnostic, DiagnosticCode};
 
 /// Directives that begin something at module scope; recovery stops at them.
 const DIRECTIVES: &[&str] = &[
@@ -39,9 +39,6 @@ const DIRECTIVES: &[&str] = &[
 impl<'a> Parser<'a, '_> {
     pub(super) fn items(&mut self, mut take: impl FnMut(Item<'a>)) {
         while !self.at_end() {
-            if self.eat(b';') {
-                continue;
-            }
             let start = self.at;
             match self.item() {
                 Ok(item) => take(item),
@@ -68,6 +65,8 @@ impl<'a> Parser<'a, '_> {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
                         self.advance();
+                        // That of a declaration whose braces these were.
+                        self.eat(b';');
                         return;
                     }
                 }
@@ -118,6 +117,7 @@ impl<'a> Parser<'a, '_> {
         let near = nearest(text, DIRECTIVES.iter().copied());
         match self.peek().kind {
             TokenKind::Dotted => Diagnostic {
+                code: DiagnosticCode::UnknownDirective,
                 message: format!("unknown directive `{}`", super::abbreviate(text)),
                 span: self.peek().span,
                 hint: near.map(|near| format!("did you mean `{near}`?")),
@@ -187,7 +187,7 @@ impl<'a> Parser<'a, '_> {
         let linkage = self.linkage();
         match self.peek_text() {
             ".entry" | ".func" => Ok(Item::Function(Box::new(self.function(linkage)?))),
-            directive if declared_space(directive).is_some() => {
+            directive if declares(directive) => {
                 let variable = self.variable(linkage, Place::Statement)?;
                 self.expect(b';', "after the declaration")?;
                 Ok(Item::Variable(Box::new(variable)))

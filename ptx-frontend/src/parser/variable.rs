@@ -18,6 +18,11 @@ pub(super) enum Place {
     Parameter,
 }
 
+/// Whether a directive begins a declaration: a state space, or an alignment before it.
+pub(super) fn declares(directive: &str) -> bool {
+    directive == ".align" || declared_space(directive).is_some()
+}
+
 /// The state space that a directive declares variables in.
 pub(super) fn declared_space(directive: &str) -> Option<StateSpace> {
     Some(match directive {
@@ -37,6 +42,10 @@ impl<'a> Parser<'a, '_> {
     /// A declaration from its state space on, without the final semicolon.
     pub(super) fn variable(&mut self, linkage: Linkage, place: Place) -> Parsed<Variable<'a>> {
         let start = self.at;
+        let mut leading = SmallVec::new();
+        while self.eat_dotted(".align") {
+            leading.push(Qualifier::Align(self.expression()?));
+        }
         let space = match self.peek().kind {
             TokenKind::Dotted => declared_space(self.peek_text()),
             _ => None,
@@ -68,7 +77,7 @@ impl<'a> Parser<'a, '_> {
             }
         }
         let span = self.span_from(start);
-        Ok(Variable { linkage, space, qualifiers, ty, pointer, declarators, span })
+        Ok(Variable { linkage, leading, space, qualifiers, ty, pointer, declarators, span })
     }
 
     /// A type that a variable may have.
@@ -160,9 +169,6 @@ impl<'a> Parser<'a, '_> {
         while !self.eat(b'}') {
             if !items.is_empty() {
                 self.expect(b',', "between initial values")?;
-                if self.eat(b'}') {
-                    break;
-                }
             }
             items.push(self.nested(Self::initializer)?);
         }

@@ -3,13 +3,14 @@
 use smallvec::SmallVec;
 
 use super::scope::Symbol;
-use super::{Resolver, problem};
+use super::{DirectivesSeen, Resolver, problem};
 use crate::ast::{self, Loc, Name, Statement, StatementKind};
+use crate::isa::{Access, OperandShape};
 use crate::module::{
-    Body, FunctionId, Guard, Instruction, Label, LabelId, Location, Prototype, PrototypeId,
-    TargetList, TargetListId,
+    Body, FunctionId, Guard, Instruction, Label, LabelId, Location, Operand, Prototype,
+    PrototypeId, TargetList, TargetListId,
 };
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::ScalarType;
 
 /// The labels that each scope of a body declares, in order of the scopes' opening braces.
@@ -23,6 +24,7 @@ impl<'a> Resolver<'a> {
         let mut location = None;
         // Labels and lists are numbered in order of the text, which is the order of this walk.
         let (mut labels, mut lists) = (0, 0);
+        self.directives_seen = DirectivesSeen::default();
         for (index, statement) in statements.iter().enumerate() {
             let result = match &statement.kind {
                 StatementKind::Open => {
@@ -41,9 +43,17 @@ impl<'a> Resolver<'a> {
                     }
                     Ok(())
                 }
-                StatementKind::Instruction(instruction) => self
-                    .instruction(instruction, statement.span, location, function)
-                    .map(|resolved| body.instructions.push(resolved)),
+                StatementKind::Instruction(instruction) => {
+                    self.prelude.clear();
+                    self.instruction(instruction, statement.span, location, function).map(
+                        |resolved| {
+                            for first in self.prelude.drain(..) {
+                                body.instructions.push(first.before(&resolved));
+                            }
+                            body.instructions.push(resolved);
+                        },
+                    )
+                }
                 StatementKind::Variable(variable) => {
                     self.declare_variables(variable, Some(function))
                 }
@@ -53,6 +63,7 @@ impl<'a> Resolver<'a> {
                 }
                 StatementKind::Targets(directive, names) => {
                     lists += 1;
+                    self.directives_seen.lists = lists as u32;
                     self.targets(directive, names)
                         .map(|targets| body.target_lists[lists - 1] = targets)
                 }
@@ -63,9 +74,11 @@ impl<'a> Resolver<'a> {
                     Ok(())
                 }
                 // Prototypes were read together with the labels that name them.
-                StatementKind::Prototype(_)
-                | StatementKind::DebugLine(_)
-                | StatementKind::LocIntermediate(_) => Ok(()),
+                StatementKind::Prototype(_) => {
+                    self.directives_seen.prototypes += 1;
+                    Ok(())
+                }
+                StatementKind::DebugLine(_) | StatementKind::LocIntermediate(_) => Ok(()),
             };
             if let Err(diagnostic) = result {
                 self.report(diagnostic);
@@ -130,7 +143,11 @@ impl<'a> Resolver<'a> {
     fn declare_labels(&mut self, labels: Option<Vec<(&'a str, Symbol, Span)>>) {
         for (name, symbol, span) in labels.into_iter().flatten() {
             if !self.scopes.declare(name, symbol) {
-                self.report(problem(format!("`{name}` is declared twice"), span));
+                self.report(problem(
+                    Code::DeclaredTwice,
+                    format!("`{name}` is declared twice"),
+                    span,
+                ));
             }
         }
     }
@@ -148,17 +165,29 @@ impl<'a> Resolver<'a> {
                 let registers = &self.module.functions[function.index()].registers;
                 if registers[register.index()].ty != ScalarType::Pred {
                     let message = format!("the guard `{}` is not a predicate", guard.name.text);
-                    return Err(problem(message, guard.name.span));
+                    return Err(problem(Code::WrongOperand, message, guard.name.span));
                 }
                 Some(Guard { register, negated: guard.negated })
             }
             None => None,
         };
-        let mut operands = SmallVec::new();
+        let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
+        let mut computes_first = false;
         for operand in &instruction.operands {
             operands.push(self.operand(operand, function)?);
+            computes_first |= operands.len() == 1 && !self.prelude.is_empty();
         }
+        self.reinterpret(instruction, &mut operands, function);
         let form = self.check(instruction, &operands, span, function)?;
+        let first = form.form().operands.first();
+        if computes_first && first.is_some_and(|first| writes(first, &operands)) {
+            let at = instruction.operands.first().map_or(span, |operand| operand.span);
+            return Err(problem(
+                Code::WrongOperand,
+                "a result goes to a register, without an offset",
+                at,
+            ));
+        }
         Ok(Instruction {
             opcode: instruction.opcode,
             form,
@@ -220,11 +249,16 @@ impl<'a> Resolver<'a> {
         let dimensions = variable.declarators.iter().flat_map(|one| &one.dimensions);
         for dimension in dimensions.flatten() {
             let length = self.size(dimension, span)?;
-            let too_large = || problem("this parameter is too large", span);
+            let too_large = || problem(Code::WrongOperand, "this parameter is too large", span);
             size = size.checked_mul(length).ok_or_else(too_large)?;
         }
         Ok((size, qualifiers.align.unwrap_or(element as u32)))
     }
+}
+
+/// Whether the first operand is a result in a register.
+fn writes(shape: &OperandShape, operands: &[Operand]) -> bool {
+    shape.access != Access::Read && !matches!(operands.first(), Some(Operand::Address(_)))
 }
 
 /// Whether the label at `index` names the `.branchtargets`, `.calltargets` or `.callprototype`

@@ -4,10 +4,14 @@ use super::scope::{Family, Symbol};
 use super::{Resolver, constant, problem};
 use crate::ast::{self, Expression, FunctionDirective, Qualifier};
 use crate::module::{
-    FunctionId, FunctionKind, PointerAttribute, Register, RegisterId, Variable, VariableId,
+    FunctionId, FunctionKind, Linkage, PointerAttribute, Register, RegisterId, Variable, VariableId,
 };
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::StateSpace;
+
+/// Directives of kernels that no device function has.
+const KERNEL_DIRECTIVES: &[&str] =
+    &[".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg", ".minperctamemory"];
 
 /// More registers than this in one declaration are a mistake; ptxas gives up earlier.
 const MAX_FAMILY: u64 = 1 << 24;
@@ -25,7 +29,11 @@ impl<'a> Resolver<'a> {
         let value = constant::evaluate(expression, span)?;
         match value {
             constant::Constant::Integer { bits, signed } if !signed || bits as i64 >= 0 => Ok(bits),
-            _ => Err(problem("a size is a whole number that is not negative", span)),
+            _ => Err(problem(
+                Code::BadConstant,
+                "a size is a whole number that is not negative",
+                span,
+            )),
         }
     }
 
@@ -41,7 +49,7 @@ impl<'a> Resolver<'a> {
                     let bytes = self.size(bytes, variable.span)?;
                     if !bytes.is_power_of_two() || bytes > u64::from(u32::MAX / 2) {
                         let message = format!("an alignment is a power of two, not {bytes}");
-                        return Err(problem(message, variable.span));
+                        return Err(problem(Code::BadDeclaration, message, variable.span));
                     }
                     match &mut found.pointer {
                         Some(pointer) => pointer.align = bytes as u32,
@@ -54,7 +62,7 @@ impl<'a> Resolver<'a> {
                     Some(pointer) => pointer.space = Some(*space),
                     None => {
                         let message = format!("`.{}` does not belong here", space.text());
-                        return Err(problem(message, variable.span));
+                        return Err(problem(Code::BadDeclaration, message, variable.span));
                     }
                 },
                 Qualifier::Attribute(_) => {}
@@ -76,7 +84,11 @@ impl<'a> Resolver<'a> {
                     self.declare_register(variable, declarator, qualifiers.vector, function)?;
                 }
                 (StateSpace::Reg | StateSpace::Sreg, None) => {
-                    return Err(problem("registers are declared in functions", variable.span));
+                    return Err(problem(
+                        Code::BadDeclaration,
+                        "registers are declared in functions",
+                        variable.span,
+                    ));
                 }
                 _ => self.declare_variable(variable, declarator, &qualifiers, function)?,
             }
@@ -95,22 +107,38 @@ impl<'a> Resolver<'a> {
         let name = declarator.name.map_or("_", |name| name.text);
         let span = declarator.name.map_or(variable.span, |name| name.span);
         if !declarator.dimensions.is_empty() || declarator.initializer.is_some() {
-            return Err(problem("a register is neither an array nor initialised", span));
+            return Err(problem(
+                Code::BadDeclaration,
+                "a register is neither an array nor initialised",
+                span,
+            ));
         }
         let Some(count) = &declarator.count else {
             let id = self.new_register(function, name, ty, vector);
             if name != "_" && !self.scopes.declare(name, Symbol::Register(id)) {
-                return Err(problem(format!("`{name}` is declared twice"), span));
+                return Err(problem(
+                    Code::DeclaredTwice,
+                    format!("`{name}` is declared twice"),
+                    span,
+                ));
             }
             return Ok(());
         };
         let count = self.size(count, span)?;
         if count > MAX_FAMILY {
-            return Err(problem(format!("{count} registers are too many"), span));
+            return Err(problem(
+                Code::BadDeclaration,
+                format!("{count} registers are too many"),
+                span,
+            ));
         }
         let family = Family { ty, vector, count: count as u32 };
         if !self.scopes.declare_family(name, family) {
-            return Err(problem(format!("`{name}<…>` is declared twice"), span));
+            return Err(problem(
+                Code::DeclaredTwice,
+                format!("`{name}<…>` is declared twice"),
+                span,
+            ));
         }
         Ok(())
     }
@@ -137,20 +165,47 @@ impl<'a> Resolver<'a> {
     ) -> Result<(), Diagnostic> {
         let name = declarator.name.map_or("_", |name| name.text);
         let span = declarator.name.map_or(variable.span, |name| name.span);
-        let too_large = || problem(format!("`{name}` is too large"), span);
+        let too_large = || problem(Code::BadDeclaration, format!("`{name}` is too large"), span);
         let element = u64::from(variable.ty.bytes()) * u64::from(qualifiers.vector);
+        // Parameters of functions may be empty or, the last one, of any length.
+        let is_function = function
+            .is_some_and(|id| self.module.functions[id.index()].kind == FunctionKind::Device);
+        let may_be_empty = variable.linkage == Linkage::Extern
+            || variable.space == StateSpace::Param && is_function;
         let mut size = element;
         let mut dimensions = Vec::new();
         let initial = declarator.initializer.as_ref();
         for (index, dimension) in declarator.dimensions.iter().enumerate() {
             let length = match dimension {
-                Some(length) => self.size(length, span)?,
+                Some(length) => match self.size(length, span)? {
+                    0 if !may_be_empty => {
+                        return Err(problem(
+                            Code::BadDeclaration,
+                            format!("`{name}` has no elements"),
+                            span,
+                        ));
+                    }
+                    length => length,
+                },
                 // `x[] = {1, 2, 3}` has as many elements as are written.
                 None if index == 0 => match initial {
-                    Some(ast::Initializer::List(items)) => items.len() as u64,
-                    _ => 0,
+                    Some(ast::Initializer::List(items)) if !items.is_empty() => items.len() as u64,
+                    _ if may_be_empty => 0,
+                    _ => {
+                        return Err(problem(
+                            Code::BadDeclaration,
+                            format!("`{name}` has no length"),
+                            span,
+                        ));
+                    }
                 },
-                None => return Err(problem("only the first dimension may be left out", span)),
+                None => {
+                    return Err(problem(
+                        Code::BadDeclaration,
+                        "only the first dimension may be left out",
+                        span,
+                    ));
+                }
             };
             dimensions.push(length);
             size = size.checked_mul(length).ok_or_else(too_large)?;
@@ -160,15 +215,33 @@ impl<'a> Resolver<'a> {
             return Err(too_large());
         }
         if variable.ty == crate::types::ScalarType::Pred {
-            return Err(problem("a predicate is a register; it has no place in memory", span));
+            return Err(problem(
+                Code::BadDeclaration,
+                "a predicate is a register; it has no place in memory",
+                span,
+            ));
         }
         if let Some(count) = &declarator.count {
             // `.param .b32 p<4>` declares four variables of ordinary names.
             let count = self.size(count, span)?;
             let hint = Some(format!("declare {count} variables, or an array"));
-            return Err(Diagnostic { hint, ..problem("`<…>` is for registers", span) });
+            return Err(Diagnostic {
+                hint,
+                ..problem(Code::BadDeclaration, "`<…>` is for registers", span)
+            });
         }
         let initializer = match initial {
+            Some(_) if !matches!(variable.space, StateSpace::Global | StateSpace::Const) => {
+                let message = format!(
+                    "`{name}` is in .{} memory, which has no initial value",
+                    variable.space.text()
+                );
+                return Err(problem(Code::BadDeclaration, message, span));
+            }
+            Some(_) if variable.linkage == Linkage::Extern => {
+                let message = format!("`{name}` is `.extern`, so it has no initial value here");
+                return Err(problem(Code::BadDeclaration, message, span));
+            }
             Some(initializer) => {
                 self.initializer(initializer, variable.ty, &dimensions, qualifiers.vector, span)?
             }
@@ -201,7 +274,7 @@ impl<'a> Resolver<'a> {
 
     /// A second declaration is fine if one of the two is `.extern`.
     fn redeclare(&mut self, name: &str, second: Variable) -> Result<(), Diagnostic> {
-        use crate::module::Linkage::Extern;
+        use Linkage::Extern;
         if let Some(Symbol::Variable(id)) = self.scopes.find(name) {
             let first = &mut self.module.variables[id.index()];
             let linked = first.linkage == Extern || second.linkage == Extern;
@@ -212,7 +285,7 @@ impl<'a> Resolver<'a> {
                 return Ok(());
             }
         }
-        Err(problem(format!("`{name}` is declared twice"), second.span))
+        Err(problem(Code::DeclaredTwice, format!("`{name}` is declared twice"), second.span))
     }
 
     /// `.maxntid` and its relatives.
@@ -225,12 +298,14 @@ impl<'a> Resolver<'a> {
         let mut numbers = Vec::new();
         for value in &directive.values {
             let number = self.size(value, span)?;
-            let number = u32::try_from(number)
-                .map_err(|_| problem(format!("{number} is too large here"), span))?;
+            let number = u32::try_from(number).map_err(|_| {
+                problem(Code::BadDirective, format!("{number} is too large here"), span)
+            })?;
             numbers.push(number);
         }
-        let expected =
-            |what: &str| problem(format!("`{}` takes {what}", directive.name.text), span);
+        let expected = |what: &str| {
+            problem(Code::BadDirective, format!("`{}` takes {what}", directive.name.text), span)
+        };
         let one = || match numbers[..] {
             [number] => Ok(Some(number)),
             _ => Err(expected("one number")),
@@ -241,10 +316,33 @@ impl<'a> Resolver<'a> {
             [x, y, z] => Ok(Some([x, y, z])),
             _ => Err(expected("one to three numbers")),
         };
+        let one_of_two =
+            || problem(Code::BadDirective, "`.maxntid` and `.reqntid` do not go together", span);
         let none = || if numbers.is_empty() { Ok(true) } else { Err(expected("no number")) };
         let function = &mut self.module.functions[function.index()];
+        let is_kernel = function.kind == FunctionKind::Entry;
+        let name = directive.name.text;
         let known = &mut function.directives;
-        match directive.name.text {
+        if KERNEL_DIRECTIVES.contains(&name) && !is_kernel {
+            return Err(problem(Code::BadDirective, format!("`{name}` is for kernels"), span));
+        }
+        if KERNEL_DIRECTIVES.contains(&name) && numbers.contains(&0) {
+            return Err(problem(
+                Code::BadDirective,
+                format!("`{name}` takes numbers from 1 on"),
+                span,
+            ));
+        }
+        match name {
+            ".maxntid" if known.reqntid.is_some() => return Err(one_of_two()),
+            ".reqntid" if known.maxntid.is_some() => return Err(one_of_two()),
+            ".noreturn" if is_kernel => {
+                return Err(problem(
+                    Code::BadDirective,
+                    "`.noreturn` is for functions; a kernel returns",
+                    span,
+                ));
+            }
             ".maxntid" => known.maxntid = three()?,
             ".reqntid" => known.reqntid = three()?,
             ".minnctapersm" => known.minnctapersm = one()?,
@@ -257,15 +355,14 @@ impl<'a> Resolver<'a> {
             ".blocksareclusters" => known.blocksareclusters = none()?,
             // Hints about the stack frame and calling convention; nothing depends on them.
             ".abi_preserve" | ".abi_preserve_control" | ".unique" => {}
-            ".minperctamemory" => {
-                if function.kind != FunctionKind::Entry {
-                    return Err(problem("`.minperctamemory` is for kernels", span));
-                }
-                known.minperctamemory = one()?;
-            }
+            ".minperctamemory" => known.minperctamemory = one()?,
             ".language" => {
                 if let Some(unknown) = directive.strings.iter().find(|one| !is_language(one)) {
-                    return Err(problem(format!("{unknown} is no language known to PTX"), span));
+                    return Err(problem(
+                        Code::BadDirective,
+                        format!("{unknown} is no language known to PTX"),
+                        span,
+                    ));
                 }
             }
             ".pragma" => {
@@ -290,6 +387,7 @@ impl<'a> Resolver<'a> {
                 ];
                 let near = crate::parser::nearest(unknown, KNOWN.iter().copied());
                 return Err(Diagnostic {
+                    code: Code::UnknownDirective,
                     message: format!("unknown directive `{unknown}`"),
                     span,
                     hint: near.map(|near| format!("did you mean `{near}`?")),

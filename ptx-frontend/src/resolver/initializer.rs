@@ -7,7 +7,7 @@ use super::scope::Symbol;
 use super::{Resolver, problem};
 use crate::ast::{Expression, Initializer, Name};
 use crate::module::{InitializerItem, InitializerValue};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::{ScalarType, TypeKind};
 
 /// An array type being filled.
@@ -15,6 +15,8 @@ struct Shape<'s> {
     ty: ScalarType,
     /// Lengths of the dimensions, the vector's elements last.
     lengths: &'s [u64],
+    /// Whether the last length is that of a vector.
+    vector: bool,
     span: Span,
 }
 
@@ -32,7 +34,7 @@ impl<'a> Resolver<'a> {
             lengths.push(u64::from(vector));
         }
         let mut items = Vec::new();
-        let shape = Shape { ty, lengths: &lengths, span };
+        let shape = Shape { ty, lengths: &lengths, vector: vector > 1, span };
         self.fill(initializer, &shape, 0, 0, &mut items)?;
         Ok(items)
     }
@@ -49,29 +51,35 @@ impl<'a> Resolver<'a> {
         let width = u64::from(shape.ty.bytes());
         let inner: u64 = shape.lengths.iter().skip(level + 1).product::<u64>() * width;
         match (initializer, shape.lengths.get(level)) {
-            (Initializer::Value(value), _) => {
+            (Initializer::Value(value), None) => {
                 if let Some(value) = self.initial_value(value, shape)? {
                     items.push(InitializerItem { offset, value });
                 }
                 Ok(offset + width)
             }
-            // `{5}` initialises a scalar too.
-            (Initializer::List(values), None) => match &values[..] {
-                [value @ Initializer::Value(_)] => self.fill(value, shape, level, offset, items),
-                _ => Err(problem("more initial values than the variable has", shape.span)),
-            },
+            (Initializer::Value(_), Some(_)) => Err(problem(
+                Code::BadInitializer,
+                "the elements of this variable stand in braces",
+                shape.span,
+            )),
+            (Initializer::List(_), None) => Err(problem(
+                Code::BadInitializer,
+                "one value of this variable has no braces",
+                shape.span,
+            )),
             (Initializer::List(values), Some(&length)) => {
                 let end = offset + length * inner;
-                let mut at = offset;
-                for value in values {
-                    // Values without braces of their own fill the inner dimensions in order.
-                    let flat = matches!(value, Initializer::Value(_));
-                    if at + if flat { width } else { inner } > end {
-                        let message = "more initial values than the variable has";
-                        return Err(problem(message, shape.span));
-                    }
-                    let next = self.fill(value, shape, level + 1, at, items)?;
-                    at = if flat { next } else { at + inner };
+                if values.len() as u64 > length {
+                    let message = "more initial values than the variable has";
+                    return Err(problem(Code::BadInitializer, message, shape.span));
+                }
+                let is_vector = shape.vector && level + 1 == shape.lengths.len();
+                if is_vector && values.len() as u64 != length {
+                    let message = format!("a vector of {length} elements has {length} values");
+                    return Err(problem(Code::BadInitializer, message, shape.span));
+                }
+                for (index, value) in values.iter().enumerate() {
+                    self.fill(value, shape, level + 1, offset + index as u64 * inner, items)?;
                 }
                 Ok(end)
             }
@@ -89,25 +97,23 @@ impl<'a> Resolver<'a> {
         }
         let width = shape.ty.bytes() as usize;
         let constant = constant::evaluate(value, shape.span)?;
-        let bytes: SmallVec<[u8; 8]> = match (shape.ty.kind(), constant) {
-            (TypeKind::Float, Constant::F32(bits)) if shape.ty == ScalarType::F32 => {
-                bits.to_le_bytes().as_slice().into()
-            }
+        let bytes = match (shape.ty.kind(), constant) {
             (TypeKind::Float, Constant::Integer { .. }) => {
                 return Err(Diagnostic {
                     hint: Some("write `1.0` instead of `1`".to_owned()),
-                    ..problem("an integer does not initialise a floating-point value", shape.span)
+                    ..problem(
+                        Code::BadInitializer,
+                        "an integer does not initialise a floating-point value",
+                        shape.span,
+                    )
                 });
             }
-            (TypeKind::Float, _) => match shape.ty {
-                ScalarType::F32 => (constant.as_f64() as f32).to_le_bytes().as_slice().into(),
-                ScalarType::F64 => constant.as_f64().to_le_bytes().as_slice().into(),
-                _ => integer_bytes(constant, width, shape.span)?,
-            },
-            (_, Constant::F32(bits)) if width == 4 => bits.to_le_bytes().as_slice().into(),
-            (_, Constant::F64(value)) if width == 8 => value.to_le_bytes().as_slice().into(),
-            _ => integer_bytes(constant, width, shape.span)?,
+            (TypeKind::Float | TypeKind::Bits, _) => Some(initial_bits(constant, width)),
+            (_, Constant::Integer { bits, .. }) => Some(low_bytes(bits, width)),
+            _ => None,
         };
+        let message = "a floating-point value does not initialise an integer";
+        let bytes = bytes.ok_or_else(|| problem(Code::BadInitializer, message, shape.span))?;
         let zero = bytes.iter().all(|&byte| byte == 0);
         Ok(if zero { None } else { Some(InitializerValue::Bytes(bytes)) })
     }
@@ -123,7 +129,7 @@ impl<'a> Resolver<'a> {
         let width = shape.ty.bytes() as u8;
         if mask.is_none() && width < 4 {
             let message = format!("the address of `{name}` does not fit {}", shape.ty);
-            return Err(problem(message, shape.span));
+            return Err(problem(Code::BadInitializer, message, shape.span));
         }
         match self.scopes.find(name) {
             Some(Symbol::Variable(variable)) => {
@@ -137,17 +143,23 @@ impl<'a> Resolver<'a> {
     }
 }
 
-fn integer_bytes(
-    constant: Constant,
-    width: usize,
-    span: Span,
-) -> Result<SmallVec<[u8; 8]>, Diagnostic> {
-    let Some(bits) = constant.as_u64() else {
-        return Err(problem("a floating-point value does not fit this type", span));
+/// A constant as the assembler lays it out in `width` bytes of an untyped or floating-point
+/// variable: `0f` literals as the 32 bits that they are, all other floating-point values in
+/// single precision for four bytes and else the low bytes of the double.
+fn initial_bits(constant: Constant, width: usize) -> SmallVec<[u8; 8]> {
+    let bits = match constant {
+        Constant::Integer { bits, .. } => bits,
+        Constant::F32(bits) => u64::from(bits),
+        Constant::F64(value) if width == 4 => u64::from((value as f32).to_bits()),
+        Constant::F64(value) => value.to_bits(),
     };
+    low_bytes(bits, width)
+}
+
+fn low_bytes(bits: u64, width: usize) -> SmallVec<[u8; 8]> {
     let mut bytes = SmallVec::from_slice(&bits.to_le_bytes());
     bytes.resize(width, 0);
-    Ok(bytes)
+    bytes
 }
 
 /// Name, addend, whether generic, and mask of an address; `None` for a constant.

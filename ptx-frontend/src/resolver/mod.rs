@@ -11,6 +11,7 @@ mod constant;
 mod declaration;
 mod initializer;
 mod operand;
+mod prelude;
 mod scope;
 
 use crate::ast::{File, Function as FunctionItem, Item, Name};
@@ -19,8 +20,9 @@ use crate::isa::{FormId, Modifier, Opcode, Since};
 use crate::module::PerformanceDirectives;
 use crate::module::{Formal, Function, FunctionId, FunctionKind, Linkage, Module, Operand};
 use crate::parser::{nearest, parse_each};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::StateSpace;
+use prelude::Prelude;
 use scope::{Scopes, Symbol};
 use smallvec::SmallVec;
 
@@ -32,11 +34,11 @@ use smallvec::SmallVec;
 pub fn load(text: &str) -> Result<Module, Vec<Diagnostic>> {
     let mut resolver = Resolver::new();
     let mut diagnostics = parse_each(text, |item| resolver.item(&item));
-    resolver.finish();
+    resolver.finish(diagnostics.is_empty());
     // Names that a broken statement would have declared are missing now; only the cause counts.
     let complete = diagnostics.is_empty();
     let further = resolver.diagnostics.into_iter();
-    diagnostics.extend(further.filter(|one| complete || !one.message.ends_with(MISSING)));
+    diagnostics.extend(further.filter(|one| complete || one.code != Code::UndefinedName));
     if diagnostics.is_empty() {
         return Ok(resolver.module);
     }
@@ -52,7 +54,7 @@ pub fn load(text: &str) -> Result<Module, Vec<Diagnostic>> {
 pub fn resolve(file: &File<'_>) -> Result<Module, Vec<Diagnostic>> {
     let mut resolver = Resolver::new();
     file.items.iter().for_each(|item| resolver.item(item));
-    resolver.finish();
+    resolver.finish(true);
     if resolver.diagnostics.is_empty() { Ok(resolver.module) } else { Err(resolver.diagnostics) }
 }
 
@@ -68,12 +70,20 @@ struct KnownForms {
 /// By mnemonic and modifiers as written, the index into [`Resolver::known_forms`].
 type FormCache = FastMap<(Opcode, SmallVec<[Modifier; 6]>), usize>;
 
-/// How messages end that a broken statement elsewhere may be the cause of.
-const MISSING: &str = "is not defined";
+/// Words that may stand in `.target` besides the architecture (manual, section 11.1.2).
+const TARGET_OPTIONS: &[&str] =
+    &["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 
 /// A diagnostic without a hint.
-fn problem(message: impl Into<String>, span: Span) -> Diagnostic {
-    Diagnostic { message: message.into(), span, hint: None }
+fn problem(code: Code, message: impl Into<String>, span: Span) -> Diagnostic {
+    Diagnostic { code, message: message.into(), span, hint: None }
+}
+
+/// The target lists and prototypes of a body that the walk has passed.
+#[derive(Clone, Copy, Default)]
+struct DirectivesSeen {
+    lists: u32,
+    prototypes: u32,
 }
 
 struct Resolver<'a> {
@@ -84,6 +94,9 @@ struct Resolver<'a> {
     known_forms: Vec<KnownForms>,
     /// Where the text's first item stands: its `.version`, else the default.
     first: Option<Span>,
+    directives_seen: DirectivesSeen,
+    /// What computes operands such as `%r1 + 4`, to go before the instruction at hand.
+    prelude: Vec<Prelude>,
     /// `.alias` directives, applied to all code at the end.
     aliases: Vec<(FunctionId, FunctionId)>,
 }
@@ -105,6 +118,8 @@ impl<'a> Resolver<'a> {
             forms: FormCache::default(),
             known_forms: Vec::new(),
             first: None,
+            directives_seen: DirectivesSeen::default(),
+            prelude: Vec::new(),
             aliases: Vec::new(),
         }
     }
@@ -154,12 +169,16 @@ impl<'a> Resolver<'a> {
     }
 
     /// What can be said only once the whole text has been seen.
-    fn finish(&mut self) {
+    ///
+    /// `complete` says that nothing of it was left out because it could not be parsed.
+    fn finish(&mut self, complete: bool) {
         self.default_address_size();
         match self.first {
-            None => self.begin_with_version("the text is empty"),
+            None if complete => self.begin_with_version("the text is empty"),
+            None => self.begin_with_version("the text does not begin with `.version`"),
             Some(first) if first != Span::default() && self.module.target.is_empty() => {
                 self.report(Diagnostic {
+                    code: Code::MissingTarget,
                     message: "there is no `.target` after `.version`".to_owned(),
                     span: first,
                     hint: Some("write for example `.target sm_80`".to_owned()),
@@ -173,16 +192,27 @@ impl<'a> Resolver<'a> {
     fn begin_with_version(&mut self, message: &str) {
         let hint = "PTX begins with `.version`, `.target` and `.address_size`".to_owned();
         let span = Span::default();
-        self.report(Diagnostic { message: message.to_owned(), span, hint: Some(hint) });
+        self.report(Diagnostic {
+            code: Code::MissingVersion,
+            message: message.to_owned(),
+            span,
+            hint: Some(hint),
+        });
     }
 
     fn version(&mut self, version: Name<'a>) {
+        if self.module.isa_version != (0, 0) {
+            let message = "the text has one `.version`, at its beginning";
+            self.report(problem(Code::DeclaredTwice, message, version.span));
+            return;
+        }
         match parse_version(version.text) {
             Some(pair) => {
                 self.module.isa_version = pair;
                 let (major, minor) = Since::NEWEST.isa;
                 if pair > (major, minor) {
                     self.report(Diagnostic {
+                        code: Code::UnknownVersion,
                         message: format!(
                             "PTX ISA {} is not known here: {major}.{minor} is the newest",
                             version.text
@@ -195,6 +225,7 @@ impl<'a> Resolver<'a> {
                 }
             }
             None => self.report(Diagnostic {
+                code: Code::UnknownVersion,
                 message: format!("`{}` is not a PTX version", version.text),
                 span: version.span,
                 hint: Some("write it like `.version 8.0`".to_owned()),
@@ -203,6 +234,20 @@ impl<'a> Resolver<'a> {
     }
 
     fn target(&mut self, names: &[Name<'a>]) {
+        if !self.module.target.is_empty() {
+            let span = names.first().map_or_else(Span::default, |name| name.span);
+            self.report(problem(Code::DeclaredTwice, "the text has one `.target`", span));
+            return;
+        }
+        for name in names {
+            if parse_target(name.text).is_none() && !TARGET_OPTIONS.contains(&name.text) {
+                let message = format!("`{}` is not a target", name.text);
+                self.report(Diagnostic {
+                    hint: Some("write it like `.target sm_80`".to_owned()),
+                    ..problem(Code::UnknownTarget, message, name.span)
+                });
+            }
+        }
         let texts: Vec<&str> = names.iter().map(|name| name.text).collect();
         self.module.target = texts.join(", ");
         let sm = names.iter().find_map(|name| parse_target(name.text));
@@ -210,18 +255,14 @@ impl<'a> Resolver<'a> {
             (Some(sm), Some(first)) if sm > Since::NEWEST.target.sm => {
                 self.module.target_sm = sm;
                 self.report(Diagnostic {
+                    code: Code::UnknownTarget,
                     message: format!("`{}` is no target of any known PTX ISA", first.text),
                     span: first.span,
                     hint: Some(format!("the newest is {}", Since::NEWEST.target)),
                 });
             }
             (Some(sm), _) => self.module.target_sm = sm,
-            (None, Some(first)) => self.report(Diagnostic {
-                message: format!("`{}` is not a target", first.text),
-                span: first.span,
-                hint: Some("write it like `.target sm_80`".to_owned()),
-            }),
-            (None, None) => {}
+            (None, _) => {}
         }
     }
 
@@ -232,14 +273,14 @@ impl<'a> Resolver<'a> {
             "32" => 32,
             text => {
                 let message = format!("the address size is 32 or 64, not {text}");
-                self.report(problem(message, bits.span));
+                self.report(problem(Code::BadDirective, message, bits.span));
                 64
             }
         };
         if known != 0 && known != self.module.address_bits {
             self.report(Diagnostic {
                 hint: Some("write it directly after `.target`".to_owned()),
-                ..problem("the address size comes too late here", bits.span)
+                ..problem(Code::BadDirective, "the address size comes too late here", bits.span)
             });
         }
     }
@@ -261,7 +302,7 @@ impl<'a> Resolver<'a> {
         }
         if self.module.functions[ids[1].index()].body.is_none() {
             let message = format!("`{}` is not defined in this text", target.text);
-            return Err(problem(message, target.span));
+            return Err(problem(Code::BadDirective, message, target.span));
         }
         self.aliases.push((ids[0], ids[1]));
         Ok(())
@@ -322,7 +363,7 @@ impl<'a> Resolver<'a> {
                 let known = &mut self.module.functions[id.index()];
                 if known.body.is_some() {
                     let message = format!("`{}` is already defined", name.text);
-                    return Err(problem(message, name.span));
+                    return Err(problem(Code::BadDirective, message, name.span));
                 }
                 known.registers.clear();
                 known.span = name.span;
@@ -331,7 +372,11 @@ impl<'a> Resolver<'a> {
                 }
                 Ok(id)
             }
-            Some(_) => Err(problem(format!("`{}` is already defined", name.text), name.span)),
+            Some(_) => Err(problem(
+                Code::DeclaredTwice,
+                format!("`{}` is already defined", name.text),
+                name.span,
+            )),
             None => {
                 let id = FunctionId(self.module.functions.len() as u32);
                 self.module.functions.push(Function {
@@ -348,7 +393,7 @@ impl<'a> Resolver<'a> {
                 });
                 self.scopes.declare(name.text, Symbol::Function(id));
                 if item.kind == FunctionKind::Entry && item.returns.is_some() {
-                    return Err(problem("a kernel returns nothing", name.span));
+                    return Err(problem(Code::BadDirective, "a kernel returns nothing", name.span));
                 }
                 Ok(id)
             }
@@ -361,7 +406,13 @@ impl<'a> Resolver<'a> {
         function: FunctionId,
     ) -> Vec<Formal> {
         let mut formals = Vec::new();
+        let is_kernel = self.module.functions[function.index()].kind == FunctionKind::Entry;
         for variable in variables.unwrap_or_default() {
+            if is_kernel && variable.space != StateSpace::Param {
+                let message = "parameters of kernels are in .param memory";
+                self.report(problem(Code::BadDeclaration, message, variable.span));
+                continue;
+            }
             let registers = self.module.functions[function.index()].registers.len();
             let count = self.module.variables.len();
             if let Err(diagnostic) = self.declare_variables(variable, Some(function)) {
@@ -380,7 +431,8 @@ impl<'a> Resolver<'a> {
     fn undefined(&self, what: &str, name: Name<'_>) -> Diagnostic {
         let near = nearest(name.text, self.scopes.names());
         Diagnostic {
-            message: format!("{what} `{}` {MISSING}", name.text),
+            code: Code::UndefinedName,
+            message: format!("{what} `{}` is not defined", name.text),
             span: name.span,
             hint: near.map(|near| format!("did you mean `{near}`?")),
         }

@@ -6,8 +6,8 @@ use super::scope::{Found, Symbol};
 use super::{Resolver, constant, problem};
 use crate::ast::{self, Expression, Name, OperandKind};
 use crate::isa::SpecialRegister;
-use crate::module::{Address, AddressBase, FunctionId, Operand, RegisterId};
-use crate::source::{Diagnostic, Span};
+use crate::module::{Address, AddressBase, FunctionId, Immediate, Operand, RegisterId};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 
 impl<'a> Resolver<'a> {
     pub(super) fn operand(
@@ -39,7 +39,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A name, a constant, or a name plus an offset.
-    fn value(
+    pub(super) fn value(
         &mut self,
         value: &Expression<'a>,
         span: Span,
@@ -51,7 +51,11 @@ impl<'a> Resolver<'a> {
             Expression::Unary("!", inner) => match **inner {
                 Expression::Name(name) => match self.name(name, span, function)? {
                     Operand::Register(register) => Ok(Operand::Negated(register)),
-                    _ => Err(problem(format!("`{name}` is not a predicate"), span)),
+                    _ => Err(problem(
+                        Code::WrongOperand,
+                        format!("`{name}` is not a predicate"),
+                        span,
+                    )),
                 },
                 _ => constant::evaluate(value, span)
                     .map(|constant| Operand::Immediate(constant.immediate())),
@@ -62,18 +66,23 @@ impl<'a> Resolver<'a> {
             {
                 Ok(Operand::Negative(Box::new(self.value(inner, span, function)?)))
             }
-            Expression::Binary("+" | "-", sides) => {
+            Expression::Index(name, index) => self.element(name, index, span, function),
+            Expression::Binary("+" | "-", _) => {
                 let Some((base, offset)) = split_offset(value, span)? else {
                     return self.folded(value, span);
                 };
                 match self.name(base, span, function)? {
                     Operand::Variable(variable, _) => Ok(Operand::Variable(variable, offset)),
-                    // Constants are not names, so this is `%r1+4` outside of an address.
+                    Operand::Register(register) if only_sums(value) => {
+                        self.sum(base, register, offset, span, function)
+                    }
                     _ => Err(Diagnostic {
-                        message: format!("`{base}` cannot have an offset here"),
-                        span,
-                        hint: matches!(sides[0], Expression::Name(_))
-                            .then(|| "compute the sum with `add`".to_owned()),
+                        hint: Some("compute it with an instruction of its own".to_owned()),
+                        ..problem(
+                            Code::WrongOperand,
+                            format!("`{base}` cannot have an offset here"),
+                            span,
+                        )
                     }),
                 }
             }
@@ -85,7 +94,7 @@ impl<'a> Resolver<'a> {
         Ok(Operand::Immediate(constant::evaluate(value, span)?.immediate()))
     }
 
-    fn name(
+    pub(super) fn name(
         &mut self,
         name: &'a str,
         span: Span,
@@ -97,8 +106,23 @@ impl<'a> Resolver<'a> {
                 Symbol::Variable(variable) => Operand::Variable(variable, 0),
                 Symbol::Function(function) => Operand::Function(function),
                 Symbol::Label(label) => Operand::Label(label),
-                Symbol::Targets(targets) => Operand::Targets(targets),
-                Symbol::Prototype(prototype) => Operand::Prototype(prototype),
+                // Lists and prototypes stand before their uses, as ptxas wants them.
+                Symbol::Targets(targets) if targets.0 < self.directives_seen.lists => {
+                    Operand::Targets(targets)
+                }
+                Symbol::Prototype(prototype) if prototype.0 < self.directives_seen.prototypes => {
+                    Operand::Prototype(prototype)
+                }
+                Symbol::Targets(_) | Symbol::Prototype(_) => {
+                    return Err(Diagnostic {
+                        hint: Some("move the list or prototype before this instruction".to_owned()),
+                        ..problem(
+                            Code::DeclaredLater,
+                            format!("`{name}` is declared only later"),
+                            span,
+                        )
+                    });
+                }
             },
             Some(Found::Member { family, scope }) => {
                 let register = self.new_register(function, name, family.ty, family.vector);
@@ -106,6 +130,7 @@ impl<'a> Resolver<'a> {
                 Operand::Register(register)
             }
             None => match SpecialRegister::from_text(name) {
+                None if SpecialRegister::is_vector_name(name) => special_vector(name),
                 Some(special) => {
                     self.check_per_cta_memory(special, function, Name { text: name, span })?;
                     Operand::Special(special)
@@ -132,7 +157,11 @@ impl<'a> Resolver<'a> {
         }
         Err(Diagnostic {
             hint: Some("write `.minperctamemory` and a size before the kernel's `{`".to_owned()),
-            ..problem(format!("this function has no memory for `{}`", name.text), name.span)
+            ..problem(
+                Code::WrongOperand,
+                format!("this function has no memory for `{}`", name.text),
+                name.span,
+            )
         })
     }
 
@@ -143,7 +172,11 @@ impl<'a> Resolver<'a> {
     ) -> Result<RegisterId, Diagnostic> {
         match self.name(name.text, name.span, function)? {
             Operand::Register(register) => Ok(register),
-            _ => Err(problem(format!("`{}` is not a register", name.text), name.span)),
+            _ => Err(problem(
+                Code::WrongOperand,
+                format!("`{}` is not a register", name.text),
+                name.span,
+            )),
         }
     }
 
@@ -157,9 +190,9 @@ impl<'a> Resolver<'a> {
     ) -> Result<Operand, Diagnostic> {
         if SpecialRegister::is_vector_name(name) {
             let whole = format!("{name}.{member}");
-            return SpecialRegister::from_text(&whole)
-                .map(Operand::Special)
-                .ok_or_else(|| problem(format!("`{name}` has no element `.{member}`"), span));
+            return SpecialRegister::from_text(&whole).map(Operand::Special).ok_or_else(|| {
+                problem(Code::WrongOperand, format!("`{name}` has no element `.{member}`"), span)
+            });
         }
         let register = self.register(Name { text: name, span }, function)?;
         let declared = &self.module.functions[function.index()].registers[register.index()];
@@ -174,10 +207,19 @@ impl<'a> Resolver<'a> {
             if element < declared.vector {
                 return Ok(Operand::Element(register, element));
             }
-            return Err(problem(format!("`{name}` has no element `.{member}`"), span));
+            return Err(problem(
+                Code::WrongOperand,
+                format!("`{name}` has no element `.{member}`"),
+                span,
+            ));
         }
-        lanes(register, member)
-            .ok_or_else(|| problem(format!("`.{member}` does not select a part of `{name}`"), span))
+        lanes(register, member).ok_or_else(|| {
+            problem(
+                Code::WrongOperand,
+                format!("`.{member}` does not select a part of `{name}`"),
+                span,
+            )
+        })
     }
 
     /// What stands between the brackets of a memory operand.
@@ -194,7 +236,7 @@ impl<'a> Resolver<'a> {
                 None => {
                     let value = constant::evaluate(base, span)?;
                     let Some(bits) = value.as_u64() else {
-                        return Err(problem("an address is an integer", span));
+                        return Err(problem(Code::WrongOperand, "an address is an integer", span));
                     };
                     return Ok(Address { base: AddressBase::Absolute, offset: bits as i64 });
                 }
@@ -203,9 +245,32 @@ impl<'a> Resolver<'a> {
         let base = match self.name(name, span, function)? {
             Operand::Register(register) => AddressBase::Register(register),
             Operand::Variable(variable, _) => AddressBase::Variable(variable),
-            _ => return Err(problem(format!("`{name}` has no address in memory"), span)),
+            _ => {
+                return Err(problem(
+                    Code::WrongOperand,
+                    format!("`{name}` has no address in memory"),
+                    span,
+                ));
+            }
         };
         Ok(Address { base, offset })
+    }
+}
+
+/// `%tid` and its like: three elements and a zero (manual, section 10.1).
+fn special_vector(name: &str) -> Operand {
+    let element = |member| SpecialRegister::from_text(&format!("{name}.{member}"));
+    let elements = ["x", "y", "z"].into_iter().filter_map(element).map(Operand::Special);
+    let zero = Operand::Immediate(Immediate::Integer(0));
+    Operand::Vector(elements.chain([zero]).collect())
+}
+
+/// Whether an offset is added: `%r1 - 4` is no value, though `%r1 + -4` is one.
+fn only_sums(value: &Expression<'_>) -> bool {
+    match value {
+        Expression::Binary("+", sides) => only_sums(&sides[0]),
+        Expression::Name(_) => true,
+        _ => false,
     }
 }
 
@@ -222,7 +287,7 @@ fn split_offset<'a>(
         Expression::Binary(operator @ ("+" | "-"), sides) => {
             let Some((name, before)) = split_offset(&sides[0], span)? else { return Ok(None) };
             let Some(bits) = constant::evaluate(&sides[1], span)?.as_u64() else {
-                return Err(problem("an offset is an integer", span));
+                return Err(problem(Code::WrongOperand, "an offset is an integer", span));
             };
             let step = if *operator == "-" { (bits as i64).wrapping_neg() } else { bits as i64 };
             Ok(Some((name, before.wrapping_add(step))))

@@ -64,7 +64,7 @@ impl CtaChecker {
 
     /// The CTA's last event: what it held goes back.
     pub(crate) fn end(&mut self) {
-        self.launch.device.keep(&mut self.own_writes);
+        self.launch.device.keep(&mut self.own_writes, &self.launch.writes);
         if let Some(cluster) = self.cluster.take() {
             self.launch.leave_cluster(&self.cta, cluster);
         }

@@ -76,7 +76,7 @@ pub(crate) fn launch_on(
         pool.install(|| run(&program, &launch, &mut memory, &mut sanitizer, &options, &Silent));
     let fault = match &outcome {
         Err(RunError::Fault(fault)) => Some(&**fault),
-        Err(error @ (RunError::Launch(_) | RunError::Stopped)) => panic!("{error}"),
+        Err(error) => panic!("{error}"),
         Ok(_) => None,
     };
     let findings = sanitizer.finish(fault);

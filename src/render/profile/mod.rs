@@ -56,6 +56,9 @@ struct LaunchView<'a> {
     invocations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     ordered_because: Option<&'a str>,
+    /// CTAs ran in parallel or in order because of what was seen while they ran.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    watched: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,6 +136,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         block: profile.block,
         invocations: profile.invocations,
         ordered_because: counted.ordered_because.as_deref(),
+        watched: counted.watched,
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
         machine: profile.machine.as_ref(),
@@ -190,8 +194,12 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
         text += &format!(", {means} {} invocations", number::count(profile.invocations));
     }
     text.push('\n');
-    if let Some(why) = &counted.ordered_because {
-        text += &format!("blocks ran one after the other: {why}\n");
+    match &counted.ordered_because {
+        Some(why) => text += &format!("blocks ran one after the other: {why}\n"),
+        None if counted.watched => {
+            text += "blocks ran in parallel, watched: none decides by what another one writes\n";
+        }
+        None => {}
     }
     if let Some(warning) = too_large(view.gpu, counted) {
         text += &format!("warning: {warning}\n");

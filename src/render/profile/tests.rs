@@ -1,6 +1,7 @@
 //! Renderings of profiles with machine instructions, whichever assembler there may be.
 
 use clap::Parser as _;
+use gpucast_counters::Kind;
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_forecast::Alone;
 use gpucast_forecast::choice::gpu_argument;
@@ -41,6 +42,7 @@ fn machine(counted: &Counted) -> MachineProfile {
     rows.push(prologue);
     MachineProfile {
         back_end: BackEnd::Ptxas { version: "12.9".to_owned() },
+        kind: Kind::Modelled,
         target: "sm_50".to_owned(),
         registers_per_thread: Some(9),
         rows,

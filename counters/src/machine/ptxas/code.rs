@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use gpucast_ptx_frontend::isa::InstructionClass;
+
 use super::MachineError;
 use super::image::Image;
-use super::isa::{Decoded, Decoder, Flow, Guard, Region};
+use super::isa::{Decoded, Decoder, Flow, Guard, Region, Word};
 
 /// A machine instruction with its place.
 pub(super) struct Instruction {
@@ -52,17 +54,28 @@ pub(super) struct Code {
     pub(super) roots: BTreeMap<usize, Source>,
     /// Jumps whose targets are not known, by their mnemonic.
     pub(super) unresolved: Vec<&'static str>,
+    /// Instructions that the tables do not know.
+    pub(super) unknown: Vec<Unknown>,
+}
+
+/// An opcode that the tables do not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unknown {
+    pub(super) opcode: u64,
+    /// What its instructions are assumed to be.
+    pub(super) class: InstructionClass,
+    /// Its instructions in the code.
+    pub(super) count: usize,
 }
 
 impl Code {
     /// Decodes the kernel and what it can call.
     pub(super) fn read(image: &Image<'_>) -> Result<Self, MachineError> {
-        let target = image.target.to_string();
         let decoder = Decoder::of(image.target)
-            .ok_or_else(|| MachineError::UnknownTarget { target: target.clone() })?;
+            .ok_or_else(|| MachineError::UnknownTarget { target: image.target.to_string() })?;
         let mut builder = Builder::new(image, decoder);
         for section in called_sections(image) {
-            builder.decode(section, &target)?;
+            builder.decode(section);
         }
         builder.tell_jumps_from_calls();
         Ok(builder.finish())
@@ -97,29 +110,41 @@ struct Builder<'i, 'a> {
     /// Index of the instruction at a place.
     at: BTreeMap<(usize, u64), usize>,
     sections: Vec<usize>,
+    unknown: Vec<Unknown>,
 }
 
 impl<'i, 'a> Builder<'i, 'a> {
     fn new(image: &'i Image<'a>, decoder: Decoder) -> Self {
-        Self { image, decoder, instructions: Vec::new(), at: BTreeMap::new(), sections: Vec::new() }
+        Self {
+            image,
+            decoder,
+            instructions: Vec::new(),
+            at: BTreeMap::new(),
+            sections: Vec::new(),
+            unknown: Vec::new(),
+        }
     }
 
-    fn decode(&mut self, section: usize, target: &str) -> Result<(), MachineError> {
+    fn decode(&mut self, section: usize) {
         let part = &self.image.sections[section];
         self.sections.push(section);
         for word in self.decoder.words(part.code) {
-            let Some(decoded) = self.decoder.decode(word) else {
-                return Err(MachineError::UnknownOpcode {
-                    target: target.to_owned(),
-                    function: part.name.to_owned(),
-                    offset: word.offset,
-                    bits: word.bits,
-                });
-            };
+            let decoded = self.decoder.decode(word).unwrap_or_else(|| self.assume(word));
             self.at.insert((section, word.offset), self.instructions.len());
             self.instructions.push(Instruction { section, offset: word.offset, decoded });
         }
-        Ok(())
+    }
+
+    /// Takes an instruction that the tables do not know for one of the class of its neighbours.
+    fn assume(&mut self, word: Word) -> Decoded {
+        let assumed = self.decoder.assume(word);
+        let opcode = self.decoder.opcode(word);
+        let class = assumed.assumed.unwrap_or(InstructionClass::Misc);
+        match self.unknown.iter_mut().find(|one| one.opcode == opcode) {
+            Some(known) => known.count += 1,
+            None => self.unknown.push(Unknown { opcode, class, count: 1 }),
+        }
+        assumed
     }
 
     /// The instruction at a place of a section.
@@ -350,6 +375,6 @@ impl<'i, 'a> Builder<'i, 'a> {
             blocks[at].edges = edges;
         }
         // Blocks that nothing leads to have no edges, and no flow.
-        Code { instructions: self.instructions, blocks, roots, unresolved }
+        Code { instructions: self.instructions, blocks, roots, unresolved, unknown: self.unknown }
     }
 }

@@ -13,17 +13,23 @@
 //!
 //! This module reads bytes and runs nothing; who finds and starts the assembler is the caller.
 
+mod agreement;
 mod attribute;
 mod code;
 mod flow;
 mod image;
 mod isa;
 mod line_table;
+mod listing;
+mod loops;
+mod observe;
 mod prepare;
+mod rows;
 #[cfg(test)]
 mod tests;
 
-pub use attribute::attribute;
+pub use attribute::{attribute, examine};
+pub(super) use isa::meaning;
 pub use prepare::{Prepared, prepare};
 
 /// Why machine code could not be counted.
@@ -71,18 +77,21 @@ pub enum MachineError {
         /// The architecture.
         target: String,
     },
-    /// An instruction that the tables do not have.
+    /// Blocks of machine code were given executions that the PTX cannot explain.
     #[error(
-        "the instruction at {offset:#x} of {function} ({bits:#x}) is not in the table for {target}"
+        "how often the machine code of {kernel} ran contradicts the PTX: what stands for line {line} \
+         (block at {offset:#x}) is counted {found} times, the line ran {expected} times"
     )]
-    UnknownOpcode {
-        /// The architecture.
-        target: String,
-        /// The function that it is in.
-        function: String,
-        /// Its byte offset.
+    Contradiction {
+        /// The kernel.
+        kernel: String,
+        /// Where the block begins in its function.
         offset: u64,
-        /// Its bits.
-        bits: u128,
+        /// The line of the PTX.
+        line: u32,
+        /// Executions by threads that were found for it.
+        found: u64,
+        /// Those of the line.
+        expected: u64,
     },
 }

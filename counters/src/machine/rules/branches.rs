@@ -1,6 +1,6 @@
 //! Control: branches, exits, and what brings lanes together again.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::isa::Opcode;
 use smallvec::{SmallVec, smallvec};
 
 use super::family::{Constants, Convergence, Family};
@@ -54,7 +54,7 @@ pub(super) fn control(
             }
             let mut push = |mnemonic, count, executions| {
                 instructions.push(ControlInstruction {
-                    selected: Selected::new(mnemonic, InstructionClass::Control, count),
+                    selected: Selected::new(mnemonic, count),
                     operation: index,
                     executions,
                 });
@@ -70,7 +70,7 @@ pub(super) fn control(
                     let leaves = target.is_some_and(|target| only_exits(graph, target));
                     push(if leaves { "EXIT" } else { "BRA" }, 1, None);
                     if leaves && family.pads {
-                        let selected = Selected::misc("NOP", padding(graph, index));
+                        let selected = Selected::new("NOP", padding(graph, index));
                         let executions = None;
                         instructions.push(ControlInstruction {
                             selected,
@@ -109,18 +109,18 @@ pub(super) fn control(
             let entries = outside.map(|&from| &graph.blocks[home(graph, from) as usize]);
             let executions = entries
                 .fold((0, 0), |(warps, lanes), from| (warps + from.warps, lanes + from.lanes));
-            let mut push = |mnemonic, class, count| {
+            let mut push = |mnemonic, count| {
                 instructions.push(ControlInstruction {
-                    selected: Selected::new(mnemonic, class, count),
+                    selected: Selected::new(mnemonic, count),
                     operation: branch,
                     executions: Some((executions.0.min(this.warps), executions.1.min(this.lanes))),
                 });
             };
             // Whether four, two and one iterations are left.
-            push("BRA", InstructionClass::Control, 3);
-            push("ISETP", InstructionClass::Integer, 3);
-            push("IADD", InstructionClass::Integer, 2);
-            push("PLOP3", InstructionClass::Misc, 2);
+            push("BRA", 3);
+            push("ISETP", 3);
+            push("IADD", 2);
+            push("PLOP3", 2);
         }
     }
     for (meeting, branch) in separated.iter().enumerate() {
@@ -157,7 +157,6 @@ fn catch_up(
     header: u32,
     latch: u32,
 ) -> SmallVec<[Selected; 6]> {
-    use InstructionClass as C;
     let inside = (header..=latch).filter(|&block| dominators.dominates(header, block));
     let ops = inside.flat_map(|block| {
         let block = &graph.blocks[block as usize];
@@ -169,7 +168,7 @@ fn catch_up(
         users.map(|&user| graph.op(user).opcode).collect()
     };
     let atomics: SmallVec<[SmallVec<[Opcode; 4]>; 2]> = ops.filter(is_atomic).map(users).collect();
-    let others_go_on = Selected::new("YIELD", C::Control, 1);
+    let others_go_on = Selected::new("YIELD", 1);
     if family.convergence != Convergence::Barrier || atomics.is_empty() {
         smallvec![]
     } else if family.gathers_lanes {
@@ -178,12 +177,12 @@ fn catch_up(
             return smallvec![];
         }
         smallvec![
-            Selected { is_idle: true, ..Selected::new("SHFL", C::InterThread, 1) },
-            Selected::new("VOTE", C::InterThread, 2),
+            Selected { is_idle: true, ..Selected::new("SHFL", 1) },
+            Selected::new("VOTE", 2),
             others_go_on,
             Selected { is_idle: true, ..Selected::constant(4) },
-            Selected::integer("LOP3", 1),
-            Selected::new("BRA", C::Control, 1),
+            Selected::new("LOP3", 1),
+            Selected::new("BRA", 1),
         ]
     } else if family.constants == Constants::Uniform && atomics.iter().all(SmallVec::is_empty) {
         smallvec![]
@@ -250,7 +249,7 @@ fn converge(
     let executions = Some((block.warps, block.lanes));
     let mut push = |mnemonic, operation| {
         instructions.push(ControlInstruction {
-            selected: Selected::new(mnemonic, InstructionClass::Control, 1),
+            selected: Selected::new(mnemonic, 1),
             operation,
             executions,
         });

@@ -2,10 +2,10 @@
 //!
 //! Each column is what some rule asks. The sources are machine code that NVIDIA's assembler
 //! makes: `ptxas` 12.9 for sm_50, sm_70, sm_80 and sm_90, read with `nvdisasm`. Blackwell has
-//! Hopper's columns. Those of Fermi and Kepler follow from the lists of machine instructions in the vendor's
-//! documentation of its binary utilities and from the throughput table of the programming guide,
-//! which says what takes several instructions; no assembler for them was looked at, but for how long guarded
-//! blocks may be (`ptxas` 11.8 for sm_35).
+//! Hopper's columns. Those of Fermi and Kepler follow from the lists of machine instructions in the
+//! vendor's documentation of its binary utilities and from the throughput table of the programming
+//! guide, which says what takes several instructions; of Kepler, guarded blocks, expansions and
+//! video instructions were read from what `ptxas` 11.8 makes for sm_35.
 
 use super::super::architecture::Architecture;
 
@@ -40,11 +40,33 @@ pub(super) enum Constants {
     Uniform,
 }
 
+/// Which video instructions the machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Video {
+    /// All of them.
+    Simd,
+    /// Those of one byte, half or word (`VADD`), and `VABSDIFF4`.
+    Scalar,
+    /// `VABSDIFF4` alone.
+    None,
+}
+
+/// Which expansions of divisions, roots and their like the compiler writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expansions {
+    Fermi,
+    Kepler,
+    Maxwell,
+    Volta,
+}
+
 /// One generation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Family {
     /// The first compute capability times ten.
     pub(super) since: u32,
+    /// The last one.
+    pub(super) until: u32,
     /// The name of the architecture.
     pub(super) name: &'static str,
     pub(super) multiplier: Multiplier,
@@ -74,6 +96,14 @@ pub(super) struct Family {
     pub(super) saves_barrier: bool,
     /// Instructions of a 32-bit minimum or maximum: without `IMNMX`, a comparison and a selection.
     pub(super) integer_minimum: u32,
+    /// Comparisons set registers (`ISET`, `FSET`), and selections compare (`ICMP`, `FCMP`).
+    pub(super) sets_numbers: bool,
+    /// What selects one of two floating-point numbers by a predicate.
+    pub(super) float_selection: &'static str,
+    /// Instructions for bytes and halves (`VADD`).
+    pub(super) video: Video,
+    /// The column of the tables of expansions.
+    pub(super) expansions: Expansions,
     /// Atomic sums of integers at one address are reduced within the warp first.
     pub(super) aggregates_atomics: bool,
     /// The most machine instructions of a skipped block that become guarded instructions instead.
@@ -84,6 +114,7 @@ pub(super) struct Family {
 
 const FERMI: Family = Family {
     since: 20,
+    until: 21,
     name: "Fermi",
     multiplier: Multiplier::Imad,
     convergence: Convergence::Suffix,
@@ -100,13 +131,19 @@ const FERMI: Family = Family {
     gathers_lanes: false,
     saves_barrier: false,
     integer_minimum: 1,
+    sets_numbers: true,
+    float_selection: "SEL",
+    video: Video::Simd,
+    expansions: Expansions::Fermi,
     aggregates_atomics: false,
     guarded_limit: 8,
     guarded_limit_of_loads: 20,
 };
-const KEPLER: Family = Family { since: 30, name: "Kepler", ..FERMI };
+const KEPLER: Family =
+    Family { since: 30, until: 37, name: "Kepler", expansions: Expansions::Kepler, ..FERMI };
 const MAXWELL: Family = Family {
     since: 50,
+    until: 53,
     name: "Maxwell",
     multiplier: Multiplier::Xmad,
     convergence: Convergence::Sync,
@@ -116,11 +153,14 @@ const MAXWELL: Family = Family {
     load_barrier: true,
     pads: true,
     guarded_limit: 7,
+    video: Video::Scalar,
+    expansions: Expansions::Maxwell,
     ..FERMI
 };
-const PASCAL: Family = Family { since: 60, name: "Pascal", ..MAXWELL };
+const PASCAL: Family = Family { since: 60, until: 62, name: "Pascal", ..MAXWELL };
 const VOLTA: Family = Family {
     since: 70,
+    until: 72,
     name: "Volta",
     preamble: 1,
     gathers_lanes: true,
@@ -130,33 +170,89 @@ const VOLTA: Family = Family {
 };
 const TURING: Family = Family {
     since: 75,
+    until: 75,
     name: "Turing",
     multiplier: Multiplier::ImadWide,
     convergence: Convergence::Barrier,
     lop3: true,
     lop3_sets_predicate: true,
     iadd3: true,
+    sets_numbers: false,
+    float_selection: "FSEL",
+    video: Video::None,
+    expansions: Expansions::Volta,
     ..FERMI
 };
-const AMPERE: Family =
-    Family { since: 80, name: "Ampere", descriptor: true, aggregates_atomics: true, ..TURING };
-const ADA: Family = Family { since: 89, name: "Ada", ..AMPERE };
+const AMPERE: Family = Family {
+    since: 80,
+    until: 88,
+    name: "Ampere",
+    descriptor: true,
+    aggregates_atomics: true,
+    ..TURING
+};
+const ADA: Family = Family { since: 89, until: 89, name: "Ada", ..AMPERE };
 const HOPPER: Family = Family {
     since: 90,
+    until: 90,
     name: "Hopper",
     constants: Constants::Uniform,
     shared_window: true,
     ..AMPERE
 };
-const BLACKWELL: Family = Family { since: 100, name: "Blackwell", ..HOPPER };
+const BLACKWELL: Family = Family { since: 100, until: 121, name: "Blackwell", ..HOPPER };
 
 /// The generations, oldest first.
 pub(super) const FAMILIES: &[Family] =
     &[FERMI, KEPLER, MAXWELL, PASCAL, VOLTA, TURING, AMPERE, ADA, HOPPER, BLACKWELL];
 
 impl Family {
-    /// The generation that `target` belongs to.
-    pub(super) fn of(target: Architecture) -> &'static Self {
-        FAMILIES.iter().rev().find(|family| family.since <= target.sm()).unwrap_or(&FERMI)
+    /// The generation that `target` belongs to; of targets that no row names, the closest older
+    /// one as an [`Unknown`](Generation::Unknown) generation.
+    pub(super) fn of(target: Architecture) -> Generation {
+        let closest = FAMILIES.iter().rev().find(|family| family.since <= target.sm());
+        match closest {
+            Some(family) if target.sm() <= family.until => Generation::Known(family),
+            Some(family) => Generation::Unknown { closest: family },
+            None => Generation::Unknown { closest: &FERMI },
+        }
+    }
+}
+
+/// What is known of a target.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Generation {
+    /// It has a row.
+    Known(&'static Family),
+    /// No row names it; the closest older one stands for it.
+    Unknown { closest: &'static Family },
+}
+
+impl Generation {
+    pub(super) const fn family(self) -> &'static Family {
+        match self {
+            Self::Known(family) | Self::Unknown { closest: family } => family,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Capability;
+
+    #[test]
+    fn every_known_capability_has_a_row_and_others_have_none() {
+        for capability in Capability::KNOWN {
+            let (major, minor) = (capability.major, capability.minor);
+            let Some(target) = Architecture::of_capability(major, minor) else {
+                continue;
+            };
+            assert!(matches!(Family::of(target), Generation::Known(_)), "{target}");
+        }
+        for text in ["sm_130", "sm_99", "sm_65"] {
+            let target = text.parse().unwrap();
+            assert!(matches!(Family::of(target), Generation::Unknown { .. }), "{text}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! What control flow says: dominance, and which values are the same in all lanes.
 
-use gpucast_ptx_frontend::isa::{Opcode, SpecialRegister};
+use gpucast_ptx_frontend::isa::SpecialRegister;
 
 use super::graph::{Arg, Graph};
+use crate::opcode_facts::{Effect, opcode_facts};
 
 /// The closest dominator of each block, by the algorithm of Cooper, Harvey and Kennedy (2001).
 ///
@@ -113,7 +114,8 @@ pub(super) fn uniform_registers(graph: &Graph<'_>) -> Vec<bool> {
     while changed {
         changed = false;
         for op in &graph.ops {
-            let is_uniform = is_uniform_operation(op.opcode)
+            let is_uniform = (op.results.is_empty()
+                || matches!(opcode_facts(op.opcode).effect, Effect::Value | Effect::Carry))
                 && op.args.iter().all(|arg| match arg {
                     Arg::Register(register) => uniform[register.index()],
                     Arg::Special(special) => is_uniform_special(*special),
@@ -134,37 +136,4 @@ pub(super) fn uniform_registers(graph: &Graph<'_>) -> Vec<bool> {
 fn is_uniform_special(special: SpecialRegister) -> bool {
     use SpecialRegister as S;
     matches!(special, S::Ctaid(_) | S::Clusterid(_) | S::ClusterCtaid(_) | S::ClusterCtarank)
-}
-
-/// Whether equal arguments in all lanes give equal results: anything but what memory or other
-/// lanes answer.
-fn is_uniform_operation(opcode: Opcode) -> bool {
-    use Opcode as O;
-    !matches!(
-        opcode,
-        O::Ld
-            | O::Ldu
-            | O::Atom
-            | O::Shfl
-            | O::Call
-            | O::Vote
-            | O::Match
-            | O::Activemask
-            | O::Redux
-            | O::Elect
-            | O::Tex
-            | O::Tld4
-            | O::Suld
-            | O::Ldmatrix
-            | O::WmmaLoad
-            | O::WmmaMma
-            | O::Mma
-            | O::MmaSp
-            | O::MbarrierTestWait
-            | O::MbarrierTryWait
-            | O::MbarrierArrive
-            | O::WgmmaMmaAsync
-            | O::Movmatrix
-            | O::Alloca
-    )
 }

@@ -121,6 +121,8 @@ pub(super) struct Op<'p> {
     pub(super) shared_by: u32,
     /// Whether nobody reads the high half of its 64-bit result.
     pub(super) low_half_only: bool,
+    /// Registers of which it accesses one that the thread chooses; 0 where it accesses memory.
+    pub(super) chosen_of: u32,
 }
 
 impl Op<'_> {
@@ -409,6 +411,7 @@ fn build<'p>(
         state: State::Dead,
         shared_by: 1,
         low_half_only: false,
+        chosen_of: 0,
     };
     bank_load(names, in_kernel, &mut op);
     op

@@ -30,8 +30,9 @@ use gpucast_interpreter::Program;
 
 use super::architecture::Architecture;
 use super::{BackEnd, MachineProfile};
+use crate::metric::Kind;
 use crate::table::BaseTable;
-use family::Family;
+use family::{Family, Generation};
 use flow::Dominators;
 use graph::Graph;
 
@@ -43,7 +44,8 @@ const INDEPENDENT_LANES: u32 = 70;
 /// Registers per thread are not known: nothing assigns them.
 #[must_use]
 pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> MachineProfile {
-    let family = Family::of(target);
+    let generation = Family::of(target);
+    let family = generation.family();
     let mut graph = Graph::new(program, table);
     let may_unroll = !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"));
     let merged = passes::run(&mut graph, family, may_unroll);
@@ -56,6 +58,12 @@ pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> 
         "machine instructions follow from rules for {}, not from an assembler",
         family.name
     )];
+    if matches!(generation, Generation::Unknown { .. }) {
+        notes.push(format!(
+            "no rules are known for {target}; those for {} stand in for them",
+            family.name
+        ));
+    }
     if family.since < 50 {
         notes.push(
             "the rules for Fermi and Kepler come from documentation; no assembler was compared"
@@ -64,6 +72,7 @@ pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> 
     }
     MachineProfile {
         back_end: BackEnd::Rules,
+        kind: Kind::Estimated,
         target: target.to_string(),
         registers_per_thread: None,
         rows,

@@ -32,10 +32,8 @@ impl Pipes {
             multiplier += u32::from(MULTIPLIER_MOVES[self.moves % MULTIPLIER_MOVES.len()]);
             self.moves += 1;
         }
-        let moves = [
-            Selected::integer("IMAD", multiplier),
-            Selected::misc("MOV", selected.count - multiplier),
-        ];
+        let moves =
+            [Selected::new("IMAD", multiplier), Selected::new("MOV", selected.count - multiplier)];
         moves.into_iter().filter(|moves| moves.count > 0).collect()
     }
 }

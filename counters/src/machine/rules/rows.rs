@@ -68,12 +68,12 @@ pub(super) fn rows(
             }));
             if family.load_barrier && outstanding == LOADS_OF_BARRIER {
                 outstanding += 1;
-                push(Selected::misc("DEPBAR", 1));
+                push(Selected::new("DEPBAR", 1));
             }
             if op.opcode == Opcode::Bar {
                 let stores = stores_after_barrier.replace(0).unwrap_or(0);
                 if family.pads && stores > 0 {
-                    push(Selected::misc("NOP", 1 + stores));
+                    push(Selected::new("NOP", 1 + stores));
                 }
             } else if op.opcode == Opcode::St {
                 stores_after_barrier = stores_after_barrier.map(|stores| stores + 1);
@@ -107,17 +107,17 @@ fn preamble(graph: &Graph<'_>, family: &Family, rows: &mut Vec<MachineRow>) {
     };
     // The stack pointer.
     push(match family.constants {
-        Constants::Direct => Selected::misc("MOV", 1),
+        Constants::Direct => Selected::new("MOV", 1),
         Constants::Uniform => Selected::constant(4),
     });
-    push(Selected::misc("SHFL", family.preamble));
+    push(Selected::new("SHFL", family.preamble));
     let global = graph.ops.iter().any(|op| {
         op.is_live()
             && op
                 .memory
                 .is_some_and(|memory| matches!(memory.space, None | Some(StateSpace::Global)))
     });
-    push(Selected::misc("ULDC", u32::from(global && family.descriptor)));
+    push(Selected::new("ULDC", u32::from(global && family.descriptor)));
 }
 
 /// The executions of an unguarded instruction of a block.

@@ -5,8 +5,8 @@
 use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::isa::InstructionClass;
 
-use crate::machine::MachineProfile;
 use crate::machine::architecture::Architecture;
+use crate::machine::{MachineProfile, MachineRow, is_machine_mnemonic};
 use crate::table::{BaseTable, Description, Row};
 
 use super::translate;
@@ -305,4 +305,189 @@ fn signs_are_operand_modifiers_and_shifts_to_the_right_are_added_at_once() {
     assert_eq!(["FADD", "FFMA"].map(|name| count("sm_80", signs, name)), [0, 1]);
     let shift = "shr.s32 %r3, %r1, 2; add.s32 %r4, %r3, %r2; st.global.u32 [%rd1], %r4;";
     assert_eq!(["SHF", "SHR", "LEA"].map(|name| count("sm_80", shift, name)), [0, 0, 1]);
+}
+
+/// `div.rn.f32` has 9 single-precision instructions on Fermi, of which 8 are multiply-adds, and
+/// `rcp.rn.f32` 3 and 2 (instruction counts of a GTX 480: Konstantinidis 2017, table 5.16).
+#[test]
+fn quotients_and_reciprocals_of_fermi_are_sequences_of_their_own() {
+    let counts = |target: &str, operation: &str| {
+        let body = format!(
+            "ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4]; {operation} \
+             st.global.f32 [%rd1], %f3;"
+        );
+        let rows = profile(target, &body).rows;
+        let fp32: u64 = rows
+            .iter()
+            .filter(|row| row.class == InstructionClass::Fp32)
+            .map(|row| row.warp_executions)
+            .sum();
+        (fp32, count(target, &body, "FFMA"))
+    };
+    assert_eq!(counts("sm_20", "div.rn.f32 %f3, %f1, %f2;"), (9, 8));
+    assert_eq!(counts("sm_20", "rcp.rn.f32 %f3, %f1;"), (3, 2));
+    // FCHK, MUFU and five FFMA by `ptxas` 11.8 and 12.9; MUFU, FADD and two FFMA.
+    for target in ["sm_35", "sm_50", "sm_80"] {
+        assert_eq!(counts(target, "div.rn.f32 %f3, %f1, %f2;"), (7, 5), "{target}");
+        assert_eq!(counts(target, "rcp.rn.f32 %f3, %f1;"), (4, 2), "{target}");
+    }
+}
+
+/// `SEL` until Pascal, `FSEL` since Volta (`ptxas` 11.8 for sm_35, 12.9 for the others).
+#[test]
+fn selections_of_floats_are_floating_point_instructions_since_volta() {
+    let body = "ld.global.f32 %f1, [%rd1]; setp.gt.s32 %p1, %r1, 5; \
+                selp.f32 %f2, %f1, 0f3F800000, %p1; st.global.f32 [%rd1], %f2;";
+    for (target, expected) in [("sm_20", 0), ("sm_35", 0), ("sm_50", 0), ("sm_61", 0), ("sm_70", 1)]
+    {
+        let rows = profile(target, body).rows;
+        let fp32 = rows.iter().filter(|row| row.class == InstructionClass::Fp32);
+        assert_eq!(fp32.map(|row| row.warp_executions).sum::<u64>(), expected, "{target}");
+    }
+}
+
+/// Lengths and names by `ptxas` 11.8 (sm_35) and 12.9.
+#[test]
+fn video_instructions_are_what_the_assembler_makes_of_them() {
+    let store = "st.global.u32 [%rd1], %r3;";
+    let mnemonics = |target: &str, operation: &str| -> Vec<(String, u64)> {
+        let with = profile(target, &format!("{operation} {store}")).rows;
+        let without = profile(target, "add.u32 %r3, %r1, %r2; st.global.u32 [%rd1], %r3;").rows;
+        let of = |rows: &[MachineRow], name: &str| -> u64 {
+            rows.iter().filter(|row| row.mnemonic == name).map(|row| row.warp_executions).sum()
+        };
+        ["VADD", "VMAD", "PRMT", "IADD", "IADD3", "IMAD", "LOP3", "IMNMX", "VABSDIFF4"]
+            .iter()
+            .map(|name| ((*name).to_owned(), of(&with, name).saturating_sub(of(&without, name))))
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    };
+    let named = |names: &[(&str, u64)]| -> Vec<(String, u64)> {
+        names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+    };
+    let add = "vadd.u32.u32.u32 %r3, %r1, %r2;";
+    assert_eq!(mnemonics("sm_35", add), named(&[("VADD", 1)]));
+    assert_eq!(mnemonics("sm_50", add), named(&[("VADD", 1)]));
+    assert_eq!(mnemonics("sm_80", add), named(&[("PRMT", 2), ("IADD3", 1)]));
+    let product = "vmad.u32.u32.u32 %r3, %r1, %r2, %r1;";
+    assert_eq!(mnemonics("sm_50", product), named(&[("VMAD", 1)]));
+    assert_eq!(mnemonics("sm_80", product), named(&[("PRMT", 2), ("IMAD", 1)]));
+    let bytes = "vmin4.u32.u32.u32 %r3, %r1, %r2, %r1;";
+    assert_eq!(mnemonics("sm_50", bytes), named(&[("PRMT", 15), ("IMNMX", 4)]));
+    let differences = "vabsdiff4.u32.u32.u32 %r3, %r1, %r2, %r1;";
+    for target in ["sm_35", "sm_50", "sm_80"] {
+        assert_eq!(mnemonics(target, differences), named(&[("VABSDIFF4", 1)]), "{target}");
+    }
+}
+
+#[test]
+fn dead_instructions_of_any_kind_cost_nothing() {
+    for operation in [
+        "vadd.u32.u32.u32 %r3, %r1, %r2;",
+        "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;",
+        "vote.sync.ballot.b32 %r3, %p1, -1;",
+        "mad24.lo.u32 %r3, %r1, %r2, %r1;",
+        "addc.u32 %r3, %r1, %r2;",
+    ] {
+        assert_eq!(total("sm_80", operation), total("sm_80", ""), "{operation}");
+    }
+    // The carry is read, though not the sum.
+    let chain = "sub.cc.u32 %r3, %r1, %r2; subc.u32 %r4, 0, 0; st.global.u32 [%rd1], %r4;";
+    assert_eq!(count("sm_80", chain, "IADD"), 2);
+}
+
+/// `ptxas` 12.9, sm_50 and sm_80: what it computes itself, and what it does not.
+#[test]
+fn operations_on_literals_are_computed() {
+    let of = |target: &str, operation: &str, mnemonics: &[&str]| -> u64 {
+        let body = format!("{operation} st.global.f32 [%rd1], %f3;");
+        mnemonics.iter().map(|mnemonic| count(target, &body, mnemonic)).sum()
+    };
+    for target in ["sm_50", "sm_80"] {
+        let conversion = "mov.u32 %r3, 5; cvt.rn.f32.s32 %f3, %r3;";
+        assert_eq!(of(target, conversion, &["I2F"]), 0, "{target}");
+        let power = "mov.u32 %r3, 5; cvt.rn.f32.s32 %f1, %r3; ex2.approx.f32 %f2, %f1; \
+                     mul.f32 %f3, %f2, %f2;";
+        assert_eq!(of(target, power, &["I2F", "MUFU", "FMUL"]), 0, "{target}");
+        let kept = "mov.f32 %f1, 0f40A00000; fma.rn.f32 %f3, %f1, %f1, %f1;";
+        assert_eq!(of(target, kept, &["FFMA"]), 1, "{target}");
+        let doubled = "mov.u32 %r3, 5; cvt.rn.f64.s32 %fd1, %r3; cvt.rn.f32.f64 %f3, %fd1;";
+        assert!(of(target, doubled, &["I2F", "F2F"]) > 0, "{target}");
+    }
+}
+
+/// A local array whose addresses are all stated is in registers (`ptxas` 12.9, sm_50 to sm_90).
+#[test]
+fn local_arrays_with_known_indices_are_registers() {
+    let array = |last: &str| {
+        format!(
+            "{{ .local .align 16 .b8 array[64]; .reg .b64 %a<4>;\n\
+             mov.u64 %a1, array; add.u64 %a2, %a1, 16; ld.global.f32 %f1, [%rd1];\n\
+             st.local.f32 [%a1+4], %f1; st.local.f32 [%a2], %f1; ld.local.f32 %f2, [%a1+4];\n\
+             ld.local.f32 %f3, [%a2]; add.f32 %f4, %f2, %f3; {last}\n\
+             st.global.f32 [%rd1], %f4; }}"
+        )
+    };
+    let accesses = |target: &str, last: &str| {
+        let accesses = profile(target, &array(last)).local_accesses();
+        accesses.values().map(|one| one.loads + one.stores).sum::<u64>()
+    };
+    for target in ["sm_20", "sm_50", "sm_80", "sm_90"] {
+        assert_eq!(accesses(target, ""), 0, "{target}");
+        // Somebody else could read it.
+        let escapes = "cvta.local.u64 %a3, %a1; st.global.u64 [%rd1+64], %a3;";
+        assert_eq!(accesses(target, escapes), 4, "{target}");
+    }
+    // A thread chooses one of five words: five comparisons.
+    let chosen = "mul.wide.u32 %a3, %r1, 4; add.u64 %rd9, %a1, %a3; ld.local.f32 %f4, [%rd9];";
+    for target in ["sm_50", "sm_80", "sm_90"] {
+        assert_eq!(accesses(target, chosen), 0, "{target}");
+        let compared = count(target, &array(chosen), "ISETP");
+        assert_eq!(compared, 5, "{target}");
+    }
+}
+
+/// Every name that a rule gives, over a kernel for each row of the instruction table.
+#[test]
+fn machine_instructions_of_rules_are_instructions_of_machines() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../interpreter/tests/instructions");
+    let mut unknown = std::collections::BTreeSet::new();
+    let mut modules = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "ptx") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let Ok(module) = gpucast_ptx_frontend::load(&text) else { continue };
+        for kernel in Program::kernels(&module) {
+            let Ok(program) = Program::new(&module, &text, kernel) else { continue };
+            modules += 1;
+            let row = |(index, instruction)| Row {
+                instruction: index,
+                description: Description::of(instruction),
+                warp_executions: 1,
+                issued_lanes: 32,
+                thread_executions: 32,
+                branch: None,
+                memory: Vec::new(),
+            };
+            let table = BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() };
+            for target in ["sm_20", "sm_35", "sm_50", "sm_70", "sm_80", "sm_90", "sm_120"] {
+                let rows = translate(target.parse().unwrap(), &program, &table).rows;
+                let names = rows.into_iter().map(|row| row.mnemonic.into_owned());
+                unknown.extend(names.filter(|name| !is_machine_mnemonic(name)));
+            }
+        }
+    }
+    assert!(modules > 100, "{modules}");
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// A target that no row names gets the closest rules and a sentence that says so.
+#[test]
+fn unknown_targets_are_said_to_be_unknown() {
+    let notes = profile("sm_130", "").notes;
+    assert!(notes.iter().any(|note| note.contains("no rules are known for sm_130")), "{notes:?}");
+    assert!(!profile("sm_121", "").notes.iter().any(|note| note.contains("no rules are known")));
 }

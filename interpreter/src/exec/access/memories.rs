@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
 use super::super::shared::ClusterShared;
+use super::racing::Vectors;
 use crate::fault::FaultKind;
 use crate::memory::DeviceMemory;
 use crate::program::memory_op::{Space, window};
@@ -16,6 +17,8 @@ use crate::program::op::{Op, copy_local};
 /// it, of all 32 lanes for `local`; constant and parameter memory is only read.
 pub(in crate::exec) struct Memories<'a> {
     pub(in crate::exec) device: &'a DeviceMemory,
+    /// Vectors that the CPU has.
+    pub(in crate::exec) vectors: Vectors,
     pub(in crate::exec) shared: *mut u8,
     pub(in crate::exec) shared_bytes: u64,
     /// The shared memories of the cluster.

@@ -10,6 +10,7 @@ mod addresses;
 mod atomics;
 mod lane_loop;
 mod memories;
+pub(super) mod racing;
 mod simple;
 mod transfer;
 
@@ -57,7 +58,7 @@ pub(super) unsafe fn access(
     mask: u32,
     report: &mut AccessReport,
 ) -> Result<Option<Space>, AccessFault> {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         if op.is_simple && access_simple(frame, op, memories, mask, report) {
             return Ok(Some(op.space));
@@ -160,7 +161,7 @@ pub(super) unsafe fn access_space(
     unsafe {
         match &op.atomic {
             Some(atomic) => perform_atomic(frame, op, atomic, space, &hosts, mask),
-            None => transfer_lanes(frame, op, &hosts, mask, write),
+            None => transfer_lanes(frame, op, &hosts, mask, write, space == Space::Global),
         }
     }
     Ok(())

@@ -9,11 +9,12 @@
 use super::AccessReport;
 use super::addresses::addresses;
 use super::memories::Memories;
+use super::racing::{Element, load_row, store_row};
 use super::transfer::for_lanes;
 use crate::exec::lane::Lane;
 use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::observer::{AccessKind, Pattern};
-use crate::program::memory_op::MemoryOp;
+use crate::program::memory_op::{MemoryOp, Space};
 
 /// Execute a simple operation with the lanes of `mask` and report its addresses; `false` if there
 /// is something wrong with it, and nothing has been done.
@@ -29,7 +30,7 @@ pub(in crate::exec) unsafe fn access_simple(
     mask: u32,
     report: &mut AccessReport,
 ) -> bool {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         if op.element_bytes == 4 {
             access::<u32, 4>(frame, op, memories, mask, report)
@@ -45,14 +46,14 @@ pub(in crate::exec) unsafe fn access_simple(
 ///
 /// As [`access_simple`].
 #[inline(always)]
-unsafe fn access<T: Lane<Store = T> + Default, const BYTES: u64>(
+unsafe fn access<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     frame: &Frame,
     op: &MemoryOp,
     memories: &Memories<'_>,
     mask: u32,
     report: &mut AccessReport,
 ) -> bool {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         report.pattern = Pattern::General;
         if mask == FULL_MASK
@@ -128,7 +129,7 @@ unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
 /// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type `T`;
 /// the lanes' addresses are as `pattern` and `first` say.
 #[inline(always)]
-unsafe fn transfer_regular<T: Lane<Store = T>, const BYTES: u64>(
+unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64>(
     frame: &Frame,
     op: &MemoryOp,
     memories: &Memories<'_>,
@@ -144,12 +145,19 @@ unsafe fn transfer_regular<T: Lane<Store = T>, const BYTES: u64>(
     unsafe {
         let host = segment.at(first);
         let row = frame.row_mut::<T>(row);
-        match (pattern, op.kind) {
-            (Pattern::Consecutive, AccessKind::Store) => *host.cast::<[T; 32]>() = *row,
-            (Pattern::Consecutive, _) => *row = *host.cast::<[T; 32]>(),
+        let racing = op.space == Space::Global;
+        match (pattern, op.kind, racing) {
+            (Pattern::Consecutive, AccessKind::Store, false) => *host.cast::<[T; 32]>() = *row,
+            (Pattern::Consecutive, AccessKind::Store, true) => {
+                store_row(row, host.cast(), memories.vectors)
+            }
+            (Pattern::Consecutive, _, false) => *row = *host.cast::<[T; 32]>(),
+            (Pattern::Consecutive, _, true) => load_row(host.cast(), row, memories.vectors),
             // Of several lanes that write to one address, the highest is the last.
-            (_, AccessKind::Store) => *host.cast::<T>() = row[31],
-            (_, _) => *row = [*host.cast::<T>(); 32],
+            (_, AccessKind::Store, false) => *host.cast::<T>() = row[31],
+            (_, AccessKind::Store, true) => row[31].store(host.cast()),
+            (_, _, false) => *row = [*host.cast::<T>(); 32],
+            (_, _, true) => *row = [T::load(host.cast()); 32],
         }
     }
     true
@@ -162,7 +170,7 @@ unsafe fn transfer_regular<T: Lane<Store = T>, const BYTES: u64>(
 /// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type `T`;
 /// `mask` is not empty.
 #[inline(always)]
-unsafe fn transfer_any<T: Lane<Store = T> + Default, const BYTES: u64>(
+unsafe fn transfer_any<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     frame: &Frame,
     op: &MemoryOp,
     memories: &Memories<'_>,
@@ -196,11 +204,21 @@ unsafe fn transfer_any<T: Lane<Store = T> + Default, const BYTES: u64>(
                 |lane: usize| segment.host.add(offsets[lane] as usize).cast::<T>().add(element);
             if op.kind == AccessKind::Store {
                 let row = frame.row::<T>(row);
-                for_lanes(mask, |lane| host(lane).write(row[lane]));
+                if op.space == Space::Global {
+                    for_lanes(mask, |lane| row[lane].store(host(lane)));
+                } else {
+                    for_lanes(mask, |lane| host(lane).write(row[lane]));
+                }
             } else {
                 let mut value = [T::default(); 32];
-                for lane in 0..32 {
-                    value[lane] = host(lane).read();
+                if op.space == Space::Global {
+                    for lane in 0..32 {
+                        value[lane] = T::load(host(lane));
+                    }
+                } else {
+                    for lane in 0..32 {
+                        value[lane] = host(lane).read();
+                    }
                 }
                 frame.set_row::<T>(row, mask, value);
             }

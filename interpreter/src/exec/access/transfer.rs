@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
+use super::racing::Element;
 use crate::exec::lane::Row;
 use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::observer::AccessKind;
@@ -19,6 +20,80 @@ pub(super) unsafe fn transfer_lanes(
     hosts: &[*mut u8; 32],
     mask: u32,
     write: bool,
+    racing: bool,
+) {
+    // Buffers may be used by other threads meanwhile, and all other memory by nobody.
+    if racing {
+        // SAFETY: by the contract.
+        unsafe { transfer_with(frame, op, hosts, mask, write, Racing) };
+    } else {
+        // SAFETY: by the contract.
+        unsafe { transfer_with(frame, op, hosts, mask, write, Own) };
+    }
+}
+
+/// How elements of memory are used.
+trait Transfer: Copy {
+    /// # Safety
+    ///
+    /// As [`Element::load`].
+    unsafe fn load<T: Element>(self, host: *mut u8) -> T;
+
+    /// # Safety
+    ///
+    /// As [`Element::store`].
+    unsafe fn store<T: Element>(self, host: *mut u8, value: T);
+}
+
+/// By atomic accesses.
+#[derive(Clone, Copy)]
+struct Racing;
+
+/// By plain accesses.
+#[derive(Clone, Copy)]
+struct Own;
+
+impl Transfer for Racing {
+    #[inline(always)]
+    unsafe fn load<T: Element>(self, host: *mut u8) -> T {
+        // SAFETY: by the contract.
+        unsafe { T::load(host.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store<T: Element>(self, host: *mut u8, value: T) {
+        // SAFETY: by the contract.
+        unsafe { value.store(host.cast()) }
+    }
+}
+
+impl Transfer for Own {
+    #[inline(always)]
+    unsafe fn load<T: Element>(self, host: *mut u8) -> T {
+        // SAFETY: by the contract.
+        unsafe { host.cast::<T>().read() }
+    }
+
+    #[inline(always)]
+    unsafe fn store<T: Element>(self, host: *mut u8, value: T) {
+        // SAFETY: by the contract.
+        unsafe { host.cast::<T>().write(value) }
+    }
+}
+
+/// [`transfer_lanes`] to memory that is used in one way.
+///
+/// # Safety
+///
+/// As [`transfer_lanes`].
+#[inline(always)]
+unsafe fn transfer_with(
+    frame: &Frame,
+    op: &MemoryOp,
+    hosts: &[*mut u8; 32],
+    mask: u32,
+    write: bool,
+    memory: impl Transfer,
 ) {
     for element in 0..usize::from(op.elements) {
         let Some(row) = op.rows[element] else { continue };
@@ -29,38 +104,39 @@ pub(super) unsafe fn transfer_lanes(
                 (16, _, false) => {
                     let row: *mut u128 = frame.rows.add(row as usize).cast();
                     for_lanes(mask, |lane| {
-                        *row.add(lane) = hosts[lane].add(offset).cast::<u128>().read();
+                        *row.add(lane) = memory.load::<u128>(hosts[lane].add(offset));
                     });
                 }
                 (16, _, true) => {
                     let row: *const u128 = frame.rows.add(row as usize).cast();
                     for_lanes(mask, |lane| {
-                        hosts[lane].add(offset).cast::<u128>().write(*row.add(lane));
+                        memory.store::<u128>(hosts[lane].add(offset), *row.add(lane));
                     });
                 }
                 (4, false, false) => {
                     let row = frame.row_mut::<u32>(row);
                     for_lanes(mask, |lane| {
-                        row[lane] = hosts[lane].add(offset).cast::<u32>().read();
+                        row[lane] = memory.load::<u32>(hosts[lane].add(offset));
                     });
                 }
                 (8, true, false) => {
                     let row = frame.row_mut::<u64>(row);
                     for_lanes(mask, |lane| {
-                        row[lane] = hosts[lane].add(offset).cast::<u64>().read();
+                        row[lane] = memory.load::<u64>(hosts[lane].add(offset));
                     });
                 }
                 (bytes, wide, false) => {
                     let rows = frame.rows.add(row as usize);
                     for_lanes(mask, |lane| {
-                        let value = extend(read(hosts[lane].add(offset), bytes), bytes, op.extend);
+                        let value = read(memory, hosts[lane].add(offset), bytes);
+                        let value = extend(value, bytes, op.extend);
                         put(rows, wide, lane, value);
                     });
                 }
                 (bytes, wide, true) => {
                     let rows = frame.rows.add(row as usize);
                     for_lanes(mask, |lane| {
-                        write_bytes(hosts[lane].add(offset), bytes, get(rows, wide, lane));
+                        write_bytes(memory, hosts[lane].add(offset), bytes, get(rows, wide, lane));
                     });
                 }
             }
@@ -137,32 +213,32 @@ pub(in crate::exec) fn for_lanes(mask: u32, mut f: impl FnMut(usize)) {
 
 /// # Safety
 ///
-/// `host` is good for `bytes` bytes, at most 8.
+/// `host` is aligned to and good for `bytes` bytes: 1, 2, 4 or 8.
 #[inline(always)]
-unsafe fn read(host: *const u8, bytes: u8) -> u64 {
+unsafe fn read(memory: impl Transfer, host: *mut u8, bytes: u8) -> u64 {
     // SAFETY: by the contract.
     unsafe {
         match bytes {
-            1 => u64::from(host.read()),
-            2 => u64::from(host.cast::<u16>().read()),
-            4 => u64::from(host.cast::<u32>().read()),
-            _ => host.cast::<u64>().read(),
+            1 => u64::from(memory.load::<u8>(host)),
+            2 => u64::from(memory.load::<u16>(host)),
+            4 => u64::from(memory.load::<u32>(host)),
+            _ => memory.load::<u64>(host),
         }
     }
 }
 
 /// # Safety
 ///
-/// `host` is good for `bytes` bytes, at most 8.
+/// As [`read`].
 #[inline(always)]
-unsafe fn write_bytes(host: *mut u8, bytes: u8, value: u64) {
+unsafe fn write_bytes(memory: impl Transfer, host: *mut u8, bytes: u8, value: u64) {
     // SAFETY: by the contract.
     unsafe {
         match bytes {
-            1 => host.write(value as u8),
-            2 => host.cast::<u16>().write(value as u16),
-            4 => host.cast::<u32>().write(value as u32),
-            _ => host.cast::<u64>().write(value),
+            1 => memory.store(host, value as u8),
+            2 => memory.store(host, value as u16),
+            4 => memory.store(host, value as u32),
+            _ => memory.store(host, value),
         }
     }
 }

@@ -48,7 +48,7 @@ impl Frame {
     /// The invariants of [`Frame`], and `op` belongs to its program.
     #[inline(always)]
     pub(crate) unsafe fn guard(&self, op: &Op, mask: u32) -> u32 {
-        // SAFETY: passed on.
+        // SAFETY: Frame's invariants (lanes/mod.rs).
         unsafe {
             let lanes = self.guarded(op, mask);
             self.count(op, lanes);
@@ -159,7 +159,7 @@ impl Frame {
     /// As [`Self::row_mut`].
     #[inline(always)]
     unsafe fn fill_row(&self, row: u32, mask: u32, value: u32) {
-        // SAFETY: passed on.
+        // SAFETY: Frame's invariants (lanes/mod.rs).
         unsafe { self.set_row::<u32>(row, mask, [value; 32]) }
     }
 }
@@ -256,7 +256,7 @@ macro_rules! define_lane_loop {
         /// The invariants of [`Frame`]; `op` belongs to its program.
         #[inline(never)]
         unsafe fn cold_operation(frame: &Frame, op: &Op, m: u32) {
-            // SAFETY: passed on.
+            // SAFETY: Frame's invariants (lanes/mod.rs).
             unsafe {
                 match op.code {
                     $(Code::$cold => value_operation!(frame, op, m, ($($da)*) -> $dr $db),)+

@@ -23,13 +23,13 @@ unsafe fn select<T: Lane>(frame: &Frame, op: &Op, mask: u32) {
 
 #[inline(always)]
 pub(super) unsafe fn Select32(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe { select::<u32>(frame, op, mask) }
 }
 
 #[inline(always)]
 pub(super) unsafe fn Select64(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe { select::<u64>(frame, op, mask) }
 }
 
@@ -249,13 +249,13 @@ unsafe fn match_any<T: Lane<Store: PartialEq>>(frame: &Frame, op: &Op, mask: u32
 
 #[inline(always)]
 pub(super) unsafe fn MatchAny32(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe { match_any::<u32>(frame, op, mask) }
 }
 
 #[inline(always)]
 pub(super) unsafe fn MatchAny64(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe { match_any::<u64>(frame, op, mask) }
 }
 
@@ -277,13 +277,13 @@ unsafe fn match_all<T: Lane<Store: PartialEq>>(frame: &Frame, op: &Op, mask: u32
 
 #[inline(always)]
 pub(super) unsafe fn MatchAll32(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe { match_all::<u32>(frame, op, mask) }
 }
 
 #[inline(always)]
 pub(super) unsafe fn MatchAll64(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe { match_all::<u64>(frame, op, mask) }
 }
 

@@ -56,7 +56,7 @@ fn undefined(lane: u32, what: &'static str, value: u32) -> OperandFault {
 /// The invariants of [`Frame`]; `op` belongs to its program.
 #[inline(always)]
 pub(crate) unsafe fn multiply(frame: &Frame, op: &Multiply) -> Result<(), OperandFault> {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         match op.arithmetic {
             Arithmetic::Float { c, d, saturate } => {

@@ -57,7 +57,7 @@ pub(super) unsafe fn multiply(
     op: &WarpgroupMultiply,
     warp: u32,
 ) -> Result<(), OperandFault> {
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         match op.arithmetic {
             Arithmetic::Float { d, .. } => float(frame, memories, op, warp, d),
@@ -290,7 +290,7 @@ unsafe fn find_columns(frame: &Frame, op: &WarpgroupMultiply) -> Result<Columns,
     let Some(sparse) = &op.sparse else { return Ok(None) };
     let stored = stored_columns(op);
     let mut columns = [0; ROWS * A_DEPTH];
-    // SAFETY: passed on.
+    // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         columns_of_metadata(frame, sparse, stored as u32, &mut columns[..ROWS * stored])?;
     }

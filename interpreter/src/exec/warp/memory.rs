@@ -13,6 +13,7 @@ use crate::program::memory_op::{MemoryOp, Space};
 
 /// Tells the recorder of a warp's accesses within one block.
 pub(super) struct Teller<'a, R> {
+    pub(super) context: &'a Context<'a>,
     pub(super) recorder: &'a mut R,
     pub(super) frame: &'a Frame,
     pub(super) warp: u32,
@@ -30,7 +31,7 @@ impl<R: Recorder> Listen for Teller<'_, R> {
             // SAFETY: the frame's invariants hold, and the operation belongs to its program.
             self.recorder.storing(&unsafe { digests(self.frame, op) });
         }
-        self.recorder.access(&Access {
+        let access = Access {
             instruction: op.instruction,
             warp: self.warp,
             time: self.clock.at(op.instruction),
@@ -41,7 +42,8 @@ impl<R: Recorder> Listen for Teller<'_, R> {
             pattern: report.pattern,
             addresses: &report.addresses,
             continues: false,
-        });
+        };
+        self.context.tell(self.recorder, &access);
     }
 }
 
@@ -61,7 +63,7 @@ impl Warp {
         report: &mut AccessReport,
     ) -> Result<(), AccessFault> {
         let clock = self.block_clock(context.program, split);
-        let mut teller = Teller { recorder, frame, warp: self.index, clock };
+        let mut teller = Teller { context, recorder, frame, warp: self.index, clock };
         // SAFETY: the frame's invariants hold, and `mask` is not empty here or below.
         unsafe {
             let mut mask = mask;
@@ -126,7 +128,7 @@ impl Warp {
         let (warp, lane) = (self.index, bad.lane);
         let instruction = op.instruction;
         recorder.bad_access(&BadAccess { instruction, warp, lane, kind: &bad.kind });
-        // SAFETY: passed on.
+        // SAFETY: Frame's invariants (lanes/mod.rs).
         unsafe { load_zeros(frame, op, 1 << lane) };
         Ok(!(1 << lane))
     }

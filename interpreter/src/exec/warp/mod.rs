@@ -14,8 +14,9 @@ use super::cluster_barrier::ClusterLanes;
 use super::lane::Row;
 use super::lanes::{Frame, SCRATCH_ROWS};
 use super::level::Level;
+use super::watch::Watching;
 use crate::fault::FaultKind;
-use crate::observer::{HeapUse, Pattern, Recorder};
+use crate::observer::{Access, HeapUse, Pattern, Recorder};
 use crate::program::Program;
 use crate::program::op::{Code, Op};
 
@@ -87,6 +88,19 @@ pub(super) struct Context<'a> {
     pub(super) guarded_lanes: *mut u64,
     /// Whether bad accesses are left out instead of ending the launch.
     pub(super) skip_bad_accesses: bool,
+    /// Who looks for accesses of which another CTA could tell the order.
+    pub(super) watching: Option<Watching<'a>>,
+}
+
+impl Context<'_> {
+    /// Tell the recorder of an access, and who watches besides.
+    #[inline(always)]
+    pub(super) fn tell<R: Recorder>(&self, recorder: &mut R, access: &Access<'_>) {
+        if let Some(watching) = &self.watching {
+            watching.hear(access);
+        }
+        recorder.access(access);
+    }
 }
 
 impl Warp {
@@ -183,8 +197,13 @@ impl Warp {
                 split.entering = false;
             }
             let clock = self.block_clock(program, &split);
-            let mut teller =
-                Teller { recorder: &mut *recorder, frame: &frame, warp: self.index, clock };
+            let mut teller = Teller {
+                context,
+                recorder: &mut *recorder,
+                frame: &frame,
+                warp: self.index,
+                clock,
+            };
             let mut accesses = LoopAccesses {
                 ops: program.memory_ops.as_ptr(),
                 memories: &context.memories,
@@ -265,7 +284,7 @@ impl Warp {
                     let mask = unsafe { frame.guard(op, split.mask) };
                     if mask != 0 {
                         let lane = Some(mask.trailing_zeros());
-                        return Err(WarpFault { pc: split.pc, lane, kind: FaultKind::Trap });
+                        return Err(WarpFault { pc: split.pc, lane, kind: program.trap(op) });
                     }
                     Next::Operation
                 }

@@ -529,7 +529,7 @@ pub(crate) fn immediate_bits(immediate: Immediate, ty: ScalarType) -> u64 {
         (Immediate::Integer(value), ScalarType::F32) => u64::from((value as f32).to_bits()),
         (Immediate::Integer(value), ScalarType::F64) => (value as f64).to_bits(),
         (Immediate::Integer(value), _) => value as u64,
-        (Immediate::F32(bits), ScalarType::F64) => f64::from(f32::from_bits(bits)).to_bits(),
+        // Also in a double's place: NVIDIA's assembler takes the digits as they are.
         (Immediate::F32(bits), _) => u64::from(bits),
         (Immediate::F64(bits), ty) if ty.bytes() <= 4 => {
             u64::from((f64::from_bits(bits) as f32).to_bits())

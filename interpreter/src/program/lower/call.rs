@@ -16,7 +16,7 @@ use super::super::op::{Code, copy_local};
 use super::super::runtime::{RuntimeCall, RuntimeFunction, Value};
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use super::call_graph::{Signature, area_offsets, indirect_signature};
-use super::memory::{load_local, pass, stack_slot, store_local};
+use super::memory::{elements, load_local, pass, stack_slot, store_local};
 
 /// The parts of a `call`.
 struct Call<'a> {
@@ -132,8 +132,10 @@ fn through_area(
                 copy(builder, slot, (area + offset, false), bytes);
             }
             ref value => {
-                let row = builder.value(value, bits_type(bytes)?)?;
-                store_local(builder, area + offset, bits_type(bytes)?, row);
+                for part in parts_by_value(builder, value, area + offset, bytes)? {
+                    let row = builder.value(&part.operand, part.ty)?;
+                    store_local(builder, part.offset, part.ty, row);
+                }
             }
         }
     }
@@ -154,16 +156,39 @@ fn through_area(
                     copy(builder, (area + offset, false), slot, bytes);
                 }
                 ref register => {
-                    let ty = bits_type(bytes)?;
-                    builder.define(register, ty, |builder, row| {
-                        load_local(builder, area + offset, ty, row);
-                        Ok(())
-                    })?;
+                    for part in parts_by_value(builder, register, area + offset, bytes)? {
+                        builder.define(&part.operand, part.ty, |builder, row| {
+                            load_local(builder, part.offset, part.ty, row);
+                            Ok(())
+                        })?;
+                    }
                 }
             }
         }
         Ok(())
     })
+}
+
+/// A register that is passed by value, or an element of one.
+struct Part {
+    operand: Operand,
+    /// Where it lies in local memory.
+    offset: u64,
+    ty: T,
+}
+
+/// The registers of a value of `bytes` bytes that lies at `offset` of local memory.
+fn parts_by_value(
+    builder: &Builder<'_>,
+    value: &Operand,
+    offset: u64,
+    bytes: u64,
+) -> Lowered<Vec<Part>> {
+    let operands = elements(builder, value);
+    let each = bytes / operands.len().max(1) as u64;
+    let ty = bits_type(each)?;
+    let part = |(index, operand)| Part { operand, offset: offset + index as u64 * each, ty };
+    Ok(operands.into_iter().enumerate().map(part).collect())
 }
 
 /// Emit what follows the call operation that was just emitted. Only lanes that called get there,
@@ -251,14 +276,20 @@ fn exchange(
                 copy(builder, from, to, bytes);
             }
             Formal::Register(register) => {
-                let Slot::Row { row, .. } = builder.slot(register) else {
-                    return Err("predicate arguments are not executed yet".to_owned());
-                };
-                let ty = bits_type(bytes)?;
-                if fetch {
-                    load_local(builder, in_area.0, ty, row);
-                } else {
-                    store_local(builder, in_area.0, ty, row);
+                let count = builder.current_function().registers[register.index()].vector;
+                let each = bytes / u64::from(count.max(1));
+                let ty = bits_type(each)?;
+                for element in 0..count {
+                    let slot = builder.slot_of(builder.function, register, element);
+                    let Slot::Row { row, .. } = slot else {
+                        return Err("predicate arguments are not executed yet".to_owned());
+                    };
+                    let at = in_area.0 + u64::from(element) * each;
+                    if fetch {
+                        load_local(builder, at, ty, row);
+                    } else {
+                        store_local(builder, at, ty, row);
+                    }
                 }
             }
         }

@@ -27,7 +27,8 @@ impl Signature {
         let size = |formal: &Formal| match *formal {
             Formal::Variable(variable) => module.variables[variable.index()].size_bytes,
             Formal::Register(register) => {
-                u64::from(function.registers[register.index()].ty.bytes())
+                let register = &function.registers[register.index()];
+                u64::from(register.ty.bytes()) * u64::from(register.vector)
             }
         };
         Self {

@@ -1,7 +1,8 @@
 //! Extended-precision arithmetic: `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc` (9.7.2).
 //!
-//! The carry flag is a predicate of the function. Subtraction is addition of the complement:
-//! `a - b - borrow = a + !b + !borrow`, and the borrow out is the inverted carry out.
+//! The carry flag is a predicate of the function. Subtraction adds the complement: `sub` is
+//! `a + !b + 1` and `subc` is `a + !b + CC.CF`. `CC.CF` is the carry out of these sums, so it is
+//! set where nothing is borrowed, and chains may mix additions and subtractions.
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
@@ -41,21 +42,15 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction, ty: T)
         builder.emit(code, 0, complement, [b, 0, 0]);
         b = complement;
     }
-    // What is added besides the operands: the carry, one minus the borrow, or a constant.
     let carry_in = builder.temporary_predicate();
-    match (reads_carry, subtract) {
-        (true, false) => builder.emit(Code::PredicateLogic, 3, carry_in, [carry, carry, 0]),
-        (true, true) => builder.emit(Code::PredicateLogic, 4, carry_in, [carry, carry, 0]),
-        (false, constant) => {
-            builder.emit(Code::PredicateConstant, u16::from(constant), carry_in, [0; 3]);
-        }
+    if reads_carry {
+        builder.emit(Code::PredicateLogic, 3, carry_in, [carry, carry, 0]);
+    } else {
+        builder.emit(Code::PredicateConstant, u16::from(subtract), carry_in, [0; 3]);
     }
     if instruction.has(M::Cc) {
         let code = if wide { Code::CarryOut64 } else { Code::CarryOut32 };
         builder.emit(code, 0, carry, [a, b, carry_in]);
-        if subtract {
-            builder.emit(Code::PredicateLogic, 4, carry, [carry, carry, 0]);
-        }
     }
     let code = if wide { Code::AddCarry64 } else { Code::AddCarry32 };
     builder.define(operand(instruction, 0)?, ty, |builder, row| {

@@ -3,7 +3,8 @@
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{
-    Address, AddressBase, Formal, FunctionKind, Instruction, Operand, VariableId,
+    Address, AddressBase, Formal, FunctionId, FunctionKind, Instruction, Operand, RegisterId,
+    VariableId,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -457,8 +458,8 @@ fn pass_predicate(
 /// Pass `actual` to `formal`, which has a fixed place, or the other way round for results.
 pub(super) fn pass(
     builder: &mut Builder<'_>,
-    caller: gpucast_ptx_frontend::module::FunctionId,
-    callee: gpucast_ptx_frontend::module::FunctionId,
+    caller: FunctionId,
+    callee: FunctionId,
     actual: &Operand,
     formal: Formal,
     to_callee: bool,
@@ -472,37 +473,76 @@ pub(super) fn pass(
             Ok(())
         }
         (actual, Formal::Register(formal)) => {
-            let ty = builder.module.functions[callee.index()].registers[formal.index()].ty;
             debug_assert!(builder.function == caller, "operands are the caller's");
-            let row = match builder.slot_of(callee, formal, 0) {
-                Slot::Row { row, .. } => row,
-                Slot::Predicate(formal) => {
-                    return pass_predicate(builder, actual, formal, to_callee);
-                }
-            };
-            let code = if Width::of(ty) == Width::W64 { Code::Mov64 } else { Code::Mov32 };
-            if to_callee {
-                let value = builder.value(actual, ty)?;
-                builder.emit(code, 0, row, [value, 0, 0]);
-                return Ok(());
+            let register = &builder.module.functions[callee.index()].registers[formal.index()];
+            let ty = register.ty;
+            let parts = parts_of(builder, actual, register.vector)?;
+            for (element, actual) in parts.iter().enumerate() {
+                pass_register(builder, callee, actual, (formal, element as u8), ty, to_callee)?;
             }
-            builder.define(actual, ty, |builder, destination| {
-                builder.emit(code, 0, destination, [row, 0, 0]);
-                Ok(())
-            })
+            Ok(())
         }
         (actual, Formal::Variable(formal)) => {
-            let ty = builder.module.variables[formal.index()].ty;
-            let slot = stack_slot(builder, formal)?;
-            if to_callee {
-                let row = builder.value(actual, ty)?;
-                builder.store_slot(slot, ty, row);
-                return Ok(());
+            let variable = &builder.module.variables[formal.index()];
+            let ty = variable.ty;
+            let parts = parts_of(builder, actual, variable.vector)?;
+            let (offset, framed) = stack_slot(builder, formal)?;
+            for (element, actual) in parts.iter().enumerate() {
+                let slot = (offset + element as u64 * u64::from(ty.bytes()), framed);
+                if to_callee {
+                    let row = builder.value(actual, ty)?;
+                    builder.store_slot(slot, ty, row);
+                } else {
+                    builder.define(actual, ty, |builder, row| {
+                        builder.load_slot(slot, ty, row);
+                        Ok(())
+                    })?;
+                }
             }
-            builder.define(actual, ty, |builder, row| {
-                builder.load_slot(slot, ty, row);
-                Ok(())
-            })
+            Ok(())
         }
     }
+}
+
+/// The registers of an argument or result whose formal is a vector of `count` elements.
+pub(super) fn parts_of(
+    builder: &Builder<'_>,
+    actual: &Operand,
+    count: u8,
+) -> Lowered<Vec<Operand>> {
+    let count = usize::from(count.max(1));
+    let parts = elements(builder, actual);
+    if parts.len() == count {
+        return Ok(parts);
+    }
+    // Nobody wants the result.
+    if *actual == Operand::Sink {
+        return Ok(vec![Operand::Sink; count]);
+    }
+    Err(format!("the call passes {} values where the function has {count}", parts.len()))
+}
+
+/// Pass one register, or one element of a vector register.
+fn pass_register(
+    builder: &mut Builder<'_>,
+    callee: FunctionId,
+    actual: &Operand,
+    (formal, element): (RegisterId, u8),
+    ty: T,
+    to_callee: bool,
+) -> Lowered<()> {
+    let row = match builder.slot_of(callee, formal, element) {
+        Slot::Row { row, .. } => row,
+        Slot::Predicate(formal) => return pass_predicate(builder, actual, formal, to_callee),
+    };
+    let code = super::movement::mov_code(Width::of(ty));
+    if to_callee {
+        let value = builder.value(actual, ty)?;
+        builder.emit(code, 0, row, [value, 0, 0]);
+        return Ok(());
+    }
+    builder.define(actual, ty, |builder, destination| {
+        builder.emit(code, 0, destination, [row, 0, 0]);
+        Ok(())
+    })
 }

@@ -2,8 +2,8 @@
 //!
 //! The kernel and the device functions that it calls are lowered one after the other, each block
 //! in reverse post-order, so that a block's index is its scheduling priority. Every instruction
-//! of the table is dispatched by its opcode in [`instruction`]; one that cannot be executed is
-//! collected with its reason, so that a caller learns of all of them before anything runs.
+//! of the table is dispatched by its opcode in [`instruction`]; one that cannot be executed becomes
+//! a trap with its reason, and a caller learns of all of them before anything runs.
 
 mod arithmetic;
 mod async_copy;
@@ -25,6 +25,7 @@ mod memory;
 mod movement;
 mod narrow;
 mod ordering;
+pub(crate) mod sharing;
 mod tensor_copy;
 mod uninitialised;
 mod video;
@@ -45,6 +46,7 @@ pub(super) use control::BlockTargets;
 use layout::Layout;
 pub(crate) use layout::function_at;
 pub(crate) use layout::{ConstantAddress, masked, write};
+use sharing::Sharing;
 
 /// Lower `kernel` of `module`, whose text is `text`.
 pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Program, LowerError> {
@@ -72,6 +74,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         instructions: Vec::new(),
         guarded: Vec::new(),
         blocks: Vec::new(),
+        refusals: Vec::new(),
         unsupported: Vec::new(),
         entries: HashMap::new(),
     };
@@ -83,14 +86,16 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     for (&function, graph) in functions.iter().zip(&graphs) {
         lowering.lower_function(module, function, graph);
     }
-    if !lowering.unsupported.is_empty() {
+    if !lowering.refusals.is_empty() {
         return Err(LowerError::Unsupported {
             kernel: kernel.to_owned(),
-            instructions: lowering.unsupported,
+            instructions: lowering.refusals,
         });
     }
     let uninitialised = uninitialised::analyse(module, functions, &graphs);
-    let Lowering { mut builder, targets, instructions, guarded, blocks, entries, .. } = lowering;
+    let Lowering {
+        mut builder, targets, instructions, guarded, blocks, unsupported, entries, ..
+    } = lowering;
     uninitialised::record(&uninitialised, &mut builder);
     let parameters = layout.parameters.iter().map(|parameter| {
         let variable = &module.variables[parameter.variable.index()];
@@ -100,6 +105,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
             bytes: variable.size_bytes,
             is_array: !variable.dimensions.is_empty() || variable.vector > 1,
             offset: parameter.offset,
+            variable: parameter.variable,
         }
     });
     let globals = layout.globals.iter().map(|&id| {
@@ -123,6 +129,10 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     let pointed_to = calls.address_taken().map(|(function, own)| (function.0, own.clone()));
     let saved = builder.saved.iter().map(|&function| builder.activation(function)).collect();
     let ordered_because = ordering::reason(&instructions, &builder);
+    let sharing = match ordered_because {
+        Some(_) => Sharing::default(),
+        None => Sharing::of(module, &instructions),
+    };
     Ok(Program {
         target_sm: module.target_sm,
         variables: layout.fixed_variables(module),
@@ -157,6 +167,8 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         constant_addresses: layout.constant_addresses,
         globals,
         ordered_because,
+        unsupported,
+        sharing,
     })
 }
 
@@ -178,6 +190,10 @@ struct Lowering<'m> {
     instructions: Vec<StaticInstruction>,
     guarded: Vec<u32>,
     blocks: Vec<Block>,
+    /// What keeps the kernel as a whole from running.
+    refusals: Vec<Unsupported>,
+    /// Instructions that end the launch where a thread reaches them, in the order in which the
+    /// traps that stand for them were emitted.
     unsupported: Vec<Unsupported>,
     /// The operation that a call of each function begins with.
     entries: HashMap<FunctionId, u32>,
@@ -253,7 +269,7 @@ impl<'m> Lowering<'m> {
     fn collect(&mut self, module: &Module, function: FunctionId, result: Lowered<()>) {
         if let Err(reason) = result {
             let span = module.functions[function.index()].span;
-            self.unsupported.push(Unsupported { what: String::new(), reason, span });
+            self.refusals.push(Unsupported { what: String::new(), reason, span });
         }
     }
 
@@ -276,6 +292,7 @@ impl<'m> Lowering<'m> {
             }
         }
         let guard = self.builder.guard;
+        let first_op = self.builder.ops.len();
         let context = control::Context { module, graph, block, targets: &self.targets };
         if let Err(reason) = instruction(&mut self.builder, &instruction_clone, &context) {
             self.unsupported.push(Unsupported {
@@ -283,6 +300,11 @@ impl<'m> Lowering<'m> {
                 reason,
                 span: instruction_clone.span,
             });
+            // Nothing of the instruction is left but the fault.
+            self.builder.ops.truncate(first_op);
+            self.builder.op_instruction.truncate(first_op);
+            self.builder.guard = guard;
+            self.builder.emit(Code::Trap, 0, 0, [self.unsupported.len() as u32, 0, 0]);
         }
         if guard != 0 && self.builder.guard == guard {
             // Nothing to do, but the lanes that do it are counted.

@@ -9,8 +9,10 @@ use super::super::memory_op::{Space, window};
 use super::super::op::{Code, MEMBERS, extremum};
 use super::builder::{Builder, Lowered, Width, operand};
 use super::layout::window_of;
+use super::memory::elements;
 
-fn mov_code(width: Width) -> Code {
+/// The operation that copies a row of this width.
+pub(super) fn mov_code(width: Width) -> Code {
     match width {
         Width::W32 => Code::Mov32,
         Width::W64 => Code::Mov64,
@@ -26,6 +28,9 @@ pub(super) fn mov(builder: &mut Builder<'_>, instruction: &Instruction) -> Lower
     let (destination, source) = (operand(instruction, 0)?, operand(instruction, 1)?);
     match (destination, source) {
         (_, _) if ty == T::Pred => predicate(builder, destination, source),
+        (_, _) if instruction.has(M::V2) || instruction.has(M::V4) => {
+            vectors(builder, destination, source, ty)
+        }
         (Operand::Vector(parts), source) => unpack(builder, parts, source, ty),
         (destination, Operand::Vector(parts)) => {
             let packed = pack(builder, parts, ty)?;
@@ -43,6 +48,30 @@ pub(super) fn mov(builder: &mut Builder<'_>, instruction: &Instruction) -> Lower
             })
         }
     }
+}
+
+/// `mov.v2` and `mov.v4`: all sources are read before the first destination is written.
+fn vectors(
+    builder: &mut Builder<'_>,
+    destination: &Operand,
+    source: &Operand,
+    ty: T,
+) -> Lowered<()> {
+    let code = mov_code(Width::of(ty));
+    let mut values = Vec::new();
+    for source in elements(builder, source) {
+        let value = builder.value(&source, ty)?;
+        let copy = builder.temporary(Width::of(ty));
+        builder.emit_unguarded(code, copy, [value, 0, 0]);
+        values.push(copy);
+    }
+    for (destination, value) in elements(builder, destination).iter().zip(values) {
+        builder.define(destination, ty, |builder, row| {
+            builder.emit(code, 0, row, [value, 0, 0]);
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn predicate(builder: &mut Builder<'_>, destination: &Operand, source: &Operand) -> Lowered<()> {

@@ -8,6 +8,8 @@ pub(super) const GROUPS: &[Group] = &[
     group(Misc, "9.7.9.3", &[
         "mov.[pred b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64]  d:t@, a:t@",
         "mov.b128                          d:t@, a:t@                ; 8.3 sm_70",
+        "mov.[v2 v4].[b16 b32 u16 u32 s16 s32 f32]  d:t*vec, a:t*vec",
+        "mov.v2.[b64 u64 s64 f64]          d:t*vec, a:t*vec",
     ]),
     group(InterThread, "9.7.9.5", &[
         "shfl.[up down bfly idx].b32       d:t{|p}, a:t, b:u32, c:u32   ; 3.0 sm_30",

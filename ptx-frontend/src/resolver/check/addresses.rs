@@ -10,10 +10,22 @@ use crate::types::StateSpace;
 const TENSOR_ADDRESS: &str = "taddr";
 
 impl Context<'_, '_> {
-    /// A register that holds an address is an integer; generic and global addresses are as
+    /// Numbers are addresses in local memory only. A register that holds an address is an
+    /// integer; generic and global addresses are as
     /// wide as `.address_size` says, the other spaces' also fit 32 bits.
     pub(super) fn address(&self, shape: &OperandShape, address: &Address) -> Result<(), Misfit> {
-        let AddressBase::Register(id) = address.base else { return Ok(()) };
+        let space = self.modifiers.iter().find_map(|modifier| modifier.as_space());
+        let id = match address.base {
+            AddressBase::Register(id) => id,
+            AddressBase::Variable(_) => return Ok(()),
+            AddressBase::Absolute if space == Some(StateSpace::Local) => return Ok(()),
+            AddressBase::Absolute => {
+                return Err(Misfit {
+                    message: "a number is an address in .local memory only".to_owned(),
+                    hint: Some("put it into a register with `mov` first".to_owned()),
+                });
+            }
+        };
         let register = self.register(id);
         if !self.is_pointer(id) || register.vector > 1 {
             return Err(misfit(format!(
@@ -32,7 +44,6 @@ impl Context<'_, '_> {
                 ))),
             };
         }
-        let space = self.modifiers.iter().find_map(|modifier| modifier.as_space());
         let short = matches!(
             space,
             Some(StateSpace::Shared | StateSpace::Local | StateSpace::Const | StateSpace::Param)

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::ast::Instruction;
 use crate::isa::{Form, Modifier, ModifierMismatch, forms_of, match_modifiers};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 
 /// The instruction with its modifiers, for messages.
 pub(super) fn spelled(instruction: &Instruction<'_>) -> String {
@@ -53,6 +53,7 @@ pub(super) fn no_such_modifiers(instruction: &Instruction<'_>, span: Span) -> Di
         missing.sort_unstable();
         missing.dedup();
         return Diagnostic {
+            code: Code::WrongModifiers,
             message: format!("`{}` lacks a modifier", spelled(instruction)),
             span,
             hint: Some(format!("one of {} belongs there", choices(&missing))),
@@ -70,6 +71,7 @@ pub(super) fn no_such_modifiers(instruction: &Instruction<'_>, span: Span) -> Di
     };
     let wrong = written.get(furthest).map_or("", |modifier| modifier.text());
     Diagnostic {
+        code: Code::WrongModifiers,
         message: format!("`.{wrong}` does not belong in `{}`", spelled(instruction)),
         span,
         hint: Some(hint),

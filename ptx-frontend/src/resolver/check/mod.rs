@@ -19,7 +19,7 @@ use super::{KnownForms, Resolver, problem};
 use crate::ast::Instruction;
 use crate::isa::{FormId, forms_of, match_modifiers};
 use crate::module::{FunctionId, Operand};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use messages::no_such_modifiers;
 use operands::Context;
 
@@ -63,7 +63,15 @@ impl<'a> Resolver<'a> {
                 }
                 Err((index, misfit)) => {
                     let at = instruction.operands.get(index).map_or(span, |operand| operand.span);
-                    (index, Diagnostic { message: misfit.message, span: at, hint: misfit.hint })
+                    (
+                        index,
+                        Diagnostic {
+                            code: Code::WrongOperand,
+                            message: misfit.message,
+                            span: at,
+                            hint: misfit.hint,
+                        },
+                    )
                 }
             };
             if best.as_ref().is_none_or(|(furthest, _)| fitting > *furthest) {
@@ -71,7 +79,13 @@ impl<'a> Resolver<'a> {
             }
         }
         Err(best.map_or_else(
-            || problem(format!("`{}` has no such form", instruction.opcode), span),
+            || {
+                problem(
+                    Code::WrongOperand,
+                    format!("`{}` has no such form", instruction.opcode),
+                    span,
+                )
+            },
             |(_, diagnostic)| diagnostic,
         ))
     }

@@ -56,6 +56,11 @@ impl Context<'_, '_> {
         if next < operands.len() {
             return Err((next, wrong_count(form, required, form.operands.len(), operands.len())));
         }
+        if let (Opcode::Mov, [Operand::Vector(_), Operand::Vector(_)]) = (form.opcode, operands)
+            && form.operands.iter().all(|shape| shape.count == Count::One)
+        {
+            return Err((1, misfit("one side of `mov` is a single register")));
+        }
         self.check_spaces(form, operands)
     }
 
@@ -182,11 +187,11 @@ impl Context<'_, '_> {
         }
         if *operand == Operand::Sink && shape.access == Access::Write {
             // Results that may be dropped: a second one stays, or there are side effects.
-            let droppable = shape.pair != PairResult::None
-                || matches!(
-                    form.opcode,
-                    Opcode::Atom | Opcode::MbarrierArrive | Opcode::MbarrierArriveDrop
-                );
+            let droppable = match form.opcode {
+                Opcode::Shfl => false,
+                Opcode::Atom | Opcode::MbarrierArrive | Opcode::MbarrierArriveDrop => true,
+                _ => shape.pair != PairResult::None,
+            };
             return if droppable { Ok(()) } else { Err(misfit(format!("`{name}` cannot be `_`"))) };
         }
         let count = match shape.count {
@@ -260,10 +265,14 @@ impl Context<'_, '_> {
     ) -> Result<(), Misfit> {
         let name = shape.name;
         match operand {
+            Operand::Vector(elements) if elements.iter().all(|one| *one == Operand::Sink) => {
+                Err(misfit(format!("`{name}` has no register")))
+            }
             Operand::Vector(elements) if elements.len() == count => {
                 for element in elements {
-                    if *element != Operand::Sink {
-                        self.scalar(form, shape, element)?;
+                    match element {
+                        Operand::Sink if shape.access == Access::Write => {}
+                        _ => self.scalar(form, shape, element)?,
                     }
                 }
                 Ok(())

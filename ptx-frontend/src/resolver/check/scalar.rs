@@ -2,9 +2,7 @@
 
 use super::operands::Context;
 use super::{Misfit, misfit};
-use crate::isa::{
-    Access, Count, Form, Opcode, OperandKind, OperandShape, ShapeType, SpecialRegister,
-};
+use crate::isa::{Access, Count, Form, OperandKind, OperandShape, ShapeType, SpecialRegister};
 use crate::module::{Immediate, Operand, Register};
 use crate::types::{ScalarType, TypeKind};
 
@@ -69,7 +67,7 @@ impl Context<'_, '_> {
         shape: &OperandShape,
         register: &Register,
     ) -> Result<(), Misfit> {
-        if register.vector > 1 && shape.count == Count::One && form.opcode != Opcode::Mov {
+        if register.vector > 1 && shape.count == Count::One {
             let message = format!("`{}` is a vector; name one of its elements", register.name);
             return Err(misfit(message));
         }

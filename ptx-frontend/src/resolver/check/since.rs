@@ -4,7 +4,7 @@ use super::messages::{choices, spelled};
 use crate::ast::Instruction;
 use crate::isa::{Clash, Form, Modifier, Opcode, clash, modifier_since};
 use crate::resolver::{Resolver, problem};
-use crate::source::{Diagnostic, Span};
+use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::ScalarType;
 
 impl<'a> Resolver<'a> {
@@ -25,13 +25,21 @@ impl<'a> Resolver<'a> {
             let (major, minor) = form.min_isa;
             return Err(Diagnostic {
                 hint: Some(format!("write `.version {major}.{minor}` or later")),
-                ..problem(format!("`{name}` needs PTX ISA version {major}.{minor}"), span)
+                ..problem(
+                    Code::NeedsVersion,
+                    format!("`{name}` needs PTX ISA version {major}.{minor}"),
+                    span,
+                )
             });
         }
         let suffixed =
             module.target.split(',').next().is_some_and(|name| name.ends_with(['a', 'f']));
         if module.target_sm < target.sm || target.specific && !suffixed {
-            return Err(problem(format!("`{name}` needs `.target {target}` or later"), span));
+            return Err(problem(
+                Code::NeedsTarget,
+                format!("`{name}` needs `.target {target}` or later"),
+                span,
+            ));
         }
         for &modifier in &instruction.modifiers {
             let Some(since) = modifier_since(instruction.opcode, modifier) else { continue };
@@ -41,6 +49,7 @@ impl<'a> Resolver<'a> {
                 || target.specific && !suffixed
             {
                 return Err(problem(
+                    Code::NeedsVersion,
                     format!("`.{modifier}` needs PTX ISA version {major}.{minor} and {target}"),
                     span,
                 ));
@@ -50,12 +59,16 @@ impl<'a> Resolver<'a> {
             None => {}
             Some(Clash::Together(one, other)) => {
                 let message = format!("`.{one}` and `.{other}` do not go together in `{name}`");
-                return Err(problem(message, span));
+                return Err(problem(Code::NeedsVersion, message, span));
             }
             Some(Clash::Lacks(one, companions)) => {
                 return Err(Diagnostic {
                     hint: Some(format!("one of {} belongs there", choices(companions))),
-                    ..problem(format!("`.{one}` stands alone in `{name}`"), span)
+                    ..problem(
+                        Code::WrongModifiers,
+                        format!("`.{one}` stands alone in `{name}`"),
+                        span,
+                    )
                 });
             }
         }
@@ -65,7 +78,11 @@ impl<'a> Resolver<'a> {
         if short {
             return Err(Diagnostic {
                 hint: Some("write `.u64`, as `.address_size 64` says".to_owned()),
-                ..problem(format!("`{name}` converts addresses of 32 bits"), span)
+                ..problem(
+                    Code::WrongModifiers,
+                    format!("`{name}` converts addresses of 32 bits"),
+                    span,
+                )
             });
         }
         self.check_removed(instruction, span)?;
@@ -79,7 +96,11 @@ impl<'a> Resolver<'a> {
         if instruction.opcode == Opcode::Mad && is_f32 && !rounds && module.target_sm >= 20 {
             return Err(Diagnostic {
                 hint: Some("write `.rn`, `.rz`, `.rm` or `.rp`".to_owned()),
-                ..problem(format!("`{name}` needs a rounding modifier from sm_20 on"), span)
+                ..problem(
+                    Code::WrongModifiers,
+                    format!("`{name}` needs a rounding modifier from sm_20 on"),
+                    span,
+                )
             });
         }
         Ok(())
@@ -95,7 +116,11 @@ impl Resolver<'_> {
         if old && self.module.target_sm >= 70 && self.module.isa_version >= (6, 4) {
             return Err(Diagnostic {
                 hint: Some("write `.sync` and a mask of the lanes that take part".to_owned()),
-                ..problem(format!("`{}` needs `.sync` from sm_70 on", spelled(instruction)), span)
+                ..problem(
+                    Code::NeedsVersion,
+                    format!("`{}` needs `.sync` from sm_70 on", spelled(instruction)),
+                    span,
+                )
             });
         }
         let wmma =
@@ -105,6 +130,7 @@ impl Resolver<'_> {
             return Err(Diagnostic {
                 hint: Some("write `.aligned` behind `.sync`".to_owned()),
                 ..problem(
+                    Code::NeedsVersion,
                     format!(
                         "`{}` needs `.aligned` from PTX ISA version 6.3 on",
                         spelled(instruction)
@@ -141,14 +167,19 @@ impl Resolver<'_> {
         let name = spelled(instruction);
         match priority {
             _ if many || bits > 256 || (count.is_some() && element == Some(ScalarType::B128)) => {
-                Err(problem(format!("`{name}` has no such vector"), span))
+                Err(problem(Code::WrongModifiers, format!("`{name}` has no such vector"), span))
             }
             _ if bits == 256
                 && (self.module.target_sm < 100 || self.module.isa_version < (8, 8)) =>
             {
-                Err(problem(format!("`{name}` needs PTX ISA version 8.8 and sm_100"), span))
+                Err(problem(
+                    Code::NeedsVersion,
+                    format!("`{name}` needs PTX ISA version 8.8 and sm_100"),
+                    span,
+                ))
             }
             Some(priority) if bits != 256 => Err(problem(
+                Code::WrongModifiers,
                 format!("`.{priority}` is for `.v8` of 32-bit and `.v4` of 64-bit elements"),
                 span,
             )),

@@ -7,22 +7,20 @@
 //! so they are taken in order of how many instructions support them, and those that contradict
 //! what is known already, or would make an edge negative, are refused.
 //!
-//! A loop that was unrolled `k` times and the loop for what remains hold the same lines, so that
-//! only the sum `k · unrolled + remaining` is known. Then every thread is taken to go round equally
-//! often, which leaves as much to the unrolled loop as whole rounds allow.
+//! Where a loop was unrolled into several versions the lines give their sum only; `versions` says
+//! how it is divided.
 //!
 //! Warps are not conserved where they diverge. A block's warps are those of the lines that were
 //! found to agree with it, or else follow from its neighbours.
 
 mod bounds;
 mod system;
+mod versions;
+mod warps;
 
-use system::{Form, Outcome, System, same};
+use system::{Form, Outcome, System};
 
 use super::code::{Code, Source};
-
-/// Below this a fraction of a round is an error of rounding.
-const ROUNDING: f64 = 1e-6;
 
 /// What a line of PTX says about blocks: `Σ copies · executions = executions of the line`.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +29,30 @@ pub(super) struct Observation {
     pub(super) copies: Vec<(usize, f64)>,
     pub(super) lanes: u64,
     pub(super) warps: u64,
+    /// Threads that came to the innermost loop of the PTX around the line, if there is one.
+    pub(super) visits: Option<u64>,
+    /// The block of the PTX that the line is in.
+    pub(super) block: u32,
     /// How much it is to be believed.
     pub(super) weight: f64,
+    /// Whether it is more than control or fetching of operands.
+    pub(super) is_firm: bool,
+}
+
+impl Observation {
+    /// Whether a stronger line of the same PTX block shows that the block was unrolled into
+    /// versions, and this one counts them otherwise. A version that goes `k` rounds at once
+    /// advances its index once, and it is controlled in other ways: whether rounds are left
+    /// for a version is asked in front of it.
+    fn gives_way_to(&self, stronger: &Self) -> bool {
+        let is_unrolled = stronger.copies.iter().map(|&(_, count)| count).sum::<f64>() > 1.0;
+        let holds = |block| stronger.copies.binary_search_by_key(&block, |&(one, _)| one).is_ok();
+        self.block == stronger.block
+            && stronger.is_firm
+            && is_unrolled
+            && self.copies != stronger.copies
+            && (!self.is_firm || self.copies.iter().any(|&(block, _)| holds(block)))
+    }
 }
 
 /// What was found out.
@@ -68,14 +88,21 @@ pub(super) fn solve(
             .then(a.copies.len().cmp(&b.copies.len()))
             .then_with(|| a.copies.partial_cmp(&b.copies).unwrap_or(std::cmp::Ordering::Equal))
     });
+    let mut heard: Vec<&Observation> = Vec::new();
     for observation in &order {
+        if heard.iter().any(|stronger| observation.gives_way_to(stronger)) {
+            continue;
+        }
         let form = network.form(&observation.copies);
-        system.demand(&form, observation.lanes as f64);
+        if system.demand(&form, observation.lanes as f64) != Outcome::Refused {
+            heard.push(observation);
+        }
     }
+    order = heard;
     let assumed: Vec<usize> = (0..code.blocks.len())
         .filter(|&block| !system.is_determined(&network.block(block)))
         .collect();
-    network.share_out_unrolled(&mut system, &order);
+    network.share_out_versions(&mut system, &order);
     network.assume(&mut system, is_cold);
 
     let value = |form: &Form| system.value(form).round() as u64;
@@ -99,6 +126,12 @@ struct Network {
     to: Vec<Option<usize>>,
     /// The unknown inflow of a root.
     inflow: Vec<(usize, u32)>,
+}
+
+/// In which order values are assumed, and which edges close a loop.
+struct Assumptions {
+    order: Vec<u32>,
+    leads_back: Vec<bool>,
 }
 
 impl Network {
@@ -173,48 +206,66 @@ impl Network {
         }
     }
 
-    /// Divides rounds between copies of a loop's body of which one was unrolled.
-    fn share_out_unrolled(&self, system: &mut System, observations: &[&Observation]) {
-        for observation in observations {
-            let open = observation
-                .copies
-                .iter()
-                .filter(|&&(block, _)| !system.is_determined(&self.block(block)));
-            let unrolled =
-                open.copied().reduce(|most, one| if one.1 > most.1 { one } else { most });
-            let Some((block, copies)) = unrolled.filter(|&(_, copies)| copies > 1.0) else {
+    /// The edges in the order in which values are assumed for them: those that lead on before those
+    /// that lead back, so that threads enter a loop before they go round in it.
+    fn assumption_order(&self) -> Assumptions {
+        let count = self.into.len();
+        let mut place = vec![usize::MAX; count];
+        let mut finished = 0;
+        let mut leads_back = vec![false; self.to.len()];
+        let mut open = vec![false; count];
+        for root in 0..count {
+            if place[root] != usize::MAX || open[root] {
                 continue;
-            };
-            let Some(entries) = self.entries(system, block) else { continue };
-            let known: f64 = observation
-                .copies
-                .iter()
-                .map(|&(block, copies)| (self.block(block), copies))
-                .filter(|(form, _)| system.is_determined(form))
-                .map(|(form, copies)| copies * system.value(&form))
-                .sum();
-            let rounds = (observation.lanes as f64 - known) / entries;
-            let unrolled_rounds = (rounds / copies + ROUNDING).floor();
-            system.demand(&self.block(block), unrolled_rounds * entries);
+            }
+            open[root] = true;
+            let mut path = vec![(root, self.first_edge[root])];
+            while let Some((block, edge)) = path.last_mut() {
+                let (block, next) = (*block, *edge);
+                if next == self.first_edge[block + 1] {
+                    open[block] = false;
+                    place[block] = count - finished;
+                    finished += 1;
+                    path.pop();
+                    continue;
+                }
+                *edge += 1;
+                match self.to[next as usize] {
+                    Some(to) if open[to] => leads_back[next as usize] = true,
+                    Some(to) if place[to] == usize::MAX => {
+                        open[to] = true;
+                        path.push((to, self.first_edge[to]));
+                    }
+                    _ => {}
+                }
+            }
         }
+        let mut order: Vec<u32> = (0..self.to.len() as u32).collect();
+        order.sort_by_key(|&edge| (leads_back[edge as usize], place[self.from(edge)]));
+        order.extend(self.to.len() as u32..self.unknowns as u32);
+        Assumptions { order, leads_back }
     }
 
-    /// Threads that come to the nearest block before `block` whose executions are known.
-    fn entries(&self, system: &System, block: usize) -> Option<f64> {
-        let mut seen = vec![false; self.into.len()];
-        let mut queue = std::collections::VecDeque::from([block]);
-        while let Some(at) = queue.pop_front() {
-            if std::mem::replace(&mut seen[at], true) {
+    /// Every loop that is known to run is entered: by all threads that can, since those that
+    /// go round in it without having entered it would be none.
+    fn enter_loops(&self, system: &mut System, leads_back: &[bool]) {
+        for (block, into) in self.into.iter().enumerate() {
+            let form = self.block(block);
+            let is_loop = into.iter().any(|&edge| leads_back[edge as usize]);
+            if !is_loop || !system.is_determined(&form) {
                 continue;
             }
-            let form = self.block(at);
-            if at != block && system.is_determined(&form) {
-                let value = system.value(&form);
-                return (value > 0.0).then_some(value);
+            let rounds = system.value(&form);
+            let entries: Form = into
+                .iter()
+                .filter(|&&edge| !leads_back[edge as usize])
+                .map(|&edge| (edge, 1.0))
+                .collect();
+            if rounds > 0.0 && !system.is_determined(&entries) {
+                let most = system.range_of(&entries).most.min(rounds).round();
+                system.demand(&entries, most);
             }
-            queue.extend(self.into[at].iter().map(|&edge| self.from(edge)));
         }
-        None
     }
 
     /// The block that an edge leaves.
@@ -228,101 +279,34 @@ impl Network {
     fn assume(&self, system: &mut System, is_cold: &dyn Fn(usize) -> bool) {
         let leads_into_cold =
             |unknown: u32| self.to.get(unknown as usize).copied().flatten().is_some_and(is_cold);
-        let cold: Vec<u32> =
-            (0..self.unknowns as u32).filter(|&one| leads_into_cold(one)).collect();
-        for edge in cold {
+        let Assumptions { order, leads_back } = self.assumption_order();
+        self.enter_loops(system, &leads_back);
+        for &edge in order.iter().filter(|&&one| leads_into_cold(one)) {
             system.demand(&[(edge, 1.0)], 0.0);
         }
-        loop {
-            let next = system.free().next();
-            let Some(free) = next else { break };
-            let range = system.range(free);
-            let (least, most) = (range.least.round(), range.most.round());
-            let middle = if most.is_finite() { ((least + most) / 2.0).round() } else { least };
-            let runs = self.to.get(free as usize).copied().flatten().is_some_and(|to| {
-                let form = self.block(to);
-                system.is_determined(&form) && system.value(&form) > 0.0
-            });
-            let candidates = [if runs { most } else { middle }, least, most, 0.0];
-            let accepted = candidates.iter().any(|&value| {
-                value.is_finite() && system.demand(&[(free, 1.0)], value) == Outcome::Added
-            });
-            if !accepted {
+        for &unknown in &order {
+            if !system.is_determined(&[(unknown, 1.0)]) {
+                self.assume_one(system, unknown);
+            }
+        }
+    }
+
+    fn assume_one(&self, system: &mut System, unknown: u32) {
+        let range = system.range_of(&[(unknown, 1.0)]);
+        let (least, most) = (range.least.round(), range.most.round());
+        let middle = if most.is_finite() { ((least + most) / 2.0).round() } else { least };
+        let runs = self.to.get(unknown as usize).copied().flatten().is_some_and(|to| {
+            let form = self.block(to);
+            system.is_determined(&form) && system.value(&form) > 0.0
+        });
+        let candidates = [if runs { most } else { middle }, least, most, 0.0];
+        let accepted = candidates.iter().any(|&value| {
+            value.is_finite() && system.demand(&[(unknown, 1.0)], value) == Outcome::Added
+        });
+        if !accepted {
+            let (_, open) = system.reduce(&[(unknown, 1.0)]);
+            for (free, _) in open {
                 system.settle(free);
-            }
-        }
-    }
-}
-
-impl Solution {
-    /// The warps of each block.
-    fn find_warps(&mut self, code: &Code, observations: &[&Observation], entry_warps: u64) {
-        let count = code.blocks.len();
-        let mut warps: Vec<Option<u64>> =
-            self.lanes.iter().map(|&lanes| (lanes == 0).then_some(0)).collect();
-        // The strongest line that agrees decides; those of one block before those of several.
-        for several in [false, true] {
-            for observation in observations.iter().filter(|one| (one.copies.len() > 1) == several) {
-                let lanes = |&(block, copies): &(usize, f64)| copies * self.lanes[block] as f64;
-                let sum: f64 = observation.copies.iter().map(lanes).sum();
-                if sum == 0.0 || !same(sum, observation.lanes as f64) {
-                    continue;
-                }
-                for &(block, _) in &observation.copies {
-                    let share = self.lanes[block] as f64 / sum;
-                    warps[block].get_or_insert((observation.warps as f64 * share).round() as u64);
-                }
-            }
-        }
-        if let Some((&root, _)) = code.roots.iter().find(|(_, source)| **source == Source::Kernel) {
-            warps[root].get_or_insert(entry_warps);
-        }
-        self.spread_warps(code, &mut warps);
-        for block in 0..count {
-            if warps[block].is_none() {
-                self.estimated_warps.push(block);
-                warps[block] = self.warps_as_full_as_lines(block, observations);
-            }
-        }
-        self.warps = warps
-            .iter()
-            .zip(&self.lanes)
-            .map(|(warps, lanes)| warps.unwrap_or_else(|| lanes.div_ceil(32)))
-            .collect();
-    }
-
-    /// The warps of a block if they are as full as those of the strongest line that it holds.
-    fn warps_as_full_as_lines(&self, block: usize, observations: &[&Observation]) -> Option<u64> {
-        let holds = |one: &&&Observation| {
-            one.lanes > 0 && one.copies.iter().any(|&(other, _)| other == block)
-        };
-        let line = observations.iter().find(holds)?;
-        let warps = self.lanes[block] as f64 * line.warps as f64 / line.lanes as f64;
-        Some(warps.ceil() as u64)
-    }
-
-    /// A block that an edge joins to one with as many threads is taken to have its warps, since
-    /// they are as a rule the same threads.
-    fn spread_warps(&self, code: &Code, warps: &mut [Option<u64>]) {
-        let mut edges: Vec<(usize, usize)> = Vec::new();
-        for (from, block) in code.blocks.iter().enumerate() {
-            edges.extend(block.edges.iter().filter_map(|edge| Some((from, edge.to?))));
-            edges.extend(block.calls.map(|to| (from, to)));
-        }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &(from, to) in &edges {
-                if self.lanes[from] != self.lanes[to] {
-                    continue;
-                }
-                let known = match (warps[from], warps[to]) {
-                    (Some(known), None) => (to, known),
-                    (None, Some(known)) => (from, known),
-                    _ => continue,
-                };
-                warps[known.0] = Some(known.1);
-                changed = true;
             }
         }
     }

@@ -120,11 +120,6 @@ impl System {
         self.solved[unknown as usize] = Some((constant, terms));
     }
 
-    /// The unknowns that nothing determines.
-    pub(super) fn free(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.solved.len() as u32).filter(|&unknown| self.solved[unknown as usize].is_none())
-    }
-
     /// Fixes a free unknown at zero where nothing else is possible, so that the search ends.
     pub(super) fn settle(&mut self, free: u32) {
         let solution = (0.0, Vec::new());
@@ -136,9 +131,16 @@ impl System {
         self.solved[free as usize] = Some(solution);
     }
 
-    /// The values that an unknown can take, as far as is known.
-    pub(super) fn range(&self, unknown: u32) -> Range {
-        self.bounds.range(unknown)
+    /// The values that a form can take, as far as is known of its unknowns.
+    pub(super) fn range_of(&self, form: &[(u32, f64)]) -> Range {
+        let mut sum = Range { least: 0.0, most: 0.0 };
+        for &(unknown, factor) in form {
+            let range = self.bounds.range(unknown);
+            let (a, b) = (factor * range.least, factor * range.most);
+            sum.least += a.min(b);
+            sum.most += a.max(b);
+        }
+        sum
     }
 
     /// The value of a form in which nothing is free any more; free unknowns count as zero.
@@ -188,7 +190,7 @@ mod tests {
         assert_eq!(system.demand(&[(2, 1.0)], -1.0), Outcome::Refused);
         assert!(system.is_determined(&[(1, 3.0)]) && !system.is_determined(&[(2, 1.0)]));
         assert_eq!(system.value(&[(0, 1.0), (1, 2.0)]), 16.0);
-        assert_eq!(system.free().collect::<Vec<_>>(), [2]);
+        assert_eq!(system.range_of(&[(0, 1.0), (1, -1.0)]).least.round(), -2.0);
     }
 
     proptest::proptest! {

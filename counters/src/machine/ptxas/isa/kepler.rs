@@ -309,6 +309,7 @@ pub(super) fn decode(word: Word) -> Option<Decoded> {
         conditional: guard != Guard::Always || (tests_condition && bits(raw, 2, 5) != ALWAYS),
         shape: bits(raw, 50, 14) << 2 | u64::from(kind),
         bytes: size,
+        assumed: None,
         is_half_of_double: mnemonic == "MUFU" && matches!(bits(raw, 23, 4), 6 | 7),
     })
 }

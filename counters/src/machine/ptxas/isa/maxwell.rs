@@ -340,6 +340,7 @@ pub(super) fn decode(word: Word) -> Option<Decoded> {
         conditional: guard != Guard::Always || (tests_condition && bits(raw, 0, 5) != ALWAYS),
         shape: bits(raw, 47, 17),
         bytes: size,
+        assumed: None,
         is_half_of_double: mnemonic == "MUFU" && matches!(bits(raw, 20, 4), 6 | 7),
     })
 }

@@ -16,10 +16,11 @@ mod meaning;
 mod volta;
 
 use gpucast_ptx_frontend::container::Target;
+use gpucast_ptx_frontend::isa::InstructionClass;
 
 #[cfg(test)]
 pub(super) use meaning::meant;
-pub(super) use meaning::{Meaning, meaning};
+pub(in super::super) use meaning::{Meaning, meaning};
 
 /// Under which condition an instruction takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,8 @@ pub(super) struct Decoded {
     pub(super) bytes: Option<u32>,
     /// Whether a special function works on half of a double.
     pub(super) is_half_of_double: bool,
+    /// The class of an instruction that the tables do not know, after its neighbours.
+    pub(super) assumed: Option<InstructionClass>,
 }
 
 /// How instructions stand in memory.
@@ -152,7 +155,48 @@ impl Decoder {
             Encoding::Volta { sm } => volta::decode(word, sm),
         }
     }
+
+    /// The opcode bits of an instruction, as far as operands have no part in them.
+    pub(super) fn opcode(self, word: Word) -> u64 {
+        match self.encoding {
+            Encoding::Kepler => bits(word.bits, 54, 10),
+            Encoding::Maxwell => bits(word.bits, 51, 13),
+            Encoding::Volta { .. } => bits(word.bits, 0, 9),
+        }
+    }
+
+    /// An instruction that the tables do not know: of the class of the opcode nearest to its own,
+    /// and no jump and no access, since their operands would not be known.
+    pub(super) fn assume(self, word: Word) -> Decoded {
+        let (class, guard, shape) = match self.encoding {
+            // Opcodes of the older encodings are of any length, and neighbours say nothing.
+            Encoding::Kepler => {
+                (None, guard(bits(word.bits, 18, 3), bits(word.bits, 21, 1)), self.opcode(word))
+            }
+            Encoding::Maxwell => {
+                (None, guard(bits(word.bits, 16, 3), bits(word.bits, 19, 1)), self.opcode(word))
+            }
+            Encoding::Volta { sm } => {
+                let guard = guard(bits(word.bits, 12, 3), bits(word.bits, 15, 1));
+                (volta::neighbour(word.bits, sm), guard, volta::shape(word.bits))
+            }
+        };
+        let class = class.and_then(meaning).map(|meaning| meaning.class);
+        Decoded {
+            mnemonic: UNKNOWN,
+            guard,
+            flow: Flow::Next,
+            conditional: false,
+            shape,
+            bytes: None,
+            is_half_of_double: false,
+            assumed: Some(class.unwrap_or(InstructionClass::Misc)),
+        }
+    }
 }
+
+/// The name of instructions that the tables do not know.
+pub(super) const UNKNOWN: &str = "?";
 
 /// `count` bits of a word from bit `first` on.
 const fn bits(word: u128, first: u32, count: u32) -> u64 {

@@ -40,6 +40,7 @@ const OPCODES: &[(u16, When, &str)] = &[
     (0x00a, Always, "FSET"),
     (0x00b, Always, "FSETP"),
     (0x00c, Always, "ISETP"),
+    (0x00f, Since(90), "VIMNMX3"),
     (0x010, Always, "IADD3"),
     (0x011, Always, "LEA"),
     (0x012, Always, "LOP3"),
@@ -67,6 +68,7 @@ const OPCODES: &[(u16, When, &str)] = &[
     (0x029, Always, "DADD"),
     (0x02a, Always, "DSETP"),
     (0x02b, Always, "DFMA"),
+    (0x02c, Always, "CLMAD"),
     (0x02d, Since(90), "PREEXIT"),
     (0x02e, Since(90), "ACQBULK"),
     (0x02f, Since(90), "ELECT"),
@@ -250,6 +252,7 @@ const OPCODES: &[(u16, When, &str)] = &[
     (0x1c6, Since(90), "FENCE"),
     (0x1c7, Form(6, 90), "UCGABAR_WAIT"),
     (0x1c7, Since(90), "UCGABAR_ARV"),
+    (0x1c8, Since(90), "USETMAXREG"),
     (0x1ca, Since(100), "UGETNEXTWORKID"),
     (0x1cb, Since(100), "UMEMSETS"),
     (0x1e3, Since(100), "UTCATOMSWS"),
@@ -260,6 +263,8 @@ const OPCODES: &[(u16, When, &str)] = &[
     (0x1ea, Bit(72), "UTCIMMA"),
     (0x1ea, Bit(63), "UTCOMMA"),
     (0x1ea, Since(100), "UTCHMMA"),
+    (0x1ed, Since(100), "STTM"),
+    (0x1ee, Since(100), "LDTM"),
     (0x1f0, Since(90), "HGMMA"),
     (0x1f1, Since(90), "IGMMA"),
     (0x1f2, Since(90), "BGMMA"),
@@ -278,6 +283,23 @@ fn mnemonic(word: u128, sm: u32) -> Option<&'static str> {
         Bit(bit) => bits(word, bit, 1) == 1,
     };
     rows.copied().find(|&(_, when, _)| applies(when)).map(|(_, _, mnemonic)| mnemonic)
+}
+
+/// The bits that are no operands.
+pub(super) const fn shape(word: u128) -> u64 {
+    bits(word, 0, 12) | bits(word, 72, 9) << 12
+}
+
+/// The mnemonic whose opcode is nearest to that of an unknown instruction, on this architecture.
+pub(super) fn neighbour(word: u128, sm: u32) -> Option<&'static str> {
+    let opcode = bits(word, 0, 9) as u16;
+    let applies = |when: When| match when {
+        Always | Bit(_) => true,
+        Since(least) | Form(_, least) => sm >= least,
+        Until(most) => sm <= most,
+    };
+    let known = OPCODES.iter().filter(|&&(_, when, _)| applies(when));
+    known.min_by_key(|&&(one, ..)| one.abs_diff(opcode)).map(|&(_, _, mnemonic)| mnemonic)
 }
 
 pub(super) fn decode(word: Word, sm: u32) -> Option<Decoded> {
@@ -329,8 +351,9 @@ pub(super) fn decode(word: Word, sm: u32) -> Option<Decoded> {
         guard,
         flow,
         conditional,
-        shape: bits(raw, 0, 12) | bits(raw, 72, 9) << 12,
+        shape: shape(raw),
         bytes,
+        assumed: None,
         is_half_of_double: mnemonic == "MUFU" && matches!(bits(raw, 74, 4), 6 | 7),
     })
 }

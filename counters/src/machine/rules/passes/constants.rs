@@ -3,9 +3,14 @@
 use gpucast_ptx_frontend::isa::Opcode;
 
 use super::super::graph::{Arg, Graph, Op, Part};
+use super::evaluate::evaluate;
 
 /// Computes what has only literal arguments and simplifies what has one.
 pub(super) fn fold(graph: &mut Graph<'_>) {
+    // What is computed can be a literal argument of what follows.
+    while evaluate_all(graph) {
+        super::copies::propagate(graph);
+    }
     for index in 0..graph.ops.len() as u32 {
         let op = graph.op(index);
         if !op.is_live() || !op.is_integer() || op.result().is_none() {
@@ -15,12 +20,7 @@ pub(super) fn fold(graph: &mut Graph<'_>) {
         let op = graph.op_mut(index);
         match simplified {
             Simplified::Same => {}
-            Simplified::To(arg) => {
-                op.opcode = Opcode::Mov;
-                op.part = Part::Low;
-                op.args.clear();
-                op.args.push(arg);
-            }
+            Simplified::To(arg) => become_move(op, arg),
             Simplified::Shift(arg, by) => {
                 op.opcode = Opcode::Shl;
                 op.args.clear();
@@ -28,6 +28,40 @@ pub(super) fn fold(graph: &mut Graph<'_>) {
             }
         }
     }
+}
+
+/// Replaces operations on literals by their results; whether there was one.
+fn evaluate_all(graph: &mut Graph<'_>) -> bool {
+    let mut any = false;
+    for index in 0..graph.ops.len() as u32 {
+        let op = graph.op(index);
+        let Some(result) = op.result().filter(|_| op.is_live()) else { continue };
+        if let (Opcode::Selp, &[yes, no, Arg::Constant(chosen)]) = (op.opcode, op.args.as_slice()) {
+            become_move(graph.op_mut(index), if chosen & 1 == 1 { yes } else { no });
+            any = true;
+            continue;
+        }
+        // A guard is a register, whatever is known of it.
+        let guards =
+            |&user: &u32| graph.op(user).guard.is_some_and(|guard| guard.predicate == result);
+        if graph.uses(result).iter().any(guards) {
+            continue;
+        }
+        if let Some(value) = evaluate(op) {
+            let op = graph.op_mut(index);
+            op.ty = value.ty;
+            become_move(op, Arg::Constant(value.bits));
+            any = true;
+        }
+    }
+    any
+}
+
+fn become_move(op: &mut Op<'_>, arg: Arg) {
+    op.opcode = Opcode::Mov;
+    op.part = Part::Low;
+    op.args.clear();
+    op.args.push(arg);
 }
 
 enum Simplified {

@@ -1,8 +1,9 @@
 //! Dead code: operations whose results nobody reads.
 
-use gpucast_ptx_frontend::isa::Opcode;
+use gpucast_ptx_frontend::isa::Modifier;
 
 use super::super::graph::{Graph, Op, State};
+use crate::opcode_facts::{Effect, opcode_facts};
 
 /// Removes what has no effect, until nothing more goes.
 pub(super) fn remove(graph: &mut Graph<'_>) {
@@ -36,69 +37,19 @@ fn only_feeds_itself(
 
 /// Whether an operation does nothing but write its results.
 pub(in super::super) fn is_pure(op: &Op<'_>) -> bool {
-    use Opcode as O;
-    if op.results.is_empty() {
+    use Modifier as M;
+    if op.results.is_empty() || op.has(M::Cc) {
+        // The carry flag is a result that somebody may read.
         return false;
     }
-    match op.opcode {
-        O::Ld | O::Ldu => !op.has(gpucast_ptx_frontend::isa::Modifier::Volatile),
-        O::Add
-        | O::Sub
-        | O::Mul
-        | O::Mad
-        | O::Mul24
-        | O::Mad24
-        | O::Sad
-        | O::Div
-        | O::Rem
-        | O::Abs
-        | O::Neg
-        | O::Min
-        | O::Max
-        | O::Popc
-        | O::Clz
-        | O::Bfind
-        | O::Fns
-        | O::Brev
-        | O::Bfe
-        | O::Bfi
-        | O::Szext
-        | O::Bmsk
-        | O::Dp4a
-        | O::Dp2a
-        | O::Testp
-        | O::Copysign
-        | O::Fma
-        | O::Rcp
-        | O::Sqrt
-        | O::Rsqrt
-        | O::Sin
-        | O::Cos
-        | O::Lg2
-        | O::Ex2
-        | O::Tanh
-        | O::Set
-        | O::Setp
-        | O::Selp
-        | O::Slct
-        | O::And
-        | O::Or
-        | O::Xor
-        | O::Not
-        | O::Cnot
-        | O::Lop3
-        | O::Shf
-        | O::Shl
-        | O::Shr
-        | O::Mov
-        | O::Prmt
-        | O::Isspacep
-        | O::Cvta
-        | O::Cvt
-        | O::CvtPack
-        | O::Mapa
-        | O::Getctarank
-        | O::Createpolicy => true,
-        _ => false,
+    match opcode_facts(op.opcode).effect {
+        Effect::Value | Effect::Carry | Effect::Observation => true,
+        Effect::Read => ![M::Volatile, M::Acquire].iter().any(|&modifier| op.has(modifier)),
+        Effect::Lasting => false,
     }
+}
+
+/// Whether an operation's arguments alone decide its results, and it does nothing else.
+pub(in super::super) fn is_value(op: &Op<'_>) -> bool {
+    is_pure(op) && opcode_facts(op.opcode).effect == Effect::Value
 }

@@ -10,6 +10,7 @@ use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
 use super::super::graph::{Arg, Graph, GuardedBy, Op, Part, State};
+use crate::opcode_facts::{Effect, opcode_facts};
 
 /// Loads that became one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,12 +91,13 @@ fn candidate(index: u32, op: &Op<'_>) -> Option<Candidate> {
 fn orders_memory(op: &Op<'_>) -> bool {
     use Opcode as O;
     match op.opcode {
-        O::Ld | O::Ldu | O::Mov | O::Cvta => false,
+        O::Ld | O::Ldu => false,
         O::St | O::Atom | O::Red => {
             let space = op.memory.and_then(|memory| memory.space);
             space.is_none_or(|space| space == StateSpace::Shared)
         }
-        _ => !super::dead::is_pure(op),
+        // Lanes that talk to each other may do so about memory.
+        _ => !matches!(opcode_facts(op.opcode).effect, Effect::Value | Effect::Carry),
     }
 }
 

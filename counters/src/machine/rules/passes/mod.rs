@@ -5,6 +5,8 @@ mod constants;
 mod contract;
 mod copies;
 mod dead;
+mod evaluate;
+mod locals;
 mod logic;
 mod merge;
 mod narrow;
@@ -31,6 +33,8 @@ pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> V
     constants::fold(graph);
     share::share(graph, &dominators);
     addresses::fold(graph, family);
+    dead::remove(graph);
+    locals::promote(graph, &dominators);
     dead::remove(graph);
     let merged = merge::merge(graph);
     contract::contract(graph, family);

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::super::flow::Dominators;
 use super::super::graph::{Arg, Graph, Op, Part, State};
-use super::dead::is_pure;
+use super::dead::is_value;
 
 /// All that decides an operation's result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,11 +54,8 @@ pub(super) fn share(graph: &mut Graph<'_>, dominators: &Dominators) {
 fn expression(graph: &Graph<'_>, index: u32, replacement: &[Option<Arg>]) -> Option<Expression> {
     let op: &Op<'_> = graph.op(index);
     let result = op.result()?;
-    let shareable = op.is_live()
-        && op.guard.is_none()
-        && is_pure(op)
-        && !matches!(op.opcode, Opcode::Ld | Opcode::Ldu)
-        && graph.value(result) == Some(index);
+    let shareable =
+        op.is_live() && op.guard.is_none() && is_value(op) && graph.value(result) == Some(index);
     if !shareable {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Conversions.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::{ScalarType, TypeKind};
 use smallvec::smallvec;
 
@@ -9,7 +9,7 @@ use super::super::graph::{Graph, Op};
 use super::{Selected, Selection};
 
 pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
-    let convert = |mnemonic| smallvec![Selected::new(mnemonic, InstructionClass::BitConvert, 1)];
+    let convert = |mnemonic| smallvec![Selected::new(mnemonic, 1)];
     if op.opcode == Opcode::CvtPack {
         return convert("I2IP");
     }
@@ -43,12 +43,12 @@ fn extend(
         (32, 64) if signed && family.multiplier == Multiplier::ImadWide && is_added(graph, op) => {
             smallvec![]
         }
-        (32, 64) if signed => smallvec![Selected::integer("SHR", 1)],
+        (32, 64) if signed => smallvec![Selected::new("SHR", 1)],
         (32, 64) => smallvec![],
         // Loads extend what they load.
         (8 | 16, 16 | 32) if loaded_so => smallvec![],
-        (8 | 16, 64) => smallvec![Selected::integer("PRMT", 1 + u32::from(signed))],
-        _ => smallvec![Selected::integer("PRMT", 1)],
+        (8 | 16, 64) => smallvec![Selected::new("PRMT", 1 + u32::from(signed))],
+        _ => smallvec![Selected::new("PRMT", 1)],
     }
 }
 

@@ -1,20 +1,19 @@
 //! Operations that the machine has no instruction for, and what stands for them instead.
 //!
-//! The counts are those of the instructions that run when the fast path is taken: quotients and roots
-//! of ordinary numbers leave the call of the slow path out, but for what brings its lanes together again (`SSY`; `BSSY` and
-//! `BSYNC`), as in code that goes on afterwards. They were read from the machine code of
-//! a kernel with nothing but the operation: `ptxas` 12.9 for sm_50 (the column of Maxwell and
-//! Pascal) and sm_80 (of Volta and later). Fermi and Kepler have Maxwell's special functions and,
-//! like Volta, a full multiplier; no assembler was looked at.
+//! The counts are those of the instructions that run when the fast path is taken: quotients and
+//! roots of ordinary numbers leave the call of the slow path out, but for what brings its lanes
+//! together again (`SSY`; `BSSY` and `BSYNC`). They were read from the machine code of a kernel
+//! with nothing but the operation: `ptxas` 11.8 for sm_35 (Kepler), 12.9 for sm_50 (Maxwell and
+//! Pascal) and sm_80 (Volta and later). Fermi has Kepler's, except where a column of its own says
+//! what the instruction counts of a GTX 480 ask for (Konstantinidis 2017, table 5.16): quotients
+//! and reciprocals run what is Kepler's slow path, without the check that leads around it.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
-use gpucast_ptx_frontend::types::{ScalarType, TypeKind};
-use smallvec::SmallVec;
+use gpucast_ptx_frontend::isa::{Modifier, Opcode};
+use gpucast_ptx_frontend::types::ScalarType;
 
-use super::super::family::{Family, Multiplier};
+use super::super::family::{Expansions, Family};
 use super::super::graph::{Arg, Graph, Op, Part};
 use super::{Selected, Selection};
-use crate::operation::{FlopKind, Flops, Precision};
 
 /// How many instructions of each kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,13 +47,27 @@ enum When {
     Literal,
 }
 
-/// A row: the operation, and its steps on Maxwell and on Volta and later.
+/// A row: the operation, and its steps by generation.
 struct Expansion {
     opcode: Opcode,
     ty: &'static [ScalarType],
     when: When,
+    /// Where it is not Kepler's.
+    fermi: Option<Steps>,
+    kepler: Steps,
     maxwell: Steps,
     volta: Steps,
+}
+
+impl Expansion {
+    const fn steps(&self, column: Expansions) -> &Steps {
+        match (column, &self.fermi) {
+            (Expansions::Fermi, Some(fermi)) => fermi,
+            (Expansions::Fermi, None) | (Expansions::Kepler, _) => &self.kepler,
+            (Expansions::Maxwell, _) => &self.maxwell,
+            (Expansions::Volta, _) => &self.volta,
+        }
+    }
 }
 
 const NONE: Steps = Steps {
@@ -76,11 +89,16 @@ macro_rules! steps {
 }
 
 macro_rules! expansions {
-    ($($opcode:ident $ty:ident $when:expr => { $($m:tt)* } { $($v:tt)* })*) => {
+    (@fermi) => { None };
+    (@fermi { $($f:tt)* }) => { Some(steps!($($f)*)) };
+    ($($opcode:ident $ty:ident $when:expr =>
+        $(fermi $fermi:tt)? { $($k:tt)* } { $($m:tt)* } { $($v:tt)* })*) => {
         &[$(Expansion {
             opcode: Opcode::$opcode,
             ty: $ty,
             when: $when,
+            fermi: expansions!(@fermi $($fermi)?),
+            kepler: steps!($($k)*),
             maxwell: steps!($($m)*),
             volta: steps!($($v)*),
         }),*]
@@ -107,61 +125,159 @@ const LITERAL: When = When::Literal;
 #[rustfmt::skip]
 const TABLE: &[Expansion] = expansions! {
     // Quotients by a literal are not turned into products by `ptxas`; compilers do so before.
-    Div S32 LITERAL => { integer 25, convert 3, special 1, misc 1 } { integer 13, convert 2, special 1, misc 2 }
-    Div U32 LITERAL => { integer 22, convert 2, special 1, misc 1 } { integer 10, convert 2, special 1, misc 1 }
-    Rem S32 LITERAL => { integer 25, convert 3, special 1, misc 1 } { integer 13, convert 2, special 1, misc 2 }
-    Rem U32 LITERAL => { integer 21, convert 2, special 1, misc 1 } { integer 9, convert 2, special 1, misc 1 }
-    Div S32 ALWAYS => { integer 28, convert 5, special 1 } { integer 17, convert 2, special 1, misc 4 }
-    Div U32 ALWAYS => { integer 26, convert 2, special 1, misc 1 } { integer 12, convert 2, special 1, misc 3 }
-    Rem S32 ALWAYS => { integer 26, convert 5, special 1 } { integer 17, convert 2, special 1, misc 2 }
-    Rem U32 ALWAYS => { integer 25, convert 2, special 1, misc 1 } { integer 11, convert 2, special 1, misc 3 }
+    Div S32 LITERAL =>
+        { integer 13, convert 3, special 1 }
+        { integer 25, convert 3, special 1, misc 1 } { integer 13, convert 2, special 1, misc 2 }
+    Div U32 LITERAL =>
+        { integer 10, convert 2, special 1 }
+        { integer 22, convert 2, special 1, misc 1 } { integer 10, convert 2, special 1, misc 1 }
+    Rem S32 LITERAL =>
+        { integer 11, convert 3, special 1 }
+        { integer 25, convert 3, special 1, misc 1 } { integer 13, convert 2, special 1, misc 2 }
+    Rem U32 LITERAL =>
+        { integer 9, convert 2, special 1 }
+        { integer 21, convert 2, special 1, misc 1 } { integer 9, convert 2, special 1, misc 1 }
+    Div S32 ALWAYS =>
+        { integer 15, convert 4, special 1 }
+        { integer 28, convert 5, special 1 } { integer 17, convert 2, special 1, misc 4 }
+    Div U32 ALWAYS =>
+        { integer 12, convert 2, special 1 }
+        { integer 26, convert 2, special 1, misc 1 } { integer 12, convert 2, special 1, misc 3 }
+    Rem S32 ALWAYS =>
+        { integer 13, convert 4, special 1 }
+        { integer 26, convert 5, special 1 } { integer 17, convert 2, special 1, misc 2 }
+    Rem U32 ALWAYS =>
+        { integer 11, convert 2, special 1 }
+        { integer 25, convert 2, special 1, misc 1 } { integer 11, convert 2, special 1, misc 3 }
     // A subroutine; what it does depends on the size of the numbers.
-    Div S64 ALWAYS => { integer 180, convert 2, special 1, control 2 } { integer 76, convert 2, special 1, control 2, misc 7 }
-    Div U64 ALWAYS => { integer 167, convert 2, special 1, control 2 } { integer 60, convert 2, special 1, control 2, misc 7 }
-    Rem S64 ALWAYS => { integer 176, convert 2, special 1, control 2 } { integer 72, convert 2, special 1, control 2, misc 7 }
-    Rem U64 ALWAYS => { integer 163, convert 2, special 1, control 2 } { integer 56, convert 2, special 1, control 2, misc 7 }
-    Div S16 ALWAYS => { integer 5, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 3, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
-    Rem S16 ALWAYS => { integer 7, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 5, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
+    Div S64 ALWAYS =>
+        { integer 67, convert 2, special 1, control 2, misc 8 }
+        { integer 180, convert 2, special 1, control 2 } { integer 76, convert 2, special 1, control 2, misc 7 }
+    Div U64 ALWAYS =>
+        { integer 54, convert 2, special 1, control 2, misc 8 }
+        { integer 167, convert 2, special 1, control 2 } { integer 60, convert 2, special 1, control 2, misc 7 }
+    Rem S64 ALWAYS =>
+        { integer 64, convert 2, special 1, control 2, misc 6 }
+        { integer 176, convert 2, special 1, control 2 } { integer 72, convert 2, special 1, control 2, misc 7 }
+    Rem U64 ALWAYS =>
+        { integer 52, convert 2, special 1, control 2, misc 6 }
+        { integer 163, convert 2, special 1, control 2 } { integer 56, convert 2, special 1, control 2, misc 7 }
+    Div S16 ALWAYS =>
+        { integer 5, fp32 2, products 3, special 1, convert 3, control 2, misc 2 }
+        { integer 5, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 3, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
+    Rem S16 ALWAYS =>
+        { integer 7, fp32 2, products 3, special 1, convert 3, control 2, misc 2 }
+        { integer 7, fp32 2, products 3, special 1, convert 3, control 2, misc 2 } { integer 5, fp32 4, products 3, special 1, convert 3, control 2, misc 5 }
 
-    Div F32 When::With(Modifier::Rn) => { fp32 1, multiply_adds 5, special 1, control 2 } { fp32 1, multiply_adds 5, special 1, control 3 }
-    Div F32 FULL => { fp32 2, products 1, scalings 4, special 1 } { fp32 2, products 1, scalings 4, special 1 }
-    Div F32 APPROX => { fp32 1, products 1, scalings 2, special 1 } { fp32 1, products 1, scalings 2, special 1 }
-    Div F64 ALWAYS => { fp32 3, multiply_adds 7, products 1, special 1, control 2, integer 1, misc 2 } { fp32 3, multiply_adds 7, products 1, special 1, control 3, misc 1 }
-    Rcp F32 FTZ => { special 1 } { special 1 }
-    Rcp F32 APPROX => { fp32 2, products 2, integer 2, special 1, misc 1 } { fp32 4, products 2, special 1, misc 1 }
-    Rcp F32 ALWAYS => { sums 1, multiply_adds 2, integer 3, special 1, control 2 } { sums 1, multiply_adds 2, integer 3, special 1, control 3 }
-    Rcp F64 ALWAYS => { fp32 1, multiply_adds 5, integer 1, special 1, control 2 } { fp32 1, multiply_adds 5, integer 1, special 1, control 3 }
+    Div F32 When::With(Modifier::Rn) =>
+        fermi { multiply_adds 8, special 1, integer 8, control 4, misc 1 } { fp32 1, multiply_adds 5, special 1, control 1, misc 1 }
+        { fp32 1, multiply_adds 5, special 1, control 2 } { fp32 1, multiply_adds 5, special 1, control 3 }
+    Div F32 FULL =>
+        { fp32 2, products 1, scalings 4, special 1 }
+        { fp32 2, products 1, scalings 4, special 1 } { fp32 2, products 1, scalings 4, special 1 }
+    Div F32 APPROX =>
+        { fp32 1, products 1, scalings 2, special 1 }
+        { fp32 1, products 1, scalings 2, special 1 } { fp32 1, products 1, scalings 2, special 1 }
+    Div F64 ALWAYS =>
+        { fp32 3, multiply_adds 7, products 1, special 1, control 2 }
+        { fp32 3, multiply_adds 7, products 1, special 1, control 2, integer 1, misc 2 } { fp32 3, multiply_adds 7, products 1, special 1, control 3, misc 1 }
+    Rcp F32 FTZ =>
+        { special 1 }
+        { special 1 } { special 1 }
+    Rcp F32 APPROX =>
+        { fp32 2, products 2, integer 2, special 1, misc 1 }
+        { fp32 2, products 2, integer 2, special 1, misc 1 } { fp32 4, products 2, special 1, misc 1 }
+    Rcp F32 ALWAYS =>
+        fermi { multiply_adds 2, special 1, integer 3, control 4 } { sums 1, multiply_adds 2, integer 3, special 1, control 2 }
+        { sums 1, multiply_adds 2, integer 3, special 1, control 2 } { sums 1, multiply_adds 2, integer 3, special 1, control 3 }
+    Rcp F64 ALWAYS =>
+        { fp32 1, multiply_adds 5, integer 1, special 1, control 1, misc 1 }
+        { fp32 1, multiply_adds 5, integer 1, special 1, control 2 } { fp32 1, multiply_adds 5, integer 1, special 1, control 3 }
     // `rsqrt` and `rcp` of it before Pascal.
-    Sqrt F32 FTZ => { special 2 } { special 1 }
-    Sqrt F32 APPROX => { fp32 1, scalings 2, special 2 } { fp32 1, scalings 2, special 1 }
-    Sqrt F32 ALWAYS => { multiply_adds 2, products 2, integer 2, special 1, control 2 } { multiply_adds 2, products 2, integer 2, special 1, control 3 }
-    Sqrt F64 ALWAYS => { multiply_adds 5, products 3, integer 3, special 1, control 2, misc 3 } { multiply_adds 5, products 3, integer 3, special 1, control 3, misc 3 }
-    Rsqrt F32 FTZ => { special 1 } { special 1 }
-    Rsqrt F32 ALWAYS => { fp32 1, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
-    Rsqrt F64 ALWAYS => { multiply_adds 3, products 2, integer 2, special 1, control 2, misc 3 } { multiply_adds 3, products 2, integer 2, special 1, control 3, misc 3 }
+    Sqrt F32 FTZ =>
+        { special 2 }
+        { special 2 } { special 1 }
+    Sqrt F32 APPROX =>
+        { fp32 1, scalings 2, special 2 }
+        { fp32 1, scalings 2, special 2 } { fp32 1, scalings 2, special 1 }
+    Sqrt F32 ALWAYS =>
+        fermi { multiply_adds 2, products 2, special 1, integer 2, control 4, misc 2 } { multiply_adds 2, products 2, integer 2, special 1, control 2 }
+        { multiply_adds 2, products 2, integer 2, special 1, control 2 } { multiply_adds 2, products 2, integer 2, special 1, control 3 }
+    Sqrt F64 ALWAYS =>
+        { multiply_adds 5, products 3, integer 3, special 1, control 1, misc 3 }
+        { multiply_adds 5, products 3, integer 3, special 1, control 2, misc 3 } { multiply_adds 5, products 3, integer 3, special 1, control 3, misc 3 }
+    Rsqrt F32 FTZ =>
+        { special 1 }
+        { special 1 } { special 1 }
+    Rsqrt F32 ALWAYS =>
+        { fp32 1, scalings 2, special 1 }
+        { fp32 1, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
+    Rsqrt F64 ALWAYS =>
+        { multiply_adds 3, products 2, integer 2, special 1, control 1, misc 3 }
+        { multiply_adds 3, products 2, integer 2, special 1, control 2, misc 3 } { multiply_adds 3, products 2, integer 2, special 1, control 3, misc 3 }
     // `RRO` reduces the range before Volta, a product afterwards.
-    Sin F32 ALWAYS => { fp32 1, special 1 } { products 1, special 1 }
-    Cos F32 ALWAYS => { fp32 1, special 1 } { products 1, special 1 }
-    Ex2 F32 FTZ => { fp32 1, special 1 } { special 1 }
-    Ex2 F32 ALWAYS => { fp32 2, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
-    Lg2 F32 FTZ => { special 1 } { special 1 }
-    Lg2 F32 ALWAYS => { fp32 1, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
+    Sin F32 ALWAYS =>
+        { fp32 1, special 1 }
+        { fp32 1, special 1 } { products 1, special 1 }
+    Cos F32 ALWAYS =>
+        { fp32 1, special 1 }
+        { fp32 1, special 1 } { products 1, special 1 }
+    Ex2 F32 FTZ =>
+        { fp32 1, special 1 }
+        { fp32 1, special 1 } { special 1 }
+    Ex2 F32 ALWAYS =>
+        { fp32 2, scalings 2, special 1 }
+        { fp32 2, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
+    Lg2 F32 FTZ =>
+        { special 1 }
+        { special 1 } { special 1 }
+    Lg2 F32 ALWAYS =>
+        { fp32 1, scalings 2, special 1 }
+        { fp32 1, scalings 2, special 1 } { fp32 1, scalings 2, special 1 }
 
-    Popc B64 ALWAYS => { integer 3 } { integer 3 }
-    Clz B32 ALWAYS => { integer 2 } { integer 2 }
-    Clz B64 ALWAYS => { integer 4 } { integer 5, misc 1 }
+    Popc B64 ALWAYS =>
+        { integer 3 }
+        { integer 3 } { integer 3 }
+    Clz B32 ALWAYS =>
+        { integer 2 }
+        { integer 2 } { integer 2 }
+    Clz B64 ALWAYS =>
+        { integer 4, misc 1 }
+        { integer 4 } { integer 5, misc 1 }
     // One instruction on Maxwell, a shift and a mask or permutation since Volta.
-    Bfe B32 LITERAL => { integer 1 } { integer 2 }
-    Bfe B32 ALWAYS => { integer 2 } { integer 5 }
-    Bfi B32 ALWAYS => { integer 1 } { integer 2 }
-    Mul24 B32 ALWAYS => { integer 5 } { integer 3 }
-    Min F64 ALWAYS => { fp64 1 } { fp32 1, fp64 1, integer 2, misc 3 }
-    Max F64 ALWAYS => { fp64 1 } { fp32 1, fp64 1, integer 2, misc 3 }
-    Abs S64 ALWAYS => { integer 6 } { integer 5 }
-    Min S64 ALWAYS => { integer 2 } { integer 4 }
-    Max S64 ALWAYS => { integer 2 } { integer 4 }
-    Min U64 ALWAYS => { integer 2 } { integer 4 }
-    Max U64 ALWAYS => { integer 2 } { integer 4 }
+    Bfe B32 LITERAL =>
+        { integer 1 }
+        { integer 1 } { integer 2 }
+    Bfe B32 ALWAYS =>
+        { integer 2 }
+        { integer 2 } { integer 2, misc 3 }
+    Bfi B32 ALWAYS =>
+        { integer 1 }
+        { integer 1 } { integer 2 }
+    Mul24 B32 ALWAYS =>
+        { integer 3 }
+        { integer 5 } { integer 1, misc 2 }
+    Min F64 ALWAYS =>
+        { fp64 1 }
+        { fp64 1 } { fp32 1, fp64 1, integer 2, misc 3 }
+    Max F64 ALWAYS =>
+        { fp64 1 }
+        { fp64 1 } { fp32 1, fp64 1, integer 2, misc 3 }
+    Abs S64 ALWAYS =>
+        { fp32 1, integer 2, convert 1, misc 2 }
+        { integer 6 } { integer 5 }
+    Min S64 ALWAYS =>
+        { integer 2 }
+        { integer 2 } { integer 4 }
+    Max S64 ALWAYS =>
+        { integer 2 }
+        { integer 2 } { integer 4 }
+    Min U64 ALWAYS =>
+        { integer 2 }
+        { integer 2 } { integer 4 }
+    Max U64 ALWAYS =>
+        { integer 2 }
+        { integer 2 } { integer 4 }
 };
 
 /// The instructions of an operation that the table expands, `None` if it is none of those.
@@ -186,13 +302,7 @@ pub(super) fn expand(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Option<
             }
     };
     let row = TABLE.iter().find(fits)?;
-    let older = match family.multiplier {
-        Multiplier::Xmad => true,
-        Multiplier::ImadWide => false,
-        // A full multiplier, but Maxwell's range reduction and roots.
-        Multiplier::Imad => op.ty.kind() == TypeKind::Float,
-    };
-    Some(selection(op, if older { &row.maxwell } else { &row.volta }))
+    Some(selection(op, row.steps(family.expansions)))
 }
 
 /// Whether the scaled reciprocal of an approximate quotient's divisor is there already, from an
@@ -233,31 +343,22 @@ fn reduces_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
 }
 
 fn selection(op: &Op<'_>, steps: &Steps) -> Selection {
-    use InstructionClass as C;
-    let double = op.ty == ScalarType::F64;
-    let (precision, class) =
-        if double { (Precision::Double, C::Fp64) } else { (Precision::Single, C::Fp32) };
-    let arithmetic = |kind, names: [&'static str; 2], count| Selected {
-        flops: Some(Flops { precision, kind, per_thread: 1 }),
-        ..Selected::new(names[usize::from(double)], class, count)
-    };
-    let special = Flops { precision: Precision::Single, kind: FlopKind::Special, per_thread: 1 };
+    let own =
+        if op.ty == ScalarType::F64 { ["DFMA", "DMUL", "DADD"] } else { ["FFMA", "FMUL", "FADD"] };
     let all = [
-        Selected::integer("IADD3", steps.integer),
-        Selected::new("FSETP", C::Fp32, steps.fp32),
-        Selected::new("DSETP", C::Fp64, steps.fp64),
-        arithmetic(FlopKind::Fma, ["FFMA", "DFMA"], steps.multiply_adds),
-        arithmetic(FlopKind::Mul, ["FMUL", "DMUL"], steps.products),
-        arithmetic(FlopKind::Add, ["FADD", "DADD"], steps.sums),
-        Selected { is_idle: true, ..arithmetic(FlopKind::Mul, ["FMUL", "DMUL"], steps.scalings) },
-        Selected { flops: Some(special), ..Selected::new("MUFU", C::Fp32, steps.special) },
-        Selected::new("F2I", C::BitConvert, steps.convert),
-        Selected::new("BRA", C::Control, steps.control),
-        Selected::misc("MOV", steps.misc),
+        Selected::new("IADD3", steps.integer),
+        Selected::new("FSETP", steps.fp32),
+        Selected::new("DSETP", steps.fp64),
+        Selected::new(own[0], steps.multiply_adds),
+        Selected::new(own[1], steps.products),
+        Selected::new(own[2], steps.sums),
+        Selected { is_idle: true, ..Selected::new(own[1], steps.scalings) },
+        Selected::new("MUFU", steps.special),
+        Selected::new("F2F", steps.convert),
+        Selected::new("BRA", steps.control),
+        Selected::new("MOV", steps.misc),
     ];
-    let present: SmallVec<[Selected; 2]> =
-        all.into_iter().filter(|selected| selected.count > 0).collect();
-    present
+    all.into_iter().filter(|selected| selected.count > 0).collect()
 }
 
 #[cfg(test)]

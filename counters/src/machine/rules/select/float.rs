@@ -1,41 +1,66 @@
 //! Floating-point arithmetic that is one instruction in every generation.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::ScalarType;
 use smallvec::smallvec;
 
+use super::super::family::Family;
 use super::super::graph::Op;
 use super::{Selected, Selection};
-use crate::operation::{FlopKind, Flops, Precision};
+use crate::opcode_facts::{FloatRow, opcode_facts};
 
-pub(super) fn select(op: &Op<'_>) -> Selection {
-    use Opcode as O;
-    let (class, precision, lanes) = match op.ty {
-        ScalarType::F64 => (InstructionClass::Fp64, Precision::Double, 1),
-        ScalarType::F16 | ScalarType::Bf16 => (InstructionClass::Fp16, Precision::Half, 1),
-        ScalarType::F16x2 | ScalarType::Bf16x2 => (InstructionClass::Fp16, Precision::Half, 2),
-        ScalarType::F32x2 => (InstructionClass::Fp32, Precision::Single, 2),
-        _ => (InstructionClass::Fp32, Precision::Single, 1),
+/// The instructions of one format.
+struct Names {
+    sum: &'static str,
+    product: &'static str,
+    multiply_add: &'static str,
+    compare: &'static str,
+    minimum: &'static str,
+}
+
+const HALF: Names = Names {
+    sum: "HADD2",
+    product: "HMUL2",
+    multiply_add: "HFMA2",
+    compare: "HSETP2",
+    minimum: "HMNMX2",
+};
+const SINGLE: Names = Names {
+    sum: "FADD",
+    product: "FMUL",
+    multiply_add: "FFMA",
+    compare: "FSETP",
+    minimum: "FMNMX",
+};
+/// Two single-precision numbers at once.
+const PAIR: Names = Names { sum: "FADD2", product: "FMUL2", multiply_add: "FFMA2", ..SINGLE };
+const DOUBLE: Names = Names {
+    sum: "DADD",
+    product: "DMUL",
+    multiply_add: "DFMA",
+    compare: "DSETP",
+    minimum: "DMNMX",
+};
+
+pub(super) fn select(op: &Op<'_>, family: &Family) -> Selection {
+    let names = match op.ty {
+        ScalarType::F64 => DOUBLE,
+        ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => HALF,
+        ScalarType::F32x2 => PAIR,
+        _ => SINGLE,
     };
-    let names: [&'static str; 6] = match precision {
-        Precision::Double => ["DADD", "DMUL", "DFMA", "DSETP", "DMNMX", "FSEL"],
-        Precision::Single => ["FADD", "FMUL", "FFMA", "FSETP", "FMNMX", "FSEL"],
-        Precision::Half => ["HADD2", "HMUL2", "HFMA2", "HSETP2", "HMNMX2", "SEL"],
-    };
-    let (name, kind, count) = match op.opcode {
-        O::Add | O::Sub => (names[0], Some(FlopKind::Add), 1),
-        O::Mul => (names[1], Some(FlopKind::Mul), 1),
-        O::Fma | O::Mad => (names[2], Some(FlopKind::Fma), 1),
-        O::Setp | O::Set | O::Testp => (names[3], None, 1),
-        O::Min | O::Max => (names[4], None, 1),
-        O::Selp | O::Slct => (names[5], None, if op.ty == ScalarType::F64 { 2 } else { 1 }),
-        O::Abs | O::Neg => (names[0], None, 1),
-        O::Copysign => ("LOP3", None, 1),
-        O::Rcp | O::Sqrt | O::Rsqrt | O::Sin | O::Cos | O::Lg2 | O::Ex2 | O::Tanh => {
-            ("MUFU", Some(FlopKind::Special), 1)
+    let name = match opcode_facts(op.opcode).float {
+        // The sign is a bit, which logic takes from one number and puts into the other.
+        _ if op.opcode == Opcode::Copysign => {
+            let logic = if family.lop3 { ("LOP3", 1) } else { ("LOP", 3) };
+            return smallvec![Selected::new(logic.0, logic.1)];
         }
-        other => (other.text(), None, 1),
+        Some(FloatRow::Sum | FloatRow::Sign) | None => names.sum,
+        Some(FloatRow::Product) => names.product,
+        Some(FloatRow::MultiplyAdd) => names.multiply_add,
+        Some(FloatRow::Compare) if matches!(op.opcode, Opcode::Min | Opcode::Max) => names.minimum,
+        Some(FloatRow::Compare) => names.compare,
+        Some(FloatRow::Special | FloatRow::Quotient) => "MUFU",
     };
-    let flops = kind.map(|kind| Flops { precision, kind, per_thread: lanes });
-    smallvec![Selected { flops, ..Selected::new(name, class, count) }]
+    smallvec![Selected::new(name, 1)]
 }

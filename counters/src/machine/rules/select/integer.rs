@@ -1,22 +1,18 @@
 //! Integer arithmetic, comparisons, logic and shifts.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::isa::Opcode;
 use smallvec::smallvec;
 
 use super::super::family::{Family, Multiplier};
 use super::super::graph::{Arg, Graph, Op, Part};
 use super::{Selected, Selection};
+use crate::opcode_facts::opcode_facts;
 
-pub(super) fn select(
-    graph: &Graph<'_>,
-    op: &Op<'_>,
-    family: &Family,
-    class: InstructionClass,
-) -> Selection {
+pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     use Opcode as O;
     let wide = op.ty.bits() == 64;
     let words = op.ty.bits().div_ceil(32);
-    let of = |mnemonic, count| smallvec![Selected::new(mnemonic, class, count)];
+    let of = |mnemonic, count| smallvec![Selected::new(mnemonic, count)];
     match op.opcode {
         O::Add | O::Sub | O::Addc | O::Subc | O::Neg | O::Not if words > 1 => {
             of(if family.iadd3 { "IADD3" } else { "IADD" }, words)
@@ -29,39 +25,11 @@ pub(super) fn select(
         O::Lop3 if !family.lop3 => of("LOP", 2),
         O::Lop3 => of("LOP3", 1),
         O::Shl | O::Shr if wide => of("SHF", shift_64(graph, op, family)),
-        O::Shl => of("SHL", 1),
-        O::Shr => of("SHR", 1),
-        O::Setp | O::Set if wide => of("ISETP", 2),
-        O::Setp => of("ISETP", 1),
-        O::Set => of("ISET", 1),
-        O::Selp | O::Slct if wide => of("SEL", 2),
-        O::Selp => of("SEL", 1),
         O::Min | O::Max if wide => {
-            smallvec![Selected::new("ISETP", class, 2), Selected::new("SEL", class, 2)]
+            smallvec![Selected::new("ISETP", 2), Selected::new("SEL", 2)]
         }
         O::Min | O::Max => of("IMNMX", family.integer_minimum),
-        other => of(name(other), words),
-    }
-}
-
-/// The machine's name of an operation that is one instruction a word.
-fn name(opcode: Opcode) -> &'static str {
-    use Opcode as O;
-    match opcode {
-        O::Neg => "IADD",
-        O::Abs => "IABS",
-        O::Popc => "POPC",
-        O::Clz | O::Bfind => "FLO",
-        O::Brev => "BREV",
-        O::Bfe => "BFE",
-        O::Bfi => "BFI",
-        O::Shf => "SHF",
-        O::Szext => "SGXT",
-        O::Bmsk => "BMSK",
-        O::Sad => "VABSDIFF",
-        O::Dp4a | O::Dp2a => "IDP",
-        O::Slct => "ICMP",
-        other => other.text(),
+        other => of(opcode_facts(other).machine, words),
     }
 }
 
@@ -163,7 +131,7 @@ fn factor(op: &Op<'_>) -> Factor {
 /// Products, and products with a sum.
 fn product(op: &Op<'_>, family: &Family) -> Selection {
     let adds = op.opcode != Opcode::Mul;
-    let of = |mnemonic, count| smallvec![Selected::integer(mnemonic, count)];
+    let of = |mnemonic, count| smallvec![Selected::new(mnemonic, count)];
     let factor = factor(op);
     let wide = op.ty.bits() == 64;
     match (op.part, family.multiplier) {

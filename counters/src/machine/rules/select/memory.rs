@@ -1,14 +1,15 @@
 //! Loads, stores and atomics.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
+use gpucast_interpreter::AccessKind;
+use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::smallvec;
 
 use super::super::super::MachineAccess;
 use super::super::family::{Convergence, Family};
 use super::super::graph::{Arg, Graph, Op};
-use super::{Selected, Selection, mnemonic};
-use crate::totals::Direction;
+use super::{Selected, Selection};
+use crate::opcode_facts::opcode_facts;
 
 pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     use Opcode as O;
@@ -18,37 +19,36 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
         return smallvec![];
     }
     let element = op.source.types().last().map_or(4, ScalarType::bytes);
-    let access = |direction, bytes| Some(MachineAccess { space, direction, bytes });
+    let access = |kind, bytes| Some(MachineAccess { space, kind, bytes });
     let one = |mnemonic, access| {
-        let instruction = Selected::new(mnemonic, InstructionClass::LoadStore, 1);
+        let instruction = Selected::new(mnemonic, 1);
         smallvec![Selected { access, ..instruction }]
     };
     match op.opcode {
         O::Ld | O::Ldu => {
             let bytes = element * op.results.len().max(1) as u32;
-            split(one(load(space), access(Direction::Load, bytes)), bytes)
+            split(one(load(space), access(AccessKind::Load, bytes)), bytes)
         }
         O::St => {
             let bytes = element * op.args.len().max(1) as u32;
-            split(one(store(space), access(Direction::Store, bytes)), bytes)
+            split(one(store(space), access(AccessKind::Store, bytes)), bytes)
         }
-        O::Atom | O::Red => atomic(graph, op, family, access(Direction::Update, element)),
-        O::CpAsync => one("LDGSTS", access(Direction::Load, element)),
+        O::Atom | O::Red => atomic(graph, op, family, element),
+        O::CpAsync => one("LDGSTS", access(AccessKind::Load, element)),
         O::Ldmatrix => {
             let bytes = 4 * op.results.len() as u32;
-            one("LDSM", access(Direction::Load, bytes))
+            one("LDSM", access(AccessKind::Load, bytes))
         }
         O::Stmatrix => {
             let bytes = 4 * op.args.len() as u32;
-            one("STSM", access(Direction::Store, bytes))
+            one("STSM", access(AccessKind::Store, bytes))
         }
         // A fragment is loaded and stored a register at a time.
-        O::WmmaLoad => fragment(op, space, Direction::Load, op.results.len() as u32),
-        O::WmmaStore => fragment(op, space, Direction::Store, op.args.len() as u32),
+        O::WmmaLoad => fragment(op, space, AccessKind::Load, op.results.len() as u32),
+        O::WmmaStore => fragment(op, space, AccessKind::Store, op.args.len() as u32),
         O::Prefetch | O::Prefetchu => one("CCTL", None),
         other => {
-            let class = op.source.form.form().class;
-            smallvec![Selected::new(mnemonic(other), class, 1)]
+            smallvec![Selected::new(opcode_facts(other).machine, 1)]
         }
     }
 }
@@ -74,12 +74,7 @@ fn store(space: Option<StateSpace>) -> &'static str {
 
 /// The accesses of a matrix fragment, and the addresses of its rows: the lane's row and column, then
 /// a sum for each further access that no offset reaches.
-fn fragment(
-    op: &Op<'_>,
-    space: Option<StateSpace>,
-    direction: Direction,
-    registers: u32,
-) -> Selection {
+fn fragment(op: &Op<'_>, space: Option<StateSpace>, kind: AccessKind, registers: u32) -> Selection {
     let is_factor = !op.has(Modifier::MatrixC) && !op.has(Modifier::MatrixD);
     let element = op.source.types().last().map_or(16, ScalarType::bits);
     let shared = space == Some(StateSpace::Shared);
@@ -87,10 +82,10 @@ fn fragment(
     let is_transposed =
         op.has(if op.has(Modifier::ComponentB) { Modifier::Row } else { Modifier::Col });
     let gathers = is_factor && element == 8 && is_transposed && !shared;
-    let (mnemonic, accesses) = match (direction, space) {
+    let (mnemonic, accesses) = match (kind, space) {
         // Four registers at a time (`LDSM`).
-        (Direction::Load, Some(StateSpace::Shared)) => ("LDSM", registers.div_ceil(4)),
-        (Direction::Load, _) => (load(space), if gathers { 4 * registers } else { registers }),
+        (AccessKind::Load, Some(StateSpace::Shared)) => ("LDSM", registers.div_ceil(4)),
+        (AccessKind::Load, _) => (load(space), if gathers { 4 * registers } else { registers }),
         _ => (store(space), registers),
     };
     // Rows of factors are as far apart as the stride says: a 64-bit sum, of which `IMAD.WIDE` does every other one.
@@ -98,13 +93,10 @@ fn fragment(
     let sums = if far { (accesses.max(1) - 1) * 3 / 2 } else { 0 };
     let joins = if gathers { 3 * registers } else { 0 };
     let bytes = if gathers { 1 } else { 4 };
-    let access = Some(MachineAccess { space, direction, bytes });
+    let access = Some(MachineAccess { space, kind, bytes });
     smallvec![
-        Selected {
-            access,
-            ..Selected::new(mnemonic, InstructionClass::LoadStore, accesses.max(1))
-        },
-        Selected::integer("IMAD", 2 + sums + joins),
+        Selected { access, ..Selected::new(mnemonic, accesses.max(1)) },
+        Selected::new("IMAD", 2 + sums + joins),
     ]
 }
 
@@ -122,12 +114,7 @@ fn split(mut selection: Selection, bytes: u32) -> Selection {
     selection
 }
 
-fn atomic(
-    graph: &Graph<'_>,
-    op: &Op<'_>,
-    family: &Family,
-    access: Option<MachineAccess>,
-) -> Selection {
+fn atomic(graph: &Graph<'_>, op: &Op<'_>, family: &Family, bytes: u32) -> Selection {
     let space = op.memory.and_then(|memory| memory.space);
     let shared = space == Some(StateSpace::Shared);
     let floating = matches!(
@@ -136,24 +123,25 @@ fn atomic(
     );
     let unread = op.results.iter().all(|result| graph.uses(*result).is_empty());
     let needs_result = op.has(Modifier::Cas) || op.has(Modifier::Exch);
-    let name = match (shared, unread && !needs_result) {
-        (true, _) => "ATOMS",
-        (false, true) => "RED",
-        (false, false) if space == Some(StateSpace::Global) => "ATOMG",
-        (false, false) => "ATOM",
+    let (name, kind) = match (shared, unread && !needs_result) {
+        (true, _) => ("ATOMS", AccessKind::Atomic),
+        (false, true) => ("RED", AccessKind::Reduction),
+        (false, false) if space == Some(StateSpace::Global) => ("ATOMG", AccessKind::Atomic),
+        (false, false) => ("ATOM", AccessKind::Atomic),
     };
-    let instruction = Selected { access, ..Selected::new(name, InstructionClass::LoadStore, 1) };
+    let access = Some(MachineAccess { space, kind, bytes });
+    let instruction = Selected { access, ..Selected::new(name, 1) };
     // Fermi and Kepler lock a word of shared memory around every update (`LDSLK`, `STSUL`); later
     // ones have integer atomics there and exchange floating-point sums until they fit.
     let locks = family.convergence == Convergence::Suffix;
     if shared && (locks || floating) {
-        let load = MachineAccess { space, direction: Direction::Load, bytes: 4 };
+        let load = MachineAccess { space, kind: AccessKind::Load, bytes: 4 };
         return smallvec![
             Selected { mnemonic: "LDS", access: Some(load), ..instruction },
-            Selected::new("FADD", op.source.form.form().class, 1),
+            Selected::new("FADD", 1),
             instruction,
-            Selected::integer("ISETP", 1),
-            Selected::new("BRA", InstructionClass::Control, 1),
+            Selected::new("ISETP", 1),
+            Selected::new("BRA", 1),
         ];
     }
     let adds = op.has(Modifier::Add) && !floating;
@@ -161,20 +149,20 @@ fn atomic(
     if family.aggregates_atomics && !shared && adds && unread && one_address {
         // One lane adds what the others have.
         return smallvec![
-            Selected::new("REDUX", InstructionClass::InterThread, 2),
-            Selected::integer("ISETP", 2),
-            Selected::misc("S2R", 2),
+            Selected::new("REDUX", 2),
+            Selected::new("ISETP", 2),
+            Selected::new("S2R", 2),
             instruction,
         ];
     }
     if !shared && adds && !unread && one_address {
         // Are all lanes there? Then they would be added up first.
         return smallvec![
-            Selected::new("VOTE", InstructionClass::InterThread, 1),
-            Selected::integer("ISETP", 1),
-            Selected::misc("MOV", 2),
+            Selected::new("VOTE", 1),
+            Selected::new("ISETP", 1),
+            Selected::new("MOV", 2),
             instruction,
-            Selected::new("BRA", InstructionClass::Control, 1),
+            Selected::new("BRA", 1),
         ];
     }
     smallvec![instruction]

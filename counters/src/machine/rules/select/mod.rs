@@ -7,16 +7,19 @@ mod integer;
 mod memory;
 mod movement;
 mod operands;
+mod sequences;
 
+use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
 use smallvec::{SmallVec, smallvec};
 
 use super::super::MachineAccess;
+use super::super::ptxas::meaning;
 use super::family::{Convergence, Family};
 use super::graph::{Graph, Op};
+use crate::opcode_facts::opcode_facts;
 use crate::operation::Flops;
-use crate::totals::Direction;
 
 pub(super) use operands::{ConstantUses, Operands};
 
@@ -41,23 +44,26 @@ pub(super) struct Selected {
 pub(super) type Selection = SmallVec<[Selected; 2]>;
 
 impl Selected {
-    pub(super) const fn new(mnemonic: &'static str, class: InstructionClass, count: u32) -> Self {
-        Self { mnemonic, class, flops: None, access: None, count, is_idle: false }
-    }
-
-    pub(super) const fn integer(mnemonic: &'static str, count: u32) -> Self {
-        Self::new(mnemonic, InstructionClass::Integer, count)
+    /// `count` instructions of a name, with the class and the floating-point operations that the
+    /// name means in machine code.
+    pub(super) fn new(mnemonic: &'static str, count: u32) -> Self {
+        // Every name that a rule gives has a meaning; a test looks at all of them.
+        let meaning = meaning(mnemonic);
+        Self {
+            mnemonic,
+            class: meaning.map_or(InstructionClass::Misc, |meaning| meaning.class),
+            flops: meaning.and_then(|meaning| meaning.flops),
+            access: None,
+            count,
+            is_idle: false,
+        }
     }
 
     /// A constant that is loaded into registers: a load, where other generations have an operand.
-    pub(super) const fn constant(bytes: u32) -> Self {
+    pub(super) fn constant(bytes: u32) -> Self {
         let space = Some(StateSpace::Const);
-        let access = Some(MachineAccess { space, direction: Direction::Load, bytes });
-        Self { access, ..Self::new("LDC", InstructionClass::LoadStore, 1) }
-    }
-
-    pub(super) const fn misc(mnemonic: &'static str, count: u32) -> Self {
-        Self::new(mnemonic, InstructionClass::Misc, count)
+        let access = Some(MachineAccess { space, kind: AccessKind::Load, bytes });
+        Self { access, ..Self::new("LDC", 1) }
     }
 }
 
@@ -66,6 +72,12 @@ impl Selected {
 pub(super) fn select(graph: &Graph<'_>, family: &Family, index: u32) -> Selection {
     use Opcode as O;
     let op = graph.op(index);
+    if op.chosen_of > 0 {
+        // Each word is moved if it is the one; a thread executes one of the moves.
+        let others = Selected { is_idle: true, ..Selected::new("MOV", op.chosen_of - 1) };
+        let words = [Selected::new("ISETP", op.chosen_of), Selected::new("MOV", 1), others];
+        return words.into_iter().filter(|selected| selected.count > 0).collect();
+    }
     match op.opcode {
         O::Bra | O::BrxIdx | O::Ret | O::Exit | O::Call => smallvec![],
         O::Mov
@@ -83,9 +95,9 @@ pub(super) fn select(graph: &Graph<'_>, family: &Family, index: u32) -> Selectio
         | O::Movmatrix => movement::select(graph, op, family),
         O::Cvt | O::CvtPack => convert::select(graph, op, family),
         O::Bar | O::Barrier => {
-            let mut barrier = smallvec![Selected::misc("BAR", 1)];
+            let mut barrier = smallvec![Selected::new("BAR", 1)];
             if family.barrier_fence {
-                barrier.push(Selected::misc("MEMBAR", 1));
+                barrier.push(Selected::new("MEMBAR", 1));
             }
             barrier
         }
@@ -102,24 +114,73 @@ fn arithmetic(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     if let Some(expansion) = expansions::expand(graph, op, family) {
         return expansion;
     }
-    let class = op.source.form.form().class;
-    if class == InstructionClass::Tensor {
-        // Whatever the type of its elements.
-        return smallvec![Selected::new(mnemonic(op.opcode), class, repeats(op, family))];
+    if let Some(sequence) = sequences::expand(op, family) {
+        return sequence;
     }
-    match op.ty.kind() {
-        TypeKind::Float => float::select(op),
-        TypeKind::Packed if op.ty != ScalarType::U16x2 && op.ty != ScalarType::S16x2 => {
-            float::select(op)
+    let class = op.source.form.form().class;
+    match op.opcode {
+        // Comparisons are classed by what they compare, whatever type they yield.
+        Opcode::Set | Opcode::Setp => return comparison(op, family),
+        Opcode::Selp | Opcode::Slct => return selection(op, family),
+        _ => {}
+    }
+    if op.ty == ScalarType::Pred {
+        return smallvec![Selected::new("PLOP3", 1)];
+    }
+    match class {
+        InstructionClass::Integer => integer::select(graph, op, family),
+        InstructionClass::Fp16 | InstructionClass::Fp32 | InstructionClass::Fp64 => {
+            float::select(op, family)
         }
-        TypeKind::Predicate => smallvec![Selected::misc("PLOP3", 1)],
-        _ => match class {
-            class @ (InstructionClass::Integer
-            | InstructionClass::Fp16
-            | InstructionClass::Fp32
-            | InstructionClass::Fp64) => integer::select(graph, op, family, class),
-            class => smallvec![Selected::new(mnemonic(op.opcode), class, repeats(op, family))],
-        },
+        _ => smallvec![Selected::new(opcode_facts(op.opcode).machine, repeats(op, family))],
+    }
+}
+
+/// Comparisons, with a predicate or a number as their result.
+fn comparison(op: &Op<'_>, family: &Family) -> Selection {
+    let to_predicate = op.opcode == Opcode::Setp;
+    // Passes may have made a comparison of an operation on predicates.
+    let compared = if to_predicate { Some(op.ty) } else { op.source.types().last() };
+    let compared = compared.unwrap_or(op.ty);
+    let (predicate, number) = match compared {
+        ScalarType::F64 => ("DSETP", "DSET"),
+        ScalarType::F32 => ("FSETP", "FSET"),
+        // Halves are compared into numbers on every generation.
+        ty if matches!(ty.kind(), TypeKind::Float | TypeKind::Packed) => {
+            return smallvec![Selected::new(if to_predicate { "HSETP2" } else { "HSET2" }, 1)];
+        }
+        _ => ("ISETP", "ISET"),
+    };
+    let is_float = compared.kind() == TypeKind::Float;
+    let halves = if is_float { 1 } else { compared.bits().div_ceil(32).max(1) };
+    match (to_predicate, family.sets_numbers) {
+        (true, _) => smallvec![Selected::new(predicate, halves)],
+        (false, true) => [Selected::new(predicate, halves - 1), Selected::new(number, 1)]
+            .into_iter()
+            .filter(|selected| selected.count > 0)
+            .collect(),
+        (false, false) => smallvec![Selected::new(predicate, halves), Selected::new("SEL", 1)],
+    }
+}
+
+/// Selections by a predicate, or by the sign of a number.
+fn selection(op: &Op<'_>, family: &Family) -> Selection {
+    let words = op.ty.bits().div_ceil(32);
+    let by_float = op.source.types().last() == Some(ScalarType::F32);
+    let selects = match op.ty {
+        ScalarType::F32 | ScalarType::F64 => family.float_selection,
+        _ => "SEL",
+    };
+    match (op.opcode, by_float, family.sets_numbers) {
+        (Opcode::Slct, true, true) => smallvec![Selected::new("FCMP", words)],
+        (Opcode::Slct, false, true) => smallvec![Selected::new("ICMP", words)],
+        (Opcode::Slct, true, false) => {
+            smallvec![Selected::new("FSETP", 1), Selected::new(selects, words)]
+        }
+        (Opcode::Slct, false, false) => {
+            smallvec![Selected::new("ISETP", 1), Selected::new(selects, words)]
+        }
+        _ => smallvec![Selected::new(selects, words)],
     }
 }
 
@@ -134,18 +195,5 @@ fn repeats(op: &Op<'_>, family: &Family) -> u32 {
         Opcode::WmmaMma if family.saves_barrier => 16,
         Opcode::WmmaMma => 2,
         _ => 1,
-    }
-}
-
-/// The machine's name for what is one instruction in every generation.
-fn mnemonic(opcode: Opcode) -> &'static str {
-    use Opcode as O;
-    match opcode {
-        O::Membar | O::Fence => "MEMBAR",
-        O::BarWarp => "WARPSYNC",
-        O::Mma | O::WmmaMma => "HMMA",
-        O::WgmmaMmaAsync => "HGMMA",
-        O::Nanosleep => "NANOSLEEP",
-        other => other.text(),
     }
 }

@@ -1,6 +1,6 @@
 //! Moves, special registers, and what lanes tell each other.
 
-use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::ScalarType;
 use smallvec::smallvec;
 
@@ -10,22 +10,21 @@ use super::{Selected, Selection};
 
 pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, _family: &Family) -> Selection {
     use Opcode as O;
-    let communicates =
-        |mnemonic, count| smallvec![Selected::new(mnemonic, InstructionClass::InterThread, count)];
+    let communicates = |mnemonic, count| smallvec![Selected::new(mnemonic, count)];
     match op.opcode {
         O::Mov => moves(graph, op),
         // To a generic address of shared or local memory: its window is added.
-        O::Cvta => smallvec![Selected::integer("IADD3", 2)],
-        O::Isspacep => smallvec![Selected::misc("QSPC", 2)],
+        O::Cvta => smallvec![Selected::new("IADD3", 2)],
+        O::Isspacep => smallvec![Selected::new("QSPC", 2)],
         O::Shfl => communicates("SHFL", 1),
         O::Vote | O::Activemask => communicates("VOTE", 1),
         O::Match => communicates("MATCH", 1),
         O::Redux => communicates("REDUX", 2),
         O::Elect => communicates("ELECT", 1),
         O::Movmatrix => communicates("MOVM", 1),
-        O::Prmt => smallvec![Selected::integer("PRMT", 1)],
-        O::Mapa => smallvec![Selected::integer("PRMT", 1)],
-        O::Getctarank => smallvec![Selected::integer("SHF", 1)],
+        O::Prmt => smallvec![Selected::new("PRMT", 1)],
+        O::Mapa => smallvec![Selected::new("PRMT", 1)],
+        O::Getctarank => smallvec![Selected::new("SHF", 1)],
         _ => smallvec![],
     }
 }
@@ -34,19 +33,19 @@ fn moves(graph: &Graph<'_>, op: &Op<'_>) -> Selection {
     // Splitting and joining words is a matter of naming registers; halves of a word are not.
     if op.results.len() != op.args.len() {
         let halves = op.ty.bits() == 32;
-        return if halves { smallvec![Selected::integer("PRMT", 1)] } else { smallvec![] };
+        return if halves { smallvec![Selected::new("PRMT", 1)] } else { smallvec![] };
     }
     let words = op.ty.bits().div_ceil(32);
     if op.ty == ScalarType::Pred {
-        return smallvec![Selected::misc("PLOP3", 1)];
+        return smallvec![Selected::new("PLOP3", 1)];
     }
     match op.args.first() {
-        Some(Arg::Special(_)) => smallvec![Selected::misc("S2R", words)],
+        Some(Arg::Special(_)) => smallvec![Selected::new("S2R", words)],
         Some(Arg::Register(from)) if op.guard.is_none() => {
             let coalesced = op.result().is_some_and(|to| coalesces(graph, op, to, *from));
-            if coalesced { smallvec![] } else { smallvec![Selected::misc("MOV", words)] }
+            if coalesced { smallvec![] } else { smallvec![Selected::new("MOV", words)] }
         }
-        _ => smallvec![Selected::misc("MOV", words * op.results.len().max(1) as u32)],
+        _ => smallvec![Selected::new("MOV", words * op.results.len().max(1) as u32)],
     }
 }
 

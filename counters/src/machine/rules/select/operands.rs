@@ -71,14 +71,14 @@ impl<'a> Operands<'a> {
                 if !known(&self.windows) {
                     self.windows.push(block);
                     self.loaded.entry(need.arg).or_default().push(block);
-                    return Some(Selected::misc("S2UR", WINDOW));
+                    return Some(Selected::new("S2UR", WINDOW));
                 }
                 let homes = self.loaded.entry(need.arg).or_default();
                 if homes.iter().any(|&home| self.dominators.dominates(home, block)) || start == 0 {
                     return None;
                 }
                 homes.push(block);
-                Some(Selected::integer("UIADD3", 1))
+                Some(Selected::new("UIADD3", 1))
             }
             Arg::Bank(_) if self.family.constants == Constants::Uniform => {
                 let homes = self.loaded.entry(need.arg).or_default();
@@ -92,12 +92,12 @@ impl<'a> Operands<'a> {
                 } else if self.of_lanes.contains(&need.arg) {
                     Selected::constant(4)
                 } else {
-                    Selected::misc("ULDC", 1)
+                    Selected::new("ULDC", 1)
                 })
             }
             _ if need.in_register => {
                 let is_new = self.moved.insert((block, need.arg));
-                is_new.then_some(Selected::misc("MOV", need.words))
+                is_new.then_some(Selected::new("MOV", need.words))
             }
             _ => None,
         }

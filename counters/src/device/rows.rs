@@ -1,0 +1,294 @@
+//! The table of compute capabilities: one row for each, and nothing for any other.
+//!
+//! A new capability is a new row. Every part of it stands there by name, so that nobody gets
+//! another generation's caches by default.
+
+use super::capability::{Capability, Source};
+use super::first_level::FirstLevel;
+use super::{RegisterAllocation, SmLimits};
+use crate::banks::BankGeometry;
+use crate::coalescing::{Coalescing, Protocol, SectorSize, TransactionRule};
+
+/// All that a compute capability says of a GPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CapabilityRow {
+    pub(super) capability: Capability,
+    pub(super) limits: SmLimits,
+    pub(super) requests: RequestRules,
+    pub(super) first_level: FirstLevel,
+    /// Bytes that a miss of the L2 reads from DRAM.
+    pub(super) l2_fill_bytes: u64,
+    pub(super) source: Source,
+}
+
+/// How the requests of a warp are served.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestRules {
+    pub(super) coalescing: Coalescing,
+    pub(super) banks: BankGeometry,
+    /// Lanes of which a request to constant memory is made.
+    pub(super) constant_lanes: u32,
+}
+
+const KB: u64 = 1 << 10;
+
+/// Capability 1.0 and 1.1.
+const LIMITS_1_0: SmLimits = SmLimits {
+    max_warps: 24,
+    max_ctas: 8,
+    max_threads_per_cta: 512,
+    registers: 8 << 10,
+    max_registers_per_cta: 8 << 10,
+    max_registers_per_thread: 124,
+    register_allocation: RegisterAllocation::PerCta(256),
+    warp_allocation_unit: 2,
+    sub_partitions: 1,
+    shared_bytes: 16 * KB,
+    max_shared_bytes_per_cta: 16 * KB,
+    shared_allocation_bytes: 512,
+    shared_reserved_bytes_per_cta: 0,
+};
+
+/// Capability 1.2 and 1.3.
+const LIMITS_1_2: SmLimits = SmLimits {
+    max_warps: 32,
+    registers: 16 << 10,
+    max_registers_per_cta: 16 << 10,
+    register_allocation: RegisterAllocation::PerCta(512),
+    ..LIMITS_1_0
+};
+
+/// Capability 2.x.
+const LIMITS_2_0: SmLimits = SmLimits {
+    max_warps: 48,
+    max_ctas: 8,
+    max_threads_per_cta: 1024,
+    registers: 32 << 10,
+    max_registers_per_cta: 32 << 10,
+    max_registers_per_thread: 63,
+    register_allocation: RegisterAllocation::PerWarp(64),
+    warp_allocation_unit: 1,
+    sub_partitions: 2,
+    shared_bytes: 48 * KB,
+    max_shared_bytes_per_cta: 48 * KB,
+    shared_allocation_bytes: 128,
+    shared_reserved_bytes_per_cta: 0,
+};
+
+const LIMITS_3_0: SmLimits = SmLimits {
+    max_warps: 64,
+    max_ctas: 16,
+    registers: 64 << 10,
+    max_registers_per_cta: 64 << 10,
+    register_allocation: RegisterAllocation::PerWarp(256),
+    sub_partitions: 4,
+    shared_allocation_bytes: 256,
+    ..LIMITS_2_0
+};
+
+const LIMITS_3_5: SmLimits = SmLimits { max_registers_per_thread: 255, ..LIMITS_3_0 };
+
+const LIMITS_3_7: SmLimits =
+    SmLimits { registers: 128 << 10, shared_bytes: 112 * KB, ..LIMITS_3_5 };
+
+const LIMITS_5_0: SmLimits = SmLimits { max_ctas: 32, shared_bytes: 64 * KB, ..LIMITS_3_5 };
+
+const LIMITS_5_2: SmLimits = SmLimits { shared_bytes: 96 * KB, ..LIMITS_5_0 };
+
+const LIMITS_5_3: SmLimits = SmLimits { max_registers_per_cta: 32 << 10, ..LIMITS_5_0 };
+
+const LIMITS_6_0: SmLimits = SmLimits { sub_partitions: 2, ..LIMITS_5_0 };
+
+const LIMITS_7_0: SmLimits = SmLimits { max_shared_bytes_per_cta: 96 * KB, ..LIMITS_5_2 };
+
+const LIMITS_7_5: SmLimits = SmLimits {
+    max_warps: 32,
+    max_ctas: 16,
+    shared_bytes: 64 * KB,
+    max_shared_bytes_per_cta: 64 * KB,
+    ..LIMITS_7_0
+};
+
+const LIMITS_8_0: SmLimits = SmLimits {
+    shared_bytes: 164 * KB,
+    max_shared_bytes_per_cta: 163 * KB,
+    shared_allocation_bytes: 128,
+    shared_reserved_bytes_per_cta: KB,
+    ..LIMITS_7_0
+};
+
+const LIMITS_8_6: SmLimits = SmLimits {
+    max_warps: 48,
+    max_ctas: 16,
+    shared_bytes: 100 * KB,
+    max_shared_bytes_per_cta: 99 * KB,
+    ..LIMITS_8_0
+};
+
+const LIMITS_8_7: SmLimits = SmLimits { max_warps: 48, max_ctas: 16, ..LIMITS_8_0 };
+
+const LIMITS_8_9: SmLimits = SmLimits { max_ctas: 24, ..LIMITS_8_6 };
+
+const LIMITS_9_0: SmLimits =
+    SmLimits { shared_bytes: 228 * KB, max_shared_bytes_per_cta: 227 * KB, ..LIMITS_8_0 };
+
+const LIMITS_11_0: SmLimits = SmLimits { max_warps: 48, max_ctas: 24, ..LIMITS_9_0 };
+
+const fn rules(protocol: Protocol, loads: TransactionRule, stores: TransactionRule) -> Coalescing {
+    Coalescing { protocol, loads, stores, sector: SectorSize::BYTES_32 }
+}
+
+const COALESCING_1_0: Coalescing =
+    rules(Protocol::AlignedHalfWarps, TransactionRule::Sectors, TransactionRule::Sectors);
+const COALESCING_1_2: Coalescing =
+    Coalescing { protocol: Protocol::HalfWarpSegments, ..COALESCING_1_0 };
+const COALESCING_2: Coalescing =
+    rules(Protocol::Lines, TransactionRule::Lines, TransactionRule::Lines);
+const COALESCING_5: Coalescing =
+    rules(Protocol::Lines, TransactionRule::Quads, TransactionRule::Sectors);
+const COALESCING_7: Coalescing =
+    rules(Protocol::Lines, TransactionRule::Sectors, TransactionRule::Sectors);
+
+const REQUESTS_1_0: RequestRules = RequestRules {
+    coalescing: COALESCING_1_0,
+    banks: BankGeometry::CAPABILITY_1,
+    constant_lanes: 16,
+};
+const REQUESTS_1_2: RequestRules = RequestRules { coalescing: COALESCING_1_2, ..REQUESTS_1_0 };
+const REQUESTS_2: RequestRules = RequestRules {
+    coalescing: COALESCING_2,
+    banks: BankGeometry::CAPABILITY_2,
+    constant_lanes: 32,
+};
+const REQUESTS_3: RequestRules = RequestRules { banks: BankGeometry::CAPABILITY_3, ..REQUESTS_2 };
+const REQUESTS_5: RequestRules = RequestRules { coalescing: COALESCING_5, ..REQUESTS_2 };
+const REQUESTS_7: RequestRules = RequestRules { coalescing: COALESCING_7, ..REQUESTS_2 };
+
+const SPREADSHEET: &str = "NVIDIA's CUDA_Occupancy_Calculator.xls (CUDA 12.4.1), sheet GPU Data; CUDA C++ Programming \
+     Guide 11.7, table 15";
+const GUIDE_4: &str = "CUDA C Programming Guide 4.2, table F-2";
+const GUIDE_11: &str = "CUDA C++ Programming Guide 11.7, table 15";
+const GUIDE_13: &str =
+    "CUDA C++ Programming Guide 13, tables 30 to 32; cuda_occupancy.h of CUDA 13.5";
+
+/// 64 bytes were measured on V100, A100 and H100, 32 on A40 and L40: devices.py of
+/// github.com/te42kyfo/warpspeed.
+const MEASURED_FILL: &str = "github.com/te42kyfo/warpspeed, devices.py: measured";
+const ONE_SECTOR: &str =
+    "nvprof's counts of Rodinia's hotspot on Kepler and Maxwell: a sector a miss";
+const AS_A40: &str = "assumed: as measured on the A40 and L40 (github.com/te42kyfo/warpspeed)";
+const AS_H100: &str = "assumed: as measured on the H100 (github.com/te42kyfo/warpspeed)";
+const NO_L2: &str = "there is no L2";
+
+const SOURCE_1_0: Source = Source {
+    limits: GUIDE_4,
+    allocation: "cuda_occupancy.h of CUDA 7.0",
+    registers_per_thread: "the port of NVIDIA's occupancy calculator in github.com/tmcdonell/cuda",
+    coalescing: "CUDA C Programming Guide 4.2, F.3.2.1",
+    banks: "CUDA C Programming Guide 4.2, F.3.3",
+    constants: "CUDA C Programming Guide 4.2, section 5.3.2.4",
+    first_level: "CUDA C Programming Guide 4.2, F.3: none but texture caches",
+    l2_fill: NO_L2,
+};
+const SOURCE_1_2: Source =
+    Source { coalescing: "CUDA C Programming Guide 4.2, F.3.2.2", ..SOURCE_1_0 };
+const SOURCE_2: Source = Source {
+    limits: SPREADSHEET,
+    registers_per_thread: SPREADSHEET,
+    coalescing: "CUDA C Programming Guide 4.2, F.4.2",
+    banks: "CUDA C Programming Guide 4.2, F.4.3",
+    first_level: "CUDA C Programming Guide 4.2, F.4.1 and F.4.2",
+    l2_fill: ONE_SECTOR,
+    ..SOURCE_1_0
+};
+const SOURCE_3: Source = Source {
+    allocation: "cuda_occupancy.h of CUDA 11.8",
+    coalescing: "CUDA C++ Programming Guide 11.7, K.3; checked against nvprof's counts for Rodinia's backprop and hotspot (gpuperfpredict)",
+    banks: "CUDA C++ Programming Guide 11.7, K.3; 4-byte mode, the default",
+    first_level: "CUDA C++ Programming Guide 11.7, K.3; Kepler Tuning Guide: local memory only",
+    ..SOURCE_2
+};
+const SOURCE_5: Source = Source {
+    coalescing: "reverse-engineered from nvprof's counts for Rodinia's backprop and hotspot (gpuperfpredict)",
+    banks: "CUDA C++ Programming Guide 11.7, K.4",
+    first_level: "CUDA C++ Programming Guide 11.7, K.4 and section 5.3.2.2: read-only data; local memory as global memory",
+    ..SOURCE_3
+};
+const SOURCE_6: Source = Source {
+    first_level: "CUDA C++ Programming Guide 11.7, K.5 and section 5.3.2.2: local memory as global memory",
+    ..SOURCE_5
+};
+const SOURCE_7: Source = Source {
+    allocation: "cuda_occupancy.h of CUDA 12.9",
+    coalescing: "Nsight Compute 2024.1, Kernel Profiling Guide, memory tables",
+    first_level: "CUDA C++ Programming Guide 11.7, K.6; local stores are written through: Nsight Compute's counts of 45 Coulomb kernels on an RTX 2080 Ti (KTT)",
+    l2_fill: MEASURED_FILL,
+    ..SOURCE_6
+};
+const SOURCE_8: Source = Source {
+    allocation: "cuda_occupancy.h of CUDA 13.5",
+    first_level: "CUDA C++ Programming Guide 11.7, K.7; local stores as on capability 7.5",
+    ..SOURCE_7
+};
+const SOURCE_9: Source = Source {
+    limits: GUIDE_13,
+    registers_per_thread: GUIDE_13,
+    first_level: "CUDA C++ Programming Guide 13, tables 30 to 32; local stores as on capability 7.5",
+    ..SOURCE_8
+};
+const SOURCE_10: Source = Source { l2_fill: AS_H100, ..SOURCE_9 };
+const SOURCE_12: Source = Source { l2_fill: AS_A40, ..SOURCE_9 };
+
+const fn from(limits: &'static str, source: Source) -> Source {
+    Source { limits, registers_per_thread: limits, ..source }
+}
+
+const fn row(
+    (major, minor): (u32, u32),
+    limits: SmLimits,
+    requests: RequestRules,
+    first_level: FirstLevel,
+    l2_fill_bytes: u64,
+    source: Source,
+) -> CapabilityRow {
+    let capability = Capability { major, minor };
+    CapabilityRow { capability, limits, requests, first_level, l2_fill_bytes, source }
+}
+
+/// Capability 2.0, the one that published counts were taken on.
+pub(super) const FERMI: CapabilityRow =
+    row((2, 0), LIMITS_2_0, REQUESTS_2, FirstLevel::FERMI, 32, SOURCE_2);
+
+/// The capabilities of which the parameters are known.
+#[rustfmt::skip]
+pub(super) const TABLE: [CapabilityRow; 29] = [
+    row((1, 0), LIMITS_1_0, REQUESTS_1_0, FirstLevel::NONE, 32, SOURCE_1_0),
+    row((1, 1), LIMITS_1_0, REQUESTS_1_0, FirstLevel::NONE, 32, SOURCE_1_0),
+    row((1, 2), LIMITS_1_2, REQUESTS_1_2, FirstLevel::NONE, 32, SOURCE_1_2),
+    row((1, 3), LIMITS_1_2, REQUESTS_1_2, FirstLevel::NONE, 32, SOURCE_1_2),
+    FERMI,
+    row((2, 1), LIMITS_2_0, REQUESTS_2, FirstLevel::FERMI, 32, SOURCE_2),
+    row((3, 0), LIMITS_3_0, REQUESTS_3, FirstLevel::KEPLER, 32, SOURCE_3),
+    row((3, 2), LIMITS_3_5, REQUESTS_3, FirstLevel::KEPLER, 32, SOURCE_3),
+    row((3, 5), LIMITS_3_5, REQUESTS_3, FirstLevel::KEPLER, 32, SOURCE_3),
+    row((3, 7), LIMITS_3_7, REQUESTS_3, FirstLevel::KEPLER, 32, SOURCE_3),
+    row((5, 0), LIMITS_5_0, REQUESTS_5, FirstLevel::MAXWELL, 32, SOURCE_5),
+    row((5, 2), LIMITS_5_2, REQUESTS_5, FirstLevel::MAXWELL, 32, SOURCE_5),
+    row((5, 3), LIMITS_5_3, REQUESTS_5, FirstLevel::MAXWELL, 32, SOURCE_5),
+    row((6, 0), LIMITS_6_0, REQUESTS_5, FirstLevel::pascal(24), 32, SOURCE_6),
+    row((6, 1), LIMITS_5_2, REQUESTS_5, FirstLevel::pascal(48), 32, SOURCE_6),
+    row((6, 2), LIMITS_5_0, REQUESTS_5, FirstLevel::pascal(48), 32, SOURCE_6),
+    row((7, 0), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128), 64, SOURCE_7),
+    row((7, 2), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_7 })),
+    row((7, 5), LIMITS_7_5, REQUESTS_7, FirstLevel::unified(96), 32, Source { l2_fill: AS_A40, ..SOURCE_7 }),
+    row((8, 0), LIMITS_8_0, REQUESTS_7, FirstLevel::unified(192), 64, SOURCE_8),
+    row((8, 6), LIMITS_8_6, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_8),
+    row((8, 7), LIMITS_8_7, REQUESTS_7, FirstLevel::unified(192), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_8 })),
+    row((8, 9), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_9),
+    row((9, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256), 64, SOURCE_9),
+    row((10, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256), 64, SOURCE_10),
+    row((10, 3), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256), 64, SOURCE_10),
+    row((11, 0), LIMITS_11_0, REQUESTS_7, FirstLevel::unified(256), 32, SOURCE_12),
+    row((12, 0), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_12),
+    row((12, 1), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_12),
+];

@@ -1,0 +1,58 @@
+//! The L2's contents between launches, and who pays for what a launch leaves dirty there.
+//!
+//! A GPU does not empty its L2 between kernels, and it writes a dirty line when that line is
+//! evicted, which may be long after the kernel that wrote it. Profilers differ:
+//!
+//! | | before a launch | sectors that the launch leaves dirty |
+//! |---|---|---|
+//! | a program, nvprof | as the launch or copy before left it | not written in its time; but those of the launch before are, so that equal launches count as many |
+//! | Nsight Compute, `--cache-control all` (the default) | flushed and invalidated before each pass | not counted |
+//! | Nsight Compute, `--cache-control none` | as nvprof | as nvprof |
+//!
+//! Source: Nsight Compute, Kernel Profiling Guide, "Cache Control".
+
+/// The L2's contents when a launch begins, and the fate of what it leaves dirty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum L2Contents {
+    /// Nothing, at each launch. Sectors that stay dirty at its end are not written in its time: as
+    /// Nsight Compute counts by default.
+    Cold,
+    /// The contents that the launch before left; nothing at the first. Sectors that stay dirty
+    /// count as written, since each launch writes those of the launch before.
+    #[default]
+    Keep,
+    /// As [`L2Contents::Keep`], and the host's copies come before the first launch:
+    /// [`L2::copy_in`](super::L2::copy_in).
+    Warm,
+}
+
+impl L2Contents {
+    /// All of them, with the names that options and files use.
+    pub const NAMED: [(&str, Self); 3] =
+        [("cold", Self::Cold), ("keep", Self::Keep), ("warm", Self::Warm)];
+
+    /// The one of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::NAMED.iter().find(|(one, _)| *one == name).map(|(_, contents)| *contents)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Keep => "keep",
+            Self::Warm => "warm",
+        }
+    }
+
+    /// Whether a launch finds what was in the cache before it.
+    #[must_use]
+    pub const fn stays(self) -> bool {
+        match self {
+            Self::Cold => false,
+            Self::Keep | Self::Warm => true,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Traffic of local memory as machine code causes it.
+//!
+//! An assembler keeps many `.local` arrays in registers. Where it keeps none of a kernel's in
+//! memory, the counter leaves their accesses out from the beginning
+//! ([`Counter::with_local_in_registers`](crate::Counter::with_local_in_registers)). Where it keeps
+//! a part, the caches have seen the PTX's accesses, and what those caused is scaled here.
+
+use gpucast_interpreter::AccessKind;
+use gpucast_ptx_frontend::types::StateSpace::Local;
+
+use crate::hierarchy::{L2Traffic, RowTraffic};
+use crate::table::BaseTable;
+use crate::totals::{Direction, Operation, Totals};
+
+/// The part of the PTX's local accesses of one direction that machine code makes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Share {
+    requests: f64,
+    bytes: f64,
+}
+
+/// The shares of a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LocalShares {
+    loads: Share,
+    stores: Share,
+}
+
+impl LocalShares {
+    /// The shares, if machine instructions were counted and make less than the PTX does.
+    pub(super) fn of(totals: &Totals<'_>) -> Option<Self> {
+        let share = |direction, operation| -> Option<Share> {
+            let ptx = totals.memory(Local, direction);
+            let requests = part(totals.accesses(Local, operation), ptx.requests);
+            let bytes = part(totals.machine_bytes(Local, direction)?, ptx.requested_bytes);
+            Some(Share { requests, bytes })
+        };
+        let loads = share(Direction::Load, Operation::Load)?;
+        let stores = share(Direction::Store, Operation::Store)?;
+        let is_less = |share: Share| share.requests < 1.0 || share.bytes < 1.0;
+        (is_less(loads) || is_less(stores)).then_some(Self { loads, stores })
+    }
+
+    /// Takes from a launch's counts what machine code does not do.
+    pub(super) fn apply(self, table: &mut BaseTable, l2: &mut L2Traffic) {
+        for counts in table.rows.iter_mut().flat_map(|row| &mut row.memory) {
+            if counts.space != Local {
+                continue;
+            }
+            let (share, all, hits) = match counts.kind {
+                AccessKind::Load | AccessKind::LoadReadOnly => {
+                    (self.loads, &mut l2.read_sectors, &mut l2.read_hit_sectors)
+                }
+                AccessKind::Store => {
+                    (self.stores, &mut l2.write_sectors, &mut l2.write_hit_sectors)
+                }
+                AccessKind::Atomic | AccessKind::Reduction => continue,
+            };
+            counts.requests = scaled(counts.requests, share.requests);
+            let of_bytes = [
+                &mut counts.requested_bytes,
+                &mut counts.sectors,
+                &mut counts.transactions,
+                &mut counts.traffic.l1_hit_sectors,
+            ];
+            of_bytes.into_iter().for_each(|count| *count = scaled(*count, share.bytes));
+            let RowTraffic { l2_sectors, l2_hit_sectors, dram_read_sectors, .. } = counts.traffic;
+            let traffic = &mut counts.traffic;
+            take(&mut traffic.l2_sectors, scaled(l2_sectors, share.bytes), all);
+            take(&mut traffic.l2_hit_sectors, scaled(l2_hit_sectors, share.bytes), hits);
+            let reads = &mut l2.dram_read_sectors;
+            take(&mut traffic.dram_read_sectors, scaled(dram_read_sectors, share.bytes), reads);
+        }
+        let share = self.stores.bytes;
+        let mut local = l2.local;
+        for (of_local, all) in [
+            (&mut local.write_back_sectors, &mut l2.write_sectors),
+            (&mut local.write_back_hit_sectors, &mut l2.write_hit_sectors),
+            (&mut local.dram_write_sectors, &mut l2.dram_write_sectors),
+            (&mut local.dirty_sectors, &mut l2.dirty_sectors),
+        ] {
+            take(of_local, scaled(*of_local, share), all);
+        }
+        l2.local = local;
+    }
+}
+
+/// Sets `count` to a smaller value; `sum` gets smaller by as much.
+fn take(count: &mut u64, value: u64, sum: &mut u64) {
+    *sum = sum.saturating_sub(*count - value);
+    *count = value;
+}
+
+fn scaled(count: u64, share: f64) -> u64 {
+    (count as f64 * share).round() as u64
+}
+
+/// At most 1: machine code that spills does more than the PTX.
+fn part(machine: u64, ptx: u64) -> f64 {
+    if machine >= ptx { 1.0 } else { machine as f64 / ptx as f64 }
+}

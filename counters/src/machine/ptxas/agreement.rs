@@ -1,0 +1,86 @@
+//! Whether the executions of machine code can be explained by those of the PTX.
+//!
+//! An assembler moves, merges and copies instructions, so that no single line has to agree with the
+//! block that it stands in. But a block that runs more often than every line in it says, and that
+//! no line bears out, has been given the executions of other code.
+
+use super::flow::{Observation, Solution};
+use super::listing::Listing;
+
+/// A block whose executions no line explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Contradiction {
+    /// Where the block begins in its function.
+    pub(super) offset: u64,
+    /// The PTX line that contradicts it most.
+    pub(super) line: u32,
+    /// Executions by threads of the machine code that stands for the line.
+    pub(super) found: u64,
+    /// Those of the line.
+    pub(super) expected: u64,
+    /// Executions by threads of all instructions of the block.
+    pub(super) executions: u64,
+}
+
+/// A line that is no mere fetching of operands can bear out a block; only a firm one contradicts.
+const LEAST_TO_BEAR_OUT: f64 = 0.05;
+
+/// Blocks that contradict the PTX, the one with most executions first.
+pub(super) fn contradictions(
+    listing: &Listing<'_>,
+    observations: &[Observation],
+    solution: &Solution,
+) -> Vec<Contradiction> {
+    let mut is_borne_out = vec![false; solution.lanes.len()];
+    let mut worst: Vec<Option<(&Observation, u64)>> = vec![None; solution.lanes.len()];
+    let mut falls_short = vec![false; solution.lanes.len()];
+    for observation in observations {
+        let found: u64 = observation
+            .copies
+            .iter()
+            .map(|&(block, copies)| (copies * solution.lanes[block] as f64) as u64)
+            .sum();
+        for &(block, _) in &observation.copies {
+            let is_same = found.abs_diff(observation.lanes) <= observation.copies.len() as u64;
+            is_borne_out[block] |= observation.weight >= LEAST_TO_BEAR_OUT && is_same;
+            falls_short[block] |= found < observation.lanes;
+            let excess = |line: &Observation, found: u64| found.saturating_sub(line.lanes);
+            if observation.is_firm
+                && !worst[block]
+                    .is_some_and(|(line, other)| excess(line, other) >= excess(observation, found))
+            {
+                worst[block] = Some((observation, found));
+            }
+        }
+    }
+    let mut found: Vec<Contradiction> = worst
+        .into_iter()
+        .enumerate()
+        .filter(|&(block, _)| !is_borne_out[block] && !falls_short[block])
+        .filter_map(|(block, line)| {
+            let (line, found) = line.filter(|&(line, found)| found > line.lanes)?;
+            let instructions = &listing.code.blocks[block].instructions;
+            Some(Contradiction {
+                offset: listing.code.instructions[instructions.start].offset,
+                line: listing.line_of(block, line),
+                found,
+                expected: line.lanes,
+                executions: solution.lanes[block] * instructions.len() as u64,
+            })
+        })
+        .collect();
+    found.sort_by_key(|one| std::cmp::Reverse(one.executions));
+    found
+}
+
+impl Listing<'_> {
+    /// A line of PTX that `observation` comes from.
+    fn line_of(&self, block: usize, observation: &Observation) -> u32 {
+        let is_one = |ptx: &u32| {
+            self.counts.get(ptx).is_some_and(|row| row.issued_lanes == observation.lanes)
+        };
+        let mut of_block = self.code.blocks[block].instructions.clone();
+        let ptx = of_block.find_map(|index| self.ptx[index].filter(is_one));
+        ptx.map_or(0, |ptx| self.program.instructions()[ptx as usize].line)
+    }
+}

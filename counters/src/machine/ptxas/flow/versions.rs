@@ -1,0 +1,66 @@
+//! Loops that the assembler unrolled: how the rounds fall on the versions of a loop's body.
+//!
+//! A loop that was unrolled `k` times and the code for what remains hold the same lines, so that
+//! only the sum `k · unrolled + remaining` is known. A thread takes the version of most rounds as
+//! often as whole rounds allow, then the next one, until none is left. Where the mean number of
+//! rounds of a visit is no whole number, visits differ; then what they leave behind the version
+//! of `k` rounds is taken to be anything from 0 to `k - 1` equally often.
+
+use super::system::{Outcome, System};
+use super::{Network, Observation};
+
+/// Below this a fraction of a round is an error of rounding.
+const ROUNDING: f64 = 1e-6;
+
+impl Network {
+    /// Divides rounds between versions until no line says any more; `observations` come in the
+    /// order of how much they are to be believed.
+    pub(super) fn share_out_versions(&self, system: &mut System, observations: &[&Observation]) {
+        let mut refused = vec![false; observations.len()];
+        loop {
+            let mut changed = false;
+            for (number, observation) in observations.iter().enumerate() {
+                while !refused[number] {
+                    match self.share_out_largest(system, observation) {
+                        Some(Outcome::Added) => changed = true,
+                        Some(Outcome::Known | Outcome::Refused) | None => refused[number] = true,
+                    }
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Gives the largest version that is still open its rounds; `None` where there is none.
+    fn share_out_largest(&self, system: &mut System, line: &Observation) -> Option<Outcome> {
+        let visits = line.visits? as f64;
+        let (open, known): (Vec<_>, Vec<_>) = line
+            .copies
+            .iter()
+            .copied()
+            .partition(|&(block, _)| !system.is_determined(&self.block(block)));
+        let (block, rounds) =
+            open.iter().copied().reduce(|most, one| if one.1 > most.1 { one } else { most })?;
+        if rounds <= 1.0 || open.iter().any(|&(other, count)| count == rounds && other != block) {
+            return None;
+        }
+        let known: f64 = known
+            .into_iter()
+            .map(|(block, copies)| copies * system.value(&self.block(block)))
+            .sum();
+        let total = line.lanes as f64 / visits;
+        let left = ((line.lanes as f64 - known) / visits).max(0.0);
+        let is_even = (total - total.round()).abs() < ROUNDING;
+        let times = match is_even {
+            true => (left / rounds + ROUNDING).floor(),
+            // The mean of the remainders is half of the greatest one.
+            false => ((left - (rounds - 1.0) / 2.0) / rounds).max(0.0),
+        };
+        let form = self.block(block);
+        let range = system.range_of(&form);
+        let wanted = (times * visits).round().clamp(range.least.max(0.0), range.most.max(0.0));
+        Some(system.demand(&form, wanted.round()))
+    }
+}

@@ -1,0 +1,84 @@
+//! The warps of each block, which are not conserved where they diverge.
+
+use super::super::code::{Code, Source};
+use super::system::same;
+use super::{Observation, Solution};
+
+impl Solution {
+    /// The warps of each block.
+    pub(super) fn find_warps(
+        &mut self,
+        code: &Code,
+        observations: &[&Observation],
+        entry_warps: u64,
+    ) {
+        let count = code.blocks.len();
+        let mut warps: Vec<Option<u64>> =
+            self.lanes.iter().map(|&lanes| (lanes == 0).then_some(0)).collect();
+        // The strongest line that agrees decides; those of one block before those of several.
+        for several in [false, true] {
+            for observation in observations.iter().filter(|one| (one.copies.len() > 1) == several) {
+                let lanes = |&(block, copies): &(usize, f64)| copies * self.lanes[block] as f64;
+                let sum: f64 = observation.copies.iter().map(lanes).sum();
+                if sum == 0.0 || !same(sum, observation.lanes as f64) {
+                    continue;
+                }
+                for &(block, _) in &observation.copies {
+                    let share = self.lanes[block] as f64 / sum;
+                    warps[block].get_or_insert((observation.warps as f64 * share).round() as u64);
+                }
+            }
+        }
+        if let Some((&root, _)) = code.roots.iter().find(|(_, source)| **source == Source::Kernel) {
+            warps[root].get_or_insert(entry_warps);
+        }
+        self.spread_warps(code, &mut warps);
+        for block in 0..count {
+            if warps[block].is_none() {
+                self.estimated_warps.push(block);
+                warps[block] = self.warps_as_full_as_lines(block, observations);
+            }
+        }
+        self.warps = warps
+            .iter()
+            .zip(&self.lanes)
+            .map(|(warps, lanes)| warps.unwrap_or_else(|| lanes.div_ceil(32)))
+            .collect();
+    }
+
+    /// The warps of a block if they are as full as those of the strongest line that it holds.
+    fn warps_as_full_as_lines(&self, block: usize, observations: &[&Observation]) -> Option<u64> {
+        let holds = |one: &&&Observation| {
+            one.lanes > 0 && one.copies.iter().any(|&(other, _)| other == block)
+        };
+        let line = observations.iter().find(holds)?;
+        let warps = self.lanes[block] as f64 * line.warps as f64 / line.lanes as f64;
+        Some(warps.ceil() as u64)
+    }
+
+    /// A block that an edge joins to one with as many threads is taken to have its warps, since
+    /// they are as a rule the same threads.
+    fn spread_warps(&self, code: &Code, warps: &mut [Option<u64>]) {
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        for (from, block) in code.blocks.iter().enumerate() {
+            edges.extend(block.edges.iter().filter_map(|edge| Some((from, edge.to?))));
+            edges.extend(block.calls.map(|to| (from, to)));
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &(from, to) in &edges {
+                if self.lanes[from] != self.lanes[to] {
+                    continue;
+                }
+                let known = match (warps[from], warps[to]) {
+                    (Some(known), None) => (to, known),
+                    (None, Some(known)) => (from, known),
+                    _ => continue,
+                };
+                warps[known.0] = Some(known.1);
+                changed = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What the counts of the PTX say of the blocks of machine code.
+
+use std::collections::BTreeMap;
+
+use gpucast_interpreter::AccessKind;
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::flow::Observation;
+use super::isa::Guard;
+use super::listing::{Listing, bytes_accessed};
+use crate::operation::class;
+
+/// From this weight on an instruction says by itself how often its block ran.
+const LEAST_FIRM: f64 = 1.0;
+
+impl Listing<'_> {
+    /// What each PTX instruction says about the blocks that hold its machine code.
+    ///
+    /// The machine instructions of one PTX instruction differ in their bits, and copies of it
+    /// repeat the same bits. So each kind of bits gives an equation of its own; how many belong
+    /// to one copy follows from the greatest number that divides all of them.
+    pub(super) fn observations(&self) -> Vec<Observation> {
+        // Of each PTX instruction, by kind of bits: machine instructions of each block.
+        type Kinds = BTreeMap<u64, BTreeMap<usize, u32>>;
+        let mut by_ptx: BTreeMap<u32, Kinds> = BTreeMap::new();
+        let mut weights: BTreeMap<(u32, u64), f64> = BTreeMap::new();
+        for (block, contents) in self.code.blocks.iter().enumerate() {
+            for index in contents.instructions.clone() {
+                let Some(ptx) = self.ptx[index] else { continue };
+                let decoded = &self.code.instructions[index].decoded;
+                let kinds = by_ptx.entry(ptx).or_default();
+                *kinds.entry(decoded.shape).or_default().entry(block).or_default() += 1;
+                weights.insert((ptx, decoded.shape), self.weight(index, ptx));
+            }
+        }
+        /// Copies by block; executions by threads and by warps; the block of the PTX.
+        type Statement = (Vec<(usize, u32)>, u64, u64, u32);
+        #[derive(Default)]
+        struct Support {
+            weight: f64,
+            visits: Option<u64>,
+            is_firm: bool,
+        }
+        let mut merged: BTreeMap<Statement, Support> = BTreeMap::new();
+        for (ptx, kinds) in &by_ptx {
+            let Some(row) = self.counts.get(ptx) else { continue };
+            if self.branching.binary_search(ptx).is_ok() {
+                continue;
+            }
+            let all = kinds.values().flat_map(BTreeMap::values).copied().reduce(gcd).unwrap_or(1);
+            for (shape, blocks) in kinds {
+                let common = blocks.values().copied().reduce(gcd).unwrap_or(1);
+                let of_one_copy = (common / all).max(1);
+                let copies = blocks.iter().map(|(&block, &count)| (block, count / of_one_copy));
+                let weight = weights.get(&(*ptx, *shape)).copied().unwrap_or(1.0);
+                let block = self.loops.block(*ptx);
+                let key = (copies.collect(), row.issued_lanes, row.warp_executions, block);
+                let support = merged.entry(key).or_default();
+                support.weight += weight;
+                support.visits = self.loops.visits(*ptx);
+                support.is_firm |= weight >= LEAST_FIRM;
+            }
+        }
+        merged
+            .into_iter()
+            .map(|((copies, lanes, warps, block), support)| Observation {
+                copies: copies
+                    .into_iter()
+                    .map(|(block, count)| (block, f64::from(count)))
+                    .collect(),
+                lanes,
+                warps,
+                block,
+                visits: support.visits,
+                weight: support.weight,
+                is_firm: support.is_firm,
+            })
+            .collect()
+    }
+
+    /// How sure it is that a machine instruction stands where its PTX instruction stood.
+    fn weight(&self, index: usize, ptx: u32) -> f64 {
+        let decoded = &self.code.instructions[index].decoded;
+        let meaning = &self.meanings[index];
+        let instruction = self.instruction(ptx);
+        let is_control = meaning.class == InstructionClass::Control;
+        // Several accesses became a wider one, which runs less often than each of them.
+        let narrow = bytes_accessed(instruction);
+        let is_merged = meaning.access.is_some() && decoded.bytes.is_some_and(|wide| wide > narrow);
+        if is_merged {
+            return 0.05;
+        }
+        // A guard that the PTX does not have: a branch was turned into predication, and the
+        // instruction stands in a block that ran more often.
+        if decoded.guard != Guard::Always && instruction.guard.is_none() && !is_control {
+            return 0.05;
+        }
+        if !self.performs(index, ptx) {
+            return 0.01;
+        }
+        // Loops that are unrolled are also controlled in other ways: whether rounds are left for
+        // a version is asked in front of it.
+        if is_control || (instruction.opcode == Opcode::Setp && is_of_integers(meaning.class)) {
+            return 0.1;
+        }
+        let has_effect = meaning.access.is_some_and(|(_, kind)| kind != AccessKind::Load);
+        match meaning.class {
+            // Neither moved nor executed in vain.
+            _ if has_effect || decoded.mnemonic == "BAR" => 8.0,
+            InstructionClass::LoadStore | InstructionClass::Tensor => 4.0,
+            InstructionClass::Fp16 | InstructionClass::Fp32 | InstructionClass::Fp64 => 2.0,
+            InstructionClass::InterThread | InstructionClass::Texture => 4.0,
+            InstructionClass::Integer | InstructionClass::BitConvert => 1.0,
+            // Moves come and go.
+            InstructionClass::Control | InstructionClass::Misc => 0.05,
+        }
+    }
+
+    /// Whether a machine instruction does what its PTX instruction says, and does not only bring an
+    /// operand to it: operands are constants, literals and copies, which are fetched anywhere
+    /// before, as in front of the loop.
+    fn performs(&self, index: usize, ptx: u32) -> bool {
+        use InstructionClass as C;
+        let meaning = &self.meanings[index];
+        let is_constant =
+            |&(space, _): &(Option<StateSpace>, AccessKind)| space == Some(StateSpace::Const);
+        if meaning.access.as_ref().is_some_and(is_constant) {
+            return false;
+        }
+        match (meaning.class, class(self.instruction(ptx))) {
+            (machine, of_ptx) if machine == of_ptx => true,
+            (C::Control, _) => true,
+            (C::Misc, _) => self.code.instructions[index].decoded.mnemonic == "BAR",
+            // Divisions of integers compute with floating-point numbers, and such.
+            (C::Integer | C::BitConvert | C::Fp32, C::Integer | C::BitConvert | C::Fp32) => true,
+            (C::Fp32 | C::Integer, C::Fp16 | C::Fp64) => true,
+            _ => false,
+        }
+    }
+}
+
+fn is_of_integers(class: InstructionClass) -> bool {
+    class == InstructionClass::Integer
+}
+
+/// The greatest common divisor.
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,304 @@
+//! Where the values of each instruction come from and where they go.
+
+use std::collections::HashMap;
+
+use gpucast_ptx_frontend::Module;
+use gpucast_ptx_frontend::dataflow::{Uses, registers_in};
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode as O};
+use gpucast_ptx_frontend::module::{Formal, FunctionId, Operand, RegisterId};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::super::super::StaticInstruction;
+
+/// Places of values beside registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Global,
+    Shared,
+    Local,
+    /// The values that calls pass and return.
+    Arguments,
+    /// The carry flag.
+    Carry,
+}
+
+const PLACES: u32 = 5;
+
+/// Numbers for the places and for the registers of all functions of a program.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    first: HashMap<FunctionId, u32>,
+    /// Registers that calls write: the parameters of functions that they are passed to.
+    pub(super) parameters: Vec<u32>,
+    /// Registers whose values calls return.
+    pub(super) results: Vec<u32>,
+    count: u32,
+}
+
+impl Nodes {
+    pub(super) fn new(module: &Module, instructions: &[StaticInstruction]) -> Self {
+        let mut nodes =
+            Self { first: HashMap::new(), parameters: vec![], results: vec![], count: PLACES };
+        for instruction in instructions {
+            let id = instruction.function;
+            if nodes.first.contains_key(&id) {
+                continue;
+            }
+            let function = &module.functions[id.index()];
+            nodes.first.insert(id, nodes.count);
+            let formals = |formals: &[Formal]| {
+                let registers = formals.iter().filter_map(|formal| match formal {
+                    Formal::Register(register) => Some(nodes.count + register.0),
+                    Formal::Variable(_) => None,
+                });
+                registers.collect::<Vec<_>>()
+            };
+            let (parameters, results) = (formals(&function.params), formals(&function.returns));
+            nodes.parameters.extend(parameters);
+            nodes.results.extend(results);
+            nodes.count += function.registers.len() as u32;
+        }
+        nodes
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    pub(super) fn of(&self, place: Place) -> u32 {
+        place as u32
+    }
+
+    pub(super) fn register(&self, function: FunctionId, register: RegisterId) -> u32 {
+        self.first.get(&function).copied().unwrap_or_default() + register.0
+    }
+}
+
+/// The ways that values take through one instruction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flow {
+    /// The nodes that values come from.
+    pub(super) from: Vec<u32>,
+    /// The nodes that they go to: any of the former may reach any of these.
+    pub(super) to: Vec<u32>,
+    /// The nodes whose values decide what is executed or counted.
+    pub(super) decides: Vec<u32>,
+}
+
+/// How an instruction uses memory and its operands.
+enum Role {
+    /// From registers to registers; without a register to write, all that it reads decides.
+    Value,
+    /// As [`Role::Value`], and its last operand names lanes or a barrier.
+    LastDecides,
+    /// Everything that it reads decides, and no value goes anywhere.
+    Decides,
+    /// Everything that it reads decides, and may go where it writes.
+    ValueThatDecides,
+    /// From memory to registers.
+    Load,
+    /// From registers to memory.
+    Store,
+    /// Both ways at once.
+    Update,
+    /// From the space that is named last to the one that is named first.
+    Copy,
+    /// From shared memory and register fragments to register fragments.
+    Warpgroup,
+    Call,
+}
+
+fn role(opcode: O) -> Role {
+    match opcode {
+        O::Ld | O::Ldu | O::MultimemLdReduce | O::WmmaLoad | O::Ldmatrix => Role::Load,
+        O::St
+        | O::StAsync
+        | O::StBulk
+        | O::MultimemSt
+        | O::MultimemStAsync
+        | O::WmmaStore
+        | O::Stmatrix => Role::Store,
+        O::Atom | O::Red | O::RedAsync | O::MultimemRed | O::MultimemRedAsync => Role::Update,
+        O::CpAsync
+        | O::CpAsyncBulk
+        | O::CpReduceAsyncBulk
+        | O::CpAsyncBulkTensor
+        | O::CpReduceAsyncBulkTensor
+        | O::MultimemCpAsyncBulk
+        | O::MultimemCpReduceAsyncBulk
+        | O::TensormapReplace
+        | O::TensormapCpFenceproxy => Role::Copy,
+        O::WgmmaMmaAsync | O::WgmmaMmaAsyncSp => Role::Warpgroup,
+        O::Call => Role::Call,
+        O::Shfl | O::Vote | O::Match | O::Redux => Role::LastDecides,
+        O::Bar | O::Barrier | O::BarWarp | O::Alloca | O::Stackrestore => Role::ValueThatDecides,
+        // The phases of mbarriers depend on who arrives and on sizes, which decide already.
+        O::MbarrierInit
+        | O::MbarrierInval
+        | O::MbarrierExpectTx
+        | O::MbarrierCompleteTx
+        | O::MbarrierArrive
+        | O::MbarrierArriveDrop
+        | O::MbarrierTestWait
+        | O::MbarrierTryWait
+        | O::MbarrierPendingCount
+        | O::MbarrierCheckLayout
+        | O::CpAsyncMbarrierArrive
+        | O::Prefetch
+        | O::Prefetchu
+        | O::Applypriority
+        | O::ApplypriorityAsyncBulk
+        | O::ApplypriorityAsyncBulkTensor
+        | O::Discard
+        | O::CpAsyncBulkPrefetch
+        | O::CpAsyncBulkPrefetchTensor
+        | O::Membar
+        | O::Fence => Role::Decides,
+        // Whatever else there is works on registers; what writes none decides.
+        _ => Role::Value,
+    }
+}
+
+impl Flow {
+    pub(super) fn of(nodes: &Nodes, instruction: &StaticInstruction) -> Self {
+        let StaticInstruction { function, instruction, .. } = instruction;
+        let node = |register: RegisterId| nodes.register(*function, register);
+        let Uses { read, written, partly_written } = Uses::of(instruction);
+        let mut flow = Self::default();
+        flow.decides.extend(instruction.guard.map(|guard| node(guard.register)));
+        flow.decides.extend(addressing(&instruction.operands).into_iter().map(node));
+        let read: Vec<u32> = read.into_iter().map(node).collect();
+        let written: Vec<u32> = written.iter().chain(&partly_written).copied().map(node).collect();
+        let values = || read.iter().copied().filter(|node| !flow.decides.contains(node));
+        // A register may be an address and a value at once.
+        let mut plain: Vec<u32> = values().collect();
+        plain.extend(value_operands(&instruction.operands, &written.is_empty()).map(node));
+        let spaces = spaces(instruction);
+        let memory = |spaces: &[StateSpace]| {
+            let places = spaces.iter().filter_map(|&space| place(space));
+            places.map(|place| nodes.of(place)).collect::<Vec<_>>()
+        };
+        match role(instruction.opcode) {
+            Role::Value if written.is_empty() => flow.decides.extend(read),
+            Role::Value => {
+                (flow.from, flow.to) = (plain, written);
+                if matches!(instruction.opcode, O::Addc | O::Subc | O::Madc) {
+                    flow.from.push(nodes.of(Place::Carry));
+                }
+                if instruction.has(M::Cc) {
+                    flow.to.push(nodes.of(Place::Carry));
+                }
+            }
+            Role::LastDecides => {
+                let last = instruction.operands.last().map(registers_in).unwrap_or_default();
+                flow.decides.extend(last.into_iter().map(node));
+                (flow.from, flow.to) = (plain, written);
+            }
+            Role::Decides => flow.decides.extend(read),
+            Role::ValueThatDecides => {
+                flow.decides.extend(&read);
+                (flow.from, flow.to) = (read, written);
+            }
+            Role::Load => {
+                // What is no address is a stride or a policy.
+                flow.decides.extend(plain);
+                (flow.from, flow.to) = (memory(&spaces), written);
+            }
+            Role::Store => {
+                let strides = instruction.operands.iter().skip(2).flat_map(registers_in);
+                flow.decides.extend(strides.map(node));
+                (flow.from, flow.to) = (plain, memory(&spaces));
+            }
+            Role::Update => {
+                flow.from = memory(&spaces);
+                flow.to.clone_from(&flow.from);
+                flow.from.extend(plain);
+                flow.to.extend(written);
+            }
+            Role::Copy => {
+                flow.decides.extend(&read);
+                let (to, from) = match spaces.as_slice() {
+                    [to, .., from] => (memory(&[*to]), memory(&[*from])),
+                    _ => (memory(&spaces), memory(&spaces)),
+                };
+                flow.to = to;
+                flow.from = from;
+                flow.from.extend(plain);
+                if instruction.opcode == O::CpReduceAsyncBulk {
+                    flow.from.extend(flow.to.clone());
+                }
+            }
+            Role::Warpgroup => {
+                let descriptors = instruction.operands.iter().skip(1);
+                let single = descriptors.filter(|one| matches!(one, Operand::Register(_)));
+                flow.decides.extend(single.flat_map(registers_in).map(node));
+                flow.from = vec![nodes.of(Place::Shared)];
+                flow.from.extend(plain);
+                flow.to = written;
+            }
+            Role::Call => {
+                let arguments = nodes.of(Place::Arguments);
+                for operand in &instruction.operands {
+                    let registers = registers_in(operand).into_iter().map(node);
+                    match operand {
+                        // Passed and returned, whichever list it is.
+                        Operand::List(_) => {
+                            for register in registers {
+                                flow.from.push(register);
+                                flow.to.push(register);
+                            }
+                        }
+                        _ => flow.decides.extend(registers),
+                    }
+                }
+                flow.from.push(arguments);
+                flow.from.extend(&nodes.results);
+                flow.to.push(arguments);
+                flow.to.extend(&nodes.parameters);
+            }
+        }
+        flow
+    }
+
+    /// Does it read global memory?
+    pub(super) fn reads_global(&self, nodes: &Nodes) -> bool {
+        self.from.contains(&nodes.of(Place::Global))
+    }
+}
+
+/// The registers that operands use as addresses.
+pub(super) fn addressing(operands: &[Operand]) -> Vec<RegisterId> {
+    let address = |operand: &&Operand| matches!(operand, Operand::Address(_) | Operand::Indexed(_));
+    operands.iter().filter(address).flat_map(registers_in).collect()
+}
+
+/// The registers that operands read as values, the first one only if it is not `written`.
+fn value_operands<'a>(
+    operands: &'a [Operand],
+    nothing_written: &bool,
+) -> impl Iterator<Item = RegisterId> + 'a {
+    let value = |operand: &&Operand| !matches!(operand, Operand::Address(_) | Operand::Indexed(_));
+    operands.iter().skip(usize::from(!nothing_written)).filter(value).flat_map(registers_in)
+}
+
+/// The state spaces that a memory instruction names, destination first; all that a generic
+/// address may lie in if it names none.
+pub(super) fn spaces(instruction: &gpucast_ptx_frontend::module::Instruction) -> Vec<StateSpace> {
+    let named: Vec<_> =
+        instruction.modifiers.iter().filter_map(|modifier| modifier.as_space()).collect();
+    if named.is_empty() {
+        return vec![StateSpace::Global, StateSpace::Shared, StateSpace::Local, StateSpace::Param];
+    }
+    named
+}
+
+/// The place of the values in a space; constants have none, since nothing changes them.
+fn place(space: StateSpace) -> Option<Place> {
+    match space {
+        StateSpace::Global => Some(Place::Global),
+        StateSpace::Shared => Some(Place::Shared),
+        StateSpace::Local => Some(Place::Local),
+        StateSpace::Param => Some(Place::Arguments),
+        _ => None,
+    }
+}
