@@ -323,7 +323,10 @@ fn unit_of(operation: Operation, separate_integers: bool) -> Unit {
                 Unit::Cores
             }
         }
-        Operation::Special | Operation::Conversion | Operation::WideConversion => Unit::Special,
+        Operation::Special
+        | Operation::Conversion
+        | Operation::WideConversion
+        | Operation::BitCount => Unit::Special,
         Operation::Fp64 => Unit::Double,
         Operation::Shuffle | Operation::LoadStore => Unit::LoadStore,
         Operation::Tensor => Unit::Tensor,
