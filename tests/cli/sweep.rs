@@ -134,9 +134,15 @@ fn a_file_gets_the_form_of_its_name() {
     };
     assert!(write("sweep.csv").starts_with(b"kernel,function,launch,gpu,sm_count,model,time_ms"));
     assert!(write("sweep.json").starts_with(b"{\n  \"schema\": \"gpucast.sweep/1\""));
-    let parquet = write("sweep.parquet");
-    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
-    assert_eq!(parquet, write("again.parquet"));
+    if cfg!(feature = "parquet") {
+        let parquet = write("sweep.parquet");
+        assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+        assert_eq!(parquet, write("again.parquet"));
+    } else {
+        let refused = gpucast("sweep sgemm --gpu gtx-480 --output sweep.parquet");
+        assert_eq!(refused.status, 2);
+        assert!(refused.stderr.contains("--features parquet"), "{}", refused.stderr);
+    }
 }
 
 #[test]
