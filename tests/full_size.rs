@@ -139,8 +139,8 @@ fn published(kernel: &str, metric: &str) -> u64 {
     u64::try_from(file["metrics"][metric].as_integer().unwrap()).unwrap()
 }
 
-/// The metrics of a kernel of Rodinia as far as they can be near the thesis's: PTX of NVRTC 9.0, which
-/// is nearest to its compiler, on Fermi.
+/// The metrics of a kernel of Rodinia as far as they can be near the thesis's: PTX of NVRTC 9.0,
+/// which is nearest to its compiler, on Fermi.
 fn rodinia(kernel: &str) -> Value {
     profile_of(kernel, &["--arch", "sm_30", "--machine-target", "sm_20"])
 }
