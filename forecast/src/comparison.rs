@@ -3,7 +3,7 @@
 use gpucast_model::agreement::{Pair, Summary};
 use serde::Serialize;
 
-/// What is compared with what.
+/// Name and version of the JSON document.
 pub const SCHEMA: &str = "gpucast.comparison/1";
 
 /// One measured time and what a model predicts.
@@ -23,10 +23,10 @@ pub struct Row {
     /// Equation 5.12 of the thesis, a fraction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// Where the time is published.
+    /// Place at which the time is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Why there is no prediction.
+    /// Reason why there is no prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declined_because: Option<String>,
 }

@@ -31,7 +31,7 @@ pub struct LaunchOptions {
     pub l2: Option<L2Contents>,
     /// Values for the `[parameters]` of a launch file.
     pub param: Vec<(String, f64)>,
-    /// Where loads without a cache operator are kept, whatever a launch file says.
+    /// Cache level that keeps loads without a cache operator, whatever a launch file says.
     pub dlcm: Option<LoadCaching>,
 }
 
@@ -95,19 +95,19 @@ impl Size {
     }
 }
 
-/// How to execute.
+/// Settings of the execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExecutionSettings {
     /// Limits and the order of CTAs.
     pub options: Options,
-    /// Whether results say how long the execution took.
+    /// True if results say how long the execution took.
     pub timing: bool,
 }
 
-/// How PTX becomes machine instructions.
+/// Settings by which PTX becomes machine instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineSettings {
-    /// What says which machine instructions the PTX becomes.
+    /// Source of the machine instructions that the PTX becomes.
     pub machine: MachineChoice,
     /// The architecture of the machine code. By default it is that of the GPU whose counters are
     /// modelled, or the nearest later one that the PTX and the assembler allow.
@@ -117,7 +117,7 @@ pub struct MachineSettings {
     pub ptxas: Option<PathBuf>,
 }
 
-/// Where machine instructions come from.
+/// Source of machine instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MachineChoice {
     /// NVIDIA's assembler where there is one, else the built-in rules.

@@ -26,7 +26,7 @@ pub trait Supervisor: Sync {
     ///
     /// # Errors
     ///
-    /// Why it has not. The run ends with it.
+    /// The report says why the output has not arrived. The run ends with it.
     fn flush(&self) -> Result<(), Report> {
         Ok(())
     }

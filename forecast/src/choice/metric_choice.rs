@@ -1,4 +1,4 @@
-//! Which metrics the user asked for, and by whose names.
+//! The metrics that the user asked for, and the profiler by whose names.
 
 use gpucast_counters::definitions::{Definition, Nvprof, definition, definitions};
 use gpucast_counters::{LaunchProfile, LeveledMetric, MetricValue, Number};

@@ -21,7 +21,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if kind.is_dir() {
         return Err(io::Error::other("it is a folder"));
     }
-    // What a shell puts in place of a file has a number for a name.
+    // A shell's substitute for a file, such as `<(command)`, has a number for a name.
     let handed_over = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
     if !kind.is_file() && !handed_over.iter().any(|place| path.starts_with(place)) {
         return Err(io::Error::other("it is neither a file nor the standard input"));

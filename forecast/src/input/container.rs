@@ -13,7 +13,8 @@ pub struct Chosen {
     pub module: SourceText,
     /// The mangled name of the kernel.
     pub kernel: String,
-    /// Which PTX and why, if there was a choice, and what was damaged beside it.
+    /// Names the chosen PTX with the reason, if there was a choice. Also names what was damaged
+    /// beside it.
     pub note: Option<String>,
     /// The architecture of the PTX.
     pub target: Option<Target>,
@@ -148,7 +149,7 @@ fn entry_name(file: &str, contents: &Contents<'_>, entry: &Entry<'_>) -> String 
     format!("{file} ({} {number}{target})", entry.kind)
 }
 
-/// Why this PTX, if there was another.
+/// Returns the reason for this PTX, if there was another.
 fn why(
     contents: &Contents<'_>,
     selection: &Selection<'_, '_>,

@@ -43,7 +43,7 @@ pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
 ///
 /// # Errors
 ///
-/// What is wrong with the launch file; the module is not parsed.
+/// Returns the faults of the launch file; the module is not parsed.
 pub fn of_texts(
     launch: SourceText,
     module: SourceText,
@@ -186,7 +186,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
 ///
 /// # Errors
 ///
-/// What is wrong with the launch.
+/// Returns the faults of the launch.
 pub fn of_text(name: &Path, text: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     let source = SourceText::new(name.display().to_string(), text);
     of_module(name, ModuleFile::Text(source), options)

@@ -46,7 +46,7 @@ pub fn shortened(name: &str) -> String {
     if letters <= LONGEST_READABLE {
         return name.to_owned();
     }
-    // What sets instances of a template apart stands more often at the beginning.
+    // The parts that set instances of a template apart stand more often at the beginning.
     const HEAD: usize = LONGEST_READABLE * 3 / 4;
     let head = name.chars().take(HEAD);
     let tail = name.chars().skip(letters - (LONGEST_READABLE - HEAD - 1));

@@ -165,7 +165,7 @@ pub(super) fn with_parameters(
     source: SourceText,
     given: &[(String, f64)],
 ) -> Result<SourceText, Report> {
-    // What is wrong with the file as a whole is said when it is read.
+    // Faults of the file as a whole are reported when it is read.
     let table: toml::Table = toml::from_str(&source.text).unwrap_or_default();
     let declared = table.get("parameters").and_then(toml::Value::as_table);
     let number = |value: &toml::Value| match value {
@@ -226,7 +226,7 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
     (message, hint)
 }
 
-/// How each key that must be there may look.
+/// An example for each mandatory key.
 const EXAMPLES: [(&str, &str); 13] = [
     ("module", "module = \"kernel.ptx\", the PTX file"),
     ("type", "type = \"f32\", the type of the elements"),

@@ -21,7 +21,7 @@ const MAGICS: [&[u8]; 6] = [
 /// Bytes of a launch file, a GPU file or a table of metrics.
 const MOST_TEXT_BYTES: u64 = 256 << 20;
 
-/// What a file with modules turned out to be.
+/// The kinds of file with modules.
 pub enum ModuleFile {
     /// PTX, or what the parser will complain about.
     Text(SourceText),
@@ -65,7 +65,7 @@ fn from_bytes(name: String, bytes: Vec<u8>) -> Result<ModuleFile, Report> {
     }
 }
 
-/// Whether a text is CUDA: PTX has no such word, and always a version.
+/// Returns true if a text is CUDA: PTX has no such word, and always a version.
 fn is_cuda(text: &str) -> bool {
     text.contains("__global__") && !text.contains(".version")
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::structure::Structure;
 
-/// What the driver aligns tensor maps to.
+/// The driver aligns tensor maps to this number of bytes.
 const ALIGNMENT: usize = 64;
 
 /// `{ tensor_map = { … } }`; all lists begin with the innermost dimension.

@@ -26,7 +26,7 @@ use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
 use crate::run::machine::Machine;
 use crate::supervisor::Supervisor;
 
-/// What a launch was counted to be.
+/// The counts of a launch.
 pub struct Counted {
     /// Metrics are means over the invocations; the tables are their sums.
     pub profile: LaunchProfile,
@@ -37,21 +37,21 @@ pub struct Counted {
     /// The features of each invocation, with how many following each other have them, if they were
     /// asked for.
     pub features: Option<Vec<(Features, u64)>>,
-    /// How long the execution took.
+    /// Duration of the execution.
     pub timing: Timing,
-    /// Why CTAs ran one after the other, if they did.
+    /// Reason why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
-    /// Whether CTAs were watched for one that depends on their order.
+    /// True if CTAs were watched for one that depends on their order.
     pub watched: bool,
-    /// What machine code in the same container says about the kernel.
+    /// Figures that machine code in the same container gives for the kernel.
     pub machine_code: Option<MachineFacts>,
-    /// What the launch would take from the host and give back, if it was asked for.
+    /// Copies between host and device that the launch would need, if they were asked for.
     pub transfers: Option<Transfers>,
     /// SHA-256 of each buffer argument after the launch, in hexadecimal; empty unless asked for.
     pub buffers_sha256: BTreeMap<String, String>,
 }
 
-/// What is counted besides the metrics.
+/// Counts to make besides the metrics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
     /// The hashes of the buffers.
@@ -64,16 +64,16 @@ pub struct Extras {
     pub features: bool,
 }
 
-/// How launches are counted.
+/// Settings by which launches are counted.
 #[derive(Clone, Copy)]
 pub struct Counting<'a> {
     /// The GPU whose counters are modelled.
     pub device: DeviceModel,
-    /// What knows the machine instructions.
+    /// Back end that supplies the machine instructions.
     pub machine: &'a Machine,
-    /// What else is counted.
+    /// Counts to make besides the metrics.
     pub extras: Extras,
-    /// Who hears of the run.
+    /// Caller that is told of the run's progress.
     pub supervisor: &'a dyn Supervisor,
 }
 
@@ -139,7 +139,7 @@ trait Counts: Observer {
     fn end(self, memory: &DeviceMemory) -> (Repetition, L2);
 }
 
-/// What one repetition of a launch was counted to be.
+/// The counts of one repetition of a launch.
 struct Repetition {
     profile: LaunchProfile,
     stages: Option<Stages>,
@@ -282,7 +282,7 @@ fn buffer_arguments(arguments: &[PlannedArgument]) -> BTreeSet<usize> {
     arguments.iter().flat_map(PlannedArgument::buffers).collect()
 }
 
-/// What a launch is given, to be compared with what it leaves.
+/// The buffers as a launch is given them, to be compared with what it leaves.
 struct Taken {
     dispatch_bytes: u64,
     /// Index and hash of each buffer.
@@ -332,7 +332,7 @@ struct Mean {
     ptx_metrics: Sums,
 }
 
-/// What all repetitions of a launch make together.
+/// All repetitions of a launch together.
 struct Repeated {
     profile: LaunchProfile,
     ranges: Ranges,
@@ -349,7 +349,7 @@ struct Sums(BTreeMap<String, Sum>);
 struct Sum {
     counts: u128,
     reals: f64,
-    /// How many values were reals.
+    /// Number of values that were reals.
     real_values: u64,
     values: u64,
     range: Option<(Number, Number)>,

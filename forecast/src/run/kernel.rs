@@ -32,7 +32,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// What is wrong with the launch. Errors of the text come when it is executed.
+    /// Returns the faults of the launch. Errors of the text come when it is executed.
     pub fn from_ptx(name: &str, text: &str, launch: &LaunchOptions) -> Result<Self, Failure> {
         Ok(Self { plan: kernel_argument::of_text(Path::new(name), text, launch)? })
     }
@@ -63,7 +63,7 @@ impl Kernel {
         sources::counted(&self.plan, gpu, counts, supervisor)
     }
 
-    /// What will be executed.
+    /// Returns the plan that will be executed.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -51,7 +51,7 @@ impl Axis {
     }
 }
 
-/// Why an item is none.
+/// Reason why an item is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Problem {
     Empty,
@@ -92,7 +92,7 @@ impl Problem {
     }
 }
 
-/// How a range goes on.
+/// Rule by which a range proceeds from one value to the next.
 enum Step {
     By(f64),
     Times(f64),
