@@ -40,7 +40,7 @@ pub(crate) struct PendingCopy {
     groups: [u32; 32],
     /// Offsets in shared memory, which were checked against its size.
     offsets: [u32; 32],
-    /// What was read, 16 bytes for each lane.
+    /// The bytes that were read, 16 for each lane.
     data: Box<[[u8; 16]; 32]>,
 }
 
@@ -48,11 +48,12 @@ pub(crate) struct PendingCopy {
 /// them where all lanes copy four bytes each.
 const MOST_COPIES: usize = 1 << 14;
 
-/// How many copies back an overwritten one is looked for: a loop's body rarely has more.
+/// Number of earlier copies that are searched for an overwritten one: a loop's body rarely has
+/// more.
 const LOOKED_BACK: usize = 32;
 
 impl PendingCopy {
-    /// Whether `later` writes the same bytes of the same lanes at the same wait.
+    /// Returns true if `later` writes the same bytes of the same lanes at the same wait.
     fn is_overwritten_by(&self, later: &Self) -> bool {
         let same = |lane: usize| {
             self.offsets[lane] == later.offsets[lane] && self.groups[lane] == later.groups[lane]
@@ -261,7 +262,7 @@ impl Warp {
     }
 }
 
-/// Whether one lane's copy could be done.
+/// Checks that one lane's copy can be done.
 fn try_lane(
     memories: &Memories<'_>,
     lane: u32,
@@ -280,7 +281,7 @@ fn try_lane(
     Ok(())
 }
 
-/// How many bytes each lane reads.
+/// Returns the number of bytes that each lane reads.
 fn extents(
     frame: &Frame,
     copy: &AsyncCopy,

@@ -181,7 +181,7 @@ unsafe fn range(frame: &Frame, bulk: &BulkOp, lane: u32) -> (Range, Option<u32>)
     unsafe {
         let value = |row: Option<u32>| row.map(|row| frame.row::<u32>(row)[at]);
         let bytes = match bulk.size.wide {
-            // What does not fit is larger than any memory.
+            // A size that does not fit in 32 bits is larger than any memory.
             true => u32::try_from(frame.row::<u64>(bulk.size.row)[at]).unwrap_or(u32::MAX),
             false => frame.row::<u32>(bulk.size.row)[at],
         };
@@ -259,7 +259,8 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
                     let from = host(op.space, from, needed.len() as u32, false)?;
                     racing::copy_bytes(from, to.add(needed.start as usize), needed.len());
                 }
-                // What of the rest is there is copied; the manual leaves the others open.
+                // The remaining bytes that are accessible are copied; the manual leaves the others
+                // open.
                 for at in (0..needed.start).chain(needed.end..bytes) {
                     if let Ok(from) = host(op.space, source.wrapping_add(at.into()), 1, false) {
                         racing::copy_bytes(from, to.add(at as usize), 1);

@@ -13,7 +13,7 @@ use crate::program::op::{Code, Op};
 /// The deepest nesting of calls.
 const MAX_CALL_DEPTH: usize = 1 << 12;
 
-/// What the activations at one depth of the call stack have saved.
+/// Saved registers of the activations at one depth of the call stack.
 ///
 /// A lane is in one activation at a depth, so all functions that are active at the depth share
 /// the same storage, each lane using its own part.

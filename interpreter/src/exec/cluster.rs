@@ -25,7 +25,7 @@ const IDLE_ROUNDS_OF_TURN: u32 = 1 << 12;
 /// latest after 2¹⁶ instructions of each warp.
 const ROUNDS_BETWEEN_POLLS: u32 = 16;
 
-/// What became of a cluster's turn.
+/// The outcome of a cluster's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterTurn {
     Done,
@@ -38,7 +38,7 @@ pub(crate) enum ClusterTurn {
 #[derive(Debug)]
 pub(crate) struct Cluster {
     ctas: Vec<Cta>,
-    /// Whether the program uses the cluster's barrier.
+    /// True if the program uses the cluster's barrier.
     has_barrier: bool,
 }
 
@@ -68,7 +68,7 @@ impl Cluster {
         }
     }
 
-    /// What its threads have printed since this was asked last, CTA by CTA.
+    /// Takes the output that its threads have printed since the last call, CTA by CTA.
     pub(crate) fn take_printed(&mut self) -> Vec<u8> {
         self.ctas.iter_mut().flat_map(Cta::take_printed).collect()
     }

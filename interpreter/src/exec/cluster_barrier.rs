@@ -1,4 +1,4 @@
-//! What each lane has done about the barrier of its cluster.
+//! The state of each lane at the barrier of its cluster.
 
 use super::access::AccessFault;
 use crate::fault::FaultKind;

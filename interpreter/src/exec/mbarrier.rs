@@ -22,7 +22,7 @@ use crate::semantics::mbarrier::{Mbarrier, MbarrierError};
 /// Turns of a warp for which `try_wait` waits while others run.
 const TRY_PATIENCE: u32 = 16;
 
-/// What has become of the splits of a warp that wait for mbarriers.
+/// The state of the splits of a warp that wait for mbarriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Polled {
     /// There are none.
@@ -157,7 +157,7 @@ impl Warp {
         Ok(polled)
     }
 
-    /// What split `at`, which waits for an mbarrier, waits for.
+    /// Describes the mbarrier for which split `at` waits.
     pub(crate) fn mbarrier_deadlock(&mut self, context: &Context<'_>, at: usize) -> FaultKind {
         let split = &self.splits[at];
         let (waiting, op) = (split.mask, &context.program.ops[split.pc as usize]);
@@ -180,7 +180,7 @@ impl Warp {
     }
 }
 
-/// What an address that no mbarrier object can be at stands for, in messages.
+/// Name in messages of an operand whose address cannot be that of an mbarrier object.
 const OBJECT: &str = "the mbarrier object";
 
 /// The address in shared memory of a lane's object: what its operand says, or the same place in the
@@ -198,7 +198,7 @@ fn object_address(
     Ok(rank.map_or(shared, |rank| window::of_rank(rank) + shared % window::CTA_BYTES))
 }
 
-/// Where a lane's object at a shared address is.
+/// Returns the host address of a lane's object at a shared address.
 fn locate(
     op: &MbarrierOp,
     memories: &Memories<'_>,
@@ -220,7 +220,7 @@ fn locate(
     Ok(host)
 }
 
-/// Where the object at a shared address is.
+/// Returns the host address of the object at a shared address.
 fn locate_shared(
     memories: &Memories<'_>,
     lane: u32,

@@ -234,7 +234,7 @@ fn run_all<O: Observer>(
     Ok(summary)
 }
 
-/// How many clusters may be under way together, at least one.
+/// Returns the number of clusters that may be under way together, at least one.
 fn clusters_under_way(
     context: &LaunchContext<'_>,
     options: &Options,
@@ -285,8 +285,8 @@ const CLUSTERS_BETWEEN_POLLS: usize = 8;
 /// A batch that came to a fault.
 struct Failed {
     error: RunError,
-    /// How many of the batch's recorders hold what does not depend on the number of threads: up
-    /// to the cluster that failed, or all where clusters take turns.
+    /// Number of the batch's recorders whose content does not depend on the number of threads. That
+    /// is up to the cluster that failed, or all where clusters take turns.
     reached: usize,
 }
 
@@ -312,7 +312,7 @@ impl Engine<'_> {
         Cluster::new(self.context).map_err(|_| RunError::Launch(self.too_large(clusters, None)))
     }
 
-    /// Whether so many clusters fit the memory that the launch may take.
+    /// Checks that this number of clusters fits the memory that the launch may take.
     fn check_memory(&self, clusters: u64) -> Result<(), RunError> {
         match self.context.memory_limit {
             Some(limit) if self.bytes_of(clusters) > limit => {
@@ -334,7 +334,8 @@ impl Engine<'_> {
         LaunchError::Memory { needed, buffers: self.context.device.total_bytes(), limit }
     }
 
-    /// Whether the run stops before the cluster at `index`; asked anew at every eighth only.
+    /// Returns true if the run stops before the cluster at `index`; asked anew at every eighth
+    /// only.
     fn stops(&self, index: usize) -> bool {
         let stop = &self.context.stop;
         if index.is_multiple_of(CLUSTERS_BETWEEN_POLLS) {
@@ -344,7 +345,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the run ends with if it was given up from outside.
+    /// Returns the error that ends the run if it was given up from outside.
     fn stopped(&self) -> Option<RunError> {
         let reason = self.context.stop.reason()?;
         let done = self.done.load(Ordering::Relaxed);

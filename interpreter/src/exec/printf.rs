@@ -3,9 +3,9 @@
 //! Floating-point digits are Rust's, which are exact. (Crates that clone `sprintf` lack the
 //! precision of integers or hexadecimal floating point.)
 
-/// Where the values of the conversions come from.
+/// The source of the conversions' values.
 pub(super) trait Values {
-    /// Why a value cannot be had.
+    /// Reason why a value cannot be read.
     type Error;
 
     /// The next value of `bytes` bytes, 4 or 8.
@@ -20,7 +20,7 @@ pub(super) trait Values {
     fn text(&mut self, address: u64) -> Result<Vec<u8>, Self::Error>;
 }
 
-/// Why nothing can be printed.
+/// Reason why nothing can be printed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PrintError<E> {
     /// The format is wrong.

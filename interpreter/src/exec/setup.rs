@@ -85,7 +85,7 @@ pub(super) fn allocate_grid_workspace(
     Ok(())
 }
 
-/// What a module variable's buffer is called: nothing that a user's buffer could be called.
+/// Returns the name of a module variable's buffer, which no user's buffer can have.
 fn allocation_name(variable: &Variable) -> String {
     format!("module variable {}", variable.name)
 }

@@ -21,10 +21,10 @@ use crate::program::op::Op;
 use crate::semantics::float::ftz_f32;
 use crate::tensor_map::{self, BadMap, BoxRow, Element, Field, Fill, Place, Swizzle, TensorMap};
 
-/// What boxes in shared memory are aligned to (manual, section 5.5.7).
+/// Boxes in shared memory are aligned to this number of bytes (manual, section 5.5.7).
 const BOX_ALIGNMENT: u32 = 128;
 
-/// What a swizzle moves together.
+/// Bytes that a swizzle moves together.
 const SWIZZLED_BYTES: usize = 16;
 
 /// One lane's copy.
@@ -213,7 +213,7 @@ unsafe fn copied(
     Ok(Copied { lane, map, rows, shared, bytes })
 }
 
-/// Where a tensor map is.
+/// Returns the host address of a tensor map.
 fn map_host(
     memories: &Memories<'_>,
     map: &MemoryOp,
@@ -341,7 +341,7 @@ fn store_box(
     mbarrier::complete_tx(memories, lane, mbarrier, copied.bytes)
 }
 
-/// Where in the box that begins at a shared address the 16 bytes at `offset` lie.
+/// Returns the offset of the 16 bytes at `offset` in the box that begins at a shared address.
 fn swizzled(swizzle: Swizzle, shared: u64, offset: u64) -> usize {
     (swizzle.apply(shared + offset) - shared) as usize
 }

@@ -7,10 +7,10 @@
 //! every write to these buffers leaves a mark. A mark of another CTA's is a *conflict*: the launch
 //! is given up and executed again in order.
 //!
-//! Whether there is a conflict does not depend on the order in which CTAs ran. Up to the first
-//! conflict each CTA has read only what was there before the launch and what it wrote itself, so it
-//! does the same in any order; the two accesses of the first conflict are therefore made in every
-//! order, and each of them finds the other one's mark.
+//! A conflict does not depend on the order in which CTAs ran. Up to the first conflict each CTA has
+//! read only what was there before the launch and what it wrote itself. It therefore does the same
+//! in any order. The two accesses of the first conflict are made in every order, and each of them
+//! finds the other one's mark.
 //!
 //! "CTA" is short for the CTAs of one cluster, which run on one thread in an order of their own.
 
@@ -163,7 +163,7 @@ pub(crate) struct Plan {
     pub(crate) before: Saved,
 }
 
-/// Why a launch runs as it does.
+/// The execution order of a launch, with the reason.
 pub(crate) enum Decision {
     /// No CTA can tell whether it runs before another one.
     Independent,
@@ -240,7 +240,7 @@ impl Watch {
         self.gives_up && self.has_conflict()
     }
 
-    /// Why the launch has to be executed in order, after it has been.
+    /// Returns the reason why the launch has to be executed in order, after it has been.
     pub(crate) fn reason(&self, program: &Program, ctas_per_cluster: u64) -> String {
         let Some(conflict) = self.conflict.get() else {
             return "executed again in order because an attempt in parallel failed".to_owned();
@@ -286,7 +286,7 @@ impl Watch {
         };
         if conflict {
             let instruction = access.instruction;
-            // Where several are found at once, one is enough.
+            // If several conflicts are found at once, one is enough.
             let _ = self.conflict.set(Conflict { cluster, instruction, reads: mark == READ });
         }
     }

@@ -9,7 +9,7 @@ const ALIGNMENT: u64 = 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadFree;
 
-/// Which parts of the heap are in use, by offset: best fit, neighbours merged when freed.
+/// The parts of the heap that are in use, by offset: best fit, neighbours merged when freed.
 ///
 /// Both take logarithmic time, however many stretches there are.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Op {
-    /// What to do.
+    /// The action.
     pub(crate) code: Code,
     /// A small immediate whose meaning depends on the operation (lop3's table, prmt's mode,
     /// flags of a comparison).
@@ -91,7 +91,7 @@ macro_rules! declare_codes {
 super::table::lane_operations!(declare_codes);
 
 impl Code {
-    /// Whether the operation works on registers alone, so that the lane loop executes it.
+    /// Returns true if the operation works on registers alone, so that the lane loop executes it.
     #[inline(always)]
     pub(crate) fn is_lane_operation(self) -> bool {
         self < Self::Jump
@@ -228,7 +228,7 @@ pub(crate) mod video {
         (if wrap { WRAP } else { 0 }) | if saturate { SATURATE } else { 0 }
     }
 
-    /// Whether a shift's amount wraps, and whether its result will be clamped.
+    /// Returns two flags: the shift's amount wraps; its result will be clamped.
     #[inline(always)]
     pub(crate) const fn shift(n: u16) -> (bool, bool) {
         (n & WRAP != 0, n & SATURATE != 0)

@@ -11,19 +11,19 @@ use crate::exec::lane::Row;
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchShape {
-    /// Where the barrier of a cooperative launch lies, if the kernel asks for it.
+    /// Address of the barrier of a cooperative launch, if the kernel asks for it.
     pub(crate) grid_workspace: u64,
     pub(crate) grid: [u32; 3],
     /// CTAs of a cluster; the grid is made of whole clusters.
     pub(crate) cluster: [u32; 3],
-    /// Whether the kernel or the launch asked for clusters.
+    /// True if the kernel or the launch asked for clusters.
     pub(crate) explicit_cluster: bool,
     pub(crate) block: [u32; 3],
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
 }
 
-/// Where a CTA lies in its grid.
+/// The position of a CTA in its grid.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CtaCoordinates {
     pub(crate) ctaid: [u32; 3],
@@ -102,11 +102,11 @@ pub(crate) struct ParameterRow {
     pub(crate) offset: u32,
     /// 1, 2, 4 or 8.
     pub(crate) bytes: u8,
-    /// Whether the sign fills the register.
+    /// True if the sign fills the register.
     pub(crate) signed: bool,
 }
 
-/// How a program's rows are used.
+/// The assignment of a program's rows.
 #[derive(Debug, Default)]
 pub(crate) struct RegisterFile {
     pub(crate) rows: u32,
@@ -128,7 +128,7 @@ pub(crate) struct SavedRow {
     pub(crate) rows: u32,
 }
 
-/// What makes up one activation of a function.
+/// The registers that make up one activation of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SavedRegisters {
     pub(crate) rows: Vec<SavedRow>,
@@ -150,7 +150,7 @@ fn fill(rows: &mut [Row], row: u32, wide: bool, value: u64) {
 }
 
 impl RegisterFile {
-    /// Whether the kernel looks for the workspace of a cooperative launch.
+    /// Returns true if the kernel looks for the workspace of a cooperative launch.
     pub(crate) fn wants_grid_workspace(&self) -> bool {
         let asks = |special| matches!(special, SpecialRegister::Envreg(1 | 2));
         self.specials.iter().any(|&(special, _)| asks(special))

@@ -16,11 +16,11 @@ pub const NAN_F64: f64 = f64::from_bits(0xfff8_0000_0000_0000);
 
 /// `.f32` or `.f64`.
 pub trait Float: Copy + PartialOrd {
-    /// Whether the value is a NaN.
+    /// Returns true if the value is a NaN.
     fn is_nan(self) -> bool;
-    /// Whether the value is an infinity.
+    /// Returns true if the value is an infinity.
     fn is_infinite(self) -> bool;
-    /// Whether the value is neither 0 nor normal, but finite.
+    /// Returns true if the value is neither 0 nor normal, but finite.
     fn is_subnormal(self) -> bool;
     /// The value rounded to an integral value; NaN stays one.
     fn round_integral(self, mode: Mode) -> Self;
@@ -108,7 +108,7 @@ pub(super) fn flush_result<const FTZ: bool>(result: f32, scaled: f32) -> f32 {
     if FTZ && tiny { 0f32.copysign(result) } else { result }
 }
 
-/// What every `.f32` result goes through: clamp, canonical NaN.
+/// Applies the last steps of every `.f32` result: clamp, canonical NaN.
 #[inline(always)]
 fn finish<const SAT: bool>(x: f32) -> f32 {
     if SAT { sat_f32(x) } else { canonical(x) }

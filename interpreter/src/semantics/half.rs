@@ -14,7 +14,7 @@ pub trait Half: Copy {
     const ONE: u16;
     /// The bits of positive infinity; smaller exponents are finite.
     const INFINITY: u16;
-    /// How many random bits decide a stochastic rounding from `.f32`.
+    /// Number of random bits that decide a stochastic rounding from `.f32`.
     const RANDOM_BITS: u32;
     /// The value as `.f32`, exactly; NaN keeps its payload.
     fn widen(x: u16) -> f32;
@@ -140,7 +140,7 @@ impl Half for Bf16 {
     }
 }
 
-/// Whether the bits are a NaN.
+/// Returns true if the bits are a NaN.
 #[inline(always)]
 pub fn is_nan<H: Half>(x: u16) -> bool {
     x & !SIGN > H::INFINITY

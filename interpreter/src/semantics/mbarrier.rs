@@ -10,7 +10,7 @@
 pub const MAX_COUNT: u32 = (1 << 20) - 1;
 
 const COUNT_BITS: u32 = 20;
-/// Where the pending arrivals of an encoded object begin.
+/// Lowest bit of the pending arrivals in an encoded object.
 pub const PENDING_SHIFT: u32 = COUNT_BITS;
 const TX_SHIFT: u32 = 2 * COUNT_BITS;
 /// Byte counts are stored with this added, in one bit more than arrivals.
@@ -22,7 +22,7 @@ const TAG_VALID: u64 = 0b10;
 /// An object of `.layout::v1`.
 const TAG_VALID_V1: u64 = 0b01;
 
-/// What [`Mbarrier::INVALIDATED`] leaves behind.
+/// Value of [`Mbarrier::INVALIDATED`].
 const INVALIDATED: u64 = 0b11 << TAG_SHIFT;
 
 /// An mbarrier object, decoded.
@@ -37,7 +37,7 @@ pub struct Mbarrier {
     /// Bytes that the current phase still waits for; negative if copies completed before they
     /// were announced.
     pub tx_count: i32,
-    /// Whether the object has `.layout::v1`, which can also report failed copies.
+    /// True if the object has `.layout::v1`, which can also report failed copies.
     pub layout_v1: bool,
 }
 
@@ -72,15 +72,15 @@ pub enum MbarrierError {
     /// More participants drop out than there are.
     #[error("{count} participants drop out of {expected}")]
     TooManyDropped {
-        /// How many drop out.
+        /// Number of arrivals that drop out.
         count: u32,
-        /// How many there were.
+        /// Number of arrivals that were expected.
         expected: u32,
     },
     /// The byte count leaves its range.
     #[error("its byte count would be {count}; it goes from -{MAX_COUNT} to {MAX_COUNT}")]
     TxCount {
-        /// What it would be.
+        /// The count that would result.
         count: i64,
     },
     /// `.noComplete` and yet the last arrival.
@@ -92,7 +92,7 @@ pub enum MbarrierError {
 }
 
 impl Mbarrier {
-    /// What `mbarrier.inval` leaves behind.
+    /// Content of an object after `mbarrier.inval`.
     pub const INVALIDATED: u64 = INVALIDATED;
 
     /// `mbarrier.init`: in phase 0, waiting for `count` arrivals and no bytes.
@@ -238,7 +238,7 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// Whether the phase of this parity, the current one or the one before, is complete.
+    /// Returns true if the phase of this parity, the current one or the one before, is complete.
     #[must_use]
     pub const fn has_completed(self, odd_phase: bool) -> bool {
         self.odd_phase != odd_phase

@@ -16,13 +16,13 @@ pub trait Minifloat: Copy {
     const MANTISSA_BITS: u32;
     /// Code of the greatest finite value.
     const GREATEST: u8;
-    /// What a NaN operand becomes.
+    /// Code of the result for a NaN operand.
     const NAN: u8;
     /// Distance of the elements of a packed register.
     const SPACING: u32;
-    /// Whether codes above `GREATEST` are special: the first one infinity where the format has it.
+    /// True if codes above `GREATEST` are special: the first one infinity where the format has it.
     const HAS_INFINITY: bool;
-    /// Whether there is a sign bit; without one a conversion drops the operand's sign.
+    /// True if there is a sign bit; without one a conversion drops the operand's sign.
     const SIGNED: bool;
 }
 
@@ -57,10 +57,10 @@ minifloats! {
     Ue5m3: 5, 3, 0xfe, 0xff, false, false, 8, "`.ue5m3`: up to 114688 and a NaN, no sign.";
 }
 
-/// How a value becomes one of these formats.
+/// The conversion of a value to one of these formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Narrowing {
-    /// Which neighbour is taken.
+    /// Choice of the neighbour.
     pub mode: Mode,
     /// `.relu`: what is negative becomes 0.
     pub relu: bool,
@@ -84,7 +84,7 @@ pub fn from_f64<M: Minifloat>(x: f64, how: Narrowing) -> u8 {
     let magnitude = if M::SIGNED { x } else { x.abs() };
     let rounded = rounding::magnitude_f64(magnitude, format::<M>(), how.mode);
     let overflows = rounded > u32::from(M::GREATEST);
-    // What is cut off ends at the greatest number, unless it was infinite.
+    // A value that is cut off ends at the greatest number, unless it was infinite.
     let cut = how.mode == Mode::Zero && x.is_finite();
     let beyond = match () {
         () if how.satfinite || cut => Some(M::GREATEST),

@@ -1,4 +1,4 @@
-//! What one lane computes: the value semantics of PTX, apart from everything else.
+//! The computation of one lane: the value semantics of PTX, apart from everything else.
 //!
 //! Functions here are pure. They know no register, mask, warp or memory, so that each can be read
 //! against its section of the PTX ISA manual and tested against an independent definition. The

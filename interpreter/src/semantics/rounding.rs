@@ -6,7 +6,7 @@
 //! rounding it again in any mode equals rounding once (Boldo and Melquiond, "Emulation of FMA and
 //! correctly rounded sums", 2008), provided that it is at least two bits wider.
 
-/// How an inexact result is rounded.
+/// Rounding of an inexact result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// To nearest, ties to even: `.rn`, `.rni`.

@@ -1,8 +1,8 @@
-//! Which elements of a tensor a box holds, and where in the box they lie.
+//! The elements of a tensor that a box holds, and their places in the box.
 
 use super::TensorMap;
 
-/// Where a copy finds its box in the tensor.
+/// The place of a copy's box in the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The box's first element, by dimension.

@@ -85,19 +85,19 @@ impl Element {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Returns true for a floating-point type.
     const fn is_float(self) -> bool {
         !matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::S32 | Self::U64 | Self::S64)
     }
 
-    /// Whether subnormal elements are loaded as zeros.
+    /// Returns true if subnormal elements are loaded as zeros.
     pub(crate) const fn flushes(self) -> bool {
         matches!(self, Self::F32Ftz | Self::Tf32Ftz)
     }
 }
 
-/// How 16-byte parts of a box change places in shared memory, so that columns of it meet no bank
-/// twice: bits of the address are combined with higher ones by exclusive or.
+/// The exchange of 16-byte parts of a box in shared memory, so that its columns meet no bank twice.
+/// Bits of the address are combined with higher ones by exclusive or.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Swizzle {
     /// They stay where they are.
@@ -114,7 +114,7 @@ pub enum Swizzle {
 }
 
 impl Swizzle {
-    /// Where the byte at `address` of shared memory goes.
+    /// Returns the new address of the byte at `address` of shared memory.
     #[must_use]
     pub const fn apply(self, address: u64) -> u64 {
         address
@@ -139,7 +139,7 @@ impl Swizzle {
     }
 }
 
-/// What boxes hold where the tensor has nothing.
+/// Content of boxes outside the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Fill {
     /// Zeros.
@@ -149,7 +149,7 @@ pub enum Fill {
     Nan,
 }
 
-/// How images become columns: each row of a box is one pixel's channels.
+/// The conversion of images to columns: each row of a box is one pixel's channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Im2col {
     /// First position of each spatial dimension that filters start from, innermost first.
@@ -179,9 +179,9 @@ pub struct TensorMap {
     pub box_dim: [u16; 5],
     /// Steps through a box, at most 8; dimension 0 is traversed without.
     pub element_stride: [u8; 5],
-    /// How boxes lie in shared memory.
+    /// Layout of boxes in shared memory.
     pub swizzle: Swizzle,
-    /// What stands for elements outside the tensor.
+    /// Value of elements outside the tensor.
     pub fill: Fill,
     /// The mode for images.
     pub im2col: Option<Im2col>,
@@ -195,11 +195,11 @@ pub struct BadMap {
     pub what: &'static str,
     /// Its value.
     pub value: u64,
-    /// What it may be.
+    /// The values that are allowed.
     pub allowed: &'static str,
 }
 
-/// Where the fields are in the 128 bytes.
+/// Places of the fields in the 128 bytes.
 mod at {
     use std::ops::Range;
 
@@ -378,7 +378,7 @@ impl TensorMap {
         Ok(map)
     }
 
-    /// Whether the fields are as the manual and the driver's documentation demand.
+    /// Checks that the fields are as the manual and the driver's documentation demand.
     ///
     /// # Errors
     ///

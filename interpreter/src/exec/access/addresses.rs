@@ -34,7 +34,7 @@ pub(in crate::exec) unsafe fn addresses(frame: &Frame, op: &MemoryOp) -> [u64; 3
     addresses
 }
 
-/// How the addresses of a full warp relate.
+/// Returns how the addresses of a full warp relate.
 #[inline(always)]
 pub(in crate::exec) fn pattern(addresses: &[u64; 32], mask: u32, bytes: u64) -> Pattern {
     if mask != FULL_MASK {

@@ -9,7 +9,7 @@ use crate::exec::lanes::Frame;
 use crate::program::memory_op::{MemoryOp, Space};
 use crate::program::op::Op;
 
-/// What the lane loop needs to make accesses.
+/// The parts of a warp and its launch that the lane loop needs for accesses.
 ///
 /// # Invariants
 ///
@@ -21,8 +21,8 @@ pub(in crate::exec) struct LoopAccesses<'a> {
     pub(in crate::exec) listener: Listener<'a>,
 }
 
-/// Who is told of accesses, without its type: the lane loop is compiled for each CPU level, and must
-/// not be for each recorder too.
+/// The receiver of accesses, without its type. The lane loop is compiled for each CPU level, and
+/// must not be compiled for each recorder too.
 pub(in crate::exec) struct Listener<'a> {
     who: *mut (),
     tell: unsafe fn(*mut (), &MemoryOp, Space, u32, &AccessReport),

@@ -44,7 +44,7 @@ pub(in crate::exec) struct Segment {
 }
 
 impl Segment {
-    /// Whether `bytes` bytes at `address` lie within.
+    /// Returns true if the `bytes` bytes at `address` lie within.
     #[inline(always)]
     pub(in crate::exec) fn holds(&self, address: u64, bytes: u64) -> bool {
         let offset = address.wrapping_sub(self.start);
@@ -106,7 +106,7 @@ impl Memories<'_> {
         }
     }
 
-    /// Where one lane's access goes.
+    /// Resolves the address of one lane's access.
     pub(in crate::exec) fn resolve(
         &self,
         space: Space,

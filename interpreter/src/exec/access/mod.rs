@@ -1,8 +1,7 @@
 //! Loads, stores and atomics of one warp.
 //!
-//! What is simple goes the short way of [`simple`], mostly without leaving the lane loop
-//! ([`lane_loop`]); everything else goes lane by lane after one check of the whole range where
-//! possible.
+//! Simple accesses go the short way of [`simple`], mostly without leaving the lane loop
+//! ([`lane_loop`]). All others go lane by lane, after one check of the whole range where possible.
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
@@ -29,7 +28,7 @@ pub(super) use lane_loop::{Listen, Listener, LoopAccesses};
 pub(super) use memories::{Memories, Segment, window_of};
 pub(super) use transfer::{digests, for_lanes, load_zeros};
 
-/// What an access did, for the observer.
+/// A report of an access for the observer.
 #[derive(Clone, Debug)]
 pub(super) struct AccessReport {
     pub(super) addresses: [u64; 32],

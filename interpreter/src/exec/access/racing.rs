@@ -199,7 +199,7 @@ pub(in crate::exec) unsafe fn copy_bytes(from: *mut u8, to: *mut u8, bytes: usiz
     };
     let rest = 8 * words..bytes;
     if (to as usize).wrapping_sub(from as usize) < bytes {
-        // What is written would overwrite what is still to be read.
+        // A copy in ascending order would overwrite bytes that are still to be read.
         rest.rev().for_each(copy_byte);
         (0..words).rev().for_each(copy_word);
     } else {

@@ -70,7 +70,7 @@ unsafe fn access<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     }
 }
 
-/// Whether all lanes use one address or consecutive ones, and the first.
+/// Returns the pattern and the first address if all lanes use one address or consecutive ones.
 ///
 /// # Safety
 ///

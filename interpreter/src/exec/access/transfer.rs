@@ -1,4 +1,4 @@
-//! What moves between registers and memory once all addresses are known to be good.
+//! Moves data between registers and memory once all addresses are known to be good.
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
@@ -32,7 +32,7 @@ pub(super) unsafe fn transfer_lanes(
     }
 }
 
-/// How elements of memory are used.
+/// The use of elements of memory by an access.
 trait Transfer: Copy {
     /// # Safety
     ///

@@ -23,7 +23,7 @@ pub(crate) const SCRATCH_ROWS: usize = 4;
 /// All lanes of a warp.
 pub(crate) const FULL_MASK: u32 = !0;
 
-/// What the inner loop works on.
+/// The data on which the inner loop works.
 ///
 /// # Invariants
 ///

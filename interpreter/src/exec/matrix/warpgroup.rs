@@ -270,7 +270,7 @@ pub(super) unsafe fn tell_reads<R: Recorder>(
     Ok(())
 }
 
-/// How a column of B lies in shared memory.
+/// Returns the layout of a column of B in shared memory.
 fn depth_of_b(op: &WarpgroupMultiply) -> Depth {
     let bytes = DEPTH_BYTES * if op.sparse.is_some() { 2 } else { 1 };
     Depth { major: op.b_major, format: op.b_format, bytes }
@@ -381,7 +381,7 @@ fn columns(
     Ok(words)
 }
 
-/// How a row of A or a column of B lies in shared memory.
+/// The layout of a row of A or a column of B in shared memory.
 #[derive(Clone, Copy)]
 struct Depth {
     major: Major,
@@ -459,7 +459,7 @@ fn row(memories: &Memories<'_>, address: u64) -> Result<[u8; 16], OperandFault> 
     Ok(unsafe { host.cast::<[u8; 16]>().read_unaligned() })
 }
 
-/// Whether D is added to: `scale-d`, which must be the same in all lanes.
+/// Returns true if the product is added to D: `scale-d`, which must be the same in all lanes.
 ///
 /// # Safety
 ///

@@ -106,8 +106,8 @@ impl Warp {
         Ok(())
     }
 
-    /// What becomes of a lane's bad access: the fault, or, where bad accesses are left out, the
-    /// mask of all other lanes.
+    /// Handles a lane's bad access. Returns the fault or, where bad accesses are left out, the mask
+    /// of all other lanes.
     ///
     /// # Safety
     ///

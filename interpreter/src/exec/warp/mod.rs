@@ -23,7 +23,7 @@ use crate::program::op::{Code, Op};
 use memory::Teller;
 pub(super) use split::{Next, Split, Wait, lanes_with};
 
-/// What became of a warp's turn.
+/// The outcome of a warp's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// All lanes have exited.
@@ -71,24 +71,24 @@ pub(super) struct Warp {
     pub(super) saved: Vec<SavedActivation>,
     /// The highest top that a stack of its threads has had in this CTA.
     pub(super) stack_top: u64,
-    /// What its threads have printed since the CTA took it last.
+    /// Output that its threads have printed since the CTA took it last.
     pub(super) printed: Vec<u8>,
     /// Asynchronous copies on their way.
     pub(super) copies: CopyQueue,
-    /// Where its lanes are with the cluster's barrier.
+    /// State of its lanes at the cluster's barrier.
     pub(super) cluster: ClusterLanes,
 }
 
-/// What a warp needs of its surroundings for a turn.
+/// The surroundings that a warp needs for a turn.
 pub(super) struct Context<'a> {
     pub(super) program: &'a Program,
     pub(super) level: Level,
     pub(super) memories: Memories<'a>,
     /// One count for each guarded instruction of the program, the CTA's own.
     pub(super) guarded_lanes: *mut u64,
-    /// Whether bad accesses are left out instead of ending the launch.
+    /// True if bad accesses are left out instead of ending the launch.
     pub(super) skip_bad_accesses: bool,
-    /// Who looks for accesses of which another CTA could tell the order.
+    /// Detector of accesses whose order another CTA could tell.
     pub(super) watching: Option<Watching<'a>>,
 }
 
@@ -164,7 +164,7 @@ impl Warp {
         }
     }
 
-    /// What the lane loop works on: the program and this warp's registers.
+    /// Returns the data on which the lane loop works: the program and this warp's registers.
     pub(super) fn frame(&mut self, context: &Context<'_>) -> Frame {
         Frame {
             ops: context.program.ops.as_ptr(),

@@ -13,7 +13,7 @@ use crate::program::op::NO_BLOCK;
 /// Blocks that a split runs before it gives way to the other splits of its warp.
 const SPLIT_QUANTUM: u32 = 1 << 10;
 
-/// Why a split does not run.
+/// The reason why a split does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) enum Wait {
     /// It can run.
@@ -29,7 +29,7 @@ pub(in crate::exec) enum Wait {
     ClusterBarrier,
 }
 
-/// What a split does after an operation.
+/// The next step of a split after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) enum Next {
     /// It goes on with the next operation.
@@ -47,7 +47,7 @@ pub(in crate::exec) struct Split {
     pub(in crate::exec) pc: u32,
     /// The block of `pc`.
     pub(in crate::exec) block: u32,
-    /// Whether the block is still to be entered (and counted).
+    /// True if the block is still to be entered (and counted).
     pub(super) entering: bool,
     pub(in crate::exec) wait: Wait,
     /// Return addresses, innermost last: block and program counter.

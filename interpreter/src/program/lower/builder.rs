@@ -17,13 +17,13 @@ use super::super::runtime::RuntimeCall;
 use super::call_graph::{CallGraph, Signature};
 use super::layout::{Layout, function_address};
 
-/// Why an instruction cannot be executed.
+/// Reason why an instruction cannot be executed.
 pub(crate) type Reason = String;
 
-/// What lowering one instruction yields.
+/// Result of lowering one instruction.
 pub(crate) type Lowered<T> = Result<T, Reason>;
 
-/// Where a register lives.
+/// Place of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// A predicate index.
@@ -77,7 +77,7 @@ pub(crate) struct Builder<'m> {
     pub(crate) bulk_ops: Vec<BulkOp>,
     pub(crate) tensor_ops: Vec<TensorOp>,
     pub(crate) branch_tables: Vec<Vec<u32>>,
-    /// What indirect calls pass.
+    /// The values that indirect calls pass.
     pub(crate) signatures: Vec<Signature>,
     pub(crate) runtime_calls: Vec<RuntimeCall>,
     /// Functions whose registers are saved around calls.
@@ -227,12 +227,12 @@ impl<'m> Builder<'m> {
         SavedRegisters { rows: saved, predicates }
     }
 
-    /// Where a register of the current function lives.
+    /// Returns the place of a register of the current function.
     pub(crate) fn slot(&mut self, register: RegisterId) -> Slot {
         self.slot_of(self.function, register, 0)
     }
 
-    /// Where element `element` of a register of any function lives.
+    /// Returns the place of element `element` of a register of any function.
     pub(crate) fn slot_of(
         &mut self,
         function: FunctionId,

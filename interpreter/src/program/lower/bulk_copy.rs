@@ -19,7 +19,7 @@ use crate::tensor_map;
 pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let mut spaces = instruction.modifiers.iter().filter_map(|modifier| modifier.as_space());
     let (to, from) = (spaces.next(), spaces.next());
-    // Where data of a certain pattern is reported as not valid, later waits would have to say so.
+    // If data of a certain pattern is reported as not valid, later waits would have to say so.
     let reports = |modifier: &M| modifier.text().starts_with("mbarrier::report::validity");
     if instruction.modifiers.iter().any(reports) {
         return Err("reports about the data of bulk copies are not made yet".to_owned());

@@ -172,7 +172,7 @@ fn through_area(
 /// A register that is passed by value, or an element of one.
 struct Part {
     operand: Operand,
-    /// Where it lies in local memory.
+    /// Offset in local memory.
     offset: u64,
     ty: T,
 }
@@ -228,7 +228,8 @@ fn bits_type(bytes: u64) -> Lowered<T> {
     }
 }
 
-/// What a function does before its first block: find its frame and fetch its arguments.
+/// Emits the prologue of a function, before its first block: find its frame and fetch its
+/// arguments.
 pub(super) fn prologue(builder: &mut Builder<'_>) -> Lowered<()> {
     let convention = builder.calls.convention(builder.function);
     if convention.framed {
@@ -244,7 +245,7 @@ pub(super) fn prologue(builder: &mut Builder<'_>) -> Lowered<()> {
     Ok(())
 }
 
-/// What a function does before it returns: leave its results and its frame.
+/// Emits the epilogue of a function, before it returns: leave its results and its frame.
 pub(super) fn epilogue(builder: &mut Builder<'_>) -> Lowered<()> {
     let convention = builder.calls.convention(builder.function);
     if convention.through_area {

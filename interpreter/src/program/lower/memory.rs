@@ -14,7 +14,7 @@ use super::super::registers::{ConstantValue, ParameterRow};
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use crate::observer::AccessKind;
 
-/// Where an address operand leads: the space, a base row and its width, and an offset.
+/// The place that an address operand means: the space, a base row and its width, and an offset.
 pub(super) struct Target {
     pub(super) space: Space,
     pub(super) base: Option<(u32, Width)>,
@@ -104,7 +104,7 @@ pub(super) fn elements(builder: &Builder<'_>, operand: &Operand) -> Vec<Operand>
     }
 }
 
-/// What a vector access holds at most.
+/// Checks that a vector access has at most 8 elements and a power of two of bytes.
 fn check_elements(elements: &[Operand], ty: T) -> Lowered<()> {
     let bytes = elements.len() as u32 * ty.bytes();
     if elements.len() > 8 || !bytes.is_power_of_two() {
@@ -170,7 +170,7 @@ fn is_call_parameter(builder: &Builder<'_>, target: &Target) -> bool {
     target.space == Space::Local && target.variable.is_some_and(is_param)
 }
 
-/// Whether an access may take the short way.
+/// Returns true if an access may take the short way.
 pub(super) fn is_simple(op: &MemoryOp) -> bool {
     let is_load = matches!(op.kind, AccessKind::Load | AccessKind::LoadReadOnly);
     let whole_register = matches!((op.element_bytes, op.wide_registers), (4, false) | (8, true));
@@ -388,8 +388,8 @@ pub(super) fn atomic(builder: &mut Builder<'_>, instruction: &Instruction) -> Lo
     Ok(())
 }
 
-/// Where a device function's `.param` formal or a call's `.param` actual lies in local memory, and
-/// whether that counts from the current function's frame.
+/// Returns the offset in local memory of a device function's `.param` formal or a call's `.param`
+/// actual. The flag says whether the offset counts from the current function's frame.
 pub(super) fn stack_slot(builder: &Builder<'_>, variable: VariableId) -> Lowered<(u64, bool)> {
     match builder.layout.place(variable) {
         Some(place) if place.space == Space::Local => Ok((place.offset, place.framed)),

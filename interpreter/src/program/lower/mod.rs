@@ -190,7 +190,7 @@ struct Lowering<'m> {
     instructions: Vec<StaticInstruction>,
     guarded: Vec<u32>,
     blocks: Vec<Block>,
-    /// What keeps the kernel as a whole from running.
+    /// Reasons why the kernel as a whole cannot run.
     refusals: Vec<Unsupported>,
     /// Instructions that end the launch where a thread reaches them, in the order in which the
     /// traps that stand for them were emitted.

@@ -154,7 +154,7 @@ fn unpack(builder: &mut Builder<'_>, parts: &[Operand], source: &Operand, ty: T)
     Ok(())
 }
 
-/// What `createpolicy` yields. Policies are opaque and no cache hint has an effect on results, so
+/// The result of `createpolicy`. Policies are opaque and no cache hint has an effect on results, so
 /// one stands for all.
 const CACHE_POLICY: u64 = 1 << 60;
 

@@ -78,7 +78,7 @@ fn live_at_entry(instructions: &[Instruction], graph: &ControlFlowGraph) -> Regi
     order.first().map(|entry| live[entry.index()].clone()).unwrap_or_default()
 }
 
-/// Whether an operand consists of or contains `register`.
+/// Returns true if an operand consists of or contains `register`.
 pub(super) fn mentions(operand: &Operand, register: RegisterId) -> bool {
     registers_in(operand).contains(&register)
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use super::super::half::{Bf16, F16, Half};
 use super::super::minifloat::{self, E2m1, E2m3, E3m2, E4m3, E5m2, Minifloat};
 
-/// What an element of A or B is, and how many a 32-bit register holds.
+/// The format of an element of A or B, and the number of elements per 32-bit register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `.f16`, two to a register.

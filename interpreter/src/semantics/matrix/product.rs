@@ -106,7 +106,7 @@ pub fn sparse_integer(shape: Shape, a: &[i32], columns: &[u16], b: &[i32], d: &m
     multiply_add_sparse(shape, a, columns, b, d, |a, b, sum| sum.wrapping_add(a.wrapping_mul(b)));
 }
 
-/// How single bits are multiplied.
+/// The multiplication of single bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitOperation {
     /// `.xor.popc`

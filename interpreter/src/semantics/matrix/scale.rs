@@ -45,8 +45,8 @@ pub fn factor(register: u32, byte_id: u32, block: u32) -> u8 {
     (register >> (8 * ((byte_id + block) % 4))) as u8
 }
 
-/// Whether the manual (table 37) allows these selectors with `blocks` blocks; `threads` is 2 for A and 4
-/// for B.
+/// Returns true if the manual (table 37) allows these selectors with `blocks` blocks; `threads` is
+/// 2 for A and 4 for B.
 #[must_use]
 pub fn are_selectors_valid(blocks: u32, byte_id: u32, thread_id: u32, threads: u32) -> bool {
     byte_id + blocks <= 4 && byte_id.is_multiple_of(blocks) && thread_id < threads

@@ -1,4 +1,4 @@
-//! Where the values of each instruction come from and where they go.
+//! The sources and destinations of the values of each instruction.
 
 use std::collections::HashMap;
 
@@ -85,7 +85,7 @@ pub(super) struct Flow {
     pub(super) decides: Vec<u32>,
 }
 
-/// How an instruction uses memory and its operands.
+/// The use of memory and operands by an instruction.
 enum Role {
     /// From registers to registers; without a register to write, all that it reads decides.
     Value,
@@ -200,7 +200,7 @@ impl Flow {
                 (flow.from, flow.to) = (read, written);
             }
             Role::Load => {
-                // What is no address is a stride or a policy.
+                // An operand that is no address is a stride or a policy.
                 flow.decides.extend(plain);
                 (flow.from, flow.to) = (memory(&spaces), written);
             }
