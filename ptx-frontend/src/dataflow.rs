@@ -1,4 +1,4 @@
-//! Which registers an instruction reads and writes.
+//! The registers that an instruction reads and writes.
 
 use crate::isa::Access;
 use crate::module::{Address, AddressBase, Instruction, Operand, RegisterId};

@@ -47,7 +47,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Where each line of a text begins; turns offsets into [`Position`]s.
+/// The offset of each line of a text; turns offsets into [`Position`]s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineIndex {
     starts: Vec<u32>,
@@ -158,10 +158,10 @@ impl fmt::Display for DiagnosticCode {
 pub struct Diagnostic {
     /// The kind of mistake.
     pub code: DiagnosticCode,
-    /// What is wrong, as a sentence without a full stop.
+    /// The fault, as a sentence without a full stop.
     pub message: String,
     /// The offending text.
     pub span: Span,
-    /// What to write instead, or where to look.
+    /// A proposal to write instead, or a place to look.
     pub hint: Option<String>,
 }

@@ -207,7 +207,7 @@ impl ScalarType {
         }
     }
 
-    /// Whether values are two's-complement signed integers.
+    /// Returns true if values are two's-complement signed integers.
     #[must_use]
     pub const fn is_signed(self) -> bool {
         matches!(self.kind(), TypeKind::Signed)

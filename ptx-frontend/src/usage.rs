@@ -1,5 +1,5 @@
-//! What a kernel uses, read off its code without executing it: the functions that it reaches, its
-//! static instructions, the memory that it declares, and what all of that needs.
+//! The needs of a kernel, read off its code without executing it. These are the functions that it
+//! reaches, its static instructions, the memory that it declares, and what all of that needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::module::{
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace};
 
-/// What a kernel or device function uses, itself and through everything that it calls.
+/// The needs of a kernel or device function, itself and through everything that it calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usage {
     /// The functions whose code may run, the kernel first, then in the order in which they are
@@ -38,7 +38,7 @@ pub struct Usage {
 pub struct MemoryUsage {
     /// Shared memory of a CTA.
     pub shared: u64,
-    /// Whether an array of unknown size stands for dynamic shared memory.
+    /// True if an array of unknown size stands for dynamic shared memory.
     pub dynamic_shared: bool,
     /// Local variables of a thread.
     pub local: u64,
@@ -53,9 +53,9 @@ pub struct MemoryUsage {
 pub struct Needs {
     /// Version and target.
     pub since: Since,
-    /// What needs the version.
+    /// Cause of the required version.
     pub isa_because: Cause,
-    /// What needs the target.
+    /// Cause of the required target.
     pub target_because: Cause,
 }
 
@@ -89,7 +89,7 @@ impl Needs {
         self.since = self.since.and(since);
     }
 
-    /// Whether a module of this version and target may hold the code.
+    /// Returns true if a module of this version and target may hold the code.
     #[must_use]
     pub fn met_by(&self, isa: (u8, u8), target: Target) -> bool {
         isa >= self.since.isa && target.sm >= self.since.target.sm
@@ -121,7 +121,7 @@ const DIRECTIVES: &[(&str, Since)] = &[
 ];
 
 impl Usage {
-    /// What `kernel` of `module` uses.
+    /// Returns the usage of `kernel` of `module`.
     #[must_use]
     pub fn of(module: &Module, kernel: FunctionId) -> Self {
         let mut walk = Walk { module, named: BTreeSet::new(), usage: Self::empty() };
@@ -170,7 +170,7 @@ impl Walk<'_> {
         let mut next = 0;
         loop {
             if next == pending.len() {
-                // Where a call may lead anywhere, once all else has been looked at.
+                // A call that may lead anywhere is followed once all else has been looked at.
                 let taken =
                     if all_of_known_address { self.addresses_taken() } else { BTreeSet::new() };
                 pending.extend(taken.into_iter().filter(|callee| found.insert(*callee)));

@@ -75,7 +75,7 @@ pub struct CubinKernel {
     /// The constant banks that belong to the kernel, by number. Bank 0 starts with the launch
     /// configuration and ends with the parameters.
     pub constant_banks: Vec<ConstantBank>,
-    /// Where in bank 0 the parameters begin, in bytes.
+    /// Offset of the parameters in bank 0, in bytes.
     pub param_base: u32,
     /// Size of all parameters together, in bytes.
     pub param_bytes: u32,
@@ -121,7 +121,7 @@ impl Cubin {
     ///
     /// # Errors
     ///
-    /// When `data` is no ELF file for a GPU, or a damaged one.
+    /// Returns an error if `data` is no ELF file for a GPU, or a damaged one.
     pub fn parse(data: &[u8]) -> Result<Self, ContainerError> {
         let elf = ElfFile::parse(data)?;
         if !elf.is_cubin() {
@@ -237,7 +237,7 @@ fn kernels(
         let code = sections.named(".text.", name);
         let mut kernel = CubinKernel {
             name: name.to_owned(),
-            // What `.nv.info` says later takes precedence; cubins before CUDA 9 have only this.
+            // The value in `.nv.info` takes precedence; cubins before CUDA 9 have only this one.
             registers: code.map_or(0, |section| section.header.sh_info >> 24),
             shared_bytes: sections.size(".nv.shared.", name),
             local_bytes: sections.size(".nv.local.", name),

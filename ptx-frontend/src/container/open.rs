@@ -19,7 +19,7 @@ const SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
 ///
 /// # Errors
 ///
-/// When there is no device code, or when a container is damaged.
+/// Returns an error if there is no device code, or if a container is damaged.
 pub fn open(data: &[u8]) -> Result<Contents<'_>, ContainerError> {
     open_with(data, Limits::default())
 }
@@ -131,7 +131,7 @@ fn scan<'a>(
     Ok(numbered.collect())
 }
 
-/// Which section a byte of the file lies in.
+/// Finds the section in which a byte of the file lies.
 struct SectionMap<'a> {
     /// First byte, the byte behind the last, name; by first byte.
     extents: Vec<(u64, u64, &'a str)>,
@@ -208,7 +208,7 @@ fn text_entry<'a>(data: &'a [u8], text: &str, limits: Limits) -> Entry<'a> {
     Entry { version, ..entry }
 }
 
-/// What a file without device code looks like.
+/// Describes a file without device code.
 fn hint(data: &[u8]) -> &'static str {
     const LOOKS: [(&[u8], &str); 6] = [
         (b"PK\x03\x04", "it is a zip archive or a Python wheel; unpack it and give a file in it"),

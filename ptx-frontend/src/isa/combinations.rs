@@ -38,7 +38,7 @@ const NOT_GLOBAL: &[M] = &[
     M::SharedCta,
     M::SharedCluster,
 ];
-/// What steers the caches behind global memory.
+/// The modifiers that steer the caches behind global memory.
 const CACHES: &[M] = &[
     M::L1EvictNormal,
     M::L1EvictUnchanged,

@@ -2,7 +2,7 @@
 
 use super::{Form, Modifier};
 
-/// Why the modifiers of an instruction do not fit a row.
+/// Reason why the modifiers of an instruction do not fit a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModifierMismatch {
     /// The modifier at this index fits no place that is still free.

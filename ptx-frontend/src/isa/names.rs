@@ -35,7 +35,8 @@ impl Names {
         self.get_all(name).first().copied()
     }
 
-    /// Where `name` stands or would stand; the table is never more than a quarter full.
+    /// Returns the slot where `name` stands or would stand; the table is never more than a quarter
+    /// full.
     fn slot(&self, name: &str) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = hash(name.as_bytes()) as usize & mask;

@@ -106,7 +106,7 @@ const SETS: &[(&str, &str)] = &[
 ///
 /// # Errors
 ///
-/// What is wrong with the row, for the table's self-check.
+/// Returns the fault of the row, for the table's self-check.
 pub(super) fn parse(text: &'static str, group: &Group) -> Result<Form, String> {
     let (body, since) = text.split_once(';').unwrap_or((text, ""));
     let head = body.split(['{', ' ', '[', '<']).next().unwrap_or_default().trim_end_matches('.');

@@ -137,7 +137,7 @@ impl Opcode {
             .map(|opcode| (opcode, opcode.text().len()))
     }
 
-    /// Whether control never reaches the next instruction when this one executes unguarded.
+    /// Returns true if control never reaches the next instruction when this one executes unguarded.
     #[must_use]
     pub const fn ends_block_unconditionally(self) -> bool {
         matches!(self, Self::Bra | Self::BrxIdx | Self::Ret | Self::Exit | Self::Trap)

@@ -75,7 +75,8 @@ fn coordinates(form: &Form, modifiers: &[Modifier]) -> &'static str {
     }
 }
 
-/// What replaces parts of a tensor map: an endpoint, the base address, sizes and strides.
+/// Returns the operands that replace parts of a tensor map: an endpoint, the base address, sizes
+/// and strides.
 fn overrides(form: &Form, modifiers: &[Modifier]) -> String {
     let is = |modifier| modifiers.contains(&modifier);
     let mut text = String::new();
@@ -190,7 +191,7 @@ fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String 
     text
 }
 
-/// How many registers the operands have that the table leaves open.
+/// Returns the number of registers of operands whose number the table leaves open.
 fn open_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> usize {
     let texts: Vec<&str> = modifiers.iter().map(|modifier| modifier.text()).collect();
     let warpgroup = texts.iter().find_map(|text| {
@@ -227,7 +228,7 @@ fn open_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> usiz
     }
 }
 
-/// How many registers a vector of an instruction on structured sparsity has.
+/// Returns the number of registers of a vector of an instruction on structured sparsity.
 fn sparse_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> Option<usize> {
     let vectors = sparse_vectors(form.opcode, modifiers)?.ok()?;
     Some(match (form.opcode, shape.name) {

@@ -17,7 +17,7 @@ pub struct Since {
 }
 
 impl Since {
-    /// What the first version had already.
+    /// Requirement of the features that the first version had already.
     pub const BEGINNING: Self = Self::new((1, 0), 10);
 
     /// The latest version of the manual that the table follows, and its latest target.
@@ -34,7 +34,7 @@ impl Since {
         Self { isa, target: Target { sm, specific: true } }
     }
 
-    /// What code needs that needs both.
+    /// Returns the requirement of code that needs both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Form {
     }
 }
 
-/// What single modifiers need, whatever the row says.
+/// Returns the requirement of a single modifier, whatever the row says.
 #[must_use]
 pub fn modifier_since(opcode: Opcode, modifier: Modifier) -> Option<Since> {
     let rubin = Some(Since::specific((9, 4), 107));
@@ -124,7 +124,7 @@ const fn in_bulk(opcode: Opcode) -> bool {
     )
 }
 
-/// Whether a load or store moves 32 bytes at once.
+/// Returns true if a load or store moves 32 bytes at once.
 fn wide_vector(opcode: Opcode, modifiers: &[Modifier]) -> bool {
     if !matches!(opcode, Opcode::Ld | Opcode::Ldu | Opcode::St) {
         return false;

@@ -132,7 +132,7 @@ impl SpecialRegister {
         TABLE.0.get(text).map(|index| TABLE.1[index as usize])
     }
 
-    /// Whether `name` (without component) names a special register, so that `%tid.x` is not
+    /// Returns true if `name` (without component) names a special register, so that `%tid.x` is not
     /// mistaken for element `x` of a vector register.
     #[must_use]
     pub fn is_vector_name(name: &str) -> bool {

@@ -59,7 +59,7 @@ pub(crate) fn parse_each<'a>(text: &'a str, take: impl FnMut(ast::Item<'a>)) -> 
     parser.diagnostics
 }
 
-/// What follows a mnemonic.
+/// The modifiers that follow a mnemonic.
 type Modifiers = SmallVec<[Modifier; 6]>;
 
 /// The result of parsing one construct.
@@ -71,7 +71,7 @@ pub(crate) struct Parser<'a, 't> {
     tokens: &'t [Token],
     at: usize,
     depth: u32,
-    /// Whether parentheses open lists: directly among the operands of a call.
+    /// True if parentheses open lists: directly among the operands of a call.
     lists: bool,
     diagnostics: Vec<Diagnostic>,
     /// Mnemonics and their modifiers that have been read before, by their text: a text has few
@@ -212,7 +212,7 @@ impl<'a> Parser<'a, '_> {
         first.to(last)
     }
 
-    /// How many of the braces opened since the token at index `start` are not closed yet.
+    /// Counts the braces opened since the token at index `start` that are not closed yet.
     fn open_braces(&self, start: usize) -> u32 {
         self.tokens[start..self.at].iter().fold(0_u32, |depth, token| match token.kind {
             TokenKind::Punctuation(b'{') => depth + 1,

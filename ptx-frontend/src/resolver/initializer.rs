@@ -15,7 +15,7 @@ struct Shape<'s> {
     ty: ScalarType,
     /// Lengths of the dimensions, the vector's elements last.
     lengths: &'s [u64],
-    /// Whether the last length is that of a vector.
+    /// True if the last length is that of a vector.
     vector: bool,
     span: Span,
 }

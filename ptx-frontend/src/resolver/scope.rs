@@ -1,10 +1,10 @@
-//! What names mean where.
+//! The meaning of names in each scope.
 
 use crate::hash::FastMap;
 use crate::module::{FunctionId, LabelId, PrototypeId, RegisterId, TargetListId, VariableId};
 use crate::types::ScalarType;
 
-/// What a name stands for.
+/// The item that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     Register(RegisterId),
@@ -79,7 +79,7 @@ impl<'a> Scopes<'a> {
         self.stack[scope].symbols.insert(name, symbol);
     }
 
-    /// Whether the innermost scope has this name.
+    /// Returns true if the innermost scope has this name.
     pub(super) fn is_taken(&self, name: &str) -> bool {
         self.stack.last().is_some_and(|scope| scope.symbols.contains_key(name))
     }

@@ -48,8 +48,8 @@ impl Sparsity {
 pub struct Metadata {
     /// Chunks of one row.
     pub chunks: u32,
-    /// True if the two rows of a group share registers, half and half (elements of 16 and 32 bits),
-    /// instead of alternating (8 and 4 bits).
+    /// True if the two rows of a group share registers, half and half (elements of 16 and 32 bits).
+    /// Otherwise they alternate (8 and 4 bits).
     pub rows_share_registers: bool,
 }
 

@@ -23,7 +23,7 @@ use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use messages::no_such_modifiers;
 use operands::Context;
 
-/// Why an operand does not fit its place.
+/// Reason why an operand does not fit its place.
 struct Misfit {
     message: String,
     hint: Option<String>,
