@@ -1,4 +1,4 @@
-//! What the corpus holds for each kernel.
+//! The data that the corpus holds for each kernel.
 
 /// A kernel with everything that is needed to run and to judge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

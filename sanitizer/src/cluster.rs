@@ -19,7 +19,7 @@ use crate::shadow::Shadow;
 /// that of its cluster, 1 MiB for each rank.
 const CTA_BITS: u32 = 20;
 
-/// What has been published at an mbarrier.
+/// Knowledge published at an mbarrier.
 #[derive(Debug, Default)]
 struct Object {
     /// By arrivals in the current phase.
@@ -39,7 +39,7 @@ pub(crate) struct RemoteUse {
     /// The thread of the cluster.
     pub(crate) thread: u32,
     pub(crate) instruction: u32,
-    /// Where in the other CTA's shared memory.
+    /// Offset in the other CTA's shared memory.
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
     pub(crate) stamp: Stamp,
@@ -55,15 +55,16 @@ pub(crate) struct ClusterState {
     warps_per_cta: u32,
     /// Coordinates of the CTAs that have begun, by rank.
     ctaids: Vec<[u32; 3]>,
-    /// What threads that did not wait have published at each barrier of each CTA.
+    /// Knowledge published at each barrier of each CTA by threads that did not wait.
     arrived: HashMap<(u32, u32), Knowledge>,
     objects: HashMap<(u32, u64), Object>,
-    /// What releases have published.
+    /// Knowledge published by releases.
     published: HashMap<Location, Arc<Knowledge>>,
-    /// What arrivals at the cluster's barrier have published, in this phase and in the last.
+    /// Knowledge published by arrivals at the cluster's barrier, in this phase and in the last.
     cluster_pending: Knowledge,
     cluster_complete: Option<Arc<Knowledge>>,
-    /// What threads knew and did that have exited: the cluster's barrier does not wait for them.
+    /// Knowledge and actions of threads that have exited: the cluster's barrier does not wait for
+    /// them.
     cluster_exited: Knowledge,
     /// The last use of each CTA's shared memory by each thread or agent of other CTAs.
     remote: BTreeMap<(u32, u32), RemoteUse>,

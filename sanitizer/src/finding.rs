@@ -1,4 +1,4 @@
-//! What is found, as data.
+//! Findings, as data.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ pub enum Between {
     PendingRead,
 }
 
-/// Why a shuffle gets nothing from a lane that it reads.
+/// Reason why a shuffle gets nothing from a lane that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Absence {
     /// The mask does not name the lane.
@@ -53,7 +53,7 @@ pub enum Absence {
     Inactive,
 }
 
-/// What kind of thing is found.
+/// The kinds of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// An access outside every object of its space.
@@ -223,30 +223,30 @@ pub struct Place {
 /// The first of the occurrences that a finding stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// Who did it.
+    /// The thread that did it.
     pub party: Party,
-    /// Who did the other access, or is missing at the barrier.
+    /// The thread that did the other access, or is missing at the barrier.
     pub other: Option<Party>,
     /// The memory concerned.
     pub place: Option<Place>,
-    /// What a fault says of itself, or masks and numbers that belong to the kind.
+    /// Sentence of a fault, or masks and numbers that belong to the kind.
     pub detail: Option<String>,
-    /// Whether `detail` is a fault's own sentence.
+    /// True if `detail` is a fault's own sentence.
     pub is_fault: bool,
 }
 
 /// All occurrences of one thing at one instruction, or at one pair of instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// Kind of the finding.
     pub kind: Kind,
-    /// How often: one for each thread and execution.
+    /// Number of occurrences: one for each thread and execution.
     pub count: u64,
     /// The first occurrence, in the order of CTAs.
     pub example: Example,
 }
 
-/// What tells findings apart.
+/// The properties by which findings differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) kind: Kind,

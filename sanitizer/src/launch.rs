@@ -1,4 +1,4 @@
-//! What all CTAs of a launch have in common.
+//! Facts that all CTAs of a launch have in common.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub(crate) struct LaunchFacts {
     pub(crate) tracks_buffers: bool,
     pub(crate) roles: Roles,
     pub(crate) target_sm: u32,
-    /// Whether CTAs run one after the other, so that each may see what others wrote before.
+    /// True if CTAs run one after the other, so that each may see what others wrote before.
     pub(crate) ordered: bool,
     pub(crate) uses_heap: bool,
     pub(crate) watches_shared: bool,
@@ -136,7 +136,7 @@ impl LaunchFacts {
         }
     }
 
-    /// Where an instruction stands.
+    /// Returns the place of an instruction.
     fn site(&self, instruction: u32) -> Option<Site> {
         self.sites.get(instruction as usize).cloned()
     }
@@ -159,7 +159,7 @@ impl LaunchFacts {
         u32::MAX >> (32 - left)
     }
 
-    /// Whether a byte of local memory belongs to a variable.
+    /// Returns true if a byte of local memory belongs to a variable.
     pub(crate) fn is_local(&self, at: u64) -> bool {
         holder(&self.local_variables, at, 0).is_some()
     }

@@ -38,7 +38,7 @@ pub(crate) struct Touch {
     pub(crate) flags: u8,
     /// Of what a store writes; 0 if it is not known.
     pub(crate) digest: u32,
-    /// When the access counts as done, if not by the thread itself.
+    /// Time at which the access counts as done, if not by the thread itself.
     pub(crate) agent: Option<Stamp>,
     /// Lanes of a warp run in step, as before compute capability 7.0.
     pub(crate) lockstep: bool,
@@ -112,8 +112,8 @@ pub(crate) struct Shadow {
     words: Vec<Word>,
     epoch: u32,
     bytes: Vec<[Cell; 4]>,
-    /// Of each warp of the cluster, by cell: those of words, then those of bytes. What is left from
-    /// other CTAs has another generation.
+    /// Readers per warp of the cluster, by cell: those of words, then those of bytes. Entries left
+    /// from other CTAs have another generation.
     readers: Vec<Vec<Readers>>,
 }
 
@@ -157,8 +157,8 @@ impl Shadow {
         })
     }
 
-    /// Whether the last writes of some bytes lie before the last barrier of all threads, so that
-    /// every thread may read them.
+    /// Returns true if the last writes of some bytes lie before the last barrier of all threads, so
+    /// that every thread may read them.
     pub(crate) fn is_settled(&mut self, clocks: &Clocks, address: u64, bytes: u64) -> bool {
         let generation = clocks.generation();
         words_of(address, bytes).all(|(index, _)| {
@@ -272,8 +272,8 @@ fn words_of(address: u64, bytes: u64) -> impl Iterator<Item = (usize, u8)> {
 }
 
 impl Touch {
-    /// Whether it races with no other such access. Volatile accesses count as such only between
-    /// warps.
+    /// Returns true if it races with no other such access. Volatile accesses count as such only
+    /// between warps.
     fn is_atomic(&self) -> bool {
         self.flags & flag::ATOMIC != 0
             || self.flags & flag::STRONG != 0 && self.flags & flag::VOLATILE == 0
@@ -438,7 +438,7 @@ fn unordered(clocks: &Clocks, touch: &Touch, warp: u32, readers: &Readers) -> Op
     threads.find(|&thread| clocks.learnt(touch.thread, thread) < readers.tick)
 }
 
-/// Where two threads of a cluster stand to each other.
+/// Returns the relation of two threads of a cluster.
 fn between(touch: &Touch, other: u32) -> Between {
     let cta = |thread: u32| thread / 32 / touch.warps_per_cta.max(1);
     if touch.thread / 32 == other / 32 {

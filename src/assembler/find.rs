@@ -1,4 +1,4 @@
-//! Where an assembler may be: the search path, a CUDA installation, Python packages.
+//! Places where an assembler may be: the search path, a CUDA installation, Python packages.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,7 +12,7 @@ use gpucast_ptx_frontend::container::Target;
 
 use super::run::output_within;
 
-/// Where Python packages put it, below `site-packages`.
+/// Paths in Python packages, below `site-packages`.
 const IN_PACKAGES: [&str; 4] = [
     "nvidia/cu13/bin",
     "nvidia/cuda_nvcc/bin",
@@ -123,7 +123,7 @@ fn ask_all(path: &Path, patience: Duration) -> Result<Assembler, String> {
     Ok(Assembler { path: path.to_path_buf(), version, identity, targets })
 }
 
-/// What tells a build of the assembler from others: what it says, and its file's place, size and
+/// Returns the identity of a build of the assembler: its output, and its file's place, size and
 /// time.
 fn identity(path: &Path, said: &str) -> std::io::Result<String> {
     let path = path.canonicalize()?;

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     if has_times { Ok(()) } else { Err(Failure::Said) }
 }
 
-/// What a sweep that did not end has left.
+/// Describes the output of a sweep that did not end.
 fn stopped(arguments: &Sweep, format: TableFormat, rows: usize) -> String {
     let resume = match (&arguments.output, format) {
         (Some(_), TableFormat::Csv) => "; the same command with --resume continues",
@@ -234,7 +234,7 @@ impl LaunchTemplate {
         options.into_iter().find_map(|(option, given)| given.then_some(option))
     }
 
-    /// Whether an expression in one of the options has this name in it.
+    /// Returns true if an expression in one of the options has this name in it.
     fn mentions(&self, name: &str) -> bool {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let single = [&self.grid, &self.block, &self.cluster, &self.shared_bytes];

@@ -13,7 +13,7 @@ use crate::failure::{Anchor, Report};
 /// Lines that are longer than this are named by their position and not quoted.
 const LONGEST_QUOTED_LINE: usize = 240;
 
-/// How many reports of one failure are worth reading.
+/// Greatest number of reports of one failure that are worth reading.
 const MOST_REPORTS: usize = 20;
 
 /// A report as `miette` wants it.

@@ -1,4 +1,4 @@
-//! Where results go: the standard output, or the file of `--output`.
+//! The destination of results: the standard output, or the file of `--output`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Write};
@@ -89,7 +89,8 @@ pub(crate) fn keep_inputs(path: &Path) -> Result<(), Failure> {
     Err(Failure::Usage(Report::new(message).hint("give the result a name of its own")))
 }
 
-/// What of an argument may be a path: `FILE`, `--output=FILE`, `BUFFER=FILE`, `-oFILE`.
+/// Returns the parts of an argument that may be a path: `FILE`, `--output=FILE`, `BUFFER=FILE`,
+/// `-oFILE`.
 fn words(argument: &OsStr) -> Vec<OsString> {
     let mut words = vec![argument.to_owned()];
     if let Some(text) = argument.to_str() {

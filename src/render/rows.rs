@@ -11,7 +11,7 @@ use super::output::Output;
 use super::sweep::{self, TableFormat};
 use crate::failure::{Failure, Report};
 
-/// Where rows go.
+/// The destination of rows.
 pub(crate) struct RowFile {
     format: TableFormat,
     /// All columns; the rows that are not written yet.
@@ -19,7 +19,7 @@ pub(crate) struct RowFile {
     destination: Destination,
     /// Rows that were taken, those of a resumed file among them.
     taken: usize,
-    /// Whether a row has a time.
+    /// True if a row has a time.
     any_time: bool,
 }
 
@@ -63,7 +63,7 @@ impl RowFile {
         Ok(earlier.cases)
     }
 
-    /// Whether any row has a time.
+    /// Returns true if any row has a time.
     pub(crate) fn has_times(&self) -> bool {
         self.any_time
     }

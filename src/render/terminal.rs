@@ -18,7 +18,7 @@ pub(crate) struct Terminal {
     printed: Printed,
     /// Of the launch that runs.
     progress: Mutex<Option<Progress>>,
-    /// Whether notes are shown.
+    /// True if notes are shown.
     notes: bool,
 }
 

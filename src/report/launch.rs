@@ -1,4 +1,4 @@
-//! What the report says of one launch.
+//! The report's section on one launch.
 
 use gpucast_counters::definitions;
 use gpucast_counters::stages::{CLASSES, Stage};
@@ -24,7 +24,7 @@ pub(super) struct Launch {
     pub(super) cards: Vec<Card>,
     /// SVG elements.
     pub(super) pictures: Vec<String>,
-    /// Why pictures are missing.
+    /// Reasons why pictures are missing.
     pub(super) undrawn: Vec<String>,
     pub(super) models: Vec<ModelRow>,
     pub(super) declined: Vec<gpucast_forecast::prediction::Declined>,

@@ -64,7 +64,7 @@ const ASSUMPTIONS: &[&str] = &[
 ///
 /// # Errors
 ///
-/// When the template cannot be filled, which no input brings about.
+/// Returns an error if the template cannot be filled, which no input brings about.
 pub(crate) fn page(
     profile: &View<'_>,
     kernels: &[KernelView],

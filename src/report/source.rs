@@ -17,7 +17,7 @@ pub(super) struct Row {
     pub(super) line: String,
     pub(super) text: String,
     pub(super) cells: Vec<Cell>,
-    /// Whether nothing was counted for it.
+    /// True if nothing was counted for it.
     pub(super) idle: bool,
 }
 

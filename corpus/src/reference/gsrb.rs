@@ -53,7 +53,7 @@ pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
                 let point = first + place;
                 let here = x.elements[point];
                 relaxed[point] = if (i + j + k).is_multiple_of(2) {
-                    // What flows in through the faces, each between a point and the one before.
+                    // Flow through the faces, each between a point and the one before.
                     let flow: f64 = faces
                         .iter()
                         .zip([1, shape.row, shape.plane])

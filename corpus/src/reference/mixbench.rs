@@ -15,7 +15,7 @@ const BLOCK: usize = 256;
 const GRANULARITY: usize = 8;
 const FUSION_DEGREE: usize = 4;
 
-/// What the kernel does with its element type.
+/// The kernel's operations on its element type.
 trait Number: Element + PartialEq {
     const ZERO: Self;
     const MINUS_ONE: Self;

@@ -1,4 +1,4 @@
-//! What the kernels of the corpus should compute, stated again in plain Rust.
+//! The results that kernels of the corpus should compute, stated again in plain Rust.
 //!
 //! A reference is an independent definition of a kernel's result, not a translation of its code:
 //! the matrix product sums in f64, the stencils walk the grid by point coordinates rather than by

@@ -1,4 +1,4 @@
-//! What one CTA reports, checked as it comes: barriers here, accesses by the memory they go to.
+//! Checks the events of one CTA as they come: barriers here, accesses by the memory they go to.
 
 mod device;
 mod shared;
@@ -328,7 +328,7 @@ impl Recorder for CtaChecker {
             let (offset, bytes) = (u64::from(copy.offsets[lane as usize]), u64::from(copy.bytes));
             let shadow = &mut state.shadows[rank as usize];
             shadow.initialise(offset, bytes);
-            // Who exits without having waited leaves it pending for ever.
+            // A copy of a lane that exits without having waited stays pending for ever.
             if copy.waited {
                 let thread = first_thread + lane;
                 shadow.complete(&state.clocks, thread, copy.instruction, offset, bytes);

@@ -21,7 +21,7 @@ pub(super) struct WarpLanes {
 /// Lanes that wait for all others that their mask names.
 #[derive(Clone, Copy, Debug)]
 struct Meeting {
-    /// Where the first of them waits.
+    /// Instruction at which the first of them waits.
     instruction: u32,
     members: u32,
     /// The lanes that have come.

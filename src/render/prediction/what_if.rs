@@ -1,4 +1,4 @@
-//! What-ifs for people: before and after with the speed-up, and what was changed.
+//! What-ifs for people: before and after with the speed-up, and the changes.
 
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::KernelView;

@@ -88,7 +88,7 @@ pub(super) fn location(row: &Row) -> Option<Location> {
     row.description.location.filter(|location| location.line != 0)
 }
 
-/// Whether lines are CUDA's.
+/// Returns true if lines are those of the CUDA source.
 fn is_cuda(view: &View<'_>, counted: &Counted) -> bool {
     match view.source {
         SourceChoice::Ptx => false,
@@ -325,7 +325,7 @@ fn cut_sources(rows: &mut [Vec<String>], width: Option<usize>) {
     }
 }
 
-/// What the columns mean, and what could not be attributed.
+/// Explains the columns, and names the counts that could not be attributed.
 pub(super) fn legend(counted: &Counted) -> String {
     let profile = &counted.profile;
     let mut text = String::from(

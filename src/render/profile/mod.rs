@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::cli::{By, Format, SourceChoice};
 use crate::failure::Failure;
 
-/// What is shown of the launches.
+/// The selection of launch data to show.
 pub(crate) struct View<'a> {
     /// The GPU whose counters are modelled.
     pub(crate) gpu: &'a Gpu,
@@ -72,7 +72,7 @@ struct LaunchView<'a> {
     timing: Option<Timing>,
 }
 
-/// What was asked for of a launch.
+/// The requested data of a launch.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Rows<'a> {
@@ -184,7 +184,7 @@ fn too_large(gpu: &Gpu, counted: &Counted) -> Option<String> {
     ))
 }
 
-/// What is said of a launch before its table.
+/// Renders the text before the table of a launch.
 fn heading(view: &View<'_>, counted: &Counted) -> String {
     let profile = &counted.profile;
     let (grid, block) = (extent(profile.grid), extent(profile.block));
@@ -216,7 +216,7 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
     text
 }
 
-/// Where machine instructions come from, and what was approximated.
+/// Renders the origin of machine instructions, and what was approximated.
 fn machine_line(machine: &MachineProfile) -> String {
     let version = machine.back_end.version().map_or(String::new(), |version| format!(" {version}"));
     let registers = machine
