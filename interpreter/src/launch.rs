@@ -35,8 +35,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a CTA in x, y and z.
     pub block: [u32; 3],
-    /// CTAs of a cluster in x, y and z, if the launch says so; otherwise the kernel does, or every CTA is a
-    /// cluster of its own.
+    /// CTAs of a cluster in x, y and z, if the launch says so; otherwise the kernel does, or every
+    /// CTA is a cluster of its own.
     pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory in bytes.
     pub dynamic_shared_bytes: u32,
@@ -95,8 +95,8 @@ pub struct Options {
     /// `alloca`.
     pub stack_bytes: u32,
     /// Go on after loads, stores, atomics and `cp.async` that are out of bounds, misaligned or
-    /// write what cannot be written: loads give zero, stores do nothing, and the recorder is told of
-    /// each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
+    /// write what cannot be written: loads give zero, stores do nothing, and the recorder is told
+    /// of each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
     /// the launch's fault.
     pub skip_bad_accesses: bool,
     /// Bytes of registers, shared and local memory that the CTAs under way may take together. Fewer

@@ -25,8 +25,8 @@ pub const GUARD_BYTES: u64 = 64 << 10;
 /// An address is near a buffer within this many bytes, or within [`NEAR_SIZES`] of its sizes.
 const NEAR_BYTES: u64 = 64 << 10;
 
-/// A byte offset that was multiplied by an element's size again lies this many sizes from the start, for
-/// elements of 4 bytes.
+/// A byte offset that was multiplied by an element's size again lies this many sizes from the
+/// start, for elements of 4 bytes.
 const NEAR_SIZES: u64 = 4;
 
 /// The address of the first buffer; no other address space's window reaches it.

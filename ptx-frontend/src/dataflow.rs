@@ -5,8 +5,8 @@ use crate::module::{Address, AddressBase, Instruction, Operand, RegisterId};
 
 /// The registers that an instruction names, by what it does with them.
 ///
-/// Operands that were left out shift the shapes of the others: a first operand of unknown shape counts
-/// as written where the form writes its first, and every other one as read.
+/// Operands that were left out shift the shapes of the others: a first operand of unknown shape
+/// counts as written where the form writes its first, and every other one as read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Read, by its guard and its addresses too.

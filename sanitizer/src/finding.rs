@@ -35,8 +35,8 @@ pub enum Between {
     PendingCopy,
     /// A thread and a bulk copy whose mbarrier it has not waited for.
     BulkCopy,
-    /// A thread and an asynchronous operation that still reads: a bulk copy out of shared memory, or
-    /// a product of a warpgroup, whose group its own thread has not waited for.
+    /// A thread and an asynchronous operation that still reads: a bulk copy out of shared memory,
+    /// or a product of a warpgroup, whose group its own thread has not waited for.
     PendingRead,
 }
 

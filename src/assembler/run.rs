@@ -1,5 +1,5 @@
-//! Running the assembler: in a folder of its own, for a limited time, with its complaints led back to
-//! the user's text.
+//! Running the assembler: in a folder of its own, for a limited time, with its complaints led back
+//! to the user's text.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -9,9 +9,9 @@ use gpucast_forecast::replacement::Replacement;
 use super::control;
 use crate::failure::{Failure, Report};
 
-/// An open destination. It is tried before anything is executed, so that a wrong path shows at once,
-/// and replaced when the whole result is there: a command that fails leaves no file, and one that was
-/// there as it was.
+/// An open destination. It is tried before anything is executed, so that a wrong path shows at
+/// once, and replaced when the whole result is there: a command that fails leaves no file, and one
+/// that was there as it was.
 pub(crate) struct Output {
     destination: Destination,
 }

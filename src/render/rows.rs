@@ -57,7 +57,8 @@ impl RowFile {
         Ok(Self { format, table, destination, taken: 0, any_time: false })
     }
 
-    /// Takes over the rows of a stopped sweep of the same `cases`; returns for how many cases they are.
+    /// Takes over the rows of a stopped sweep of the same `cases`; returns for how many cases they
+    /// are.
     pub(crate) fn resume(&mut self, earlier: Earlier) -> Result<usize, Failure> {
         self.add(earlier.rows)?;
         Ok(earlier.cases)

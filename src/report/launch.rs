@@ -143,8 +143,8 @@ impl Launch {
     }
 }
 
-/// The first model's answer for each GPU, which is the one that the command line, or the program, puts
-/// first.
+/// The first model's answer for each GPU, which is the one that the command line, or the program,
+/// puts first.
 fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
         let view = kernel.predictions.iter().find(|view| view.gpu.name == gpu.name)?;

@@ -1,8 +1,9 @@
 //! Buffers that follow a structure: sparse matrices, systems of equations, masks.
 //!
-//! A launch file asks for one with `init = { generator = { name = "qcd-columns", shape = [8, 8, 8, 8] } }`.
-//! A generator computes from the shape and the length of the buffer alone, in integers and exact
-//! floats, so that every machine fills every bit alike.
+//! A launch file asks for one with
+//! `init = { generator = { name = "qcd-columns", shape = [8, 8, 8, 8] } }`. A generator computes
+//! from the shape and the length of the buffer alone, in integers and exact floats, so that every
+//! machine fills every bit alike.
 
 mod lattice;
 mod red_black;

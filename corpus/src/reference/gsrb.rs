@@ -1,5 +1,5 @@
-//! A red-black relaxation with variable coefficients, in f64. Arguments: x, out, right, inverse, the
-//! coefficients of the faces in i, j and k, for `gsrb_fp` the mask, then scale and dim.
+//! A red-black relaxation with variable coefficients, in f64. Arguments: x, out, right, inverse,
+//! the coefficients of the faces in i, j and k, for `gsrb_fp` the mask, then scale and dim.
 //!
 //! The mask is not read: which points are relaxed follows from their colour.
 

@@ -46,8 +46,8 @@ enum Column {
 }
 
 /// Reads samples: `time_s` or `time_ms`, columns that are named by features, `kernel`, `size` and
-/// `name`. Other columns are an error, lest a misspelt one goes unnoticed; lines that begin with `#`
-/// are comments.
+/// `name`. Other columns are an error, lest a misspelt one goes unnoticed; lines that begin with
+/// `#` are comments.
 pub fn read(source: &SourceText) -> Result<Vec<CostSample>, Report> {
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))

@@ -38,8 +38,8 @@ pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     from_module(path, options)
 }
 
-/// A plan of a launch file and its module that are texts already. Files of buffers are looked for in
-/// `folder`.
+/// A plan of a launch file and its module that are texts already. Files of buffers are looked for
+/// in `folder`.
 ///
 /// # Errors
 ///

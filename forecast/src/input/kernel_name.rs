@@ -27,15 +27,15 @@ pub fn demangled_short(name: &str) -> Option<String> {
 /// Letters of a name in text for people; the names of templates of templates are longer than pages.
 const LONGEST_READABLE: usize = 120;
 
-/// A kernel for a person: its C++ name with the parameters, which tell overloads apart, and with its middle
-/// left out where it is long.
+/// A kernel for a person: its C++ name with the parameters, which tell overloads apart, and with
+/// its middle left out where it is long.
 pub fn signature(name: &str) -> String {
     let options = DemangleOptions::new().no_return_type();
     shortened(&demangle(name, &options).unwrap_or_else(|| name.to_owned()))
 }
 
-/// A kernel's name in a sentence: the C++ name without parameters, and with its middle left out where
-/// it is long.
+/// A kernel's name in a sentence: the C++ name without parameters, and with its middle left out
+/// where it is long.
 pub fn readable(name: &str) -> String {
     shortened(&demangled_short(name).unwrap_or_else(|| name.to_owned()))
 }

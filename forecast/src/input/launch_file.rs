@@ -145,9 +145,9 @@ pub(super) struct Number(pub(super) Literal);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tolerance(pub(super) f64);
 
-/// `"a"`, a buffer, or `"a+64"`, bytes behind its beginning; `{ s32 = 640 }`, a scalar; `{ struct = [{ u32 = 5 }, "a"] }`, a structure of
-/// such members; `{ bytes = "0x00ff" }`, a structure's bytes in the order of memory; `{ tensor_map =
-/// { … } }`, see [`TensorMapTable`].
+/// `"a"`, a buffer, or `"a+64"`, bytes behind its beginning; `{ s32 = 640 }`, a scalar;
+/// `{ struct = [{ u32 = 5 }, "a"] }`, a structure of such members; `{ bytes = "0x00ff" }`, a
+/// structure's bytes in the order of memory; `{ tensor_map = { … } }`, see [`TensorMapTable`].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ArgumentValue {
     Buffer(String),
@@ -159,8 +159,9 @@ pub(super) enum ArgumentValue {
 
 /// The text with every `"${expression}"` replaced by its value.
 ///
-/// Parameters are declared with their usual values under `[parameters]`; `given` ones take the place
-/// of these. The text stays TOML before and after, and places in it are those of the text after.
+/// Parameters are declared with their usual values under `[parameters]`; `given` ones take the
+/// place of these. The text stays TOML before and after, and places in it are those of the text
+/// after.
 pub(super) fn with_parameters(
     source: SourceText,
     given: &[(String, f64)],

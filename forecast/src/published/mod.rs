@@ -1,4 +1,5 @@
-//! Times that were published of corpus kernels: those of the thesis, and those that others measured.
+//! Times that were published of corpus kernels: those of the thesis, and those that others
+//! measured.
 
 mod printed;
 

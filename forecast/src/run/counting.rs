@@ -1,8 +1,8 @@
 //! Executes a plan under the counters.
 //!
 //! The counts are those of one GPU, as a rule of a GTX 480, which the published ones were taken on:
-//! the models take counts from one GPU to predict others. A launch finds in the L2 what the plan says
-//! ([`Plan::l2`]), and its metrics are the means over its repetitions, as nvprof's are.
+//! the models take counts from one GPU to predict others. A launch finds in the L2 what the plan
+//! says ([`Plan::l2`]), and its metrics are the means over its repetitions, as nvprof's are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
@@ -98,7 +98,8 @@ pub fn count(
 /// The GPU as code compiled with the plan's `-dlcm` finds it.
 ///
 /// `cg` sends plain loads past the first level. `ca` makes the L1 of capabilities 3.5, 3.7 and 5.x
-/// keep global loads, which it does not by default (CUDA C Programming Guide 11.7, K.3.3 and K.4.3).
+/// keep global loads, which it does not by default (CUDA C Programming Guide 11.7, K.3.3 and
+/// K.4.3).
 fn with_load_caching(mut device: DeviceModel, plan: &Plan) -> DeviceModel {
     let Capability { major, minor } = device.capability;
     let may_be_asked = major == 5 || (major == 3 && minor >= 5);

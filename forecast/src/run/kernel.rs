@@ -18,7 +18,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The KERNEL of a command: a corpus name, a launch file, a PTX file, or a file with PTX inside.
+    /// The KERNEL of a command: a corpus name, a launch file, a PTX file, or a file with PTX
+    /// inside.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Counts for models, with what is known of where they come from: executed here, or read from a file.
+//! Counts for models, with what is known of where they come from: executed here, or read from a
+//! file.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The values of one axis of a sweep: `0.5x..2x:0.1x`, `40..160:20`, `256..4096:x2`, `1..1000:log9`,
-//! and lists of such.
+//! The values of one axis of a sweep: `0.5x..2x:0.1x`, `40..160:20`, `256..4096:x2`,
+//! `1..1000:log9`, and lists of such.
 
 use crate::failure::{Report, SourceText};
 

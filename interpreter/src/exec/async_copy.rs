@@ -1,9 +1,9 @@
 //! `cp.async`: copies that are done when somebody waits for them.
 //!
-//! The manual leaves open when an asynchronous copy happens between its issue and the wait. Here the
-//! source is read at once, so that a bad address is the copy's own fault, and shared memory is
-//! written at the wait, as late as allowed: a kernel that forgets to wait, or waits for too few groups, reads
-//! what was there before, every time.
+//! The manual leaves open when an asynchronous copy happens between its issue and the wait. Here
+//! the source is read at once, so that a bad address is the copy's own fault, and shared memory is
+//! written at the wait, as late as allowed: a kernel that forgets to wait, or waits for too few
+//! groups, reads what was there before, every time.
 
 #![allow(unsafe_code, reason = "addresses are checked when a copy is issued")]
 

@@ -39,7 +39,8 @@ impl Range {
     }
 }
 
-/// The ranges that one execution of a bulk operation reads or writes, which make one request together.
+/// The ranges that one execution of a bulk operation reads or writes, which make one request
+/// together.
 pub(super) struct Ranges {
     time: u64,
     any: bool,

@@ -1,10 +1,10 @@
 //! mbarrier objects in shared memory, and the splits that wait for their phases.
 //!
-//! A thread whose phase is not complete waits instead of asking again and again: the split is set aside and the CTA
-//! looks at the object before each of the warp's turns. `try_wait` gives up after
+//! A thread whose phase is not complete waits instead of asking again and again: the split is set
+//! aside and the CTA looks at the object before each of the warp's turns. `try_wait` gives up after
 //! [`TRY_PATIENCE`] turns, `test_wait`, which the manual calls non-blocking, after one; both give
-//! up at once where nothing else can run. So a loop around either costs a few instructions for
-//! each phase, not as many as fit into a turn.
+//! up at once where nothing else can run. So a loop around either costs a few instructions for each
+//! phase, not as many as fit into a turn.
 
 #![allow(unsafe_code, reason = "objects are read and written at checked addresses")]
 
@@ -255,8 +255,9 @@ pub(super) fn complete_tx(
 }
 
 /// Do the operation for the lanes of `mask`, one after the other, on the objects of `rank` in a
-/// multicast, and report their addresses. Answers the lanes whose phase is complete, where a phase is waited for, or whose object has the
-/// layout that is asked for, and otherwise the lanes that complete a phase.
+/// multicast, and report their addresses. Answers the lanes whose phase is complete, where a phase
+/// is waited for, or whose object has the layout that is asked for, and otherwise the lanes that
+/// complete a phase.
 ///
 /// # Safety
 ///
@@ -284,8 +285,9 @@ unsafe fn perform_lanes(
     Ok(done)
 }
 
-/// Do one lane's operation on the object at a shared address; answers whether a phase that is waited for is complete, whether the
-/// object has the layout that is asked for, or whether the operation completes a phase.
+/// Do one lane's operation on the object at a shared address; answers whether a phase that is
+/// waited for is complete, whether the object has the layout that is asked for, or whether the
+/// operation completes a phase.
 ///
 /// # Safety
 ///

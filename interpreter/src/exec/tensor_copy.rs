@@ -1,5 +1,5 @@
-//! Bulk copies of tensors (`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`) and changes of their
-//! maps (`tensormap.replace`).
+//! Bulk copies of tensors (`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`) and changes of
+//! their maps (`tensormap.replace`).
 //!
 //! As other bulk copies they are done when they are issued. The observer is told of each stretch of
 //! the tensor that lies together in memory, and of the box in shared memory as a whole; reading the
@@ -71,7 +71,8 @@ impl Warp {
                     self.copy_tensor(context, recorder, frame, copy, lane, &mut reads, &mut writes)
                 }
                 TensorOp::Replace { map, field, value, wide } => {
-                    // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+                    // SAFETY: the frame's invariants hold, and the operation belongs to its
+                    // program.
                     let value = unsafe {
                         match wide {
                             true => frame.row::<u64>(*value)[lane as usize],

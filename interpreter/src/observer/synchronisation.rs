@@ -28,8 +28,8 @@ pub struct Exit {
     pub mask: u32,
 }
 
-/// Lanes that arrive at an instruction which names the lanes that execute it together: `bar.warp.sync`,
-/// `shfl.sync`, `vote.sync` and their like, `wmma` and `mma`.
+/// Lanes that arrive at an instruction which names the lanes that execute it together:
+/// `bar.warp.sync`, `shfl.sync`, `vote.sync` and their like, `wmma` and `mma`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpArrival<'a> {
     /// Index into [`Program::instructions`](crate::Program::instructions).

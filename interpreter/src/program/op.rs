@@ -36,8 +36,8 @@ pub(crate) const MEMBERS: u16 = 1 << 8;
 /// be the same in all lanes that execute it.
 pub(crate) const ALIGNED: u16 = 1 << 9;
 
-/// Flag in [`Op::n`] of [`Code::WarpSync`]: the instruction is `shfl`, whose mode is in the low bits
-/// and whose source operands are rows `b` and `c`. Without [`MEMBERS`] nobody waits.
+/// Flag in [`Op::n`] of [`Code::WarpSync`]: the instruction is `shfl`, whose mode is in the low
+/// bits and whose source operands are rows `b` and `c`. Without [`MEMBERS`] nobody waits.
 pub(crate) const SHUFFLES: u16 = 1 << 10;
 
 /// Mask of the mode of `shfl` in [`Op::n`]: up, down, bfly, idx.

@@ -4,7 +4,8 @@
 //! multiplications, divisions and roots only, which IEEE 754 defines to the last bit, and rounded
 //! to the result once: the same bits on every machine, free of branches, well within the bounds.
 //! The exceptions follow the hardware's own method and share its error: `sin` and `cos` first turn
-//! their operand into a truncated `.f32` number of turns, and `div.approx` gives 0 for a huge divisor.
+//! their operand into a truncated `.f32` number of turns, and `div.approx` gives 0 for a huge
+//! divisor.
 
 use super::float::{NAN_F32, canonical, flush, replace_nan_f64, sqrt_result};
 

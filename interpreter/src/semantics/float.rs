@@ -100,8 +100,8 @@ pub(super) fn replace_nan_f64(x: f64, nan: u64) -> f64 {
 const SCALE: f32 = 16_777_216.0;
 
 /// The result of an operation flushed as `.ftz` says; `scaled` is the operation's result from
-/// operands that make it `SCALE` times as large. An operand whose scaling overflows is too large for a
-/// tiny result, and leaves an infinity or NaN here. Without `.ftz` all of this is dead code.
+/// operands that make it `SCALE` times as large. An operand whose scaling overflows is too large
+/// for a tiny result, and leaves an infinity or NaN here. Without `.ftz` all of this is dead code.
 #[inline(always)]
 pub(super) fn flush_result<const FTZ: bool>(result: f32, scaled: f32) -> f32 {
     let tiny = scaled.abs() < f32::MIN_POSITIVE * SCALE;

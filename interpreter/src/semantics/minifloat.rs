@@ -1,8 +1,8 @@
 //! `cvt` to and from the 8-, 6- and 4-bit floats and `.ue8m0` (PTX ISA 9.7.10.24).
 //!
-//! One element is converted here and put in its place by [`pack_x2`]. Conversions to the formats with
-//! a sign are always `.satfinite`: beyond the greatest finite value the result is that value with the
-//! sign of the operand.
+//! One element is converted here and put in its place by [`pack_x2`]. Conversions to the formats
+//! with a sign are always `.satfinite`: beyond the greatest finite value the result is that value
+//! with the sign of the operand.
 
 use super::half::{self, Bf16, F16, Half};
 use super::rounding::{self, Format, Mode, Rounding};

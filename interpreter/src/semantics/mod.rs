@@ -15,9 +15,10 @@
 //! markers [`Rn`], [`Rz`], [`Rm`], [`Rp`]; `.ftz` and `.sat` are `const bool`s in that order. So
 //! `fma.rz.ftz.f32` is `float::fma_f32::<Rz, true, false>`.
 //!
-//! **Flushing.** A result is subnormal, and flushed by `.ftz`, if it would be below the least normal
-//! number after rounding with an unbounded exponent; `ptxas` folds constants and expands divisions by
-//! the same rule. A product just below 2⁻¹²⁶ thus becomes 0, though without `.ftz` it rounds to 2⁻¹²⁶.
+//! **Flushing.** A result is subnormal, and flushed by `.ftz`, if it would be below the least
+//! normal number after rounding with an unbounded exponent; `ptxas` folds constants and expands
+//! divisions by the same rule. A product just below 2⁻¹²⁶ thus becomes 0, though without `.ftz` it
+//! rounds to 2⁻¹²⁶.
 //!
 //! **NaN.** The manual (9.7.3) leaves `.f32` NaN results unspecified and says `.f64` payloads are
 //! supported. Every `.f32` operation here that computes returns the NaN `0x7fffffff`, as GPUs do.

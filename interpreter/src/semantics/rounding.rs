@@ -1,10 +1,10 @@
 //! Rounding modes, and rounding to a narrower format by bit arithmetic.
 //!
 //! The host rounds to nearest only. Directed results come from a wider intermediate that was
-//! rounded *to odd*: the inexact result whose last bit is 1. Such an intermediate remembers on which
-//! side of every narrower value, and of every midpoint between two, the exact result lies, so that
-//! rounding it again in any mode equals rounding once (Boldo and Melquiond, "Emulation of FMA and
-//! correctly rounded sums", 2008), provided that it is at least two bits wider.
+//! rounded *to odd*: the inexact result whose last bit is 1. Such an intermediate remembers on
+//! which side of every narrower value, and of every midpoint between two, the exact result lies, so
+//! that rounding it again in any mode equals rounding once (Boldo and Melquiond, "Emulation of FMA
+//! and correctly rounded sums", 2008), provided that it is at least two bits wider.
 
 /// Rounding of an inexact result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,8 +83,8 @@ impl TensorMap {
         }
     }
 
-    /// Pixels within the bounding box, row by row of the image, on to the next image at its end; the
-    /// filter's offset moves where each is read.
+    /// Pixels within the bounding box, row by row of the image, on to the next image at its end;
+    /// the filter's offset moves where each is read.
     fn pixels(&self, first: [i32; 5], offsets: [u16; 3]) -> Vec<BoxRow> {
         let Some(im2col) = &self.im2col else { return Vec::new() };
         let spatial = self.rank - 2;

@@ -1,8 +1,8 @@
 //! Tensor maps: what a bulk copy of a tensor knows of the tensor (manual, section 5.5).
 //!
 //! The 128 bytes of a map are opaque: the driver writes them, or `tensormap.replace` does, and only
-//! copies read them. So the layout here is our own. As on a GPU, 128 zero bytes are a map whose fields
-//! have their first values, which kernels that make maps themselves rely on.
+//! copies read them. So the layout here is our own. As on a GPU, 128 zero bytes are a map whose
+//! fields have their first values, which kernels that make maps themselves rely on.
 
 mod geometry;
 

@@ -11,8 +11,8 @@
 //! mnemonic  one of     optional   a named set     operand shapes   since when
 //! ```
 //!
-//! The notation is explained in `isa/notation.rs`; adding an instruction of a future ISA means adding
-//! its mnemonic, its new modifiers and its rows.
+//! The notation is explained in `isa/notation.rs`; adding an instruction of a future ISA means
+//! adding its mnemonic, its new modifiers and its rows.
 
 mod class;
 mod combinations;

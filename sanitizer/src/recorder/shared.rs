@@ -134,8 +134,8 @@ impl CtaChecker {
         }
     }
 
-    /// Lanes commit groups of asynchronous reads or wait for them: what they have waited for counts as
-    /// read now.
+    /// Lanes commit groups of asynchronous reads or wait for them: what they have waited for counts
+    /// as read now.
     pub(super) fn groups(&mut self, group: &GroupUse) {
         if !self.has(Check::Race) {
             return;

@@ -231,8 +231,8 @@ pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
     text
 }
 
-/// Counts beside each line under a header, the source last; columns in which there is nothing are left
-/// out.
+/// Counts beside each line under a header, the source last; columns in which there is nothing are
+/// left out.
 pub(super) fn table(view: &View<'_>, counted: &Counted) -> Vec<Vec<String>> {
     let lines = lines(view, counted);
     let is_used =

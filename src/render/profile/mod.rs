@@ -98,7 +98,8 @@ enum Rows<'a> {
     },
 }
 
-/// The lines of a launch with their counts, under a header, the source last; and what the columns mean.
+/// The lines of a launch with their counts, under a header, the source last; and what the columns
+/// mean.
 pub(crate) fn listing(view: &View<'_>, counted: &Counted) -> (Vec<Vec<String>>, String) {
     (lines::table(view, counted), lines::legend(counted))
 }

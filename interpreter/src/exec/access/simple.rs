@@ -1,8 +1,9 @@
 //! Simple accesses: whole registers for each lane, to a space that all lanes share.
 //!
 //! Nearly all accesses are of this kind. One check of the whole range is enough for them; where all
-//! lanes use one address or consecutive ones for one register, so is one copy. Whatever is not right with an access
-//! is left to the way that all other accesses go, before anything has been done.
+//! lanes use one address or consecutive ones for one register, so is one copy. Whatever is not
+//! right with an access is left to the way that all other accesses go, before anything has been
+//! done.
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
@@ -126,8 +127,8 @@ unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
 ///
 /// # Safety
 ///
-/// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type `T`;
-/// the lanes' addresses are as `pattern` and `first` say.
+/// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type
+/// `T`; the lanes' addresses are as `pattern` and `first` say.
 #[inline(always)]
 unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64>(
     frame: &Frame,
@@ -167,8 +168,8 @@ unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64>(
 ///
 /// # Safety
 ///
-/// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type `T`;
-/// `mask` is not empty.
+/// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type
+/// `T`; `mask` is not empty.
 #[inline(always)]
 unsafe fn transfer_any<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     frame: &Frame,

@@ -1,9 +1,9 @@
 //! The inner loop: operations on registers, one warp at a time.
 //!
-//! [`run_lane_operations`] executes micro-operations from a program counter on until it meets one that
-//! needs more than registers. It is compiled once per CPU level (see [`super::level`]); inlined
-//! into a function with the level's target features, each lane loop becomes vector code of that
-//! level.
+//! [`run_lane_operations`] executes micro-operations from a program counter on until it meets one
+//! that needs more than registers. It is compiled once per CPU level (see [`super::level`]);
+//! inlined into a function with the level's target features, each lane loop becomes vector code of
+//! that level.
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 

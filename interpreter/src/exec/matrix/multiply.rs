@@ -249,8 +249,8 @@ unsafe fn gather<T: Copy, const N: usize>(
 
 /// Put each value at its place.
 ///
-/// Not inlined, so that it is compiled for every CPU alike: AVX-512 has a scatter instruction, which
-/// is slower than the stores that it stands for.
+/// Not inlined, so that it is compiled for every CPU alike: AVX-512 has a scatter instruction,
+/// which is slower than the stores that it stands for.
 #[inline(never)]
 fn put_each<T: Copy, const N: usize>(places: &[u16], values: &[T; 256], matrix: &mut [T; N]) {
     for (&place, &value) in places.iter().zip(values) {

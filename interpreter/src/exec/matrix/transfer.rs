@@ -72,8 +72,8 @@ pub(crate) unsafe fn transpose(frame: &Frame, source: u32, destination: u32) {
     }
 }
 
-/// The address and the stride in bits of `wmma.load` and `wmma.store`, which must be the same in all
-/// lanes, checked for alignment.
+/// The address and the stride in bits of `wmma.load` and `wmma.store`, which must be the same in
+/// all lanes, checked for alignment.
 ///
 /// # Safety
 ///

@@ -17,8 +17,8 @@ use crate::semantics::matrix::element::{self, Format};
 use crate::semantics::matrix::warpgroup::{Descriptor, Major};
 use crate::semantics::matrix::{Shape, fragment, product};
 
-/// Bytes of a row of A and of a column of B, whatever the format. Of a sparse A they are half of the
-/// columns, and columns of B are twice as long.
+/// Bytes of a row of A and of a column of B, whatever the format. Of a sparse A they are half of
+/// the columns, and columns of B are twice as long.
 const DEPTH_BYTES: u32 = 32;
 /// Rows of A and D of one warp.
 const ROWS: usize = 16;
@@ -207,8 +207,9 @@ unsafe fn integer(
 }
 
 /// Tell the recorder what warp `warp` of a warpgroup reads of shared memory: its rows of A, and its
-/// share of B. A warpgroup reads B once: an SM's 128 bytes in a clock could not feed the tensor cores
-/// of four warps that each read all of it. Each warp reports every fourth group of eight 16-byte rows.
+/// share of B. A warpgroup reads B once: an SM's 128 bytes in a clock could not feed the tensor
+/// cores of four warps that each read all of it. Each warp reports every fourth group of eight
+/// 16-byte rows.
 ///
 /// # Safety
 ///

@@ -1,9 +1,9 @@
 //! Splits: the lanes of a warp that execute together, and which of them goes next.
 //!
-//! The split whose block comes first in reverse post-order runs first, deepest call first, so
-//! that lanes that fell behind catch up and splits meet at the reconvergence point; splits at the same
-//! place merge. A split that has run [`SPLIT_QUANTUM`] blocks while others wait gives way, so
-//! that lanes which spin on what another lane of their warp does make progress, as on Volta and later.
+//! The split whose block comes first in reverse post-order runs first, deepest call first, so that
+//! lanes that fell behind catch up and splits meet at the reconvergence point; splits at the same
+//! place merge. A split that has run [`SPLIT_QUANTUM`] blocks while others wait gives way, so that
+//! lanes which spin on what another lane of their warp does make progress, as on Volta and later.
 
 use super::Warp;
 use crate::observer::{Recorder, WarpRelease};

@@ -170,7 +170,8 @@ impl Warp {
     }
 }
 
-/// Tell the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same members.
+/// Tell the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same
+/// members.
 #[inline]
 fn release_groups<R: Recorder>(recorder: &mut R, warp: u32, lanes: u32, members: &[u32; 32]) {
     for_each_group(lanes, members, |lanes, _| recorder.warp_release(&WarpRelease { warp, lanes }));

@@ -68,7 +68,8 @@ pub(super) fn require(op: &MemoryOp, space: Space, what: &str) -> Lowered<()> {
     Err(format!("{what} must be in {name} memory"))
 }
 
-/// `commit_group` and `wait_group` of `cp.async`, `cp.async.bulk` and `wgmma`, and `cp.async.wait_all`.
+/// `commit_group` and `wait_group` of `cp.async`, `cp.async.bulk` and `wgmma`, and
+/// `cp.async.wait_all`.
 pub(super) fn groups(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     use Opcode as O;
     let queue = match instruction.opcode {

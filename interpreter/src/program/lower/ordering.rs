@@ -1,8 +1,8 @@
 //! Can a kernel tell in which order its CTAs run?
 //!
-//! CTAs run in parallel only where their order cannot be seen: no atomic on global memory returns
-//! a value that something reads, the reductions commute, and nothing waits for another CTA. The answer
-//! is read off the code, so it errs on the side of order.
+//! CTAs run in parallel only where their order cannot be seen: no atomic on global memory returns a
+//! value that something reads, the reductions commute, and nothing waits for another CTA. The
+//! answer is read off the code, so it errs on the side of order.
 
 use gpucast_ptx_frontend::isa::{Access, Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{AddressBase, Operand, RegisterId};

@@ -95,7 +95,8 @@ impl RowFormat {
     }
 }
 
-/// `movmatrix.m8n8.trans.b16`: the transpose of a matrix whose rows are held by groups of four lanes.
+/// `movmatrix.m8n8.trans.b16`: the transpose of a matrix whose rows are held by groups of four
+/// lanes.
 #[must_use]
 pub fn transpose(source: &[u32; 32]) -> [u32; 32] {
     let element =

@@ -1,9 +1,9 @@
 //! Matrices in shared memory as `wgmma` sees them (PTX ISA 9.7.17.5.1.2): descriptors, and where
 //! each element lies.
 //!
-//! A matrix is made of rows of 16 bytes: T consecutive elements along its leading dimension, K or M/N.
-//! The manual gives the layouts in CuTe's notation (table "Canonical Layouts"); a swizzling mode
-//! permutes the 16-byte rows within patterns of eight times 32, 64 or 128 bytes.
+//! A matrix is made of rows of 16 bytes: T consecutive elements along its leading dimension, K or
+//! M/N. The manual gives the layouts in CuTe's notation (table "Canonical Layouts"); a swizzling
+//! mode permutes the 16-byte rows within patterns of eight times 32, 64 or 128 bytes.
 
 /// The dimension that is contiguous in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
