@@ -8,7 +8,7 @@
 //! This crate is data: it knows nothing of PTX, launches or GPUs, and reads no files. The README
 //! beside it tells where every kernel comes from and how the PTX is made again.
 //!
-//! - [`entry`](mod@entry): what an entry holds
+//! - [`entry`](mod@entry): the content of an entry
 //! - [`entries`](entries()): all of them, [`find`] one by its name
 //! - [`reference`](mod@reference): the results, computed on the CPU
 //! - [`generator`](mod@generator): buffers with a structure, such as sparse matrices

@@ -1,4 +1,4 @@
-//! Measurements from the literature: what a profiler counted and how long the kernels ran.
+//! Measurements from the literature: the profiler's counts and the kernels' times.
 
 /// Metrics files by the entry that they belong to.
 const METRICS: [(&str, &str); 12] = [

@@ -1,9 +1,9 @@
 //! Vector clocks of a cluster's threads: the accesses of which each thread knows.
 //!
-//! Every warp has a *tick* that grows when one of its lanes publishes what it did: at a barrier, an
-//! mbarrier, a release. An access is stamped with its thread and its warp's tick; it happened
-//! before what thread `u` does now if `u` has learnt of that thread at that tick or a later one.
-//! A barrier of all threads begins a new *generation* instead: every access of earlier
+//! Every warp has a *tick* that grows when one of its lanes publishes its actions: at a barrier, an
+//! mbarrier, a release. An access is stamped with its thread and its warp's tick. It happened
+//! before the present action of thread `u` if `u` has learnt of that thread at that tick or a later
+//! one. A barrier of all threads begins a new *generation* instead: every access of earlier
 //! generations has happened before.
 //!
 //! Asynchronous copies that tell an mbarrier of their bytes are *agents*, with clocks behind those
@@ -63,7 +63,7 @@ impl Clocks {
         self.ticks[warp as usize]
     }
 
-    /// The stamp of what a thread does now.
+    /// Returns the stamp of a thread's present action.
     pub(crate) fn now(&self, thread: u32) -> Stamp {
         let tick = self.ticks[(thread / 32) as usize];
         Stamp { owner: thread, tick, generation: self.generation }
@@ -114,7 +114,7 @@ impl Clocks {
         base.max(learnt) >= stamp.tick
     }
 
-    /// Add what the lanes of `mask` of a warp know and did to `into`.
+    /// Adds the knowledge and the actions of the lanes of `mask` of a warp to `into`.
     pub(crate) fn collect(&self, into: &mut Knowledge, warp: u32, mask: u32) {
         into.resize(into.len().max(self.known.len()), 0);
         let mut last: Option<&Arc<Knowledge>> = None;
@@ -138,7 +138,7 @@ impl Clocks {
         *tick = tick.saturating_add(1);
     }
 
-    /// Let the lanes of `mask` learn what `from` holds.
+    /// Lets the lanes of `mask` learn the knowledge in `from`.
     pub(crate) fn learn(&mut self, warp: u32, mask: u32, from: &Arc<Knowledge>) {
         // Lanes that knew the same know the same afterwards, and share it.
         let mut last: Option<(Option<Arc<Knowledge>>, Arc<Knowledge>)> = None;
@@ -164,7 +164,7 @@ impl Clocks {
         }
     }
 
-    /// The lanes have met: each knows what all did.
+    /// Records that the lanes have met: each knows the actions of all.
     pub(crate) fn meet(&mut self, groups: &[(u32, u32)], mut with: Knowledge) {
         for &(warp, mask) in groups {
             self.collect(&mut with, warp, mask);

@@ -1,5 +1,5 @@
-//! The state of a cluster's CTAs while they run: clocks, shadows of shared memory, and what
-//! barriers, mbarriers and releases have published.
+//! The state of a cluster's CTAs while they run: clocks, shadows of shared memory, and the
+//! knowledge published by barriers, mbarriers and releases.
 //!
 //! The CTAs of a cluster share it, since they see each other's shared memory; without clusters
 //! each CTA has its own.
@@ -249,7 +249,7 @@ impl ClusterState {
         uses.map(|(_, used)| *used).filter(unseen).collect()
     }
 
-    /// A thread learns what was published at a place.
+    /// Lets a thread learn the knowledge published at a place.
     pub(crate) fn acquire(&mut self, thread: u32, location: Location) {
         if self.published.is_empty() {
             return;
@@ -259,7 +259,7 @@ impl ClusterState {
         }
     }
 
-    /// A thread publishes what it knows and did at a place.
+    /// Publishes a thread's knowledge and actions at a place.
     pub(crate) fn publish(&mut self, thread: u32, location: Location) {
         let mut knowledge =
             self.published.get(&location).map(|known| Knowledge::clone(known)).unwrap_or_default();

@@ -125,7 +125,7 @@ impl DeviceShadow {
         }
     }
 
-    /// A CTA has ended: keep what it wrote for the next launch.
+    /// Records the end of a CTA: keeps its writes for the next launch.
     pub(crate) fn keep(&self, own: &mut OwnWrites, launch: &LaunchWrites) {
         for (word, part) in own.drain() {
             let Some(buffer) = self.tracked_at(word * 64) else { continue };
@@ -136,7 +136,7 @@ impl DeviceShadow {
         }
     }
 
-    /// The launch has ended: everybody sees what its CTAs have written.
+    /// Records the end of the launch: everybody sees the writes of its CTAs.
     pub(crate) fn publish(&self, launch: &LaunchWrites) {
         for (tracked, words) in self.buffers.iter().zip(&launch.0) {
             for (written, bits) in tracked.written.iter().zip(words) {

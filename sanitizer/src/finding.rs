@@ -257,7 +257,7 @@ pub(crate) struct Key {
 /// The most findings that are kept apart; a kernel with more has one problem that shows everywhere.
 const MOST_FINDINGS: usize = 1000;
 
-/// Findings by what tells them apart.
+/// Findings by their [`Key`].
 #[derive(Debug, Default)]
 pub(crate) struct Collection {
     findings: Vec<(Key, Finding)>,
@@ -280,7 +280,7 @@ impl Collection {
         }
     }
 
-    /// Take over what a later CTA has found.
+    /// Takes over the findings of a later CTA.
     pub(crate) fn append(&mut self, other: &mut Self) {
         self.dropped += std::mem::take(&mut other.dropped);
         other.index.clear();

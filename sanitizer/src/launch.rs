@@ -25,7 +25,7 @@ pub(crate) struct LaunchFacts {
     pub(crate) tracks_buffers: bool,
     pub(crate) roles: Roles,
     pub(crate) target_sm: u32,
-    /// True if CTAs run one after the other, so that each may see what others wrote before.
+    /// True if CTAs run one after the other, so that each may see earlier writes of others.
     pub(crate) ordered: bool,
     pub(crate) uses_heap: bool,
     pub(crate) watches_shared: bool,
@@ -168,7 +168,7 @@ impl LaunchFacts {
         self.place(StateSpace::Shared, address, bytes)
     }
 
-    /// Memory with the name of what lies there.
+    /// Memory with the name of the object there.
     pub(crate) fn place(&self, space: StateSpace, address: u64, bytes: u32) -> Place {
         let object = match space {
             StateSpace::Shared => holder(&self.shared_variables, address, self.shared_bytes),

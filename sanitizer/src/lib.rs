@@ -1,4 +1,4 @@
-//! Watches an execution for what goes wrong on a GPU without anybody noticing.
+//! Watches an execution for errors that a GPU does not report.
 //!
 //! ```text
 //!                      ┌─ roles: what each instruction's text says of order

@@ -1,4 +1,4 @@
-//! Shadow memory of a CTA's shared memory: what was written, by whom, and who has read it since.
+//! Shadow of a CTA's shared memory: for each byte its last writer and the readers since.
 //!
 //! One cell stands for four bytes until somebody accesses a part of them; then each byte has its
 //! own. A cell keeps the last write, and the last reads of each warp since then.
@@ -36,7 +36,7 @@ pub(crate) struct Touch {
     pub(crate) event: u32,
     pub(crate) write: bool,
     pub(crate) flags: u8,
-    /// Of what a store writes; 0 if it is not known.
+    /// Digest of the value that a store writes; 0 if it is not known.
     pub(crate) digest: u32,
     /// Time at which the access counts as done, if not by the thread itself.
     pub(crate) agent: Option<Stamp>,

@@ -20,7 +20,8 @@ const IN_PACKAGES: [&str; 4] = [
     "triton/third_party/cuda/bin",
 ];
 
-/// Asking an assembler what it is takes some 20 ms; one that takes this long is none.
+/// An assembler answers the question for its version in some 20 ms; a program that takes this long
+/// is none.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const NAME: &str = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
@@ -49,8 +50,8 @@ pub(super) fn candidates() -> Vec<PathBuf> {
     found
 }
 
-/// The prefix of the Python whose interpreter is in `folder`, through links of virtual
-/// environments and version managers as far as the file system shows them.
+/// The prefix of the Python whose interpreter is in `folder`. Links of virtual environments and
+/// version managers are followed, as far as the file system shows them.
 fn python_prefix(folder: &Path) -> Option<PathBuf> {
     let python = folder.join("python3");
     if !python.is_file() {

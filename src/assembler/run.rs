@@ -15,11 +15,11 @@ use gpucast_ptx_frontend::container::Target;
 
 use super::cache;
 
-/// Large modules take a minute; what takes longer than this is given up.
+/// Time after which a run is given up; large modules take a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Interval at which a running assembler is looked at.
 const GLANCE: Duration = Duration::from_millis(2);
-/// As much of what a program says is kept.
+/// Bytes of a program's output that are kept.
 const MOST_OUTPUT: usize = 1 << 20;
 
 /// The result of a finished program.

@@ -126,7 +126,7 @@ fn check_field(axis: &Axis) -> Result<(), Failure> {
     ))
 }
 
-/// Every kernel in every size with every combination of parameters, and what these are called.
+/// Every kernel in every size with every combination of parameters, and the parameters' names.
 fn cases(arguments: &Sweep, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), Failure> {
     if !arguments.from_metrics.is_empty() {
         let given = !axes.is_empty() || !arguments.size.is_empty();

@@ -10,7 +10,7 @@ use super::table::Table;
 use super::titled;
 use crate::failure::{Failure, Report, SourceText};
 
-/// The columns that every sweep has; all others are what was swept.
+/// The columns that every sweep has; all others are swept parameters.
 const FIXED: [&str; 9] =
     ["kernel", "function", "launch", "gpu", "model", "time_ms", "bound", "warnings", "error"];
 /// The fixed columns that tell lines apart.

@@ -139,7 +139,7 @@ fn block(kernel: &Kernel) -> String {
     text
 }
 
-/// A sentence behind what it is about.
+/// A sentence behind its subject.
 fn labelled(what: &str, sentence: &str) -> String {
     wrapped(&format!("{what:<width$}", width = INDENT - 2), INDENT, WIDTH, sentence)
 }

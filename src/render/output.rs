@@ -44,7 +44,7 @@ impl Output {
         }
     }
 
-    /// As [`Output::write`], for what is no text.
+    /// As [`Output::write`], for bytes that are no text.
     pub(crate) fn write_bytes(&mut self, new: &[u8]) -> Result<(), Failure> {
         match &mut self.destination {
             Destination::Stdout => {

@@ -1,5 +1,5 @@
-//! Rows of a sweep on their way into a file: as they come where the format allows it, so that a
-//! stopped sweep keeps what it has.
+//! Writes rows of a sweep to a file. Rows are written as they come where the format allows it, so
+//! that a stopped sweep keeps its rows.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -57,8 +57,8 @@ impl RowFile {
         Ok(Self { format, table, destination, taken: 0, any_time: false })
     }
 
-    /// Takes over the rows of a stopped sweep of the same `cases`; returns for how many cases they
-    /// are.
+    /// Takes over the rows of a stopped sweep of the same `cases`; returns the number of their
+    /// cases.
     pub(crate) fn resume(&mut self, earlier: Earlier) -> Result<usize, Failure> {
         self.add(earlier.rows)?;
         Ok(earlier.cases)

@@ -1,7 +1,7 @@
-//! The report: what is known of a kernel on GPUs, as one HTML file that refers to nothing outside.
+//! The report on a kernel on GPUs, as one HTML file that refers to nothing outside.
 //!
 //! `templates/report.html` is the page, which escapes everything but the style sheets and the
-//! pictures; the structures here are what it shows, already in words.
+//! pictures; the structures here are its content, already in words.
 
 mod launch;
 mod source;

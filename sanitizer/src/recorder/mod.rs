@@ -75,7 +75,7 @@ impl CtaChecker {
         self.launch.party(self.cta.ctaid, instruction, Some(thread))
     }
 
-    /// The CTA's last event: what it held goes back.
+    /// Handles the CTA's last event: its storage goes back.
     pub(crate) fn end(&mut self) {
         self.launch.device.keep(&mut self.own_writes, &self.launch.writes);
         if let Some(cluster) = self.cluster.take() {

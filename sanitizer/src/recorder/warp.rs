@@ -7,7 +7,7 @@ use super::CtaChecker;
 use crate::clocks::lanes;
 use crate::finding::{Absence, Example, Key, Kind};
 
-/// The lanes of a warp, and what keeps them.
+/// The lanes of a warp, and the reasons why they wait.
 #[derive(Clone, Debug)]
 pub(super) struct WarpLanes {
     /// Lanes that have exited.

@@ -83,7 +83,7 @@ pub(super) fn ptx_text(loaded: &Loaded, line: u32) -> String {
     printable(&text.unwrap_or_default().trim().replace('\t', " "))
 }
 
-/// The CUDA line of an instruction; compilers write line 0 for what belongs to none.
+/// The CUDA line of an instruction; compilers write line 0 for instructions that belong to none.
 pub(super) fn location(row: &Row) -> Option<Location> {
     row.description.location.filter(|location| location.line != 0)
 }

@@ -56,7 +56,7 @@ struct LaunchView<'a> {
     invocations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     ordered_because: Option<&'a str>,
-    /// CTAs ran in parallel or in order because of what was seen while they ran.
+    /// True if CTAs were watched, and ran in parallel or in order as a result.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     watched: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,8 +98,8 @@ enum Rows<'a> {
     },
 }
 
-/// The lines of a launch with their counts, under a header, the source last; and what the columns
-/// mean.
+/// Renders the lines of a launch with their counts under a header, the source last, and explains
+/// the columns.
 pub(crate) fn listing(view: &View<'_>, counted: &Counted) -> (Vec<Vec<String>>, String) {
     (lines::table(view, counted), lines::legend(counted))
 }
@@ -217,7 +217,7 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
     text
 }
 
-/// Renders the origin of machine instructions, and what was approximated.
+/// Renders the origin of machine instructions, and the approximations.
 fn machine_line(machine: &MachineProfile) -> String {
     let version = machine.back_end.version().map_or(String::new(), |version| format!(" {version}"));
     let registers = machine
