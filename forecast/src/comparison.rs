@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "gpucast.comparison/1";
 
-/// One measured time and what a model predicts.
+/// One measured time and a model's prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The kernel, as its measurement names it.

@@ -73,7 +73,7 @@ impl Report {
         self
     }
 
-    /// Says what to do about it.
+    /// Adds advice on what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

@@ -1,4 +1,4 @@
-//! Predictions with what stands beside them: measurements, refusals, and what-ifs.
+//! Predictions with the data beside them: measurements, refusals, and what-ifs.
 
 use gpucast_counters::KernelProfile;
 use gpucast_model::{

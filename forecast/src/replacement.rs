@@ -56,8 +56,8 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// If what was written does not reach the disk, or the place cannot be taken; the old file is
-    /// as it was.
+    /// Returns an error if the written bytes do not reach the disk, or the place cannot be taken.
+    /// The old file is then as it was.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
         if let Some(beside) = &self.beside {

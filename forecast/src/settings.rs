@@ -1,4 +1,4 @@
-//! Settings of runs as plain data: what a command line or another caller chooses.
+//! Settings of runs as plain data: the choices of a command line or another caller.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub struct LaunchOptions {
     pub arch: Option<String>,
     /// The problem size of a corpus kernel.
     pub size: Option<Size>,
-    /// The L2's contents when launches begin, in place of what a launch file says.
+    /// The L2's contents when launches begin, in place of those in a launch file.
     pub l2: Option<L2Contents>,
     /// Values for the `[parameters]` of a launch file.
     pub param: Vec<(String, f64)>,

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Report, suggest};
 use crate::prediction::PredictionView;
 use crate::run::sources::Source;
 
-/// One change of circumstances, or all together, and what models make of it.
+/// One change of circumstances, or all together, and the models' results.
 #[derive(Clone, Debug, Serialize)]
 pub struct WhatIfView {
     /// The kernel.

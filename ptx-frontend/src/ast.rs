@@ -1,4 +1,5 @@
-//! A source text as written: what the parser builds, the printer prints and the resolver reads.
+//! The syntax tree of a source text: the parser builds it, the printer prints it and the resolver
+//! reads it.
 //!
 //! Names are borrowed from the text and literals keep their spelling, so that printing a parsed
 //! file gives back the same tokens. Nested scopes of a function body are flat: a brace is a

@@ -134,8 +134,8 @@ impl ControlFlowGraph {
         holds.then_some(BlockId(index as u32))
     }
 
-    /// The reachable blocks, each before its successors except along back edges, and every
-    /// natural loop in one piece: what follows a loop comes behind all of its blocks.
+    /// The reachable blocks, each before its successors except along back edges. Every natural loop
+    /// is in one piece: the blocks that follow a loop come behind all of its blocks.
     #[must_use]
     pub fn reverse_post_order(&self) -> &[BlockId] {
         &self.reverse_post_order
@@ -237,8 +237,8 @@ impl ControlFlowGraph {
         self.loops = loops;
     }
 
-    /// Order the blocks again so that what leaves a loop comes behind the whole loop; lanes that
-    /// are run in this order then wait behind a loop for those that are still inside.
+    /// Orders the blocks again so that the blocks behind a loop come after the whole loop. Lanes
+    /// that are run in this order then wait behind a loop for those that are still inside.
     fn keep_loops_together(&mut self) {
         let order = reverse_post_order(&self.blocks, |from, to| {
             let mut common = self.loop_of[from.index()];

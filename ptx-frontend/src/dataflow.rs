@@ -3,7 +3,7 @@
 use crate::isa::Access;
 use crate::module::{Address, AddressBase, Instruction, Operand, RegisterId};
 
-/// The registers that an instruction names, by what it does with them.
+/// The registers that an instruction names, by their access.
 ///
 /// Operands that were left out shift the shapes of the others: a first operand of unknown shape
 /// counts as written where the form writes its first, and every other one as read.

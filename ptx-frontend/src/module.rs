@@ -1,7 +1,7 @@
 //! A resolved translation unit: every name has become an index.
 //!
-//! [`Module`] is what analyses and executors read. Registers, variables, functions and labels
-//! are small integers into vectors; the text they came from is reachable through spans.
+//! Analyses and executors read a [`Module`]. Registers, variables, functions and labels are small
+//! integers into vectors; the text they came from is reachable through spans.
 
 use smallvec::SmallVec;
 
@@ -161,7 +161,7 @@ pub enum InitializerValue {
 pub struct Register {
     /// The name as used (`%r12`).
     pub name: String,
-    /// Declared type; says the width, not what instructions do with it.
+    /// Declared type; it gives the width, not the use by instructions.
     pub ty: ScalarType,
     /// Elements of a vector register (`.reg .v4 .f32 v`): 1, 2 or 4.
     pub vector: u8,

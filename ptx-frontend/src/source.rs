@@ -1,4 +1,4 @@
-//! Positions in a source text and what can be said about them.
+//! Positions in a source text, and diagnostics about them.
 
 use std::fmt;
 use std::ops::Range;
@@ -152,7 +152,7 @@ impl fmt::Display for DiagnosticCode {
     }
 }
 
-/// Something wrong with a source text, where, and what could be done about it.
+/// A fault of a source text, its place, and advice on what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Diagnostic {

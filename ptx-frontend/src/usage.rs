@@ -1,5 +1,6 @@
 //! The needs of a kernel, read off its code without executing it. These are the functions that it
-//! reaches, its static instructions, the memory that it declares, and what all of that needs.
+//! reaches, its static instructions, the memory that it declares, and the version and target for
+//! all of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +49,7 @@ pub struct MemoryUsage {
     pub global: u64,
 }
 
-/// The oldest PTX ISA version and target that have something, and what is to blame.
+/// The oldest PTX ISA version and target that code needs, and the cause of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Version and target.

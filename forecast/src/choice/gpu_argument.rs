@@ -17,8 +17,8 @@ pub fn library() -> Result<GpuLibrary, Report> {
     GpuLibrary::builtin().map_err(|error| Report::new(format!("the GPU library: {error}")))
 }
 
-/// A GPU by its name or by the path of a TOML file, with everything that follows from what the file
-/// gives.
+/// Returns a GPU by its name or by the path of a TOML file, with every figure that follows from the
+/// file's.
 pub fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> {
     if is_path(argument) {
         return Ok(read(library, Path::new(argument), &mut Vec::new())?.completed());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gpucast_interpreter::host_memory::{self, Shortage};
 
-/// Bytes of a text or of a container; larger ones are not what they are taken for.
+/// Greatest number of bytes of a text or of a container; a larger file is neither.
 pub const MOST_BYTES: u64 = 4 << 30;
 
 /// Reads a file of at most `limit` bytes. Devices are refused, and so are named pipes, at which the

@@ -1,4 +1,4 @@
-//! Modules inside fatbins, host files and archives: which PTX, and what to call it.
+//! Modules inside fatbins, host files and archives: the choice of the PTX, and its name.
 
 use gpucast_ptx_frontend::container::{
     self, ContainerError, Contents, Cubin, Entry, EntryKind, Reason, SelectError, Selection, Target,
@@ -28,7 +28,7 @@ pub struct Item {
     pub name: String,
     /// The code.
     pub code: ItemCode,
-    /// The machine code of the same module, with what could not be read of it.
+    /// The machine code of the same module, and the parts of it that could not be read.
     pub machine_code: Vec<Result<Cubin, Report>>,
 }
 
@@ -38,11 +38,11 @@ pub enum ItemCode {
     Ptx(Result<SourceText, Report>),
     /// Code that nothing but NVIDIA's linker reads.
     LtoIr,
-    /// Machine code alone, and what to do about it.
+    /// Machine code alone, with advice on what to do.
     Machine(Report),
 }
 
-/// Reads what `--arch` says about a container.
+/// Reads the architecture that `--arch` gives for a container.
 pub fn target(arch: Option<&str>) -> Result<Option<Target>, Failure> {
     arch.map(str::parse::<Target>)
         .transpose()
@@ -174,8 +174,8 @@ fn damaged(name: &str, error: &ContainerError) -> Report {
     Report::new(format!("{name}: {error}")).maybe_hint(error.hint())
 }
 
-/// The library's explanation is several sentences: the first says what is wrong, the others
-/// what to do.
+/// The library's explanation has several sentences: the first names the fault, the others give
+/// advice.
 fn refused(name: &str, error: &SelectError) -> Report {
     if let SelectError::Container(error) = error {
         return damaged(name, error);

@@ -1,4 +1,4 @@
-//! Compares a buffer with what was expected of it.
+//! Compares a buffer with its expected content.
 //!
 //! Floats agree if `|got - want| <= atol + rtol * |want|`, as in NumPy's `allclose`, but a NaN
 //! agrees with a NaN, and an infinity only with itself. Integers follow the same rule, exactly.
@@ -8,7 +8,7 @@ use super::scalar::{ElementType, Literal};
 /// Greatest number of mismatches that are listed.
 pub const LISTED: usize = 5;
 
-/// An element that is not what it should be.
+/// An element that differs from its expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
     /// The element.

@@ -12,7 +12,7 @@ use super::uniform;
 /// The initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Init {
-    /// Nothing is said: zero bytes here, but what a kernel reads of them is uninitialised on a GPU.
+    /// No content is given: the bytes are zero here, but uninitialised on a GPU.
     Unstated,
     /// Zero bytes.
     Zero,

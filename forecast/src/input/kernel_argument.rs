@@ -11,7 +11,7 @@ use super::{container, kernel_name, launch_file, module_text, resolve};
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
 use crate::settings::{LaunchOptions, Size};
 
-/// Finds out what KERNEL is and reads it.
+/// Determines the kind of the argument KERNEL and reads it.
 pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     let path = Path::new(input);
     let is_launch_file = path.extension().is_some_and(|extension| extension == "toml");
@@ -102,7 +102,8 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
     of_launches(resolve::resolve(&source, file, text, PathBuf::new(), published)?, options)
 }
 
-/// A launch file's plan with the kernels that its names mean, and what the options change.
+/// Returns a launch file's plan with the kernels that its names mean, and with the options'
+/// changes.
 fn of_launches(mut plan: Plan, options: &LaunchOptions) -> Result<Plan, Failure> {
     let known = kernel_name::kernels(&plan.module.text);
     for launch in &mut plan.launches {
@@ -133,7 +134,7 @@ fn select(plan: &mut Plan, wanted: &str) -> Result<(), Failure> {
     let all = plan.launches.len();
     plan.launches.retain(|launch| meant.contains(&launch.kernel.as_str()));
     if plan.launches.len() < all && !plan.expectations.is_empty() {
-        // They describe what all launches together leave.
+        // They describe the memory after all launches together.
         plan.expectations.clear();
         let note = "expectations are of all launches, and --kernel leaves some out";
         plan.note = Some(match plan.note.take() {

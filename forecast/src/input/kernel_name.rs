@@ -10,8 +10,7 @@ use crate::failure::{Anchor, Report, suggest};
 /// Candidates that are listed of an ambiguous name.
 const MOST_LISTED: usize = 12;
 
-/// A back reference may repeat what is a back reference itself: short names can stand for
-/// gigabytes.
+/// A back reference may repeat another back reference, so short names can stand for gigabytes.
 const LONGEST_DEMANGLED: usize = 16 << 10;
 
 /// The C++ name of a kernel, if its name is the mangled form of one.

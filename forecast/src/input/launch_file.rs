@@ -1,7 +1,7 @@
-//! Launch files: a module, its buffers, its launches and what is expected of them, in TOML.
+//! Launch files: a module, its buffers, its launches and their expected results, in TOML.
 //!
-//! The shape of the file is declared here for `serde`, which refuses unknown keys; what the
-//! shape cannot say (types by name, lengths, references between tables) is checked by
+//! The shape of the file is declared here for `serde`, which refuses unknown keys. Facts beyond the
+//! shape (types by name, lengths, references between tables) are checked by
 //! [`resolve`](super::resolve). Every value that can be wrong later keeps its place in the text.
 
 use std::collections::BTreeMap;
@@ -203,7 +203,7 @@ pub(super) fn parse(source: &SourceText) -> Result<LaunchFile, Report> {
 
 /// `serde` speaks of fields and variants; a launch file has keys and values.
 fn in_our_words(message: &str) -> (String, Option<String>) {
-    // A second line of the parser says what it expected instead.
+    // The second line of a parser's message names the expected text.
     let (first, second) = message.split_once('\n').unwrap_or((message, ""));
     let mut quoted = first.split('`').skip(1).step_by(2);
     let name = quoted.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A module's text from a file, and what else the file may turn out to be.
+//! A module's text from a file, and the other kinds that the file may have.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ const MOST_TEXT_BYTES: u64 = 256 << 20;
 
 /// The kinds of file with modules.
 pub enum ModuleFile {
-    /// PTX, or what the parser will complain about.
+    /// PTX, or a text about which the parser will complain.
     Text(SourceText),
     /// Something around PTX.
     Container {

@@ -12,7 +12,7 @@ use super::scalar::ElementType;
 use super::structure::Structure;
 use crate::failure::{Anchor, SourceText};
 
-/// A module, its buffers, its launches, and what is expected of them.
+/// A module, its buffers, its launches, and their expected results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The PTX text.

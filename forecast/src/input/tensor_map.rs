@@ -98,7 +98,7 @@ impl TensorMapTable {
     ///
     /// # Errors
     ///
-    /// A sentence on what is wrong.
+    /// Returns a sentence about the fault.
     pub(super) fn structure(&self, index: usize, bytes: u64) -> Result<Structure, String> {
         let rank = self.global_dim.len();
         let element = self.element.element();

@@ -1,5 +1,5 @@
-//! The findings of `gpucast check` about files: kernels with what they use and need, errors, and
-//! what was left out. The field names are those of the JSON.
+//! The findings of `gpucast check` about files: kernels with their resources and requirements,
+//! errors, and files that were left out. The field names are those of the JSON.
 
 mod kernel;
 mod machine;

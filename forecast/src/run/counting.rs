@@ -1,8 +1,8 @@
 //! Executes a plan under the counters.
 //!
-//! The counts are those of one GPU, as a rule of a GTX 480, which the published ones were taken on:
-//! the models take counts from one GPU to predict others. A launch finds in the L2 what the plan
-//! says ([`Plan::l2`]), and its metrics are the means over its repetitions, as nvprof's are.
+//! The counts are those of one GPU, as a rule of a GTX 480, on which the published ones were taken.
+//! The models use counts from one GPU to predict others. The plan gives the L2's content before a
+//! launch ([`Plan::l2`]). A launch's metrics are the means over its repetitions, as nvprof's are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
@@ -283,7 +283,7 @@ fn buffer_arguments(arguments: &[PlannedArgument]) -> BTreeSet<usize> {
     arguments.iter().flat_map(PlannedArgument::buffers).collect()
 }
 
-/// The buffers as a launch is given them, to be compared with what it leaves.
+/// The buffers as a launch is given them, to be compared with their state afterwards.
 struct Taken {
     dispatch_bytes: u64,
     /// Index and hash of each buffer.

@@ -1,4 +1,4 @@
-//! From a plan to what it did: module, programs, memory, launches.
+//! Executes a plan: module, programs, memory, launches.
 
 use std::fmt;
 use std::time::Instant;
@@ -132,7 +132,7 @@ pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
     Ok(memory)
 }
 
-/// Passes on what a repetition of a launch does while it runs.
+/// Passes on the progress of a repetition of a launch.
 struct Teller<'a> {
     supervisor: &'a dyn Supervisor,
     repetition: u64,

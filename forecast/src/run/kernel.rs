@@ -49,8 +49,8 @@ impl Kernel {
         self.count_with(gpu, &counts, &Alone)
     }
 
-    /// As [`Kernel::count`], with a choice of what is counted and with a supervisor, who may lend
-    /// NVIDIA's assembler.
+    /// As [`Kernel::count`], with a choice of counts and with a supervisor, who may lend NVIDIA's
+    /// assembler.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
 //! The choice of the back end that supplies a kernel's machine instructions. It depends on the
-//! user's choice, on what is installed, and on what knows the architecture.
+//! user's choice, on the installed assemblers, and on the architectures that each back end knows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

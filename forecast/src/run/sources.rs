@@ -1,5 +1,4 @@
-//! Counts for models, with what is known of where they come from: executed here, or read from a
-//! file.
+//! Counts for models, with their origin: executed here, or read from a file.
 
 use std::path::Path;
 use std::sync::Arc;

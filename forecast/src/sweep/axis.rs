@@ -190,7 +190,7 @@ fn tidy(number: f64) -> f64 {
     format!("{number:.11e}").parse().unwrap_or(number)
 }
 
-/// A number and what stands behind it.
+/// A number and the text behind it.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let is_digit = |c: char| c.is_ascii_digit() || c == '.';

@@ -34,7 +34,7 @@ const KERNEL_COLUMNS: [&str; 3] = ["kernel", "function", "launch"];
 /// The columns that end it.
 const RESULT_COLUMNS: [&str; 5] = ["model", "time_ms", "bound", "warnings", "error"];
 
-/// The names of what a sweep varies, apart from GPUs and models.
+/// The names of the parameters that a sweep varies, apart from GPUs and models.
 pub struct Axes {
     /// Of cases: `size`, and parameters.
     pub of_cases: Vec<String>,

@@ -213,7 +213,7 @@ impl<'e, 'a> SectionIndex<'e, 'a> {
     }
 }
 
-/// The kernels with the index of their symbol, and what the sections say about them.
+/// The kernels with the index of their symbol, and the sections' facts about them.
 fn kernels(
     elf: &ElfFile<'_>,
     sections: &SectionIndex<'_, '_>,
@@ -308,8 +308,8 @@ impl Record<'_> {
         Some([u32_at(self.value, 0)?, u32_at(self.value, 4)?, u32_at(self.value, 8)?])
     }
 
-    /// A parameter and its place in the list. The first version of the record packs the size
-    /// into the upper 14 bits of a word, the second gives it a word of its own.
+    /// A parameter and its place in the list. The record's first version packs the size into the
+    /// upper 14 bits of a word. The second version gives it a word of its own.
     fn param(&self) -> Option<(u16, CubinParam)> {
         let ordinal = u16_at(self.value, 4)?;
         let offset = u32::from(u16_at(self.value, 6)?);

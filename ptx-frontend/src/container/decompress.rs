@@ -1,8 +1,8 @@
 //! Payloads, decompressed within bounds.
 //!
-//! A size in a header is a claim. It is first held against the limits, then the decoder may
-//! produce that many bytes and no more, so that the memory in use stays within a small multiple
-//! of the limit whatever the file says.
+//! A size in a header is a claim. It is first held against the limits, then the decoder may produce
+//! that many bytes and no more. The memory in use therefore stays within a small multiple of the
+//! limit, whatever the file says.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -24,7 +24,7 @@ pub enum ContainerError {
         /// The kind of host file.
         kind: FileKind,
     },
-    /// A structure reaches past the end of what contains it.
+    /// A structure reaches past the end of its container.
     #[error("{what} at offset {offset:#x} needs {needed} bytes, but only {available} follow")]
     Truncated {
         /// The structure.

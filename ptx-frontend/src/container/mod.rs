@@ -6,10 +6,10 @@
 //!                      └─ Entry::cubin ──► registers, shared memory, parameter layout
 //! ```
 //!
-//! The bytes are hostile until proven otherwise: every offset is checked, payloads stay
-//! compressed until they are asked for, and no claim about a size is believed before it was
-//! held against [`Limits`]. Machine code is never executed; of a [`Cubin`] only the launch facts
-//! are read.
+//! The bytes are hostile until proven otherwise. Every offset is checked, and payloads stay
+//! compressed until they are asked for. No claim about a size is believed before it was held
+//! against [`Limits`]. Machine code is never executed; of a [`Cubin`] only the launch facts are
+//! read.
 
 mod bytes;
 mod cubin;
@@ -165,7 +165,7 @@ impl<'a> Entry<'a> {
         self.payload.bytes()
     }
 
-    /// The PTX up to its terminating NUL, byte for byte what `cuobjdump -xptx all` writes.
+    /// The PTX up to its terminating NUL, byte for byte as `cuobjdump -xptx all` writes it.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ pub fn open(data: &[u8]) -> Result<Contents<'_>, ContainerError> {
     open_with(data, Limits::default())
 }
 
-/// As [`open`], with other limits on what the file may ask for.
+/// As [`open`], with other limits on the memory that the file may ask for.
 ///
 /// # Errors
 ///
@@ -81,12 +81,12 @@ fn open_elf(data: &[u8], limits: Limits) -> Result<Contents<'_>, ContainerError>
 
 /// Every container of the file, by its magic number.
 ///
-/// nvcc aligns containers to 8 bytes within their section, but members of a static library begin
-/// at even offsets only, and sections of other names occur: so every byte is looked at. Four
-/// bytes of magic number can be anything, above all the constant in the code of the CUDA runtime
-/// that checks for it. A candidate that does not hold up is therefore an error only where a
-/// container is due: at the beginning of the file and in nvcc's own sections; elsewhere where at
-/// least its version is right and the file has nothing better.
+/// nvcc aligns containers to 8 bytes within their section. But members of a static library begin at
+/// even offsets only, and sections of other names occur. So every byte is looked at. Four bytes of
+/// magic number can be anything, above all the constant in the code of the CUDA runtime that checks
+/// for it. A damaged candidate is therefore an error only where a container is due: at the
+/// beginning of the file and in nvcc's own sections. Elsewhere it is an error if at least its
+/// version is right and the file has nothing better.
 fn scan<'a>(
     data: &'a [u8],
     elf: Option<&ElfFile<'a>>,

@@ -104,7 +104,7 @@ fn explain_no_ptx(cubins: &[Target], lto_ir: &[Target]) -> String {
     text
 }
 
-/// The best PTX of the file for `target`, by what the driver would do on the asked GPU:
+/// Returns the best PTX of the file for `target`, as the driver would choose on that GPU:
 ///
 /// 1. the highest PTX that runs on the target (see [`Target::runs_on`]); of the same
 ///    architecture the most specific, `a` before `f` before none; so an exact match wins;

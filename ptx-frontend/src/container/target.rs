@@ -38,8 +38,8 @@ impl Target {
 
     /// Returns true if a GPU of architecture `gpu` accepts PTX that was compiled for `self`.
     ///
-    /// PTX without suffix runs on every later architecture, with `f` on later ones of the same
-    /// major version, with `a` on its own only (PTX manual, `.target`).
+    /// PTX without suffix runs on every later architecture. PTX with `f` runs on later ones of the
+    /// same major version, with `a` on its own only (PTX manual, `.target`).
     #[must_use]
     pub const fn runs_on(self, gpu: u32) -> bool {
         match self.suffix {

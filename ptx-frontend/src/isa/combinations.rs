@@ -1,6 +1,6 @@
 //! Modifiers that exclude or demand each other, whatever row they stand in.
 //!
-//! Rows say what may stand where; a few rules would multiply them. They are written here once,
+//! Rows list the words for each place; a few rules would multiply them. They are written here once,
 //! as the assembler states them.
 
 use super::{Modifier, Opcode};

@@ -1,6 +1,6 @@
 //! A small hash table from names to indices.
 //!
-//! Every mnemonic and modifier of a source text goes through one of these, so it is a flat
+//! Every mnemonic and modifier of a source text goes through one of these. So it is a flat
 //! open-addressing table with a multiplicative hash instead of the standard map.
 
 /// Names by hash; a name may stand for several indices.

@@ -7,7 +7,7 @@ use super::names::Names;
 macro_rules! opcodes {
     ($($variant:ident $text:literal)+) => {
         /// A mnemonic. One variant for each word, or words, that names an instruction in the
-        /// manual; what may follow it is a [`Modifier`](super::Modifier).
+        /// manual; the words that may follow are [`Modifier`](super::Modifier)s.
         #[allow(missing_docs, reason = "the variants are the mnemonics")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]

@@ -1,5 +1,4 @@
-//! Instructions written down from rows of the table, for tests and for the report of what is
-//! covered.
+//! Instructions written down from rows of the table, for tests and for the coverage report.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Since when there is what: the PTX ISA version and the target that code needs.
+//! The PTX ISA version and the target that code needs.
 //!
 //! Rows of the table say it of instructions; single modifiers and special registers can be
 //! younger than the instruction that they stand in.

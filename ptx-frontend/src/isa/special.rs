@@ -150,7 +150,7 @@ impl SpecialRegister {
     }
 }
 
-/// Names and what they stand for. The names are leaked once, about 120 short strings.
+/// Names and their special registers. The names are leaked once, about 120 short strings.
 static TABLE: std::sync::LazyLock<(Names, Vec<SpecialRegister>)> = std::sync::LazyLock::new(|| {
     let all = SpecialRegister::all();
     let names: Vec<&'static str> =

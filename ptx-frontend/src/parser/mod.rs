@@ -25,7 +25,7 @@ const MAX_DEPTH: u32 = 64;
 /// After this many errors a text is noise, and the rest of it is not looked at.
 const MAX_DIAGNOSTICS: usize = 100;
 
-/// Parse `text`; what could not be understood is left out of the tree and reported.
+/// Parses `text`; parts that could not be understood are left out of the tree and reported.
 #[must_use]
 pub fn parse(text: &str) -> (ast::File<'_>, Vec<Diagnostic>) {
     let mut items = Vec::new();
@@ -163,7 +163,7 @@ impl<'a> Parser<'a, '_> {
     /// The next token of something that is kept as written, where `what` would end it.
     fn verbatim(&mut self, what: &str) -> Parsed<&'a str> {
         match self.peek().kind {
-            // An unclosed string or a line of its own would swallow what is printed behind it.
+            // An unclosed string or a line of its own would swallow the text printed behind it.
             TokenKind::Unknown | TokenKind::DebugLine => Err(self.unexpected(what)),
             _ => {
                 let token = self.advance();
@@ -243,7 +243,7 @@ pub(crate) fn abbreviate(text: &str) -> String {
     }
 }
 
-/// The closest of `candidates` to `word`, if it is close enough to be what was meant.
+/// The closest of `candidates` to `word`, if it is close enough to be the intended one.
 pub(crate) fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,

@@ -9,7 +9,7 @@ use crate::isa::Modifier;
 use crate::module::Linkage;
 use crate::types::{ScalarType, StateSpace};
 
-/// Place of a declaration, which decides what may be left out.
+/// Place of a declaration, which decides the parts that may be left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// A statement or module-scope declaration.

@@ -144,8 +144,8 @@ impl<'a> Resolver<'a> {
 }
 
 /// A constant as the assembler lays it out in `width` bytes of an untyped or floating-point
-/// variable: `0f` literals as the 32 bits that they are, all other floating-point values in
-/// single precision for four bytes and else the low bytes of the double.
+/// variable. `0f` literals are the 32 bits that they are. All other floating-point values are in
+/// single precision for four bytes, and else the low bytes of the double.
 fn initial_bits(constant: Constant, width: usize) -> SmallVec<[u8; 8]> {
     let bits = match constant {
         Constant::Integer { bits, .. } => bits,

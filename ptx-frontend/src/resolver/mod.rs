@@ -62,7 +62,7 @@ pub fn resolve(file: &File<'_>) -> Result<Module, Vec<Diagnostic>> {
 struct KnownForms {
     /// The rows whose modifiers fit.
     fitting: SmallVec<[FormId; 2]>,
-    /// The row that version and target were found to allow; what else they depend on is in the
+    /// The row that version and target were found to allow. They depend on nothing else but the
     /// modifiers, so the answer holds for every further instance.
     allowed: Option<FormId>,
 }
@@ -308,7 +308,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Let every use of an alias refer to what it stands for.
+    /// Lets every use of an alias refer to its target.
     fn apply_aliases(&mut self) {
         fn replace(operand: &mut Operand, aliases: &[(FunctionId, FunctionId)]) {
             match operand {

@@ -18,7 +18,7 @@ enum Allowed {
     Multiple(i128),
 }
 
-/// A place for a constant, and what may stand there.
+/// A place for a constant, and the values that may stand there.
 struct Row {
     opcodes: &'static [Opcode],
     /// A modifier that must stand there.
