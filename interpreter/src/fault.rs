@@ -1,7 +1,7 @@
 //! Faults of a running kernel.
 //!
-//! A fault is a result: it says what happened, where in the PTX and the CUDA source, and to which
-//! thread, so that the caller can render it like any other diagnostic.
+//! A fault is a result: it names the event, its place in the PTX and the CUDA source, and the
+//! thread. The caller can render it like any other diagnostic.
 
 use std::fmt;
 

@@ -32,8 +32,8 @@ pub fn ask(bytes: u64) -> Result<(), Shortage> {
     }
 }
 
-/// Bytes that may still be taken: the least of what the machine has, what the control groups of the
-/// process allow, and what is left of its address space.
+/// Bytes that may still be taken. That is the least of three: the machine's memory, the limit of
+/// the process's control groups, and the rest of its address space.
 #[must_use]
 pub fn available() -> Option<u64> {
     let proc = Path::new("/proc");
@@ -86,7 +86,7 @@ struct GroupFiles {
     top: PathBuf,
     limit: &'static str,
     usage: &'static str,
-    /// Of `memory.stat`: what the system takes back before it ends a program.
+    /// Key in `memory.stat` of the memory that the system takes back before it ends a program.
     cache: &'static str,
 }
 

@@ -24,7 +24,7 @@ pub enum Argument {
     Bytes(Vec<u8>),
 }
 
-/// The most CTAs of a cluster: 16 where a kernel allows what is not portable (CUDA programming
+/// The most CTAs of a cluster: 16 if a kernel allows a size that is not portable (CUDA programming
 /// guide, thread block clusters).
 pub const MAX_CLUSTER_CTAS: usize = 16;
 
@@ -94,8 +94,8 @@ pub struct Options {
     /// Bytes of each thread's stack, where a kernel needs one: for recursive functions and
     /// `alloca`.
     pub stack_bytes: u32,
-    /// Go on after loads, stores, atomics and `cp.async` that are out of bounds, misaligned or
-    /// write what cannot be written: loads give zero, stores do nothing, and the recorder is told
+    /// True to go on after loads, stores, atomics and `cp.async` that are out of bounds, misaligned
+    /// or write to read-only memory. Loads give zero, stores do nothing, and the recorder is told
     /// of each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
     /// the launch's fault.
     pub skip_bad_accesses: bool,

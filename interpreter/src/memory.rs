@@ -293,7 +293,7 @@ impl DeviceMemory {
         Ok(saved)
     }
 
-    /// Undo what has happened to the saved buffers since.
+    /// Undoes the changes to the saved buffers since.
     pub(crate) fn restore(&mut self, saved: &Saved) {
         for (at, copy) in &saved.buffers {
             if let Some(allocation) = self.allocations.get_mut(*at) {

@@ -15,7 +15,7 @@ pub use synchronisation::{
     HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, WarpArrival, WarpRelease,
 };
 
-/// Collects what the CTAs of one launch recorded.
+/// Collects the records of the CTAs of one launch.
 pub trait Observer: Send {
     /// Records one CTA at a time.
     type Recorder: Recorder;
@@ -27,27 +27,28 @@ pub trait Observer: Send {
     /// engine hands back this many recorders at once (fewer at the end of the grid).
     fn wave(&self) -> usize;
 
-    /// Takes over what the CTAs from `first_cta` on recorded and empties the recorders.
+    /// Takes over the records of the CTAs from `first_cta` on and empties the recorders.
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]);
 
-    /// The launch ends with a fault: what the CTAs from `first_cta` on, which have not been
-    /// collected, recorded up to then. The last one is of the cluster that failed.
+    /// Handles the end of a launch with a fault. The recorders are those of the CTAs from
+    /// `first_cta` on, which have not been collected. The last one is of the cluster that failed.
     fn collect_failed(&mut self, _first_cta: u64, _recorders: &mut [&mut Self::Recorder]) {}
 
     /// An observer of the same launch that has seen nothing of it yet, asked for before anything
     /// has run.
     ///
     /// A launch that is watched may be given up and executed again in order. Then one observer sees
-    /// the attempt and is dropped, and the other one sees the launch; neither may change what the
-    /// other one finds.
+    /// the attempt and is dropped, and the other one sees the launch; neither may change the
+    /// findings of the other.
     #[must_use]
     fn fresh(&self) -> Self
     where
         Self: Sized;
 }
 
-/// Declares every event of a CTA once and writes what must know them all: the trait [`Recorder`],
-/// the recorder that ignores them, and the pair of recorders that passes them on.
+/// Declares every event of a CTA once and writes the items that must know them all. These are the
+/// trait [`Recorder`], the recorder that ignores events, and the pair of recorders that passes them
+/// on.
 ///
 /// `required` events are those that every recorder thinks about; the others may be ignored.
 macro_rules! events {
@@ -268,8 +269,8 @@ pub struct Access<'a> {
     /// Each lane's address in `space`; lanes outside `mask` hold arbitrary values, and so do all
     /// but the first if the pattern is not [`Pattern::General`].
     pub addresses: &'a [u64; 32],
-    /// True if it continues what the same execution of the instruction has reported of this space.
-    /// Bulk copies report a range at a time.
+    /// True if it continues an earlier report of the same execution of the instruction in this
+    /// space. Bulk copies report a range at a time.
     pub continues: bool,
 }
 

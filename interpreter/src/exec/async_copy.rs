@@ -1,9 +1,9 @@
 //! `cp.async`: copies that are done when somebody waits for them.
 //!
 //! The manual leaves open when an asynchronous copy happens between its issue and the wait. Here
-//! the source is read at once, so that a bad address is the copy's own fault, and shared memory is
-//! written at the wait, as late as allowed: a kernel that forgets to wait, or waits for too few
-//! groups, reads what was there before, every time.
+//! the source is read at once, so that a bad address is the copy's own fault. Shared memory is
+//! written at the wait, as late as allowed. A kernel that forgets to wait, or waits for too few
+//! groups, therefore reads the old content every time.
 
 #![allow(unsafe_code, reason = "addresses are checked when a copy is issued")]
 
@@ -153,7 +153,7 @@ impl CopyQueue {
                 self.committed[lane] = self.committed[lane].wrapping_add(1);
             }),
             wait::GROUPS => {
-                // The latest `a` groups may be left, and what is in no group yet.
+                // The latest `a` groups may be left, and copies in no group yet.
                 let committed = self.committed;
                 let ready = |lane: usize, group| committed[lane].wrapping_sub(group) > op.a;
                 self.complete(memories, lanes, ready, done);

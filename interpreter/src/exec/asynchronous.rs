@@ -1,4 +1,5 @@
-//! Asynchronous instructions: what leaves the lane loop for copies, mbarriers and clusters.
+//! Asynchronous instructions: operations that leave the lane loop for copies, mbarriers and
+//! clusters.
 
 #![allow(unsafe_code, reason = "guards are read from a frame of the right size")]
 

@@ -1,4 +1,4 @@
-//! Calls of one warp: who is called, what is saved, and the threads' stacks.
+//! Calls of one warp: the called functions, the saved registers, and the threads' stacks.
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
@@ -15,8 +15,8 @@ const MAX_CALL_DEPTH: usize = 1 << 12;
 
 /// Saved registers of the activations at one depth of the call stack.
 ///
-/// A lane is in one activation at a depth, so all functions that are active at the depth share
-/// the same storage, each lane using its own part.
+/// A lane is in one activation at a depth. All functions that are active at the depth therefore
+/// share the same storage, each lane using its own part.
 #[derive(Debug, Default)]
 pub(super) struct SavedActivation {
     rows: Vec<super::lane::Row>,
@@ -24,7 +24,8 @@ pub(super) struct SavedActivation {
 }
 
 impl Warp {
-    /// Execute `op`, a call or what goes with one; `heap` is told of `malloc` and `free`.
+    /// Executes `op`, a call or an operation that goes with one; `heap` is told of `malloc` and
+    /// `free`.
     // Kept out of the loop over splits, which runs faster the smaller it is.
     #[inline(never)]
     pub(super) fn call_operation(
@@ -83,8 +84,8 @@ impl Warp {
         Ok(Next::Operation)
     }
 
-    /// Let the lanes of `mask` call function `function` of the module, and what is left of the
-    /// split go on behind the call.
+    /// Lets the lanes of `mask` call function `function` of the module. The rest of the split goes
+    /// on behind the call.
     fn call(
         &mut self,
         program: &Program,

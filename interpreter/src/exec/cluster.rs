@@ -1,8 +1,8 @@
-//! A cluster of CTAs: what runs together. Without a cluster launch every CTA is a cluster of its
+//! A cluster of CTAs, which run together. Without a cluster launch every CTA is a cluster of its
 //! own.
 //!
-//! The CTAs of a cluster take turns on one CPU thread, so that they see each other's shared memory
-//! in one order, whatever the number of threads.
+//! The CTAs of a cluster take turns on one CPU thread. They therefore see each other's shared
+//! memory in one order, whatever the number of threads.
 
 use std::collections::TryReserveError;
 

@@ -117,7 +117,7 @@ impl Default for Round {
 }
 
 impl Round {
-    /// Add what happened in another CTA.
+    /// Adds the events of another CTA.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.live |= other.live;
         self.progress |= other.progress;
@@ -235,7 +235,7 @@ impl Cta {
             .fold((0, 0), |(issued, lanes), warp| (issued + warp.issued, lanes + warp.issued_lanes))
     }
 
-    /// Keep what warp `at` has printed, if it is not too much.
+    /// Keeps the output that warp `at` has printed, if it is not too much.
     fn keep_printed(&mut self, launch: &LaunchContext<'_>, at: usize) -> Result<(), Box<Fault>> {
         let warp = &mut self.warps[at];
         self.printed.append(&mut warp.printed);
@@ -494,7 +494,7 @@ impl Cta {
         }
     }
 
-    /// A split that waits for what `waits` says, and its warp.
+    /// Finds a split whose wait satisfies `waits`, and its warp.
     pub(crate) fn stuck(&self, waits: impl Fn(Wait) -> bool) -> Option<(usize, &Split)> {
         self.warps
             .iter()

@@ -96,8 +96,8 @@ impl Warp {
         Ok(Next::Other)
     }
 
-    /// Tell the recorder what the lanes of `mask` did to mbarrier objects; `done` is the answer of
-    /// [`perform_lanes`].
+    /// Tells the recorder the steps of the lanes of `mask` at mbarrier objects; `done` is the
+    /// answer of [`perform_lanes`].
     fn tell_mbarrier<R: Recorder>(
         &self,
         recorder: &mut R,
@@ -183,7 +183,7 @@ impl Warp {
 /// Name in messages of an operand whose address cannot be that of an mbarrier object.
 const OBJECT: &str = "the mbarrier object";
 
-/// The address in shared memory of a lane's object: what its operand says, or the same place in the
+/// The address in shared memory of a lane's object: its operand's address, or the same place in the
 /// CTA of `rank`.
 fn object_address(
     op: &MbarrierOp,
@@ -231,8 +231,8 @@ fn locate_shared(
     Ok(memories.shared_host(lane, address, 8, write)?.cast())
 }
 
-/// Count bytes that have arrived: what a bulk copy does to the object at a shared address. Answers
-/// whether that completes its phase.
+/// Counts bytes that have arrived by a bulk copy at the object at a shared address. Returns true if
+/// that completes its phase.
 pub(super) fn complete_tx(
     memories: &Memories<'_>,
     lane: u32,
@@ -254,10 +254,10 @@ pub(super) fn complete_tx(
     Ok(completes)
 }
 
-/// Do the operation for the lanes of `mask`, one after the other, on the objects of `rank` in a
-/// multicast, and report their addresses. Answers the lanes whose phase is complete, where a phase
-/// is waited for, or whose object has the layout that is asked for, and otherwise the lanes that
-/// complete a phase.
+/// Does the operation for the lanes of `mask`, one after the other, on the objects of `rank` in a
+/// multicast, and reports their addresses. If a phase is waited for, returns the lanes whose phase
+/// is complete. If a layout is asked for, returns the lanes whose object has it. Otherwise returns
+/// the lanes that complete a phase.
 ///
 /// # Safety
 ///
@@ -285,9 +285,9 @@ unsafe fn perform_lanes(
     Ok(done)
 }
 
-/// Do one lane's operation on the object at a shared address; answers whether a phase that is
-/// waited for is complete, whether the object has the layout that is asked for, or whether the
-/// operation completes a phase.
+/// Does one lane's operation on the object at a shared address. Returns true if a phase that is
+/// waited for is complete, or if the object has the layout that is asked for. Otherwise returns
+/// true if the operation completes a phase.
 ///
 /// # Safety
 ///

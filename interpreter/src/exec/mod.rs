@@ -39,8 +39,8 @@ use level::Level;
 use stop::Stop;
 use watch::{Decision, Plan};
 
-/// CTAs that are handed to the observer together, at least; small enough to bound what the
-/// recorders hold, large enough to keep all cores busy.
+/// Least number of CTAs that are handed to the observer together. It is small enough to bound the
+/// recorders' memory, and large enough to keep all cores busy.
 const MIN_BATCH: usize = 64;
 
 /// CTAs that are under way together where CTAs run in order, at least: how far ahead of a CTA that
@@ -59,8 +59,8 @@ const ATTEMPT_TURN: u64 = 1 << 28;
 /// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, and in
 /// order otherwise (see [`Schedule`]). The observer sees the same for any number of threads. Where
 /// only the run tells whether the order matters, CTAs run in parallel and are watched. If it does,
-/// memory becomes what it was, and the launch is executed again in order. `host` hears of progress
-/// and of printed text.
+/// memory is restored, and the launch is executed again in order. `host` hears of progress and of
+/// printed text.
 ///
 /// # Errors
 ///
@@ -250,7 +250,7 @@ fn clusters_under_way(
     }
 }
 
-/// Hands what the CTAs from `first` on recorded to the observer, wave by wave.
+/// Hands the records of the CTAs from `first` on to the observer, wave by wave.
 fn hand_over<O: Observer>(
     observer: &mut O,
     first: u64,
@@ -374,7 +374,7 @@ impl Engine<'_> {
         recorders: &mut [R],
         limit: u64,
     ) -> Result<Issued, Failed> {
-        // The first cluster that failed; what comes after it does not matter any more.
+        // The first cluster that failed; later ones do not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
         let clusters = recorders.len().div_ceil(self.cluster);
         // One task runs its clusters one after the other, so tasks are as many as may be under way.

@@ -50,7 +50,7 @@ struct Conversion {
     precision: Option<usize>,
 }
 
-/// Append what `format` prints to `out`.
+/// Appends the output of `format` to `out`.
 pub(super) fn print<V: Values>(
     format: &[u8],
     values: &mut V,

@@ -1,4 +1,4 @@
-//! From a launch as the user states it to what the engine runs: checks, parameters, globals.
+//! Turns a launch as the user states it into one that the engine runs: checks, parameters, globals.
 
 use std::collections::HashMap;
 
@@ -90,7 +90,7 @@ fn allocation_name(variable: &Variable) -> String {
     format!("module variable {}", variable.name)
 }
 
-/// Check a launch and prepare what its CTAs share.
+/// Checks a launch and prepares the state that its CTAs share.
 pub(super) fn context<'a>(
     level: Level,
     program: &'a Program,
@@ -102,7 +102,7 @@ pub(super) fn context<'a>(
 ) -> Result<LaunchContext<'a>, LaunchError> {
     check_shape(program, launch)?;
     let stack = if program.has_stack() { u64::from(options.stack_bytes) } else { 0 };
-    // A stack as large as what the program's fixed variables leave of it.
+    // The stack is at most as large as the rest that the program's fixed variables leave.
     let local_bytes = (program.local_bytes + stack).min(MAX_LOCAL_BYTES.max(program.local_bytes));
     let dynamic = u64::from(launch.dynamic_shared_bytes);
     let shared_bytes = program.shared_static_bytes.saturating_add(dynamic);
@@ -245,7 +245,7 @@ fn describe(parameter: &Parameter) -> String {
     }
 }
 
-/// The bytes that an argument passes to a parameter, or a description of what does not fit.
+/// The bytes that an argument passes to a parameter, or a description of the misfit.
 fn argument_bytes(
     argument: &Argument,
     parameter: &Parameter,

@@ -410,8 +410,8 @@ fn operation(
     }
 }
 
-/// Replace a field of the map at `address`; answers what was written: the space, and the
-/// address and bytes there.
+/// Replaces a field of the map at `address`. Returns the written range: the space, and the address
+/// and bytes there.
 fn replace(
     memories: &Memories<'_>,
     map: &MemoryOp,

@@ -1,14 +1,14 @@
-//! Watches CTAs for values that one takes from another and that decide what is counted.
+//! Watches CTAs for values that one takes from another and that decide the counts.
 //!
-//! CTAs may run in parallel only as long as none of them reads what another one writes, before or
-//! after, with a load that decides what is executed or counted
-//! ([`Sharing`](crate::program::lower::sharing::Sharing)). Where the buffers that such loads may
-//! read are none that the launch may write, that is known beforehand. Otherwise every such load and
-//! every write to these buffers leaves a mark. A mark of another CTA's is a *conflict*: the launch
-//! is given up and executed again in order.
+//! A load is decisive if its value decides the executed or counted instructions
+//! ([`Sharing`](crate::program::lower::sharing::Sharing)). CTAs may run in parallel only as long as
+//! no decisive load reads bytes that another CTA writes, before or after. If no buffer that such
+//! loads may read is one that the launch may write, that is known beforehand. Otherwise every such
+//! load and every write to these buffers leaves a mark. A mark of another CTA's is a *conflict*:
+//! the launch is given up and executed again in order.
 //!
 //! A conflict does not depend on the order in which CTAs ran. Up to the first conflict each CTA has
-//! read only what was there before the launch and what it wrote itself. It therefore does the same
+//! read only the bytes from before the launch and those it wrote itself. It therefore does the same
 //! in any order. The two accesses of the first conflict are made in every order, and each of them
 //! finds the other one's mark.
 //!
@@ -133,7 +133,7 @@ fn buffers_of(
         return memory.allocation_at(address).map(|at| vec![at]);
     }
     let parameters = &launch.program.parameters;
-    // Variables that calls pass values in hold what was put there.
+    // Variables in which calls pass values hold the values put there.
     let Some(parameter) = parameters.iter().find(|one| one.variable == variable) else {
         return Some(Vec::new());
     };

@@ -1,4 +1,4 @@
-//! The device heap: what `malloc` and `free` of device code work on.
+//! The device heap, on which `malloc` and `free` of device code work.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Events beyond what counters need: who waits for whom, when asynchronous writes arrive, what
-//! becomes of faults. They are what a checker needs to order the accesses of a CTA's threads.
+//! Events beyond those that counters need: waits between threads, arrivals of asynchronous writes,
+//! faults. A checker needs them to order the accesses of a CTA's threads.
 
 use crate::fault::FaultKind;
 

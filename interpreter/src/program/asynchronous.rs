@@ -124,7 +124,7 @@ pub(crate) struct BulkOp {
     pub(crate) once: bool,
 }
 
-/// A size in a row of 32 or 64 bits, and what it must be a multiple of.
+/// A size in a row of 32 or 64 bits, and the number of which it must be a multiple.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BulkSize {
     pub(crate) row: u32,

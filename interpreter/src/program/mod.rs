@@ -1,9 +1,8 @@
 //! A kernel lowered once, before its first warp: blocks of fixed-size micro-operations.
 //!
-//! A [`Program`] holds the kernel and every device function that it can reach, with blocks in
-//! reverse post-order of their function, registers assigned to rows of one register file, and
-//! immediates, parameters and most special registers turned into rows that are filled in
-//! beforehand.
+//! A [`Program`] holds the kernel and every device function that it can reach. Blocks are in
+//! reverse post-order of their function. Registers are assigned to rows of one register file.
+//! Immediates, parameters and most special registers are rows too, filled in beforehand.
 
 pub(crate) mod asynchronous;
 pub(crate) mod lower;
@@ -33,7 +32,7 @@ use registers::{RegisterFile, SavedRegisters};
 use runtime::{RuntimeCall, RuntimeFunction};
 use smallvec::SmallVec;
 
-/// A kernel ready to execute, with what an observer needs to know of its code.
+/// A kernel ready to execute, with the facts about its code that an observer needs.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) kernel: String,
@@ -253,7 +252,7 @@ impl Program {
         self.ordered_because.as_deref()
     }
 
-    /// Width of addresses, 32 or 64: what [`crate::DeviceMemory::with_address_bits`] needs.
+    /// Width of addresses, 32 or 64, for [`crate::DeviceMemory::with_address_bits`].
     #[must_use]
     pub fn address_bits(&self) -> u8 {
         self.address_bits

@@ -1,4 +1,4 @@
-//! Micro-operations: what the executor's inner loop sees.
+//! Micro-operations, which the executor's inner loop executes.
 
 /// One micro-operation. Operands are row indices into the warp's register file unless the
 /// operation says otherwise.

@@ -1,7 +1,8 @@
-//! The register file of a program: which row holds what, and what is filled in beforehand.
+//! The register file of a program: the content of each row, and the rows that are filled in
+//! beforehand.
 //!
-//! Immediates, special registers and kernel parameters are rows too, written once per warp or
-//! CTA, so that the inner loop reads every operand the same way.
+//! Immediates, special registers and kernel parameters are rows too, written once per warp or CTA.
+//! The inner loop therefore reads every operand the same way.
 
 use gpucast_ptx_frontend::isa::{Component, SpecialRegister};
 use gpucast_ptx_frontend::module::VariableId;
@@ -156,8 +157,8 @@ impl RegisterFile {
         self.specials.iter().any(|&(special, _)| asks(special))
     }
 
-    /// Write what stays the same for all CTAs of a launch. `global` gives the device address of
-    /// a module variable.
+    /// Writes the rows that stay the same for all CTAs of a launch. `global` gives the device
+    /// address of a module variable.
     pub(crate) fn fill_warp_constants(
         &self,
         rows: &mut [Row],
@@ -210,7 +211,7 @@ impl RegisterFile {
         }
     }
 
-    /// Write what depends on the CTA.
+    /// Writes the rows that depend on the CTA.
     pub(crate) fn fill_cta(&self, rows: &mut [Row], shape: &LaunchShape, cta: &CtaCoordinates) {
         use SpecialRegister as S;
         for &(special, row) in &self.specials {

@@ -695,12 +695,12 @@ macro_rules! lane_operations {
             Clock,
             /// Call function `a` of the module; lanes that do not call skip `n` operations.
             Call,
-            /// Call the function whose address row `a` holds, which must pass what signature `b`
-            /// says; lanes that do not call skip `n` operations.
+            /// Call the function whose address row `a` holds, which must have signature `b`; lanes
+            /// that do not call skip `n` operations.
             CallIndirect,
             /// Save the registers of list `a` until the [`Code::RestoreRegisters`] after the call.
             SaveRegisters,
-            /// Give the registers of list `a` back what they held before the call.
+            /// Restore the registers of list `a` to their values before the call.
             RestoreRegisters,
             /// Take `a` bytes from the stack that row `b` is the top of; `dst` is where they begin.
             EnterFrame,

@@ -80,8 +80,8 @@ pub(super) fn flush<const FTZ: bool>(x: f32) -> f32 {
 
 /// Every NaN to the one that `.f32` operations return.
 ///
-/// The choice is made on the bits: to the compiler all NaNs are alike, so choosing between a NaN
-/// constant and a float that is NaN may be optimised away, and with it the payload.
+/// The choice is made on the bits, because to the compiler all NaNs are alike. A choice between a
+/// NaN constant and a float that is NaN may be optimised away, and with it the payload.
 #[inline(always)]
 pub(super) fn canonical(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -222,9 +222,9 @@ pub fn sqrt_f32<R: Rounding, const FTZ: bool>(a: f32) -> f32 {
     )
 }
 
-/// The root of `a`, or NaN of the right bits. It looks at the bits of `a`: tests of floating-point
-/// values, be it of `root` or of `a`, were compiled away for x86-64-v3 and left the host's own NaN
-/// (0xffc00000) of negative operands.
+/// The root of `a`, or NaN of the right bits. It looks at the bits of `a`. Tests of floating-point
+/// values, be it of `root` or of `a`, were compiled away for x86-64-v3. They left the host's own
+/// NaN (0xffc00000) of negative operands.
 #[inline(always)]
 pub(super) fn sqrt_result(a: f32, root: f32) -> f32 {
     let bits = a.to_bits();

@@ -1,9 +1,9 @@
 //! The mbarrier object: 64 bits of shared memory that count arrivals and bytes.
 //!
-//! The manual (section 9.7.13.15) calls the object opaque and says what it tracks: the current
-//! phase, the arrivals that the phase still waits for, the arrivals that each later phase will
-//! wait for, and the bytes of asynchronous copies that the phase still waits for. This module
-//! fixes an encoding; the state that an arrival returns is the object as it was before.
+//! The manual (section 9.7.13.15) calls the object opaque and lists the facts that it tracks. These
+//! are the current phase, its pending arrivals, the expected arrivals of each later phase, and the
+//! pending bytes of asynchronous copies. This module fixes an encoding; the state that an arrival
+//! returns is the object as it was before.
 
 /// The most arrivals, and the most bytes, that an object can count (manual, "Contents of the
 /// mbarrier object").
@@ -210,8 +210,7 @@ impl Mbarrier {
         self.arrive(count)
     }
 
-    /// Later phases wait for `count` participants less: what `arrive_drop` does before it
-    /// arrives.
+    /// Later phases wait for `count` participants less. `arrive_drop` does this before it arrives.
     ///
     /// # Errors
     ///
@@ -224,8 +223,8 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// The current phase waits for one arrival more: what `cp.async.mbarrier.arrive` without
-    /// `.noinc` does before its copies are under way.
+    /// The current phase waits for one arrival more. `cp.async.mbarrier.arrive` without `.noinc`
+    /// does this before its copies are under way.
     ///
     /// # Errors
     ///

@@ -62,9 +62,9 @@ minifloats! {
 pub struct Narrowing {
     /// Choice of the neighbour.
     pub mode: Mode,
-    /// `.relu`: what is negative becomes 0.
+    /// `.relu`: negative values become 0.
     pub relu: bool,
-    /// `.satfinite`: what is beyond the greatest number becomes that number.
+    /// `.satfinite`: values beyond the greatest number become that number.
     pub satfinite: bool,
     /// `.pzo`: a negative zero becomes a positive one.
     pub positive_zero: bool,

@@ -1,9 +1,9 @@
 //! The computation of one lane: the value semantics of PTX, apart from everything else.
 //!
-//! Functions here are pure. They know no register, mask, warp or memory, so that each can be read
+//! Functions here are pure. They know no register, mask, warp or memory. Each can therefore be read
 //! against its section of the PTX ISA manual and tested against an independent definition. The
-//! executor calls them inside plain loops over 32 lanes; they are `#[inline(always)]` and, for the
-//! operations that real kernels spend their time in, free of branches, so that those loops
+//! executor calls them inside plain loops over 32 lanes. They are `#[inline(always)]`. The
+//! operations that real kernels spend their time in are free of branches, so that those loops
 //! vectorise.
 //!
 //! **Types.** A PTX type is the Rust type of the same width and meaning: `.u32` is `u32`, `.s16`

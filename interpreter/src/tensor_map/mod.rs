@@ -1,4 +1,4 @@
-//! Tensor maps: what a bulk copy of a tensor knows of the tensor (manual, section 5.5).
+//! Tensor maps, which describe a tensor to a bulk copy (manual, section 5.5).
 //!
 //! The 128 bytes of a map are opaque: the driver writes them, or `tensormap.replace` does, and only
 //! copies read them. So the layout here is our own. As on a GPU, 128 zero bytes are a map whose
@@ -169,7 +169,7 @@ pub struct TensorMap {
     pub global_address: u64,
     /// Type of the elements.
     pub element: Element,
-    /// Number of dimensions, 1 to 5; what follows counts as far as there are dimensions.
+    /// Number of dimensions, 1 to 5; the next fields count as far as there are dimensions.
     pub rank: usize,
     /// Elements of each dimension.
     pub global_dim: [u32; 5],
@@ -256,8 +256,8 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// The bytes of a map that are replaced, and what by: values that do not fit become the largest
-    /// one, which no copy takes.
+    /// The bytes of a map that are replaced, and their new value. Values that do not fit become the
+    /// largest one, which no copy takes.
     pub(crate) fn replaced(self, value: u64) -> (std::ops::Range<usize>, [u8; 8]) {
         let byte = |at: usize| at..at + 1;
         let range = match self {

@@ -79,8 +79,8 @@ pub(super) unsafe fn access(
     }
 }
 
-/// Execute the part of a memory operation that goes to `space` with the lanes of `mask`, whose
-/// `report.addresses` are addresses of that space, and fill in the rest of the report.
+/// Executes the part of a memory operation that goes to `space` with the lanes of `mask`. Their
+/// `report.addresses` are addresses of that space. Fills in the rest of the report.
 ///
 /// # Safety
 ///

@@ -1,12 +1,12 @@
 //! Host memory that several threads may use at the same time: the buffers of a launch.
 //!
-//! CTAs may race as those of a kernel may, with plain loads and stores beside atomics, and what is
-//! a race of the kernel must not become one of the host program. So buffers are only read and
-//! written by relaxed atomic accesses, of whole elements where they are aligned and of bytes where
-//! they may not be. Wide elements are two accesses of eight bytes: the PTX memory model lets weak
-//! loads and stores of 128 bits be torn, and `atom.b128` takes the same two under a lock of its
-//! own. CTAs that use elements of different sizes at one place at the same time are the one thing
-//! that stays without a meaning here, as it is in PTX.
+//! CTAs may race as those of a kernel may, with plain loads and stores beside atomics. A race of
+//! the kernel must not become one of the host program. So buffers are only read and written by
+//! relaxed atomic accesses. These access whole elements where they are aligned, and bytes where
+//! they may not be. Wide elements are two accesses of eight bytes, because the PTX memory model
+//! lets weak loads and stores of 128 bits be torn. `atom.b128` takes the same two under a lock of
+//! its own. One case stays without a meaning here, as in PTX: CTAs that use elements of different
+//! sizes at one place at the same time.
 //!
 //! A whole row of 32 elements is one copy of vectors on x86-64, since compilers do not join atomic
 //! accesses. It is assembly, which no rule about races applies to; the processor reads and writes
@@ -149,8 +149,8 @@ macro_rules! copy {
     };
 }
 
-/// Copy a row of 128 or 256 bytes by `vectors` that this CPU has: what is stored in narrower ones
-/// than it is read in later arrives late.
+/// Copies a row of 128 or 256 bytes by `vectors` that this CPU has. Bytes that are stored in
+/// narrower vectors than they are read in later arrive late.
 ///
 /// # Safety
 ///

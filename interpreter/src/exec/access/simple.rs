@@ -99,7 +99,7 @@ unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
             double(4);
             double(8);
             double(16);
-            // The compiler must not see what is asked of the distances, or it compares, packs and
+            // The compiler must not see the test on the distances, or it compares, packs and
             // permutes them one by one instead of joining vectors.
             match (std::hint::black_box(deviation), step) {
                 (0, 0) => Pattern::Uniform,
@@ -188,7 +188,7 @@ unsafe fn transfer_any<T: Lane<Store = T> + Element + Default, const BYTES: u64>
     for lane in 0..32 {
         let address = if mask & 1 << lane != 0 { addresses[lane] } else { first };
         let offset = address.wrapping_sub(segment.start);
-        // Segments are smaller than 2^63 bytes, so that signs tell what lies outside.
+        // Segments are smaller than 2^63 bytes, so that signs tell which accesses lie outside.
         beyond |= offset | last.wrapping_sub(offset);
         low_bits |= address;
         offsets[lane] = offset;

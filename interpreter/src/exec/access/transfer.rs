@@ -144,7 +144,7 @@ unsafe fn transfer_with(
     }
 }
 
-/// Give the lanes of `mask` zeros for what an access would have brought into their registers.
+/// Gives the lanes of `mask` zeros in the registers that an access would have loaded.
 ///
 /// # Safety
 ///
@@ -167,7 +167,7 @@ pub(in crate::exec) unsafe fn load_zeros(frame: &Frame, op: &MemoryOp, mask: u32
     }
 }
 
-/// A digest of what each lane stores: equal for equal bytes, and very likely not for others.
+/// A digest of each lane's stored value: equal for equal bytes, and very likely not for others.
 ///
 /// # Safety
 ///

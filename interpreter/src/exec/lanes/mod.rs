@@ -17,7 +17,7 @@ use crate::semantics::{
     minifloat, packed, shuffle, video,
 };
 
-/// Rows of the widest register: what [`Frame::set_row`] needs beside the register file.
+/// Rows of the widest register, which [`Frame::set_row`] needs beside the register file.
 pub(crate) const SCRATCH_ROWS: usize = 4;
 
 /// All lanes of a warp.
@@ -28,9 +28,10 @@ pub(crate) const FULL_MASK: u32 = !0;
 /// # Invariants
 ///
 /// `Program` construction guarantees that every row and predicate index of every operation is
-/// within the warp's register file, wide enough for the operation, and that the operation list
-/// ends in one that leaves the loop. `guards` and `guarded_lanes` have as many elements as the
-/// program has guarded instructions. `scratch` is [`SCRATCH_ROWS`] rows that no operation names.
+/// within the warp's register file. Each row is wide enough for its operation. The operation list
+/// ends in an operation that leaves the loop. `guards` and `guarded_lanes` have as many elements as
+/// the program has guarded instructions. `scratch` is [`SCRATCH_ROWS`] rows that no operation
+/// names.
 pub(crate) struct Frame {
     pub(crate) ops: *const Op,
     pub(crate) guards: *const GuardPredicate,
@@ -133,8 +134,8 @@ impl Frame {
     /// Write the lanes of `mask` of a row.
     ///
     /// Whatever the mask, the value is stored once, as a whole: to the row, or to scratch rows of
-    /// which the lanes are then taken. A path of its own for masks would need the value in memory,
-    /// and the compiler would no longer keep it in vector registers for the other path either.
+    /// which the lanes are then taken. A path of its own for masks would need the value in memory.
+    /// The compiler would then no longer keep it in vector registers for the other path either.
     ///
     /// # Safety
     ///
@@ -207,8 +208,9 @@ macro_rules! define_lane_loop {
         other { $($(#[$om:meta])* $other:ident,)+ }
         control { $($(#[$cm:meta])* $control:ident,)+ }
     ) => {
-        /// Execute operations from `pc` on for the lanes of `mask`, up to the first that is neither
-        /// a lane operation nor a memory operation that `access` executes, and return its index.
+        /// Executes operations from `pc` on for the lanes of `mask` and returns the index of the
+        /// first one that it leaves to others. That one is neither a lane operation nor a memory
+        /// operation that `access` executes.
         ///
         /// # Safety
         ///

@@ -206,8 +206,8 @@ unsafe fn integer(
     Ok(())
 }
 
-/// Tell the recorder what warp `warp` of a warpgroup reads of shared memory: its rows of A, and its
-/// share of B. A warpgroup reads B once: an SM's 128 bytes in a clock could not feed the tensor
+/// Tells the recorder the reads of shared memory by warp `warp` of a warpgroup: its rows of A, and
+/// its share of B. A warpgroup reads B once. An SM's 128 bytes per clock could not feed the tensor
 /// cores of four warps that each read all of it. Each warp reports every fourth group of eight
 /// 16-byte rows.
 ///
@@ -396,8 +396,8 @@ impl Depth {
         4 * self.format.per_register()
     }
 
-    /// The addresses of the 16-byte rows that hold the eight rows or columns from `first` on, in
-    /// groups of eight that lie together unless a swizzle takes them apart.
+    /// The addresses of the 16-byte rows that hold the eight rows or columns from `first` on. They
+    /// are in groups of eight that lie together unless a swizzle takes them apart.
     fn groups(self, descriptor: Descriptor, first: u32) -> impl Iterator<Item = [u64; 8]> {
         let per_row = self.per_row();
         (0..self.bytes / 16).map(move |group| {

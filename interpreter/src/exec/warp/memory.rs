@@ -1,4 +1,4 @@
-//! Loads, stores and atomics of a warp, and what the recorder is told of them.
+//! Loads, stores and atomics of a warp, and their reports to the recorder.
 
 #![allow(unsafe_code, reason = "accesses are made with a frame of the right size")]
 

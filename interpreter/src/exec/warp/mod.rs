@@ -176,7 +176,7 @@ impl Warp {
         }
     }
 
-    /// Run one split until it has to give way, and put what remains of it back.
+    /// Runs one split until it has to give way, and puts the rest of it back.
     fn run_split<R: Recorder>(
         &mut self,
         context: &Context<'_>,

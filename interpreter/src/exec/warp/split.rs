@@ -1,9 +1,10 @@
 //! Splits: the lanes of a warp that execute together, and which of them goes next.
 //!
-//! The split whose block comes first in reverse post-order runs first, deepest call first, so that
-//! lanes that fell behind catch up and splits meet at the reconvergence point; splits at the same
-//! place merge. A split that has run [`SPLIT_QUANTUM`] blocks while others wait gives way, so that
-//! lanes which spin on what another lane of their warp does make progress, as on Volta and later.
+//! The split whose block comes first in reverse post-order runs first, deepest call first. Lanes
+//! that fell behind therefore catch up, and splits meet at the reconvergence point; splits at the
+//! same place merge. A split that has run [`SPLIT_QUANTUM`] blocks while others wait gives way.
+//! Lanes that spin on an action of another lane of their warp therefore make progress, as on Volta
+//! and later.
 
 use super::Warp;
 use crate::observer::{Recorder, WarpRelease};
@@ -85,7 +86,7 @@ impl Split {
 }
 
 impl Warp {
-    /// Merge what can be merged and choose the split to run.
+    /// Merges the splits that can be merged and chooses the one to run.
     pub(super) fn next_split<R: Recorder>(&mut self, recorder: &mut R) -> Option<usize> {
         if self.splits.len() == 1 {
             let split = &mut self.splits[0];

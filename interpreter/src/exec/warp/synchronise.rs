@@ -120,8 +120,8 @@ impl Warp {
         Ok(next)
     }
 
-    /// Make the lanes of `mask` wait behind the operation whose fellow members have not all come
-    /// with them; answers the lanes of `mask` that need not wait, and what `split` does next.
+    /// Makes the lanes of `mask` wait behind the operation whose fellow members have not all come
+    /// with them. Returns the lanes of `mask` that need not wait, and the next step of `split`.
     fn wait_for_members(
         &mut self,
         split: &mut Split,

@@ -1,4 +1,4 @@
-//! Integer arithmetic, logic and selection, and what all arithmetic shares.
+//! Integer arithmetic, logic and selection, and the helpers of all arithmetic.
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};

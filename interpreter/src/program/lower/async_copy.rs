@@ -1,4 +1,4 @@
-//! `cp.async` and what waits for it.
+//! `cp.async` and the instructions that wait for it.
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Opcode, ShapeType};

@@ -191,8 +191,8 @@ fn parts_by_value(
     Ok(operands.into_iter().enumerate().map(part).collect())
 }
 
-/// Emit what follows the call operation that was just emitted. Only lanes that called get there,
-/// so nothing of it is guarded; the others skip it.
+/// Emits the operations that follow the call operation just emitted. Only lanes that called get
+/// there, so nothing of it is guarded; the others skip it.
 fn after_call(
     builder: &mut Builder<'_>,
     emit: impl FnOnce(&mut Builder<'_>) -> Lowered<()>,

@@ -15,7 +15,8 @@ use gpucast_ptx_frontend::module::{
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 
-/// Sizes in bytes of what a call passes, as a caller who knows only a prototype sees them.
+/// Sizes in bytes of the values that a call passes, as a caller who knows only a prototype sees
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
     pub(crate) returns: Vec<u64>,

@@ -113,7 +113,7 @@ impl Builder<'_> {
         self.guard = guard_index + 1;
     }
 
-    /// Let the guard of the instruction being lowered be what it is now, whatever the
+    /// Keeps the present value of the guard of the instruction being lowered, whatever the
     /// instruction's own operations write.
     pub(super) fn preserve_guard(&mut self) {
         let Some(index) = (self.guard & !GUARD_REPEATED).checked_sub(1) else { return };

@@ -100,7 +100,7 @@ fn place(end: &mut u64, bytes: u64, align: u32) -> u64 {
 }
 
 impl Layout {
-    /// Lay out what the functions of `calls` can reach.
+    /// Lays out the variables that the functions of `calls` can reach.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! From a resolved kernel to a [`Program`].
 //!
-//! The kernel and the device functions that it calls are lowered one after the other, each block
-//! in reverse post-order, so that a block's index is its scheduling priority. Every instruction
-//! of the table is dispatched by its opcode in [`instruction`]; one that cannot be executed becomes
+//! The kernel and the device functions that it calls are lowered one after the other. Their blocks
+//! are in reverse post-order, so that a block's index is its scheduling priority. Every instruction
+//! of the table is dispatched by its opcode in [`instruction`]. One that cannot be executed becomes
 //! a trap with its reason, and a caller learns of all of them before anything runs.
 
 mod arithmetic;
@@ -265,7 +265,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Note what stands in the way of a function as a whole.
+    /// Notes the reasons why a function as a whole cannot run.
     fn collect(&mut self, module: &Module, function: FunctionId, result: Lowered<()>) {
         if let Err(reason) = result {
             let span = module.functions[function.index()].span;
@@ -387,8 +387,8 @@ fn instruction(
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => {
             movement::between_lanes(builder, instruction)
         }
-        // There is one device, so that a multimem address stands for one place: what is loaded is
-        // reduced over one value.
+        // There is one device, so that a multimem address stands for one place: a load reduces over
+        // one value.
         O::Ld | O::Ldu | O::MultimemLdReduce => memory::load(builder, instruction),
         O::St | O::MultimemSt | O::MultimemStAsync => memory::store(builder, instruction),
         O::Atom | O::Red | O::MultimemRed | O::MultimemRedAsync => {

@@ -259,7 +259,7 @@ pub(super) fn quad_arithmetic(
     instruction: &Instruction,
     to: T,
 ) -> Lowered<()> {
-    // Operands after the first type, which is the result's and that of what is added.
+    // Operands after the first type, which is that of the result and of the addend.
     let mut types = instruction.types().skip(1);
     let a = types.next().ok_or_else(|| unsupported(instruction))?;
     let (operation, b, c) = match instruction.opcode {

@@ -1,7 +1,7 @@
 //! Element formats of A and B, and how registers of them are decoded.
 //!
-//! A register's elements are decoded into plain arrays, lane by lane and low bits first, so that
-//! the products that follow are loops over `f64` or `i32`.
+//! A register's elements are decoded into plain arrays, lane by lane and low bits first. The
+//! products that follow are then loops over `f64` or `i32`.
 
 use std::sync::LazyLock;
 

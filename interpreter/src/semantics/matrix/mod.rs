@@ -1,10 +1,10 @@
 //! Warp-level matrix instructions (PTX ISA 9.7.14): fragments, element formats and products.
 //!
-//! A fragment is what one lane holds of a matrix, as a vector of registers. [`fragment`] says
-//! where each element of it lies in the matrix, [`element`] how registers are decoded,
-//! [`product`] how two decoded matrices are multiplied, [`sparse`] and [`scale`] what the extra
-//! operands of `mma.sp` and of block-scaled `mma` mean, [`transfer`] how `ldmatrix`, `stmatrix` and
-//! `movmatrix` distribute rows over lanes, and [`warpgroup`] where `wgmma` finds its operands.
+//! A fragment is the part of a matrix that one lane holds, as a vector of registers. [`fragment`]
+//! gives the place of each of its elements in the matrix. [`element`] decodes registers, and
+//! [`product`] multiplies two decoded matrices. [`sparse`] and [`scale`] define the extra operands
+//! of `mma.sp` and of block-scaled `mma`. [`transfer`] defines how `ldmatrix`, `stmatrix` and
+//! `movmatrix` distribute rows over lanes. [`warpgroup`] gives the places of `wgmma`'s operands.
 //!
 //! The manual leaves some results open; these are the choices made here.
 //!
@@ -12,11 +12,11 @@
 //! C are added in binary64, C first and then in order of k, and the sum is rounded once, to nearest
 //! even, to the type of D. Both factors have at most 11 significant bits (a scaled one at most 8),
 //! so products are exact in binary64 whatever their exponents. A result therefore differs from the
-//! exact sum by at most half a unit of D's last place plus (k + 1)·2⁻⁵³ times the sum of the terms'
-//! magnitudes; a sum that binary64 holds exactly is correctly rounded. The two roundings can matter
-//! only if a sum is inexact in binary64 and lies that close to a midpoint of D's type. The manual
-//! asks for products and sums of at least single precision, whose order it leaves open, so a GPU
-//! may differ in the last places.
+//! exact sum by at most the sum of two errors. One is half a unit of D's last place, the other is
+//! (k + 1)·2⁻⁵³ times the sum of the terms' magnitudes. A sum that binary64 holds exactly is
+//! correctly rounded. The two roundings can matter only if a sum is inexact in binary64 and lies
+//! that close to a midpoint of D's type. The manual asks for products and sums of at least single
+//! precision, whose order it leaves open, so a GPU may differ in the last places.
 //!
 //! **Special values.** Subnormals are kept, both in operands and in results. Infinities and NaNs
 //! follow IEEE 754; a NaN result is `0x7fffffff` or, in `.f16`, `0x7fff`. The lower 13 bits of a

@@ -1,6 +1,6 @@
 //! Products of decoded matrices and the rounding of their sums.
 //!
-//! Matrices are dense and row-major. All shapes have multiples of eight rows and columns, so the
+//! Matrices are dense and row-major. All shapes have multiples of eight rows and columns. So the
 //! loops work on tiles of four rows by eight columns, whose sums stay in registers.
 
 use super::super::float;

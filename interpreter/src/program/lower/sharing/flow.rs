@@ -81,7 +81,7 @@ pub(super) struct Flow {
     pub(super) from: Vec<u32>,
     /// The nodes that they go to: any of the former may reach any of these.
     pub(super) to: Vec<u32>,
-    /// The nodes whose values decide what is executed or counted.
+    /// The nodes whose values decide the executed or counted instructions.
     pub(super) decides: Vec<u32>,
 }
 
@@ -154,7 +154,7 @@ fn role(opcode: O) -> Role {
         | O::CpAsyncBulkPrefetchTensor
         | O::Membar
         | O::Fence => Role::Decides,
-        // Whatever else there is works on registers; what writes none decides.
+        // All other instructions work on registers; one that writes none decides.
         _ => Role::Value,
     }
 }

@@ -1,5 +1,5 @@
-//! The loads of global memory that decide what a launch does, and the instructions that may change
-//! what they read.
+//! The loads of global memory that decide the course of a launch, and the instructions that may
+//! change the bytes they read.
 //!
 //! A load decides if its value may reach a branch, a guard, an address or another operand that
 //! counts depend on. Values are followed through registers, through the arguments of calls, and
@@ -91,7 +91,7 @@ impl Sharing {
     }
 }
 
-/// The nodes whose values may decide, with what flows `through_global` memory or without.
+/// The nodes whose values may decide, with the flow `through_global` memory or without.
 fn deciding(nodes: &Nodes, flows: &[Flow], through_global: bool) -> Vec<bool> {
     let mut decides = vec![false; nodes.count()];
     for flow in flows {
