@@ -59,7 +59,7 @@ pub struct Comparison {
     schema: &'static str,
     /// A row for each time and model.
     pub rows: Vec<Row>,
-    /// Of each model, each kernel, each GPU, and all.
+    /// Errors of each model, each kernel, each GPU, and all.
     pub groups: Vec<Group>,
 }
 

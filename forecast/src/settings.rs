@@ -51,7 +51,7 @@ impl LaunchOptions {
         options.find_map(|(option, given)| given.then_some(option))
     }
 
-    /// The options that describe a module's launch, and whether they were given.
+    /// The options that describe a module's launch, each with a flag that is true if it was given.
     fn options_of_module(&self) -> [(&'static str, bool); 6] {
         [
             ("--kernel", self.kernel.is_some()),

@@ -123,7 +123,7 @@ impl Default for Options {
 
 /// The host of a run, which is told of it while it goes on.
 pub trait Host: Sync {
-    /// So many CTAs are done, of how many.
+    /// Is told that `done` of `ctas` CTAs are done.
     fn progress(&self, _done: u64, _ctas: u64) {}
 
     /// A kernel has printed this; texts arrive in order of the CTAs.

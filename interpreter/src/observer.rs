@@ -129,7 +129,7 @@ events! {
         /// A warp starts to execute basic block `block` with the lanes of `mask`.
         fn block(warp: u32, block: u32, mask: u32);
 
-        /// The CTA has ended: how many lanes executed each guarded instruction, by
+        /// The CTA has ended. The numbers are the lanes that executed each guarded instruction, by
         /// [`Program::guarded`] index.
         fn guarded_lanes(lanes: &[u64]);
 
@@ -300,7 +300,7 @@ impl Observer for NoObserver {
     }
 }
 
-/// Two observers of the same launch; the first one says how many CTAs are resident.
+/// Two observers of the same launch; the first one gives the number of resident CTAs.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     type Recorder = (A::Recorder, B::Recorder);
 

@@ -106,7 +106,7 @@ diagnostic_codes! {
     Syntax = "syntax",
     /// The text is too long, or nested too deeply.
     TooLarge = "too-large",
-    /// There are so many errors that the rest was not read.
+    /// There are too many errors; the rest was not read.
     TooManyErrors = "too-many-errors",
     /// No instruction has this mnemonic.
     UnknownInstruction = "unknown-instruction",

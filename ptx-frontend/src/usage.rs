@@ -97,7 +97,7 @@ impl Needs {
     }
 }
 
-/// Since when there are directives (manual, chapter 11).
+/// The first version and target of each directive (manual, chapter 11).
 const DIRECTIVES: &[(&str, Since)] = &[
     (".maxntid", Since::new((1, 3), 10)),
     (".maxnreg", Since::new((1, 3), 10)),

@@ -22,12 +22,12 @@ pub(crate) type Knowledge = Vec<u32>;
 /// The clocks of a cluster's threads.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
-    /// Of each warp, CTA after CTA.
+    /// Tick of each warp, CTA after CTA.
     ticks: Vec<u32>,
     /// Knowledge of each thread in this generation; nothing at first.
     known: Vec<Option<Arc<Knowledge>>>,
     generation: u32,
-    /// Of each agent.
+    /// Tick of each agent.
     agents: Vec<u32>,
     /// Ticks of each agent that every thread knew when the generation began.
     agents_known: Vec<u32>,

@@ -22,9 +22,9 @@ const CTA_BITS: u32 = 20;
 /// Knowledge published at an mbarrier.
 #[derive(Debug, Default)]
 struct Object {
-    /// By arrivals in the current phase.
+    /// Knowledge published by arrivals in the current phase.
     pending: Option<Knowledge>,
-    /// By those in the last complete phase.
+    /// Knowledge published by arrivals in the last complete phase.
     complete: Option<Arc<Knowledge>>,
     /// The agent that bulk copies which tell this object are.
     agent: Option<u32>,
@@ -49,7 +49,7 @@ pub(crate) struct RemoteUse {
 #[derive(Debug, Default)]
 pub(crate) struct ClusterState {
     pub(crate) clocks: Clocks,
-    /// Of each CTA's shared memory.
+    /// The shadow of each CTA's shared memory.
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) pending: PendingReads,
     warps_per_cta: u32,

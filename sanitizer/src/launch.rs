@@ -38,7 +38,7 @@ pub(crate) struct LaunchFacts {
     shared_bytes: u64,
     sites: Vec<Site>,
     block: [u32; 3],
-    /// By the first CTA: the state, and how many CTAs of the cluster have ended.
+    /// By the first CTA: the state, and the number of the cluster's CTAs that have ended.
     clusters: Mutex<HashMap<u64, (Shared<ClusterState>, u32)>>,
     /// States that no cluster uses.
     idle: Mutex<Vec<Shared<ClusterState>>>,

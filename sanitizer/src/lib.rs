@@ -42,7 +42,7 @@ use launch::LaunchFacts;
 /// The findings of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// By check, then in order of the text.
+    /// The findings by check, then in order of the text.
     pub findings: Vec<Finding>,
     /// Occurrences beyond the findings that are kept apart.
     pub dropped: u64,

@@ -156,7 +156,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 fn end_group(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // A group of which nobody is left is what we want.
+        // A group of which nobody is left is the aim, so its error is ignored.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();

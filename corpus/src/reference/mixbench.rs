@@ -79,8 +79,8 @@ fn run_typed<T: Number>(inputs: &Inputs<'_>, iterations: u32) -> Result<Outputs,
     Ok(data.replaced_by(elements))
 }
 
-/// One launch; whether it changed anything. A block reads 8 runs of 256 elements at a time, and its
-/// threads take one element of each run.
+/// Makes one launch. Returns true if it changed anything. A block reads 8 runs of 256 elements at a
+/// time, and its threads take one element of each run.
 fn pass<T: Number>(elements: &mut [T], seed: T, iterations: u32) -> bool {
     let mut changed = false;
     for runs in elements.chunks_exact_mut(BLOCK * GRANULARITY) {

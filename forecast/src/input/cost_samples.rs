@@ -40,7 +40,7 @@ enum Column {
     Name,
     Kernel,
     Size,
-    /// The time, in so many seconds.
+    /// The time, in units of this number of seconds.
     Time(f64),
     Feature(Feature),
 }

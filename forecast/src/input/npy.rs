@@ -1,8 +1,8 @@
 //! NumPy's `.npy` files, element by element.
 //!
-//! An element travels as its bits, whatever its type: NumPy's half floats have no counterpart
-//! among Rust's primitives, and a file that promises more elements than it holds must be refused
-//! before memory is set aside for them.
+//! An element travels as its bits, whatever its type, because NumPy's half floats have no
+//! counterpart among Rust's primitives. A file that promises more elements than it holds must be
+//! refused before memory is set aside for them.
 
 use std::io::{Read, Write};
 

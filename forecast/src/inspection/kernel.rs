@@ -97,11 +97,11 @@ pub struct Cause {
 /// Declared memory in bytes.
 #[derive(Serialize)]
 pub struct Memory {
-    /// Of a CTA.
+    /// Static shared memory of a CTA.
     pub shared_bytes: u64,
     /// True if it uses shared memory that a launch sizes.
     pub dynamic_shared: bool,
-    /// Of a thread.
+    /// Local memory of a thread.
     pub local_bytes: u64,
     /// Constant memory of the module that the kernel uses.
     pub constant_bytes: u64,

@@ -34,8 +34,8 @@ pub struct Counted {
     pub ranges: Ranges,
     /// The counts between barriers, of all invocations, if they were asked for.
     pub stages: Option<Stages>,
-    /// The features of each invocation, with how many following each other have them, if they were
-    /// asked for.
+    /// The features of each invocation, with the number of consecutive invocations that have them,
+    /// if they were asked for.
     pub features: Option<Vec<(Features, u64)>>,
     /// Duration of the execution.
     pub timing: Timing,
@@ -188,7 +188,7 @@ impl<C: Counts> Counts for (C, FeatureCounter) {
 struct Count<'a, C> {
     plan: &'a Plan,
     counting: &'a Counting<'a>,
-    /// Of the launch that is running.
+    /// Repetitions of the launch that is running.
     repetitions: Mean,
     /// The buffers that the launch takes, if transfers are counted.
     before: Option<Taken>,

@@ -108,8 +108,8 @@ impl Machine {
         }
     }
 
-    /// Registers of a thread of a kernel, where they are known for the modelled GPU: how many
-    /// another generation's code takes says nothing of how many CTAs fit.
+    /// Registers of a thread of a kernel, where they are known for the modelled GPU. Those of
+    /// another generation's code say nothing of the number of CTAs that fit.
     pub fn registers(&self, kernel: &str) -> Option<u32> {
         match &self.back_end {
             Chosen::Ptxas { images, .. } if self.is_of_the_gpu => {

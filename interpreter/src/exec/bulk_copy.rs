@@ -232,7 +232,7 @@ fn checked(bulk: &BulkOp, memories: &Memories<'_>, mut range: Range) -> Result<R
     Ok(range)
 }
 
-/// Copy or reduce a range and tell the mbarrier; answers whether that completes its phase.
+/// Copies or reduces a range and tells the mbarrier. Returns true if that completes its phase.
 fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool, AccessFault> {
     let &Range { lane, bytes, source, destination, .. } = range;
     let host = |space, address, bytes, write| {

@@ -130,8 +130,8 @@ impl Cluster {
         }
     }
 
-    /// Begin the next phase of the cluster's barrier if every thread that has not exited has
-    /// arrived; answers whether it did.
+    /// Begins the next phase of the cluster's barrier if every thread that has not exited has
+    /// arrived. Returns true if it did.
     fn release_cluster_barrier<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,

@@ -304,7 +304,7 @@ impl Cta {
         Ok(round)
     }
 
-    /// A turn of warp `at` of a program that uses mbarriers; answers whether something ran that
+    /// Gives warp `at` of a program that uses mbarriers a turn. Returns true if something ran that
     /// did not merely ask for an mbarrier again.
     #[cold]
     fn turn_with_mbarriers<R: Recorder>(

@@ -43,8 +43,8 @@ use watch::{Decision, Plan};
 /// recorders' memory, and large enough to keep all cores busy.
 const MIN_BATCH: usize = 64;
 
-/// CTAs that are under way together where CTAs run in order, at least: how far ahead of a CTA that
-/// waits the one it waits for may be. Real devices hold about as many.
+/// Least number of CTAs that are under way together where CTAs run in order. A CTA for which
+/// another one waits may be at most this far ahead of it. Real devices hold about as many.
 const ORDERED_BATCH: usize = 1024;
 
 /// Warp-instructions of a CTA's turn where CTAs run in order.
@@ -149,7 +149,7 @@ fn run_all<O: Observer>(
     let ordered = ordered_because.is_some();
     let ctas = context.shape.ctas();
     let wave = observer.wave().max(1);
-    // In order, what ends must not depend on the number of threads.
+    // In order, the outcome must not depend on the number of threads.
     let batch = match ordered {
         true => ORDERED_BATCH,
         false => MIN_BATCH.max(4 * rayon::current_num_threads()),
@@ -322,7 +322,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Bytes of so many clusters and all buffers.
+    /// Bytes of this number of clusters and all buffers.
     fn bytes_of(&self, clusters: u64) -> u64 {
         let ctas = clusters.saturating_mul(self.cluster as u64);
         ctas.saturating_mul(self.context.bytes_per_cta())
@@ -448,7 +448,7 @@ impl Engine<'_> {
             if self.stops(index) {
                 break;
             }
-            // As many as memory is there for are under way; another one begins when one has ended.
+            // The memory limits the clusters under way; another one begins when one has ended.
             while waiting.len() >= self.under_way {
                 waiting = self.next_round(waiting, recorders, &mut turn, limit, &mut total)?;
             }
@@ -468,7 +468,7 @@ impl Engine<'_> {
         Ok(total)
     }
 
-    /// One more turn for each of `waiting`, longer than the last, up to `limit` in all; answers
+    /// Gives each of `waiting` one more turn, longer than the last, up to `limit` in all. Returns
     /// those that have not ended.
     fn next_round<R: Recorder>(
         &self,
@@ -496,7 +496,7 @@ impl Engine<'_> {
         self.ordered_turns(waiting, recorders, turn.instructions, may_help, total)
     }
 
-    /// One turn for each of `waiting`, up to `limit` warp-instructions of each in all; answers
+    /// Gives each of `waiting` one turn, up to `limit` warp-instructions of each in all. Returns
     /// those that have not ended. Where they only wait, other clusters `may_help` them.
     fn ordered_turns<R: Recorder>(
         &self,

@@ -23,7 +23,7 @@ impl<'a> Stop<'a> {
         Self { host, deadline, state: AtomicU8::new(RUNNING) }
     }
 
-    /// Ask whether to stop; once true, always true.
+    /// Asks the sources and returns true if the run is to stop; once true, always true.
     pub(crate) fn poll(&self) -> bool {
         if self.reason().is_some() {
             return true;

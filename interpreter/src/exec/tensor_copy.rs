@@ -312,7 +312,7 @@ unsafe fn targets(frame: &Frame, copy: &TensorCopy, copied: &Copied) -> Vec<(u64
         .collect()
 }
 
-/// Put a box into shared memory and tell the mbarrier; answers whether that completes its phase.
+/// Puts a box into shared memory and tells the mbarrier. Returns true if that completes its phase.
 fn store_box(
     memories: &Memories<'_>,
     copy: &TensorCopy,

@@ -291,7 +291,7 @@ impl Watch {
         }
     }
 
-    /// Mark some bytes; answers whether there is a conflict.
+    /// Marks some bytes. Returns true if there is a conflict.
     fn mark(&self, cluster: u64, address: u64, bytes: u64, mark: u32) -> bool {
         let inside = |buffer: &&Marked| address.wrapping_sub(buffer.start) < buffer.bytes;
         let Some(buffer) = self.buffers.iter().find(inside) else { return false };
@@ -310,7 +310,7 @@ impl Watch {
     }
 }
 
-/// Add a mark to a cell; answers whether there is a conflict.
+/// Adds a mark to a cell. Returns true if there is a conflict.
 fn add(cell: &AtomicU32, own: u32, mark: u32) -> bool {
     let mut state = cell.load(Ordering::Relaxed);
     loop {

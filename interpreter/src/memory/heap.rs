@@ -68,7 +68,7 @@ impl Heap {
         self.free_by_size.insert((bytes, offset));
     }
 
-    /// Take the free stretch that begins at `offset`, if there is one; answers its size.
+    /// Takes the free stretch that begins at `offset`, if there is one, and returns its size.
     fn remove_free(&mut self, offset: u64) -> Option<u64> {
         let bytes = self.free.remove(&offset)?;
         self.free_by_size.remove(&(bytes, offset));

@@ -153,7 +153,7 @@ pub enum GroupQueue {
 pub enum GroupStep {
     /// Close the group of all operations since the last one was closed.
     Commit,
-    /// Wait until the sources of all but the latest so many groups have been read.
+    /// Wait until the sources of all but the latest `left` groups have been read.
     Wait {
         /// Number of groups that may be left.
         left: u32,

@@ -71,11 +71,11 @@ pub(crate) struct WarpgroupMultiply {
     /// Rows of the accumulator's registers.
     pub(crate) d: Vec<u32>,
     pub(crate) arithmetic: Arithmetic,
-    /// The predicate that says whether D is added to, and whether it is inverted.
+    /// The predicate that is true if the product is added to D, and a flag that inverts it.
     pub(crate) scale_d: (u32, bool),
     pub(crate) negate_a: bool,
     pub(crate) negate_b: bool,
-    /// Of a sparse A, half of whose columns are stored.
+    /// The metadata of a sparse A, half of whose columns are stored.
     pub(crate) sparse: Option<Sparse>,
 }
 

@@ -122,7 +122,7 @@ pub(crate) struct RegisterFile {
     pub(crate) stack_pointer: Option<u32>,
 }
 
-/// A register as it is saved around a call: its first row and how many it has.
+/// A register as it is saved around a call: its first row and the number of its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SavedRow {
     pub(crate) first: u32,

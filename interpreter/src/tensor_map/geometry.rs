@@ -39,7 +39,7 @@ impl TensorMap {
         u32::from(self.box_dim[index]).div_ceil(self.element_stride[index].max(1).into())
     }
 
-    /// Rows of the box at a place; so many that they need not fit into any memory.
+    /// Rows of the box at a place. They may be more than fit into any memory.
     pub(crate) fn row_count(&self, place: &Place) -> u64 {
         match (place, &self.im2col) {
             (Place::Rows { .. }, _) => 4,

@@ -39,7 +39,7 @@ mod attribute {
     pub(super) const KPARAM_INFO: u8 = 0x17;
     pub(super) const REGCOUNT: u8 = 0x2f;
     pub(super) const KPARAM_INFO_V2: u8 = 0x45;
-    /// In `.nv.compat`: whether the code is for an `a` architecture.
+    /// In `.nv.compat`: marks code for an `a` architecture.
     pub(super) const COMPAT_ACCELERATOR: u8 = 0x09;
 }
 
@@ -89,7 +89,7 @@ pub struct CubinKernel {
     pub code_bytes: u64,
 }
 
-/// A constant bank and how much of it is used.
+/// A constant bank and the used bytes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConstantBank {
     /// Its number.

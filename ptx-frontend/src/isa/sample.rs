@@ -244,7 +244,7 @@ fn sparse_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> Op
 /// The line of the first instruction of [`module`].
 pub const FIRST_LINE: u32 = 20;
 
-/// A module for `target` whose kernel `k` holds the instructions, one a line, from line
+/// A module for `target` whose kernel `k` holds the instructions, one per line, from line
 /// [`FIRST_LINE`] on.
 #[must_use]
 pub fn module(target: &str, instructions: &[String]) -> String {

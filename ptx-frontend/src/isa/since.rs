@@ -64,7 +64,7 @@ impl fmt::Display for Target {
 }
 
 impl Form {
-    /// Since when there is this form with these modifiers.
+    /// Returns the first version and target that have this form with these modifiers.
     #[must_use]
     pub fn since(&self, modifiers: &[Modifier]) -> Since {
         let row = Since { isa: self.min_isa, target: self.min_target };
@@ -140,7 +140,7 @@ fn wide_vector(opcode: Opcode, modifiers: &[Modifier]) -> bool {
 }
 
 impl SpecialRegister {
-    /// Since when the register can be read (manual, chapter 10).
+    /// Returns the first version and target on which the register can be read (manual, chapter 10).
     #[must_use]
     pub const fn since(self) -> Since {
         use SpecialRegister as S;

@@ -37,7 +37,7 @@ pub struct CtaChecker {
     /// Bits of the written bytes of each thread's local memory, made when it is first written.
     local: Vec<Vec<u64>>,
     own_writes: OwnWrites,
-    /// Of the store that is reported next.
+    /// Digests of the store that is reported next.
     digests: [u32; 32],
     pub(crate) found: Collection,
 }

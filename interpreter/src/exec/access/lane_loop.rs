@@ -68,8 +68,8 @@ impl LoopAccesses<'_> {
     /// The invariants of [`Frame`] and of this, and `op` is a memory operation of their program.
     #[inline(always)]
     pub(in crate::exec) unsafe fn access(&mut self, frame: &Frame, op: &Op, mask: u32) -> bool {
-        // SAFETY: memory operations name one of the program's; the listener is what `Listener::new`
-        // has borrowed, for longer than this lives.
+        // SAFETY: memory operations name one of the program's; `Listener::new` has borrowed the
+        // listener for longer than this lives.
         unsafe {
             let memory_op = &*self.ops.add(op.a as usize);
             let lanes = frame.guarded(op, mask);

@@ -399,8 +399,8 @@ struct Factors<'a> {
 }
 
 impl<'a> Factors<'a> {
-    /// Check the selectors, of which the instruction is one for the whole warp; `threads` is how
-    /// many values a thread selector has.
+    /// Checks the selectors, which are the same for the whole warp; `threads` is the number of
+    /// values of a thread selector.
     ///
     /// # Safety
     ///

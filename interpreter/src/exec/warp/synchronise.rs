@@ -157,8 +157,9 @@ impl Warp {
         }
     }
 
-    /// For how many threads the lanes of `mask` count at a barrier with a thread count: the count
-    /// is in whole warps, so a warp that is not full, or that has lost lanes, counts as one.
+    /// Returns the number of threads for which the lanes of `mask` count at a barrier with a thread
+    /// count. The count is in whole warps, so a warp that is not full, or that has lost lanes,
+    /// counts as one.
     pub(in crate::exec) fn counted_as(&self, mask: u32) -> u32 {
         if mask == self.live { 32 } else { mask.count_ones() }
     }

@@ -223,7 +223,7 @@ pub(super) fn isspacep(builder: &mut Builder<'_>, instruction: &Instruction) -> 
     Ok(())
 }
 
-/// Wait for the member lanes of a `.sync` instruction; `mask` is the operand's index. Answers the
+/// Waits for the member lanes of a `.sync` instruction; `mask` is the operand's index. Returns the
 /// row of the member masks.
 fn synchronise(builder: &mut Builder<'_>, instruction: &Instruction, mask: usize) -> Lowered<u32> {
     let members = builder.value(operand(instruction, mask)?, T::U32)?;
