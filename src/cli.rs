@@ -8,6 +8,7 @@ pub(crate) mod report;
 mod size;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpucast_counters::hierarchy::L2Contents;
@@ -246,6 +247,10 @@ pub(crate) struct ExecutionOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget: Option<u64>,
 
+    /// Seconds after which launches are given up, whatever they execute
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) time_limit: Option<u64>,
+
     /// The order of CTAs
     #[arg(long, value_name = "ORDER", default_value = "automatic")]
     pub(crate) schedule: ScheduleChoice,
@@ -277,12 +282,15 @@ impl From<&ExecutionOptions> for settings::ExecutionSettings {
             heap_bytes: options.heap.unwrap_or(defaults.heap_bytes),
             stack_bytes: options.stack.unwrap_or(defaults.stack_bytes),
             instruction_budget: options.budget.unwrap_or(defaults.instruction_budget),
+            deadline: options
+                .time_limit
+                .and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds))),
             schedule: match options.schedule {
                 ScheduleChoice::Automatic => Schedule::Automatic,
                 ScheduleChoice::Ordered => Schedule::Ordered,
                 ScheduleChoice::Parallel => Schedule::Parallel,
             },
-            skip_bad_accesses: false,
+            ..defaults
         };
         Self { options, timing }
     }

@@ -1,5 +1,6 @@
-//! The models of Zhang & Owens (2011) and Yang & Williams (2019) on the kernels of their papers, executed
-//! at the papers' sizes and counted on the papers' GPUs. `docs/models.md` explains the differences.
+//! The models of Zhang & Owens (2011) and Yang & Williams (2019) on the kernels of their papers,
+//! executed at the papers' sizes and counted on the papers' GPUs. `docs/models.md` explains the
+//! differences.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -82,8 +83,8 @@ fn stages(prediction: &Value) -> Vec<(String, [f64; 3])> {
     all.collect()
 }
 
-/// Figures 6 and 7, from the passes that are counted, and from those of the paper: there the conflicts of
-/// the fourth step stay until the end, though fewer threads than banks are left.
+/// Figures 6 and 7, from the passes that are counted, and from those of the paper: there the
+/// conflicts of the fourth step stay until the end, though fewer threads than banks are left.
 #[test]
 fn cyclic_reduction_is_bound_as_in_figure_6() {
     let [plain, padded] = ["cyclic-reduction", "cyclic-reduction-nbc"].map(on_gtx_285);
@@ -95,8 +96,9 @@ fn cyclic_reduction_is_bound_as_in_figure_6() {
     let bounds = |stages: &[(String, [f64; 3])]| {
         stages.iter().map(|(bound, _)| bound.clone()).collect::<Vec<_>>()
     };
-    // "CR is bound by global memory access in step 0, by instruction throughput in step 1, and by shared
-    // memory access in all subsequent steps": as long as the counted passes stay what they are.
+    // "CR is bound by global memory access in step 0, by instruction throughput in step 1, and by
+    // shared memory access in all subsequent steps": as long as the counted passes stay what they
+    // are.
     let counted_bounds = bounds(&counted);
     assert_eq!(counted_bounds[..5], ["memory", "compute", "shared", "shared", "shared"]);
     assert_eq!(counted_bounds[5..], ["compute"; 5]);
@@ -104,8 +106,8 @@ fn cyclic_reduction_is_bound_as_in_figure_6() {
     assert_eq!(bounds(&without_conflicts)[0], "memory");
     assert_eq!(bounds(&without_conflicts)[1..], ["compute"; 9]);
 
-    // Figure 7(b): "the number of shared memory transactions remains constant". 512 passes, of which the
-    // fourth step lacks four.
+    // Figure 7(b): "the number of shared memory transactions remains constant". 512 passes, of
+    // which the fourth step lacks four.
     let shared_of_last_steps = counted[4].1[1] * 512.0 / 508.0;
     let constant = counted.iter().enumerate().map(|(step, (_, [compute, shared, memory]))| {
         let shared = if step < 4 { *shared } else { shared_of_last_steps };
@@ -121,7 +123,8 @@ fn cyclic_reduction_is_bound_as_in_figure_6() {
     // "CR-NBC has a similar instruction count to CR": with the same one, and no conflicts at all.
     let without = counted.iter().map(|(_, [compute, _, memory])| compute.max(*memory));
     assert_near(plain_ms / without.sum::<f64>() / 1.6, 1.0, 0.05);
-    // Regrouping leaves no conflicts indeed; counted passes then leave less to gain than the paper's.
+    // Regrouping leaves no conflicts indeed; counted passes then leave less to gain than the
+    // paper's.
     let regrouped = on_gtx_285("cyclic-reduction-regrouped");
     let [passes, free] =
         ["N_shared", "N_shared_free"].map(|symbol| number(&regrouped, "parameters", symbol));
@@ -131,13 +134,13 @@ fn cyclic_reduction_is_bound_as_in_figure_6() {
     assert_near(time(&plain) / time(&regrouped), 1.13, 0.01);
     // "A computational rate of 6 GFLOPS and a bandwidth of 7 GB/s": of 4 MiB, 0.6 ms.
     assert_near(plain_ms / 0.6, 1.0, 0.2);
-    // "Figure 6(a) shows that if we could remove the bank conflicts, the new bottleneck for steps 2-9 would
-    // be the instruction pipeline."
+    // "Figure 6(a) shows that if we could remove the bank conflicts, the new bottleneck for steps
+    // 2-9 would be the instruction pipeline."
     assert!(without_conflicts[2..].iter().all(|(_, [compute, shared, _])| compute > shared));
 }
 
-/// Section 5.3: "In all three cases, the performance is bottlenecked by global memory access", "the new
-/// bottleneck would be the instruction pipeline", and interleaving makes it faster.
+/// Section 5.3: "In all three cases, the performance is bottlenecked by global memory access", "the
+/// new bottleneck would be the instruction pipeline", and interleaving makes it faster.
 #[test]
 fn sparse_products_are_bound_by_global_memory() {
     let all = ["spmv-ell", "spmv-bell-im", "spmv-bell-imiv"].map(on_gtx_285);
@@ -176,8 +179,8 @@ fn gsrb_branch_has_half_the_intensity_and_takes_as_long() {
     assert!(time(&stride2) > time(&branch));
 }
 
-/// GPP: "AI increases as nw grows; GPP moves from a bandwidth bound region to a compute bound region";
-/// no-FMA at the no-FMA ceiling; a stride doubles the bytes of L1.
+/// GPP: "AI increases as nw grows; GPP moves from a bandwidth bound region to a compute bound
+/// region"; no-FMA at the no-FMA ceiling; a stride doubles the bytes of L1.
 #[test]
 fn gpp_moves_from_bandwidth_to_compute() {
     let all = ["gpp-nw1", "gpp-nw4", "gpp-nw6"].map(on_v100);

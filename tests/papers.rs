@@ -1,6 +1,6 @@
-//! The kernels of Zhang and Owens (2011), Stevens and Kloeckner (2020) and Yang and Williams (2019),
-//! executed: what the papers say in numbers, from `corpus/published`, beside what is counted.
-//! `docs/corpus-figures.md` explains the differences.
+//! The kernels of Zhang and Owens (2011), Stevens and Kloeckner (2020) and Yang and Williams
+//! (2019), executed: what the papers say in numbers, from `corpus/published`, beside what is
+//! counted. `docs/corpus-figures.md` explains the differences.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
@@ -157,9 +157,9 @@ fn passes_of_cyclic_reduction(
     steps
 }
 
-/// The same for `cyclic-reduction-regrouped`, where each step finds the even equations of its system
-/// side by side, and the odd ones beginning half a row of banks after the last whole row that the even
-/// ones touch.
+/// The same for `cyclic-reduction-regrouped`, where each step finds the even equations of its
+/// system side by side, and the odd ones beginning half a row of banks after the last whole row
+/// that the even ones touch.
 fn passes_of_regrouped_equations(banks: usize, issue: usize) -> Vec<u64> {
     let place = |equation: usize, equations: usize| {
         let odd = equations / 2 / banks * banks + banks / 2;
@@ -207,8 +207,8 @@ fn regrouped_equations_have_no_conflicts() {
     assert!((1.0..1.15).contains(&more), "{more}");
 }
 
-/// "CR-NBC effectively removed all bank conflicts": what the paper describes, a pad of 1 element after every
-/// 16, is the best of its kind, and yet not free of conflicts.
+/// "CR-NBC effectively removed all bank conflicts": what the paper describes, a pad of 1 element
+/// after every 16, is the best of its kind, and yet not free of conflicts.
 #[test]
 fn no_padding_after_every_so_many_elements_frees_cyclic_reduction_of_conflicts() {
     let passes = |every: usize, by: usize| {

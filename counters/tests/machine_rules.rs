@@ -2,10 +2,11 @@
 //!
 //! The dynamic counts of the corpus are in `machine/*.counts`: for each kernel, ranges of PTX lines
 //! with the executions by warps and by threads, as `gpucast profile --by line` gives them (the
-//! example `machine_rules --ranges` writes the form). `machine/corpus-small.ptxas` holds what the back
-//! end `ptxas` finds in the code that `ptxas` 12.9 makes of the same PTX: `inst_executed` and
-//! `ldst_executed`. `machine/against_ptxas.py` writes it. The same of kernels that the rules were not made for is
-//! in `machine/holdout.counts` and `machine/holdout.ptxas`, which `machine/holdout.py` writes.
+//! example `machine_rules --ranges` writes the form). `machine/corpus-small.ptxas` holds what the
+//! back end `ptxas` finds in the code that `ptxas` 12.9 makes of the same PTX: `inst_executed` and
+//! `ldst_executed`. `machine/against_ptxas.py` writes it. The same of kernels that the rules were
+//! not made for is in `machine/holdout.counts` and `machine/holdout.ptxas`, which
+//! `machine/holdout.py` writes.
 
 #![allow(
     clippy::unwrap_used,
@@ -57,8 +58,8 @@ fn text_of(path: &str) -> String {
     std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// The kernel of a module, counted in the lines up to the next header: ranges of lines of
-/// PTX, executions by warps, lanes that they were issued for if those differ, and executions by threads.
+/// The kernel of a module, counted in the lines up to the next header: ranges of lines of PTX,
+/// executions by warps, lanes that they were issued for if those differ, and executions by threads.
 fn counted_in<'l>(
     text: &str,
     name: &str,
@@ -259,8 +260,8 @@ fn metrics(profile: &MachineProfile) -> [u64; 10] {
 /// A deviation and the kernel that has it.
 type Deviation<'a> = (f64, &'a str);
 
-/// Kernels such as users write. Nothing was done for the half that is called `kept`; with a view of the other
-/// half the rules were improved.
+/// Kernels such as users write. Nothing was done for the half that is called `kept`; with a view of
+/// the other half the rules were improved.
 #[test]
 fn deviations_of_kernels_that_users_might_write() {
     let targets = ["sm_50", "sm_70", "sm_80", "sm_90"];
@@ -305,7 +306,8 @@ fn deviations_of_kernels_that_users_might_write() {
     insta::assert_snapshot!(text);
 }
 
-/// A hold-out kernel, by the PTX for its target: that for the nearest older one where the rest of it is the same.
+/// A hold-out kernel, by the PTX for its target: that for the nearest older one where the rest of
+/// it is the same.
 fn held_out(name: &str, target: &str) -> Counted {
     let sections = || HOLDOUT.split('[').skip(1).filter(|s| s.starts_with(&format!("{name} ")));
     let of = |section: &&str| {
@@ -324,8 +326,8 @@ fn held_out(name: &str, target: &str) -> Counted {
 /// compared is the length of the machine code, every PTX instruction being executed once.
 #[test]
 fn machine_code_of_kernels_that_no_rule_was_made_for() {
-    // All kernels of these files that 12.9 assembles, but Triton's `layer_norm`, which `ptxas` unrolls.
-    // Lengths without padding, by 12.9.
+    // All kernels of these files that 12.9 assembles, but Triton's `layer_norm`, which `ptxas`
+    // unrolls. Lengths without padding, by 12.9.
     let kernels = [
         ("triton/softmax_sm_80.ptx", "softmax", "sm_80", 190),
         ("triton/matmul_sm_80.ptx", "matmul", "sm_80", 631),

@@ -1,5 +1,5 @@
-//! Draws the figures of Konstantinidis 2017 anew from our data, and the pictures of the README and of
-//! docs/pictures.md; writes docs/figures.md with the thesis's numbers beside ours.
+//! Draws the figures of Konstantinidis 2017 anew from our data, and the pictures of the README and
+//! of docs/pictures.md; writes docs/figures.md with the thesis's numbers beside ours.
 //!
 //! Usage: cargo build --release && cargo run --release --example figures
 //!

@@ -1,5 +1,5 @@
-//! No input file makes a reader panic: the committed corpus of the fuzz targets is read as it is and
-//! damaged in many ways. The fuzz targets of `fuzz/` ask the same of more inputs.
+//! No input file makes a reader panic: the committed corpus of the fuzz targets is read as it is
+//! and damaged in many ways. The fuzz targets of `fuzz/` ask the same of more inputs.
 
 #![allow(
     clippy::unwrap_used,

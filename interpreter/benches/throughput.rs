@@ -218,8 +218,8 @@ fn matrix_registers(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// A product of matrices of halves, 512 by 512 by 512, through shared memory and `ldmatrix`; items are
-/// warp-level products of 16 by 8 by 16.
+/// A product of matrices of halves, 512 by 512 by 512, through shared memory and `ldmatrix`; items
+/// are warp-level products of 16 by 8 by 16.
 #[divan::bench(max_time = 5)]
 fn matrix_kernel(bencher: Bencher<'_, '_>) {
     const N: u32 = 512;

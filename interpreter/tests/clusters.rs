@@ -140,9 +140,9 @@ fn multicast_kernel(body: &str) -> String {
 
 #[test]
 fn a_multicast_reaches_the_mbarriers_of_the_named_ranks_alone() {
-    // Every CTA has an object that waits for 4 arrivals and no bytes. Thread 0 of rank 0 names ranks
-    // in masks: rank 0 gets one arrival, rank 1 three (of which one drops out), rank 2 four, and
-    // rank 3 four and eight bytes more than are completed.
+    // Every CTA has an object that waits for 4 arrivals and no bytes. Thread 0 of rank 0 names
+    // ranks in masks: rank 0 gets one arrival, rank 1 three (of which one drops out), rank 2 four,
+    // and rank 3 four and eight bytes more than are completed.
     let body = ".shared .align 8 .b64 pad[3]; .shared .align 8 .b64 bar;\n\
          mov.u32 %r0, %cluster_ctarank; mov.u32 %r1, bar; mov.u32 %r2, %ctaid.x;\n\
          cvta.shared.u64 %d0, bar; mad.wide.u32 %at, %r2, 8, %out;\n\

@@ -256,6 +256,16 @@ fn not_lowered(text: &str, reason: &str) {
     }
 }
 
+/// Kernel `k` is lowered, but for one instruction, at which a launch stops because of `reason`.
+fn stops_where(text: &str, reason: &str) {
+    let text = module(text);
+    let Ok(loaded) = gpucast_ptx_frontend::load(&text) else { return };
+    let program = Program::new(&loaded, &text, "k").unwrap();
+    let reasons: Vec<String> =
+        program.unsupported().iter().map(|one| format!("{} {}", one.what, one.reason)).collect();
+    assert!(matches!(&reasons[..], [only] if only.contains(reason)), "{reasons:?}");
+}
+
 #[test]
 fn oversized_and_unknown_things_are_refused_before_anything_is_allocated() {
     for bytes in ["1000000", "0xffffffffff"] {
@@ -269,12 +279,12 @@ fn oversized_and_unknown_things_are_refused_before_anything_is_allocated() {
         }
     }
     not_lowered(".visible .entry k(.param .b8 x[100000]) { ret; }", "at most");
-    not_lowered(
+    stops_where(
         ".visible .entry k(.param .u64 a) { .reg .b64 %d; ld.param.u64 %d, [a+-8]; ret; }",
         "offset -8 is outside the 8 bytes of parameters",
     );
     not_lowered(".visible .entry other() { ret; }", "there is no kernel named k");
-    not_lowered(
+    stops_where(
         ".visible .entry k() { .reg .b32 %r; add.u8x4 %r, %r, %r; ret; }",
         "add.u8x4 is not executed yet",
     );

@@ -302,8 +302,8 @@ fn swizzles_of_the_manual() {
     assert_eq!(parts(Swizzle::B128Atom32), [0, 2, 4, 6, 0, 2, 4, 6]);
 }
 
-/// Columns of images: pixel `p` of the output is read at the place in the filter, so that all pixels
-/// together are one column of the matrix that a convolution multiplies with.
+/// Columns of images: pixel `p` of the output is read at the place in the filter, so that all
+/// pixels together are one column of the matrix that a convolution multiplies with.
 #[test]
 fn columns_of_images_are_those_of_a_convolution() {
     // Channels, width, height, images; a filter of 3 x 3 with padding 1 and stride 2 in width.

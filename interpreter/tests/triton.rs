@@ -1,5 +1,5 @@
-//! Triton's matrix product for sm_80 and sm_90a, softmax and layer normalisation for sm_80, as Triton
-//! compiles them (`kernels/triton`), against double-precision references.
+//! Triton's matrix product for sm_80 and sm_90a, softmax and layer normalisation for sm_80, as
+//! Triton compiles them (`kernels/triton`), against double-precision references.
 
 #![allow(
     clippy::unwrap_used,

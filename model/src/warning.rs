@@ -308,41 +308,53 @@ impl fmt::Display for Warning {
     }
 }
 
-impl Warning {
-    /// Its stable name, which programs match instead of the sentence; `docs/codes.md` lists all.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::FewBlocks { .. } => "few-blocks",
-            Self::SmallPartOfGpu { .. } => "small-part-of-gpu",
-            Self::SmallBlocks { .. } => "small-blocks",
-            Self::BlockTooLarge { .. } => "block-too-large",
-            Self::ShortLaunch { .. } => "short-launch",
-            Self::LeftOut { .. } => "left-out",
-            Self::Divergence { .. } => "divergence",
-            Self::AssumedZero { .. } => "assumed-zero",
-            Self::Uncharged { .. } => "uncharged",
-            Self::OtherTensorFormats { .. } => "other-tensor-formats",
-            Self::IntegerOperations => "integer-operations",
-            Self::NoOperations => "no-operations",
-            Self::NoTraffic => "no-traffic",
-            Self::OtherMachine { .. } => "other-machine",
-            Self::NegativeCost { .. } => "negative-cost",
-            Self::NegativeTime => "negative-time",
-            Self::NoCost { .. } => "no-cost",
-            Self::SeveralCosts { .. } => "several-costs",
-            Self::AbsentFeatures { .. } => "absent-features",
-            Self::EstimatedFootprint => "estimated-footprint",
-            Self::CountedElsewhere { .. } => "counted-elsewhere",
-            Self::UnknownRegisters => "unknown-registers",
-            Self::ScaledStages => "scaled-stages",
-            Self::MergedStages { .. } => "merged-stages",
-            Self::UnknownLevel { .. } => "unknown-level",
-            Self::FewComputations { .. } => "few-computations",
-            Self::FewWarps { .. } => "few-warps",
-            Self::Corrected { .. } => "corrected",
+/// Writes [`Warning::code`] and [`Warning::CODES`] from one row per variant.
+macro_rules! codes {
+    ($($variant:ident => $code:literal, $meaning:literal;)+) => {
+        impl Warning {
+            /// Every code with its meaning, in the order of `docs/codes.md`.
+            pub const CODES: &[(&'static str, &'static str)] = &[$(($code, $meaning)),+];
+
+            /// The stable name, which programs match instead of the sentence.
+            #[must_use]
+            pub fn code(&self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => $code,)+
+                }
+            }
         }
-    }
+    };
+}
+
+codes! {
+    FewBlocks => "few-blocks", "The grid has too few blocks to fill the GPU.";
+    SmallPartOfGpu => "small-part-of-gpu", "The launch fills a small part of the GPU.";
+    SmallBlocks => "small-blocks", "Blocks have too few threads to fill the GPU.";
+    BlockTooLarge => "block-too-large", "Blocks have more threads than the GPU allows.";
+    ShortLaunch => "short-launch", "Launching takes a share of the time that the model leaves out.";
+    LeftOut => "left-out", "A refinement that was not asked for would make the time much longer.";
+    Divergence => "divergence", "Lanes idle because threads of a warp part.";
+    AssumedZero => "assumed-zero", "A missing metric was taken to be zero.";
+    Uncharged => "uncharged", "The model has no throughput for some arithmetic.";
+    OtherTensorFormats => "other-tensor-formats", "Tensor cores work on formats whose throughput is not known.";
+    IntegerOperations => "integer-operations", "The operations are integer ones, whose cost varies.";
+    NoOperations => "no-operations", "The kernel does none of the operations that the model counts.";
+    NoTraffic => "no-traffic", "The kernel moves no bytes to or from device memory.";
+    OtherMachine => "other-machine", "Transfers were calibrated with another GPU.";
+    NegativeCost => "negative-cost", "A calibrated cost is negative.";
+    NegativeTime => "negative-time", "The predicted time is negative.";
+    NoCost => "no-cost", "No feature of the cost model counts some work.";
+    SeveralCosts => "several-costs", "Several features of the cost model count the same accesses.";
+    AbsentFeatures => "absent-features", "The kernel has nothing that some features count.";
+    EstimatedFootprint => "estimated-footprint", "A ratio of accesses to footprint rests on a sample.";
+    CountedElsewhere => "counted-elsewhere", "The counts follow the memory system of another GPU.";
+    UnknownRegisters => "unknown-registers", "The registers of a thread are not known and limit no occupancy.";
+    ScaledStages => "scaled-stages", "Instructions between barriers are scaled from PTX.";
+    MergedStages => "merged-stages", "Further stages are part of the last one.";
+    UnknownLevel => "unknown-level", "The counts have no bytes of a level of memory.";
+    FewComputations => "few-computations", "Most instructions are no floating-point ones.";
+    FewWarps => "few-warps", "There are fewer warps than cover the latency of instructions.";
+    Corrected => "corrected", "The time was corrected by a measurement on another GPU.";
 }
 
 /// Writes `warnings`, the sentences, and `warning_codes` beside each other into the surrounding map.

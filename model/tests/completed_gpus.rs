@@ -121,7 +121,8 @@ fn every_gpu_of_the_library_has_what_the_models_need() {
     }
 }
 
-/// Peaks that data sheets print, by what the vendor's table gives. The clocks of the two differ: base, boost, tensor.
+/// Peaks that data sheets print, by what the vendor's table gives. The clocks of the two differ:
+/// base, boost, tensor.
 #[test]
 fn derived_peaks_are_those_of_the_data_sheets() {
     let library = GpuLibrary::builtin().unwrap();

@@ -21,8 +21,9 @@ fn assert_near(value: f64, expected: f64, within: f64) {
     assert!((value - expected).abs() <= within, "{value}, not {expected} within {within}");
 }
 
-/// Section 5.1: "For {6, 16, 32 (max)} active warps per block, we expect an instruction throughput of
-/// {8.39, 9.05, 9.33} gigainstructions/s and a shared memory bandwidth of {870, 1112, 1165} GB/s."
+/// Section 5.1: "For {6, 16, 32 (max)} active warps per block, we expect an instruction throughput
+/// of {8.39, 9.05, 9.33} gigainstructions/s and a shared memory bandwidth of {870, 1112, 1165}
+/// GB/s."
 #[test]
 fn a_gtx_285_has_the_throughputs_of_section_5_1() {
     let gtx_285 = components("gtx-285");
@@ -34,16 +35,17 @@ fn a_gtx_285_has_the_throughputs_of_section_5_1() {
     assert_near(gtx_285.instructions.covering_warps(), 6.0, 0.0);
 }
 
-/// Table 1: 10, 8, 4 and 1 units, which are the ratios of the peaks; the sustained throughputs of well
-/// occupied SMs keep that order, and "the more functional units there are, the more parallel warps we need".
+/// Table 1: 10, 8, 4 and 1 units, which are the ratios of the peaks; the sustained throughputs of
+/// well occupied SMs keep that order, and "the more functional units there are, the more parallel
+/// warps we need".
 #[test]
 fn types_of_instructions_have_the_order_of_table_1() {
     let pipeline = components("gtx-285").instructions;
     let types = [Operation::Fp32Multiply, Operation::Fp32, Operation::Special, Operation::Fp64];
     let at = |warps: f64| types.map(|one| pipeline.throughput(one, warps));
     assert!(at(32.0).is_sorted_by(|a, b| a > b), "{:?}", at(32.0));
-    // One warp runs one instruction in each latency, whatever the type, unless it keeps the units busy for
-    // longer: the double-precision unit takes 32 clocks.
+    // One warp runs one instruction in each latency, whatever the type, unless it keeps the units
+    // busy for longer: the double-precision unit takes 32 clocks.
     let [one, two, three, four] = at(1.0);
     assert_near(one, two, 1e-9);
     assert_near(three, two, 1e-9);
@@ -78,12 +80,12 @@ fn global_bandwidth_behaves_as_figure_3() {
     assert!(depths.is_sorted_by(|a, b| a > b), "{depths:?}");
 }
 
-/// Cyclic reduction and CR-NBC (section 5.2) from what the paper prints, without any count of ours: 512
-/// systems of 512 equations; 8, 4, 2, 1, 1 … active warps in steps 1 to 9; transactions that "remain
-/// constant" (figure 7(b)), in step 1 two for each of the 16 accesses (a, b, c, d of an equation and its
-/// neighbours are read, of itself written) by the 16 half-warps; "about one tenth of total instructions"
-/// are computations, of which an equation has ten (two divisions of two, four multiply-adds, two
-/// multiplications), and CR-NBC "has a similar instruction count".
+/// Cyclic reduction and CR-NBC (section 5.2) from what the paper prints, without any count of ours:
+/// 512 systems of 512 equations; 8, 4, 2, 1, 1 … active warps in steps 1 to 9; transactions that
+/// "remain constant" (figure 7(b)), in step 1 two for each of the 16 accesses (a, b, c, d of an
+/// equation and its neighbours are read, of itself written) by the 16 half-warps; "about one tenth
+/// of total instructions" are computations, of which an equation has ten (two divisions of two,
+/// four multiply-adds, two multiplications), and CR-NBC "has a similar instruction count".
 #[test]
 fn cyclic_reduction_by_printed_inputs_has_the_printed_ratio() {
     let components = components("gtx-285");
@@ -115,17 +117,18 @@ fn cyclic_reduction_by_printed_inputs_has_the_printed_ratio() {
     let padded = loading + steps.iter().map(|(instructions, _)| instructions).sum::<f64>();
     // "A padding technique improves the performance by 1.6 x", simulated "within a 7 % error".
     assert_near(plain / padded, 1.6, 0.07 * 1.6);
-    // Bound by instructions in step 1, and by shared memory from step 3 on; in step 2 the two are level.
+    // Bound by instructions in step 1, and by shared memory from step 3 on; in step 2 the two are
+    // level.
     assert!(steps[0].0 > steps[0].1);
     assert_near(steps[1].0 / steps[1].1, 1.0, 0.1);
     assert!(steps[2..].iter().all(|(instructions, shared)| shared > instructions));
-    // "6 GFLOPS and a bandwidth of 7 GB/s" for 4 MiB are 0.6 ms, of which barriers, which the model leaves out, are
-    // a part.
+    // "6 GFLOPS and a bandwidth of 7 GB/s" for 4 MiB are 0.6 ms, of which barriers, which the model
+    // leaves out, are a part.
     assert_near(plain / 0.6, 1.0, 0.15);
 }
 
-/// Little's law by hand, on a V100: one block of one warp waits for each of 100 batches of loads, for as long as
-/// the memories take that answer.
+/// Little's law by hand, on a V100: one block of one warp waits for each of 100 batches of loads,
+/// for as long as the memories take that answer.
 #[test]
 fn a_lonely_warp_waits_for_each_batch() {
     let gpu = gpu("tesla-v100-sxm2");
@@ -155,8 +158,9 @@ fn a_lonely_warp_waits_for_each_batch() {
     }
 }
 
-/// Of two loads, each answered by the three memories with shares of 1/4, 1/4 and 1/2, the slower one is answered by
-/// device memory in 7 of 16 cases, by the first-level cache in 4 and by the L2 in the other 5.
+/// Of two loads, each answered by the three memories with shares of 1/4, 1/4 and 1/2, the slower
+/// one is answered by device memory in 7 of 16 cases, by the first-level cache in 4 and by the L2
+/// in the other 5.
 #[test]
 fn a_warp_waits_for_the_slowest_load_of_a_batch() {
     let gpu = gpu("tesla-v100-sxm2");
@@ -176,8 +180,8 @@ fn a_warp_waits_for_the_slowest_load_of_a_batch() {
     assert_near(time, expected, 1e-12);
 }
 
-/// A pass of each clock on 80 SMs of a V100, where the first-level cache shares the banks of shared memory; 81
-/// blocks leave one SM with two. A P100 has another cache.
+/// A pass of each clock on 80 SMs of a V100, where the first-level cache shares the banks of shared
+/// memory; 81 blocks leave one SM with two. A P100 has another cache.
 #[test]
 fn lanes_in_the_same_bank_of_a_first_level_cache_wait_for_each_other() {
     let served = Served { first_level: 1.0, device: 0.0 };
@@ -193,9 +197,9 @@ fn lanes_in_the_same_bank_of_a_first_level_cache_wait_for_each_other() {
     assert!(time("tesla-p100-sxm2", 80.0) < 1e-3);
 }
 
-/// On GPUs whose units work side by side the slowest resource decides: here by hand for a V100 SM with
-/// 64 lanes for single precision, 64 for integers, 16 for special functions, four schedulers, a latency
-/// of four clocks.
+/// On GPUs whose units work side by side the slowest resource decides: here by hand for a V100 SM
+/// with 64 lanes for single precision, 64 for integers, 16 for special functions, four schedulers,
+/// a latency of four clocks.
 #[test]
 fn units_side_by_side_do_not_add_up() {
     let pipeline = components("tesla-v100-sxm2").instructions;
@@ -231,7 +235,8 @@ fn serialised_stages_add_up_their_bottlenecks_and_overlapped_ones_share_one() {
     assert_eq!((next.time_ms, next.bottleneck), (19.0, Bound::Shared));
 }
 
-/// Matrix products keep the tensor cores busy for as long as their operations take, beside the others.
+/// Matrix products keep the tensor cores busy for as long as their operations take, beside the
+/// others.
 #[test]
 fn matrix_products_have_units_of_their_own() {
     let pipeline = components("h100-sxm").instructions;
@@ -242,8 +247,8 @@ fn matrix_products_have_units_of_their_own() {
             _ => 0.0,
         })
     };
-    // A product in 16 clocks of an SM: 1000 take 16,000 clocks, in which 10,000 additions of 16 lanes
-    // a clock and sub-partition, two warps a clock, find room.
+    // A product in 16 clocks of an SM: 1000 take 16,000 clocks, in which 10,000 additions of 16
+    // lanes a clock and sub-partition, two warps a clock, find room.
     let slow = pipeline.multiplying_matrices(1.0 / 16.0);
     let clocks = |pipeline: &gpucast_model::component_throughput::InstructionPipeline, counts| {
         pipeline.time(&counts, 64.0, 1.0).saturated_ms * 1.98e6 * 132.0

@@ -65,7 +65,8 @@ fn a_file_without_changes_is_its_base_under_another_name() {
 fn what_is_written_can_be_read_again() {
     for gpu in GpuLibrary::builtin().unwrap().iter() {
         assert_eq!(read(&gpu.to_toml(false)), *gpu, "{}", gpu.name);
-        // With everything that follows, it is the same GPU, though all of it now stands in the file.
+        // With everything that follows, it is the same GPU, though all of it now stands in the
+        // file.
         let full = gpu.completed();
         assert_eq!(read(&full.to_toml(false)), *gpu, "{}", gpu.name);
         let all = read(&full.to_toml(true));

@@ -145,7 +145,8 @@ fn several_texts_make_one_gpu() {
         refused.problem.to_string(),
         "these are two GPUs: `GeForce GTX 480` and `GeForce GTX 1060 6GB`"
     );
-    // The nameless ERT joins whoever it is given to, and its measured value wins over a printed one.
+    // The nameless ERT joins whoever it is given to, and its measured value wins over a printed
+    // one.
     let ert = read(ERT, &options(Some("gtx-1060-6gb"))).unwrap();
     let merged = ert.merge(import(QUERY)).unwrap();
     assert_eq!(merged.gpu.display_name, "GeForce GTX 1060 6GB");

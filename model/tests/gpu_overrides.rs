@@ -106,7 +106,8 @@ fn another_capability_brings_its_limits_and_its_rates() {
     assert_eq!(gpu.number("max_registers_per_thread"), Some(255.0));
     assert_eq!(gpu.number("shared_memory_per_sm"), Some(f64::from(228 << 10)));
     assert_eq!(gpu.number("fp32_rate"), Some(128.0));
-    // Measured with 192 lanes, now there are 128; measured with 8 units of double precision, now 64.
+    // Measured with 192 lanes, now there are 128; measured with 8 units of double precision, now
+    // 64.
     assert!(close(gpu.number("sp_throughput"), 1940.80 * 128.0 / 192.0));
     assert!(close(gpu.number("dp_throughput"), 89.70 * 64.0 / 8.0));
     let named = changed("gtx-660", &[("architecture", "Kepler, somewhat changed")]);

@@ -16,8 +16,8 @@ fn v100() -> Gpu {
     GpuLibrary::builtin().unwrap().as_written("tesla-v100-sxm2").unwrap().completed()
 }
 
-/// The kernel of the slides' nvprof example, with its counts; multiply-adds are not printed there, and
-/// taken to be none.
+/// The kernel of the slides' nvprof example, with its counts; multiply-adds are not printed there,
+/// and taken to be none.
 const SMOOTH: &str = "
 kernel = \"smooth_kernel\"
 invocations = 1
@@ -130,8 +130,8 @@ fn what_is_missing_is_named() {
     assert_eq!(error, expected);
 }
 
-/// 989.4 TFLOPS of halves on an H100: 9.894·10¹² operations take 10 ms, on `tf32` 20 ms, and both on
-/// the same tensor cores 30 ms.
+/// 989.4 TFLOPS of halves on an H100: 9.894·10¹² operations take 10 ms, on `tf32` 20 ms, and both
+/// on the same tensor cores 30 ms.
 #[test]
 fn tensor_cores_take_one_format_at_a_time_beside_the_other_pipelines() {
     let gpu = GpuLibrary::builtin().unwrap().as_written("h100-sxm").unwrap().completed();
@@ -168,8 +168,9 @@ fn p100() -> Gpu {
     GpuLibrary::builtin().unwrap().as_written("tesla-p100-sxm2").unwrap().completed()
 }
 
-/// A pass over the banks takes as long as the load/store units of an SM need for a warp, whatever its cache
-/// of the first level delivers in a clock: two clocks on Fermi and Turing, which have 16 of them, else one.
+/// A pass over the banks takes as long as the load/store units of an SM need for a warp, whatever
+/// its cache of the first level delivers in a clock: two clocks on Fermi and Turing, which have 16
+/// of them, else one.
 #[test]
 fn passes_of_shared_memory_take_the_clocks_of_the_banks() {
     let passes = SMOOTH
@@ -197,8 +198,8 @@ fn passes_of_shared_memory_take_the_clocks_of_the_banks() {
     }
 }
 
-/// 10⁹ passes of loads are 10⁹ clocks of an SM where the cache shares the banks of shared memory, twice as many on
-/// Turing; the bytes stay what they are.
+/// 10⁹ passes of loads are 10⁹ clocks of an SM where the cache shares the banks of shared memory,
+/// twice as many on Turing; the bytes stay what they are.
 #[test]
 fn lanes_in_the_same_bank_of_the_l1_take_longer_than_their_bytes() {
     let scattered = SMOOTH.to_owned() + "global_load_passes = 1000000000\n";
@@ -223,8 +224,9 @@ fn lanes_in_the_same_bank_of_the_l1_take_longer_than_their_bytes() {
     assert_eq!(l1(&usual, "tesla-v100-sxm2"), l1(SMOOTH, "tesla-v100-sxm2"));
 }
 
-/// RRZE's `gpu-strides` on an A40, all data in the L1: 2.00 clocks a warp's load of four bytes, whether its lanes
-/// read one word or 32 neighbours. A uniform load of 16 bytes takes 8 clocks on Turing (8.2 measured).
+/// RRZE's `gpu-strides` on an A40, all data in the L1: 2.00 clocks a warp's load of four bytes,
+/// whether its lanes read one word or 32 neighbours. A uniform load of 16 bytes takes 8 clocks on
+/// Turing (8.2 measured).
 #[test]
 fn loads_take_the_clocks_that_microbenchmarks_measured() {
     let clocks = |gpu: &str, sectors: u64, lane_bytes: u64| {
@@ -257,7 +259,8 @@ fn loads_take_the_clocks_that_microbenchmarks_measured() {
     assert_near(clocks("a100-sxm-80gb", 1, 128).0, 1.0, 0.02);
 }
 
-/// Sixteen blocks on the 80 SMs of a V100 compute and load on sixteen SMs; L2 and device memory are shared.
+/// Sixteen blocks on the 80 SMs of a V100 compute and load on sixteen SMs; L2 and device memory are
+/// shared.
 #[test]
 fn work_inside_sms_is_done_by_those_that_have_a_block() {
     let profile = metrics_toml(SMOOTH).unwrap();

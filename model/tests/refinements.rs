@@ -1,5 +1,5 @@
-//! The refinements of the quantitative roofline on a kernel and a GPU whose numbers are round, so that
-//! every cost can be worked out by hand.
+//! The refinements of the quantitative roofline on a kernel and a GPU whose numbers are round, so
+//! that every cost can be worked out by hand.
 //!
 //! The GPU does 1000·10⁹ single-precision multiply-adds a second (T_SP = 2000), as many integer
 //! additions, half as many loads and stores and a quarter as many integer multiply-adds
@@ -88,8 +88,8 @@ fn without_refinements_nothing_changes_but_the_name() {
 }
 
 /// 2·10⁸ additions (1), 10⁸ products (4), 4·10⁸ shifts at a quarter of the additions' rate (4), 10⁸
-/// of logic at their rate (1): 2 + 4 + 16 + 1 = 23·10⁸ multiply-adds in place of 8·10⁸. 15·10⁸ more at
-/// 10¹² a second are 1.5 ms.
+/// of logic at their rate (1): 2 + 4 + 16 + 1 = 23·10⁸ multiply-adds in place of 8·10⁸. 15·10⁸ more
+/// at 10¹² a second are 1.5 ms.
 #[test]
 fn integers_cost_what_their_kind_costs() {
     let kinds = [
@@ -151,9 +151,9 @@ fn conflicting_passes_are_loads_and_stores() {
     time(Refinement::ConstantSerialisation, "", &constants, 4.32);
 }
 
-/// 80 % of the lanes work: of the half that is `other`, 0.2 are idle lanes. What works costs
-/// 0.25 + 0.5 + 0.3 = 1.05 in 0.8 of the slots, 1.3125 a slot; the 0.2 that idle cost as much instead
-/// of 1: 0.0625 more, so 1.3125 in all and 4.2 ms. Equal to scaling every class by 1/0.8.
+/// 80 % of the lanes work: of the half that is `other`, 0.2 are idle lanes. What works costs 0.25 +
+/// 0.5 + 0.3 = 1.05 in 0.8 of the slots, 1.3125 a slot; the 0.2 that idle cost as much instead of
+/// 1: 0.0625 more, so 1.3125 in all and 4.2 ms. Equal to scaling every class by 1/0.8.
 #[test]
 fn idle_lanes_cost_what_the_others_do() {
     time(Refinement::Divergence, "", &[("not_predicated_off_thread_inst_executed", 2.56e9)], 4.2);
@@ -191,7 +191,8 @@ fn caches_bound_a_kernel_that_device_memory_does_not() {
     let times: Vec<f64> =
         prediction.parts[0].components.iter().map(|component| component.time_ms).collect();
     assert_eq!(times, [4.0, 0.64, 0.8, 10.0]);
-    // 10 SMs at 1 GHz deliver 10⁷ passes in a millisecond, where the L1 shares the banks of shared memory.
+    // 10 SMs at 1 GHz deliver 10⁷ passes in a millisecond, where the L1 shares the banks of shared
+    // memory.
     let passes = [traffic.as_slice(), &[("global_load_passes", 1.2e8)]].concat();
     for (capability, milliseconds) in [("\"6.0\"", 10.0), ("\"7.0\"", 12.0)] {
         let text =
@@ -204,7 +205,8 @@ fn caches_bound_a_kernel_that_device_memory_does_not() {
     assert!(prediction.unwrap().explanation.contains("is not known and left out"));
 }
 
-/// 8 ms in the L2 instead of 4 ms are worth a warning, 4.8 ms are not; and none is left with the refinement.
+/// 8 ms in the L2 instead of 4 ms are worth a warning, 4.8 ms are not; and none is left with the
+/// refinement.
 #[test]
 fn what_is_left_out_is_warned_of_where_it_takes_much_longer() {
     let warnings = |refinements: &[Refinement], transactions: f64| {

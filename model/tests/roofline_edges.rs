@@ -210,7 +210,8 @@ fn a_full_launch_of_sgemm_breaks_no_assumption() {
     assert_eq!(prediction.warnings, []);
 }
 
-/// 200 blocks of 256 threads are 51,200 of the 221,184 threads of an A100's 108 SMs, and of a GTX 1080's 40,960.
+/// 200 blocks of 256 threads are 51,200 of the 221,184 threads of an A100's 108 SMs, and of a GTX
+/// 1080's 40,960.
 #[test]
 fn a_launch_that_leaves_a_large_gpu_empty_is_told() {
     let conditions = Conditions {

@@ -28,8 +28,8 @@ fn gpu() -> Gpu {
     Gpu::from_toml(&text).unwrap()
 }
 
-/// 3.2·10⁹ instructions, a quarter of them multiply-adds and a quarter loads and stores: 0.8 + 1.6 +
-/// 1.6 = 4 ms; and so many transactions of 32 bytes.
+/// 3.2·10⁹ instructions, a quarter of them multiply-adds and a quarter loads and stores: 0.8 + 1.6
+/// + 1.6 = 4 ms; and so many transactions of 32 bytes.
 fn kernel(transactions: f64) -> KernelProfile {
     let metrics = [
         ("inst_fp_64", 0.0),
@@ -111,8 +111,8 @@ fn at_an_edge_the_sides_differ() {
     assert!(bandwidth.elasticity.unwrap() > -0.6 && bandwidth.elasticity.unwrap() < -0.4);
 }
 
-/// A GTX 480 has 15 SMs, and no GPU has 15.15: steps go to 14 and 16. All its throughputs follow, so
-/// that the time of a kernel that they bound goes as 1/SMs.
+/// A GTX 480 has 15 SMs, and no GPU has 15.15: steps go to 14 and 16. All its throughputs follow,
+/// so that the time of a kernel that they bound goes as 1/SMs.
 #[test]
 fn whole_numbers_make_whole_steps_and_take_their_dependents_along() {
     let library = GpuLibrary::builtin().unwrap();

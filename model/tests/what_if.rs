@@ -53,8 +53,8 @@ fn has(profile: &KernelProfile, expected: &[(&str, f64)]) {
     }
 }
 
-/// 10 requests that took 40 passes, 28 of them conflicts, and 5 that took 5: 17 are left. Banks moved
-/// 45 rows for the bytes that 17 hold, so the efficiency rises by 45/17.
+/// 10 requests that took 40 passes, 28 of them conflicts, and 5 that took 5: 17 are left. Banks
+/// moved 45 rows for the bytes that 17 hold, so the efficiency rises by 45/17.
 #[test]
 fn without_conflicts_the_conflicting_passes_are_gone() {
     let profile = kernel(&[
@@ -87,8 +87,9 @@ fn without_conflicts_the_conflicting_passes_are_gone() {
     assert!(what_if("no-bank-conflicts", &after).1.is_empty());
 }
 
-/// Each of 100 warps loads 128 bytes from 32 sectors and stores 128 bytes to 4. 400 sectors are enough
-/// for the loads, so the L2 and DRAM read no more than that; the stores are perfect as they are.
+/// Each of 100 warps loads 128 bytes from 32 sectors and stores 128 bytes to 4. 400 sectors are
+/// enough for the loads, so the L2 and DRAM read no more than that; the stores are perfect as they
+/// are.
 #[test]
 fn perfect_coalescing_moves_what_was_asked_for_and_no_level_more() {
     let profile = kernel(&[
@@ -358,8 +359,8 @@ fn strides_of_features_are_straightened() {
     assert_eq!(features.accesses[3].local_stride(1), Some(16.0));
     assert_eq!(changes, ["global accesses without neighbours Some(640.0) -> 0"]);
 
-    // Banks are four bytes wide: odd strides of words meet no bank twice, and neither do neighbours of
-    // eight bytes or less than a word.
+    // Banks are four bytes wide: odd strides of words meet no bank twice, and neither do neighbours
+    // of eight bytes or less than a word.
     let of = |element, stride| access(Local, Load, element, Some([stride, 0, 0]));
     let conditions = with_features(
         vec![
@@ -381,7 +382,8 @@ fn strides_of_features_are_straightened() {
     assert_eq!(strides(&features), expected.map(Some));
 }
 
-/// 10 additions and 4 multiplications of f32 are 6 and 4 multiply-adds; integers and other types stay.
+/// 10 additions and 4 multiplications of f32 are 6 and 4 multiply-adds; integers and other types
+/// stay.
 #[test]
 fn operations_of_features_are_contracted_and_packed() {
     let count = |operation, element: &str, sub_groups, work_items| OperationCount {

@@ -1,5 +1,6 @@
-//! Every picture of the gallery, read back from its SVG with nothing of the crate but the font files: texts
-//! lie on the canvas and do not cover each other; data lies where the axes' numbers say.
+//! Every picture of the gallery, read back from its SVG with nothing of the crate but the font
+//! files: texts lie on the canvas and do not cover each other; data lies where the axes' numbers
+//! say.
 
 #![allow(
     clippy::unwrap_used,
@@ -73,8 +74,8 @@ fn boxes(document: &Document<'_>) -> Vec<TextBox> {
         .collect()
 }
 
-/// Whether two convex quadrilaterals have an area in common: a corner or the middle of one lies in the
-/// other, or two sides cross.
+/// Whether two convex quadrilaterals have an area in common: a corner or the middle of one lies in
+/// the other, or two sides cross.
 fn overlap(a: &[(f64, f64); 4], b: &[(f64, f64); 4]) -> bool {
     let cross = |o: (f64, f64), p: (f64, f64), q: (f64, f64)| {
         (p.0 - o.0) * (q.1 - o.1) - (p.1 - o.1) * (q.0 - o.0)

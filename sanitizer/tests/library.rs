@@ -1,5 +1,5 @@
-//! Kernels that nvcc makes of libcu++'s pipelines and barriers, of cooperative groups and of clusters: nothing
-//! is found in what is right, and what is wrong in one of them is.
+//! Kernels that nvcc makes of libcu++'s pipelines and barriers, of cooperative groups and of
+//! clusters: nothing is found in what is right, and what is wrong in one of them is.
 
 #![allow(
     clippy::unwrap_used,
@@ -93,8 +93,8 @@ fn clusters_and_bulk_copies_are_silent() {
 
 #[test]
 fn a_copy_over_what_others_still_read_is_found() {
-    // The kernel adds up what it has copied in reverse, and copies again without a barrier: cooperative
-    // groups' memcpy_async does not wait for readers.
+    // The kernel adds up what it has copied in reverse, and copies again without a barrier:
+    // cooperative groups' memcpy_async does not wait for readers.
     let (file, kernel) = ("pipeline_sm_80", "group_copy_racing");
     let found = found(file, kernel, ([2, 1, 1], 96), 1000, &[500, 192], 1, Some(250));
     let kinds: Vec<&str> = found.iter().map(|line| line.split(" x").next().unwrap()).collect();

@@ -239,7 +239,8 @@ fn what_a_bulk_copy_reads_may_be_overwritten_when_its_group_was_waited_for() {
     );
 }
 
-/// A kernel of 128 threads that fill `tile` with zeros, multiply by it as a warpgroup, and overwrite it.
+/// A kernel of 128 threads that fill `tile` with zeros, multiply by it as a warpgroup, and
+/// overwrite it.
 fn warpgroup(before: &str, after: &str) -> String {
     // No swizzle; blocks of eight rows are 128 bytes apart along K and 256 along N.
     kernel(&format!(

@@ -17,7 +17,7 @@ use crate::cli::{LaunchTemplate, Sweep};
 use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::render::diagnostic;
 use crate::render::rows::{Earlier, RowFile};
-use crate::render::sweep::TableFormat;
+use crate::render::sweep::{TableFormat, without_parquet};
 use crate::render::terminal::Terminal;
 
 /// The word for the whole corpus, or for every GPU of the library.
@@ -98,6 +98,9 @@ fn format(arguments: &Sweep) -> Result<TableFormat, Failure> {
     if format == TableFormat::Parquet && arguments.output.is_none() {
         let report = Report::new("Parquet is not for a terminal");
         return Err(Failure::Usage(report.hint("name a file: --output sweep.parquet")));
+    }
+    if format == TableFormat::Parquet && cfg!(not(feature = "parquet")) {
+        return Err(without_parquet());
     }
     Ok(format)
 }

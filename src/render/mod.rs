@@ -10,6 +10,7 @@ pub(crate) mod findings;
 pub(crate) mod json;
 pub(crate) mod metric;
 pub(crate) mod output;
+#[cfg(feature = "parquet")]
 mod parquet;
 pub(crate) mod prediction;
 pub(crate) mod printed;

@@ -60,7 +60,10 @@ impl RowFile {
     /// Takes over the rows of a stopped sweep of the same `cases`; returns the number of their
     /// cases.
     pub(crate) fn resume(&mut self, earlier: Earlier) -> Result<usize, Failure> {
-        self.add(earlier.rows)?;
+        // Without rows there would be a header, and another one with the first row.
+        if !earlier.rows.is_empty() {
+            self.add(earlier.rows)?;
+        }
         Ok(earlier.cases)
     }
 

@@ -5,8 +5,9 @@ use gpucast_forecast::sweep::{Cell, Table};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+#[cfg(feature = "parquet")]
 use super::parquet;
-use crate::failure::Failure;
+use crate::failure::{Failure, Report};
 use crate::render::table::{Align, aligned};
 use crate::render::{csv, json};
 
@@ -49,8 +50,17 @@ pub(crate) fn document(table: &Table, format: TableFormat) -> Result<Vec<u8>, Fa
             bytes
         }
         TableFormat::Csv => csv_part(table, true)?,
+        #[cfg(feature = "parquet")]
         TableFormat::Parquet => parquet::document(table)?,
+        #[cfg(not(feature = "parquet"))]
+        TableFormat::Parquet => return Err(without_parquet()),
     })
+}
+
+/// The refusal of a program that was built without Parquet.
+pub(crate) fn without_parquet() -> Failure {
+    let report = Report::new("this program was built without Parquet");
+    Failure::Usage(report.hint("build it with `cargo install --path . --features parquet`"))
 }
 
 /// Rows as CSV; the first ones have the header above them.

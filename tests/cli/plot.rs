@@ -150,7 +150,8 @@ fn a_roofline_has_a_point_for_each_level_of_memory() {
     }
 }
 
-/// Counted once for each GPU, a kernel is placed on both and missing on none; one without operations is missing.
+/// Counted once for each GPU, a kernel is placed on both and missing on none; one without
+/// operations is missing.
 #[test]
 fn a_roofline_says_which_kernels_it_cannot_show() {
     let options = "--size small --machine none --gpu gtx-480,tesla-v100-sxm2 --count-on target \

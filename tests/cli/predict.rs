@@ -149,7 +149,8 @@ fn a_kernel_of_a_profilers_file_is_chosen_by_name() {
     assert_eq!((chosen.status, chosen.stderr.as_str()), (0, ""));
     assert_eq!(chosen.stdout.lines().count(), 2, "{}", chosen.stdout);
     assert!(chosen.stdout.contains("sum(float*, int)"), "{}", chosen.stdout);
-    // Without a choice a note names the incomplete one with all that it lacks; the others are predicted.
+    // Without a choice a note names the incomplete one with all that it lacks; the others are
+    // predicted.
     let all = run("--format csv");
     assert_eq!((all.status, all.stdout), (0, chosen.stdout));
     insta::assert_snapshot!("predict-incomplete-kernel", all.stderr);
@@ -187,7 +188,8 @@ fn an_unknown_model_is_refused_before_anything_runs() {
     insta::assert_snapshot!("predict-unknown-model", outcome.transcript());
 }
 
-/// Models that lack an input are lines with a reason, in every format; the order is that of the GPUs.
+/// Models that lack an input are lines with a reason, in every format; the order is that of the
+/// GPUs.
 #[test]
 fn all_models_side_by_side() {
     let arguments = "predict saxpy.toml --gpu gtx-480,r9-nano --model all --machine none";

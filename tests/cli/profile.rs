@@ -215,9 +215,9 @@ fn the_gpu_says_how_accesses_are_counted() {
     assert_eq!(counts("saxpy.toml", "gtx-285", "dram_write_transactions"), 125.0);
     assert_eq!(counts("saxpy.toml", "odd-gpu.toml", "dram_write_transactions"), 250.0);
     assert_eq!(counts("saxpy.toml", "odd-gpu.toml", "dram_write_bytes"), 4000.0);
-    // Columns of a tile of 32 words: all lanes in one of 32 banks, or of 16, which serve half-warps;
-    // two by two in Kepler's; none together in 17, where two half-warps take two passes. (At the
-    // edges of the matrix some lanes are missing.)
+    // Columns of a tile of 32 words: all lanes in one of 32 banks, or of 16, which serve
+    // half-warps; two by two in Kepler's; none together in 17, where two half-warps take two
+    // passes. (At the edges of the matrix some lanes are missing.)
     let passes = |gpu: &str| {
         counts("transpose-unpadded --size small", gpu, "shared_load_transactions_per_request")
     };

@@ -15,8 +15,9 @@ fn the_ranking_as_text_and_csv() {
     );
 }
 
-/// Elasticities of the throughputs of a compute-bound kernel are the shares of its pipeline, which add
-/// up to one (Konstantinidis 2017, section 4.4: E_instr, the share of multiply-adds, is 10.45 %).
+/// Elasticities of the throughputs of a compute-bound kernel are the shares of its pipeline, which
+/// add up to one (Konstantinidis 2017, section 4.4: E_instr, the share of multiply-adds, is 10.45
+/// %).
 #[test]
 fn the_throughputs_of_a_compute_bound_kernel_share_its_time() {
     let result = json(&format!("{SGEMM} --gpu gtx-660 --step 0.0001 --format json"));

@@ -25,8 +25,8 @@ fn a_grid_as_text() {
     );
 }
 
-/// W_traf is 42,258,880 bytes: a memory-bound kernel takes as long as they take at each bandwidth, and
-/// a compute-bound one as long as at any other.
+/// W_traf is 42,258,880 bytes: a memory-bound kernel takes as long as they take at each bandwidth,
+/// and a compute-bound one as long as at any other.
 #[test]
 fn a_swept_field_has_the_effect_that_the_equations_give_it() {
     let rows = rows(
@@ -63,7 +63,8 @@ fn a_launch_file_and_a_module_take_sizes_from_the_sweep() {
     assert_eq!((predicted(""), predicted("--param n=4096")), (2 * 1000, 2 * 4096));
 }
 
-/// The whole corpus on the whole library: every row has a time that is one, or says why it has none.
+/// The whole corpus on the whole library: every row has a time that is one, or says why it has
+/// none.
 #[test]
 fn every_gpu_predicts_every_corpus_kernel_or_says_what_is_missing() {
     let rows = rows("all --size small --gpu all --model all --machine rules");
@@ -134,9 +135,15 @@ fn a_file_gets_the_form_of_its_name() {
     };
     assert!(write("sweep.csv").starts_with(b"kernel,function,launch,gpu,sm_count,model,time_ms"));
     assert!(write("sweep.json").starts_with(b"{\n  \"schema\": \"gpucast.sweep/1\""));
-    let parquet = write("sweep.parquet");
-    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
-    assert_eq!(parquet, write("again.parquet"));
+    if cfg!(feature = "parquet") {
+        let parquet = write("sweep.parquet");
+        assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+        assert_eq!(parquet, write("again.parquet"));
+    } else {
+        let refused = gpucast("sweep sgemm --gpu gtx-480 --output sweep.parquet");
+        assert_eq!(refused.status, 2);
+        assert!(refused.stderr.contains("--features parquet"), "{}", refused.stderr);
+    }
 }
 
 #[test]

@@ -242,7 +242,8 @@ fn mixbench_writes_only_where_the_sum_is_minus_one() {
 
 #[test]
 fn shmem_swap_sums_six_slots_of_every_component() {
-    // Thread t: 6 t + (0 + 1 + 3 + 7 + 13 + 17) = 6 t + 41, and 6 * 11 more in the second component.
+    // Thread t: 6 t + (0 + 1 + 3 + 7 + 13 + 17) = 6 t + 41, and 6 * 11 more in the second
+    // component.
     Case {
         reference: "shmem-swap",
         kernel: "shmem_swap_float2",

@@ -239,8 +239,8 @@ fn the_machine_code_decides_the_kind() {
 }
 
 /// Worked by hand: 25 threads of each warp; 8 additions, 3 products and 2 shifts of warps. Of the
-/// shared accesses, 5 move 16 bytes, 2 move 8, 4 move 4; the atomic of 8 bytes is neither a load nor
-/// a store, and the load of 16 bytes from global memory is not shared.
+/// shared accesses, 5 move 16 bytes, 2 move 8, 4 move 4; the atomic of 8 bytes is neither a load
+/// nor a store, and the load of 16 bytes from global memory is not shared.
 #[test]
 fn integers_are_told_apart_by_kind_and_shared_accesses_by_width() {
     use InstructionClass::{Integer, LoadStore};

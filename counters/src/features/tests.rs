@@ -145,7 +145,8 @@ fn the_prefetching_matrix_product_has_the_patterns_of_table_1() {
         assert_eq!(local(AccessDirection::Store), 2 * n.pow(3) / 16 / 32);
         assert_eq!(features.barriers_per_work_item, 2.0 * tile);
         assert_eq!((features.groups, features.sub_groups), (36, 36 * 8));
-        // A block's row of its tile of a: one element for threads of a row, 16 further for the next.
+        // A block's row of its tile of a: one element for threads of a row, 16 further for the
+        // next.
         let uniform = features.accesses.iter().find(|one| {
             one.space == MemorySpace::Local
                 && one.direction == AccessDirection::Load

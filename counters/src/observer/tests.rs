@@ -542,8 +542,8 @@ fn loads_take_passes_over_the_banks_of_a_first_level_cache() {
     };
     assert_eq!(passes(&words(LOAD, 0, 0, 0x1000)), (1, 1));
     assert_eq!(strided(4, 4), (1, 1));
-    // A column of a matrix: each lane its line, all of them the same bank. With a pitch of 33 words each has a
-    // bank of its own, although no two lanes share a line.
+    // A column of a matrix: each lane its line, all of them the same bank. With a pitch of 33 words
+    // each has a bank of its own, although no two lanes share a line.
     assert_eq!((strided(4096, 4), strided(132, 4)), ((32, 1), (1, 1)));
     // Eight and sixteen bytes a lane go in two and four parts.
     assert_eq!((strided(8, 8), strided(16, 16)), ((2, 2), (4, 4)));

@@ -78,8 +78,8 @@ fn table_2_of_zhang_and_owens() {
 
 #[test]
 fn nvidias_published_examples() {
-    // CUDA C Best Practices Guide 4.0, "Calculating Occupancy": on capability 1.0 twelve registers with
-    // 128 threads give 83 % (5 blocks), with 256 threads 66 % (2 blocks).
+    // CUDA C Best Practices Guide 4.0, "Calculating Occupancy": on capability 1.0 twelve registers
+    // with 128 threads give 83 % (5 blocks), with 256 threads 66 % (2 blocks).
     let small = device(1, 0).occupancy(cta(128, 12, 0));
     check(small, 5, &[Registers]);
     assert_eq!((small.theoretical() * 100.0).floor(), 83.0);
@@ -88,8 +88,8 @@ fn nvidias_published_examples() {
     assert_eq!((large.theoretical() * 100.0).floor(), 66.0);
     // NVIDIA's spreadsheet, version 1.2, as it opens: G80, 256 threads, 10 registers, 4096 bytes.
     check(device(1, 0).occupancy(cta(256, 10, 4096)), 3, &[Warps, Registers]);
-    // CUDA C++ Best Practices Guide 11, "Calculating Occupancy": on capability 7.0 37 registers with 128
-    // threads give 75 % (12 blocks), with 320 threads 63 % (4 blocks).
+    // CUDA C++ Best Practices Guide 11, "Calculating Occupancy": on capability 7.0 37 registers
+    // with 128 threads give 75 % (12 blocks), with 320 threads 63 % (4 blocks).
     let small = device(7, 0).occupancy(cta(128, 37, 0));
     check(small, 12, &[Registers]);
     assert_eq!(small.theoretical(), 0.75);

@@ -1,6 +1,6 @@
-//! Nests of loops and loops in several versions (`nests.cu`), against counts worked out by hand from
-//! the listings, and against what must hold for any machine code: a product, a multiply-add and a
-//! store are executed as often as in the PTX.
+//! Nests of loops and loops in several versions (`nests.cu`), against counts worked out by hand
+//! from the listings, and against what must hold for any machine code: a product, a multiply-add
+//! and a store are executed as often as in the PTX.
 
 use std::collections::BTreeMap;
 use std::fs;

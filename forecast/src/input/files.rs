@@ -1,12 +1,10 @@
 //! Buffers in files: `.npy` for NumPy, `.bin` for raw little-endian elements.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, ErrorKind, Read as _, Write as _};
+use std::io::{BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use ndarray_npy::{ReadNpyError, WriteNpyError};
-
-use super::npy;
+use super::npy::{self, NpyError};
 use super::scalar::ElementType;
 use crate::replacement::Replacement;
 
@@ -27,7 +25,7 @@ pub enum FileError {
     #[error("{} is cut off", .0.display())]
     CutOff(PathBuf),
     #[error("{} is not a valid .npy file: {error}", path.display())]
-    Npy { path: PathBuf, error: ReadNpyError },
+    Npy { path: PathBuf, error: NpyError },
     #[error("NumPy has no type for bf16, so {} cannot be .npy; use .bin", .0.display())]
     NoNumpyType(PathBuf),
 }
@@ -71,16 +69,14 @@ pub fn read_into(path: &Path, ty: ElementType, bytes: &mut [u8]) -> Result<(), F
         }
         Format::Npy => {
             let elements = npy::read(ty, BufReader::new(file)).map_err(|error| match error {
-                ReadNpyError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    FileError::CutOff(path.to_owned())
+                NpyError::CutOff => FileError::CutOff(path.to_owned()),
+                NpyError::Io(error) => failed(error),
+                NpyError::OtherType(found) => {
+                    FileError::Type { path: path.to_owned(), found, expected: ty.name() }
                 }
-                ReadNpyError::Io(error) => failed(error),
-                ReadNpyError::WrongDescriptor(found) => FileError::Type {
-                    path: path.to_owned(),
-                    found: found.to_string(),
-                    expected: ty.name(),
-                },
-                error => FileError::Npy { path: path.to_owned(), error },
+                error @ (NpyError::Header(_) | NpyError::Extra(_)) => {
+                    FileError::Npy { path: path.to_owned(), error }
+                }
             })?;
             let (found, expected) = (elements.len(), bytes.len() / ty.bytes());
             if found != expected {
@@ -114,10 +110,7 @@ pub fn write(path: &Path, ty: ElementType, bytes: &[u8]) -> Result<(), FileError
             let bits = bytes.chunks_exact(ty.bytes()).map(|element| {
                 element.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
             });
-            npy::write(ty, bits, &mut file).map_err(|error| match error {
-                WriteNpyError::Io(error) => failed(error),
-                error => failed(std::io::Error::other(error)),
-            })?;
+            npy::write(ty, bits, &mut file).map_err(failed)?;
         }
     }
     let file = file.into_inner().map_err(|error| failed(error.into_error()))?;

@@ -22,7 +22,14 @@ fn tell_everything(recorder: &mut impl Recorder) {
         addresses: &addresses,
         continues: false,
     });
-    recorder.arrive(&Arrival { instruction: 0, warp: 0, barrier: 0, mask: 1, waits: true, threads: None });
+    recorder.arrive(&Arrival {
+        instruction: 0,
+        warp: 0,
+        barrier: 0,
+        mask: 1,
+        waits: true,
+        threads: None,
+    });
     recorder.release(&Release {
         barrier: 0,
         instruction: 0,

@@ -1,5 +1,5 @@
-//! Matrix products that NVIDIA's compiler made of CUDA, through `mma.h` and through inline PTX, against
-//! loops over integers: `tests/kernels`.
+//! Matrix products that NVIDIA's compiler made of CUDA, through `mma.h` and through inline PTX,
+//! against loops over integers: `tests/kernels`.
 
 use gpucast_interpreter::{Argument, DeviceMemory, Launch, NoObserver, Options, Program, run};
 

@@ -1,8 +1,8 @@
 //! Warp-level matrix instructions against definitions of their own.
 //!
 //! The layouts of [`layout`] are the manual's formulas, shape by shape; [`exact`] multiplies and
-//! rounds with big integers; [`multiply`], [`wmma`], [`warpgroup`] and [`rows`] write down every combination of
-//! modifiers of every row of the instruction table and compare what it computes.
+//! rounds with big integers; [`multiply`], [`wmma`], [`warpgroup`] and [`rows`] write down every
+//! combination of modifiers of every row of the instruction table and compare what it computes.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! `ldmatrix`, `stmatrix` and `movmatrix` against the manual's figures 104 to 110; rows of `.s4` are
-//! sixteen nibbles in a row, the first in the low half of its byte.
+//! `ldmatrix`, `stmatrix` and `movmatrix` against the manual's figures 104 to 110; rows of `.s4`
+//! are sixteen nibbles in a row, the first in the low half of its byte.
 
 use std::fmt::Write as _;
 
@@ -70,8 +70,8 @@ fn expected(modifiers: &[Modifier], rows: &[&[u8]], lane: usize, register: usize
     (0..4).map(|i| byte(4 * thread + i) << (8 * i)).sum()
 }
 
-/// Beginning of a kernel: `%row` is the lane's address in 1024 bytes of shared memory at `s`, into which
-/// the input behind the first `skip` bytes has been copied.
+/// Beginning of a kernel: `%row` is the lane's address in 1024 bytes of shared memory at `s`, into
+/// which the input behind the first `skip` bytes has been copied.
 fn prologue(form: &Form, generic: bool, skip: usize) -> String {
     let (major, minor) = form.min_isa.max((7, 8));
     let target = form.min_target;
@@ -188,8 +188,9 @@ fn every_stmatrix_of_the_table_stores_rows() {
                 for matrix in 0..number {
                     let bytes = values[lane * number + matrix].to_le_bytes();
                     for (i, byte) in bytes.into_iter().enumerate() {
-                        // Row and column of the matrix that the byte belongs to: a 16-bit element's, or
-                        // of a 16-by-8 matrix whose fragments are those of an accumulator.
+                        // Row and column of the matrix that the byte belongs to: a 16-bit
+                        // element's, or of a 16-by-8 matrix whose fragments are those of an
+                        // accumulator.
                         let (row, column) = match bits {
                             16 => (group, 2 * thread + i / 2),
                             _ => (group + 8 * (i / 2), 2 * thread + i % 2),

@@ -2,8 +2,8 @@
 
 use crate::machine::{launch, to_bytes, words};
 
-/// D of `mma.m16n8k16` with `.f16` factors where A has `a` in its first elements of row 0, B has `b` in the
-/// first elements of column 0, and C is `c` in row 0, column 0.
+/// D of `mma.m16n8k16` with `.f16` factors where A has `a` in its first elements of row 0, B has
+/// `b` in the first elements of column 0, and C is `c` in row 0, column 0.
 fn first_of_f16(single: bool, a: &[u16], b: &[u16], c: u32) -> u32 {
     let ty = if single { "f32" } else { "f16" };
     let registers = if single { "{%c0, %c1, %c1, %c1}" } else { "{%c0, %c1}" };

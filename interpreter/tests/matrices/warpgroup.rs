@@ -1,5 +1,6 @@
-//! `wgmma.mma_async` and `wgmma.mma_async.sp`: every row of the table with operands laid out as the manual's CuTe layouts say
-//! (table "Canonical Layouts"), against integers. All values are small integers, so that every sum is exact.
+//! `wgmma.mma_async` and `wgmma.mma_async.sp`: every row of the table with operands laid out as the
+//! manual's CuTe layouts say (table "Canonical Layouts"), against integers. All values are small
+//! integers, so that every sum is exact.
 
 use std::fmt::Write as _;
 
@@ -161,7 +162,8 @@ fn place(
         (true, 0) => (k_stride, mn_stride),
         (true, _) => (mn_stride, k_stride),
     };
-    // Patterns begin at multiples of 128; where that is none of their size, the base offset says so.
+    // Patterns begin at multiples of 128; where that is none of their size, the base offset says
+    // so.
     let pattern =
         from + if bits == 0 { 16 * random.below(8) } else { 128 * random.below(8) } as usize;
     // A part of longer rows: a multiple of what an instruction consumes.

@@ -75,7 +75,8 @@ fn every_half_becomes_the_nearest_narrow_float() {
     check_every_half::<E2m1>(2, 1, 0x07, 0x07);
 }
 
-/// The code that `magnitude` is cut off to, or rounded up to: one past the greatest if it is beyond.
+/// The code that `magnitude` is cut off to, or rounded up to: one past the greatest if it is
+/// beyond.
 fn directed(values: &[f64], magnitude: f64, up: bool) -> usize {
     let above = values.partition_point(|&value| value < magnitude);
     let exact = values.get(above) == Some(&magnitude);

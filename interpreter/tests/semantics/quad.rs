@@ -1,5 +1,5 @@
-//! Arithmetic on four narrow numbers against integers: every finite value is a multiple of a power of
-//! two, so that sums and products are integers too, and the nearest value is found by looking.
+//! Arithmetic on four narrow numbers against integers: every finite value is a multiple of a power
+//! of two, so that sums and products are integers too, and the nearest value is found by looking.
 
 use gpucast_interpreter::semantics::minifloat::{E4m3, E5m2};
 use gpucast_interpreter::semantics::quad::{Elements, Operation, compute};

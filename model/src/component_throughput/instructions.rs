@@ -323,11 +323,10 @@ fn unit_of(operation: Operation, separate_integers: bool) -> Unit {
                 Unit::Cores
             }
         }
-        // Counts of bits have the rate of conversions in the vendor's table.
         Operation::Special
-        | Operation::BitCount
         | Operation::Conversion
-        | Operation::WideConversion => Unit::Special,
+        | Operation::WideConversion
+        | Operation::BitCount => Unit::Special,
         Operation::Fp64 => Unit::Double,
         Operation::Shuffle | Operation::LoadStore => Unit::LoadStore,
         Operation::Tensor => Unit::Tensor,

@@ -206,7 +206,8 @@ pub(crate) fn bars(length: Length) -> Bars {
     }
 }
 
-/// Cyclic reduction in form: a first stage of global memory, then ever shorter ones of shared memory.
+/// Cyclic reduction in form: a first stage of global memory, then ever shorter ones of shared
+/// memory.
 pub(crate) fn stages(count: usize) -> Stages {
     let stage = |at: usize| {
         let fade = 0.8_f64.powi(at as i32 % 20);

@@ -1,4 +1,5 @@
-//! What the tests share: a kernel's text, a launch under all checks, and its findings in one line each.
+//! What the tests share: a kernel's text, a launch under all checks, and its findings in one line
+//! each.
 
 #![allow(
     clippy::unwrap_used,

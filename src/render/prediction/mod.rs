@@ -57,9 +57,9 @@ impl<'a> Counts<'a> {
 /// A prediction with the place of its launch in the file.
 #[derive(Serialize)]
 struct Numbered<'a> {
-    launch: usize,
     #[serde(flatten)]
     view: &'a PredictionView,
+    launch: usize,
 }
 
 /// The times of all launches of a file on a GPU by a model, added up.

@@ -32,7 +32,8 @@ fn copies_are_of_the_type_of_their_buffers() {
 
 #[test]
 fn a_triad_rounds_once() {
-    // 1/3 of three is one but for what the product loses; without a rounding of its own the sum has it.
+    // 1/3 of three is one but for what the product loses; without a rounding of its own the sum has
+    // it.
     let third = 1.0_f64 / 3.0;
     Case {
         reference: "stream-triad",
@@ -91,7 +92,8 @@ fn blocks_sum_their_own_shares() {
 
 #[test]
 fn two_bodies_fall_towards_each_other() {
-    // Two masses at a distance d = 3 and 254 bodies without mass: a = 2 d / (d² + 0.01)^1.5 on the first.
+    // Two masses at a distance d = 3 and 254 bodies without mass: a = 2 d / (d² + 0.01)^1.5 on the
+    // first.
     let mut positions = vec![0.0_f32; 4 * 256];
     positions[3] = 5.0;
     (positions[4], positions[7]) = (3.0, 2.0);

@@ -247,8 +247,8 @@ fn gsrb_relaxes_even_points_with_the_coefficients_of_their_faces() {
 
 #[test]
 fn gpp_sums_quotients_of_complex_numbers() {
-    // conj(i) i = 1 for the column's own element and conj(i) 1 = -i for the other one; epsilon is 2;
-    // the pole 1 + i and the frequency 1 make (1 + i) / -i = -1 + i.
+    // conj(i) i = 1 for the column's own element and conj(i) 1 = -i for the other one; epsilon is
+    // 2; the pole 1 + i and the frequency 1 make (1 + i) / -i = -1 + i.
     let case = |kernel, frequencies: &[f64], sums: usize| Case {
         reference: "gpp",
         kernel,

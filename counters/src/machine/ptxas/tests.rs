@@ -157,8 +157,8 @@ fn kepler_code_has_the_instructions_that_its_ptx_asks_for() {
 
 #[test]
 fn a_loop_may_be_left_by_a_call() {
-    // Of this kernel's eight calls six are of the path for rare divisors, at the end of the code, which
-    // returns; two lead out of the loops around them, where nothing returns.
+    // Of this kernel's eight calls six are of the path for rare divisors, at the end of the code,
+    // which returns; two lead out of the loops around them, where nothing returns.
     let data = fs::read(inputs().join("rounds.sm_80.cubin")).unwrap();
     let image = Image::parse(&data, "gpp_nw6_no_fma").unwrap();
     let code = Code::read(&image).unwrap();
@@ -174,8 +174,8 @@ fn a_loop_may_be_left_by_a_call() {
 
 #[test]
 fn threads_that_leave_a_region_early_take_no_one_else_out_of_it() {
-    // Read off the listing: SSY at 0x30 opens the region that ends at 0x7a8, those within it end at 0x398
-    // and 0x530. `@P0 SYNC` at 0x128 and `@!P1 SYNC` at 0x530 leave the outer one.
+    // Read off the listing: SSY at 0x30 opens the region that ends at 0x7a8, those within it end at
+    // 0x398 and 0x530. `@P0 SYNC` at 0x128 and `@!P1 SYNC` at 0x530 leave the outer one.
     let data = fs::read(inputs().join("nested.sm_50.cubin")).unwrap();
     let image = Image::parse(&data, "dot_product").unwrap();
     let code = Code::read(&image).unwrap();

@@ -122,8 +122,8 @@ fn constants_at_stated_addresses_are_operands() {
     }
 }
 
-/// `FSETP.GEU P0, |R0|, 1.1754e-38; @!P0 FMUL R0, R0, 16777216; MUFU.RSQ R2, R0; @!P0 FMUL R2, R2, 4096`:
-/// the products are issued, and no thread executes them unless its number is a subnormal.
+/// `FSETP.GEU P0, |R0|, 1.1754e-38; @!P0 FMUL R0, R0, 16777216; MUFU.RSQ R2, R0; @!P0 FMUL R2, R2,
+/// 4096`: the products are issued, and no thread executes them unless its number is a subnormal.
 #[test]
 fn scalings_of_subnormals_are_issued_and_executed_by_no_thread() {
     let body = "ld.global.f32 %f1, [%rd1];\nrsqrt.approx.f32 %f2, %f1;\nst.global.f32 [%rd1], %f2;";

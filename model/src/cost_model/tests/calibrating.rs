@@ -186,7 +186,8 @@ fn exact_times_give_the_parameters_back() {
 }
 
 /// With 2 % noise the errors are those that the standard errors promise: of 200 calibrations, the
-/// 95 % margins hold the true cost in 95 % (binomial: 190 ± 3.1; 178 to 200 is within 4 deviations).
+/// 95 % margins hold the true cost in 95 % (binomial: 190 ± 3.1; 178 to 200 is within 4
+/// deviations).
 #[test]
 fn noisy_times_give_the_parameters_back_within_their_errors() {
     let linear = formula(

@@ -44,8 +44,8 @@ fn access(
 }
 
 /// The prefetching matrix product of section 2.1 for n x n matrices, in the paper's words: n^3
-/// multiply-adds, n^3/16 loads of a and b, n^2 stores, 2 n^3 loads and 2 n^3/16 stores of local memory
-/// (section 8.3), two barriers in each of n/16 rounds.
+/// multiply-adds, n^3/16 loads of a and b, n^2 stores, 2 n^3 loads and 2 n^3/16 stores of local
+/// memory (section 8.3), two barriers in each of n/16 rounds.
 fn prefetching(n: u64) -> Features {
     let (row, square, cube) = (n as i64, n * n, n * n * n);
     let load = AccessDirection::Load;
@@ -101,9 +101,9 @@ fn table_3() -> CostModelFile {
 ///
 /// On chip, madd 8.589935e9/32 · 5.0e-12 s = 1.34218 and local memory 2.125 · 8.589935e9/32 ·
 /// 9.5e-12 s = 5.41904; together 6.76122. Global memory, a 5.368709e8 · 1.9e-12 s = 1.02005, b
-/// 5.368709e8 · 4.8e-12 s = 2.57698 and c 4194304 · 3.5e-12 s = 0.01468; together 3.61171. Overhead,
-/// barriers 256 · 16384 · 1.3e-13 s = 0.00055, groups 16384 · 1.6e-9 s = 0.02621, launch 0.077;
-/// together 0.10376.
+/// 5.368709e8 · 4.8e-12 s = 2.57698 and c 4194304 · 3.5e-12 s = 0.01468; together 3.61171.
+/// Overhead, barriers 256 · 16384 · 1.3e-13 s = 0.00055, groups 16384 · 1.6e-9 s = 0.02621, launch
+/// 0.077; together 0.10376.
 #[test]
 fn table_3_predicts_the_prefetching_product() {
     let file = table_3();

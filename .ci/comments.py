@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""Fails where a comment is wider than 100 columns, which is where code wraps."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+WIDTH = 100
+files = subprocess.run(["git", "ls-files", "*.rs"], capture_output=True, text=True, check=True)
+wide = []
+for name in files.stdout.split():
+    for number, line in enumerate(pathlib.Path(name).read_text().splitlines(), 1):
+        # A comment that holds one long word, such as an address, cannot be wrapped.
+        is_comment = re.match(r"\s*//", line)
+        if is_comment and len(line) > WIDTH and len(line.split()) > 2:
+            wide.append(f"{name}:{number}: a comment of {len(line)} columns; {WIDTH} is the most")
+if wide:
+    print("\n".join(wide))
+    sys.exit(1)
