@@ -98,8 +98,8 @@ pub fn count(
 /// The GPU as code compiled with the plan's `-dlcm` finds it.
 ///
 /// `cg` sends plain loads past the first level. `ca` makes the L1 of capabilities 3.5, 3.7 and 5.x
-/// keep global loads, which it does not by default (CUDA C Programming Guide 11.7, K.3.3 and
-/// K.4.3).
+/// keep global loads (CUDA C Programming Guide 11.7, K.3.3 and K.4.3). By default it does not keep
+/// them.
 fn with_load_caching(mut device: DeviceModel, plan: &Plan) -> DeviceModel {
     let Capability { major, minor } = device.capability;
     let may_be_asked = major == 5 || (major == 3 && minor >= 5);

@@ -16,8 +16,8 @@ pub const BYTES: usize = 128;
 /// Offset of the tensor's address, 64 bits, in a map: launches learn addresses late.
 pub const ADDRESS_OFFSET: usize = 0;
 
-/// The type of a tensor's elements, in the order of the manual's table for `tensormap.replace`
-/// (packed elements of 4 and 6 bits, which follow there, are not executed).
+/// The type of a tensor's elements, in the order of the manual's table for `tensormap.replace`.
+/// Packed elements of 4 and 6 bits, which follow there, are not executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the manual's types")]
 pub enum Element {
