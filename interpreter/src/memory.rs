@@ -163,7 +163,7 @@ impl DeviceMemory {
         Self { first, end, allocations: Vec::new(), heap: None }
     }
 
-    /// Allocate `bytes` zero bytes and return their device address.
+    /// Allocates `bytes` zero bytes and returns their device address.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl DeviceMemory {
         self.allocations.iter().map(|a| (a.name.as_str(), a.address, a.bytes))
     }
 
-    /// Make sure that there is a device heap; the first call decides its size.
+    /// Makes sure that there is a device heap; the first call decides its size.
     pub(crate) fn prepare_heap(&mut self, bytes: u64) -> Result<(), AllocationError> {
         if self.heap.is_none() {
             let address = self.allocate(HEAP_NAME, bytes)?;

@@ -81,7 +81,7 @@ pub struct ControlFlowGraph {
 }
 
 impl ControlFlowGraph {
-    /// Build the graph of `body`.
+    /// Builds the graph of `body`.
     ///
     /// # Errors
     ///

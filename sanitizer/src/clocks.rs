@@ -43,7 +43,7 @@ pub(crate) struct Stamp {
 }
 
 impl Clocks {
-    /// Forget everything; there are `warps` warps. Generations go on, so that no old stamp is
+    /// Forgets everything; there are `warps` warps. Generations go on, so that no old stamp is
     /// taken for a new one.
     pub(crate) fn reset(&mut self, warps: usize) {
         self.ticks.clear();

@@ -74,7 +74,7 @@ pub(crate) struct ClusterState {
 }
 
 impl ClusterState {
-    /// Begin a cluster of `ctas` CTAs, each with `warps` warps and `bytes` bytes of shared memory.
+    /// Begins a cluster of `ctas` CTAs, each with `warps` warps and `bytes` bytes of shared memory.
     pub(crate) fn reset(&mut self, ctas: u32, warps: u32, bytes: u64) {
         let all = (ctas * warps) as usize;
         self.clocks.reset(all);

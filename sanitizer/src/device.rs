@@ -180,7 +180,7 @@ impl HeapShadow {
         address.wrapping_sub(self.start) < self.bytes
     }
 
-    /// Record an access to the heap.
+    /// Records an access to the heap.
     pub(crate) fn access(
         &mut self,
         address: u64,

@@ -267,7 +267,7 @@ pub(crate) struct Collection {
 }
 
 impl Collection {
-    /// Count an occurrence; `example` is asked for the first.
+    /// Counts an occurrence; `example` is asked for the first.
     pub(crate) fn add(&mut self, key: Key, count: u64, example: impl FnOnce() -> Example) {
         if let Some(&at) = self.index.get(&key) {
             self.findings[at].1.count += count;

@@ -118,7 +118,7 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
-    /// Begin a CTA with `bytes` bytes of memory in a cluster of `warps` warps.
+    /// Begins a CTA with `bytes` bytes of memory in a cluster of `warps` warps.
     pub(crate) fn reset(&mut self, bytes: u64, warps: usize) {
         if self.epoch == u32::MAX {
             self.words.clear();
@@ -140,7 +140,7 @@ impl Shadow {
         Some(word)
     }
 
-    /// Mark bytes as written.
+    /// Marks bytes as written.
     pub(crate) fn initialise(&mut self, address: u64, bytes: u64) {
         for (index, part) in words_of(address, bytes) {
             if let Some(word) = self.word(index) {
@@ -175,7 +175,7 @@ impl Shadow {
         })
     }
 
-    /// Record an access; `found` is told of each conflict.
+    /// Records an access; `found` is told of each conflict.
     pub(crate) fn touch(
         &mut self,
         clocks: &Clocks,
@@ -231,7 +231,7 @@ impl Shadow {
         }
     }
 
-    /// Give the bytes of a word cells of their own; where they are.
+    /// Gives the bytes of a word cells of their own. Returns their index.
     fn split(&mut self, generation: u32, index: usize) -> usize {
         let (at, cell) = (self.words[index].bytes, self.words[index].cell);
         if at != NONE {

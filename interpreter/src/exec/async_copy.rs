@@ -87,7 +87,7 @@ impl CopyQueue {
         self.committed = [0; 32];
     }
 
-    /// Add a copy to the queue. One that the new copy overwrites, byte for byte and at the same
+    /// Adds a copy to the queue. One that the new copy overwrites, byte for byte and at the same
     /// wait, goes: a loop without a wait then holds the copies of one round.
     fn push(&mut self, copy: PendingCopy) -> Result<(), FaultKind> {
         let recent = self.copies.iter().enumerate().rev().take(LOOKED_BACK);
@@ -102,8 +102,8 @@ impl CopyQueue {
         Ok(())
     }
 
-    /// Do the lanes' copies for whose group `ready` holds, given the lane and the group; `done` is
-    /// told of each copy and its lanes.
+    /// Does the lanes' copies for whose group `ready` holds, given the lane and the group; `done`
+    /// is told of each copy and its lanes.
     fn complete(
         &mut self,
         memories: &Memories<'_>,
@@ -128,7 +128,7 @@ impl CopyQueue {
         }
     }
 
-    /// Do every copy of `lanes`: they wait for all, or exit.
+    /// Does every copy of `lanes`: they wait for all, or exit.
     pub(crate) fn complete_all(
         &mut self,
         memories: &Memories<'_>,
@@ -164,7 +164,7 @@ impl CopyQueue {
 }
 
 impl Warp {
-    /// Tell the observer of an access by an operation that is none of the ordinary ones; the
+    /// Tells the observer of an access by an operation that is none of the ordinary ones; the
     /// addresses are in `report`.
     #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
     pub(super) fn tell<R: Recorder>(

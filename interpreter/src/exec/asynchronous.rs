@@ -12,7 +12,7 @@ use crate::program::asynchronous::wait;
 use crate::program::op::{Code, Op, cluster_barrier};
 
 impl Warp {
-    /// Execute `op`, an asynchronous copy, an operation on an mbarrier or the cluster's barrier.
+    /// Executes `op`, an asynchronous copy, an operation on an mbarrier or the cluster's barrier.
     #[cold]
     pub(super) fn asynchronous<R: Recorder>(
         &mut self,

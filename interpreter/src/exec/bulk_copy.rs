@@ -52,7 +52,7 @@ impl Ranges {
         Self { time, any: false }
     }
 
-    /// Tell the recorder of the next one: its address and bytes.
+    /// Tells the recorder of the next one: its address and bytes.
     #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
     pub(super) fn tell<R: Recorder>(
         &mut self,
@@ -141,8 +141,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Tell the recorder of the bytes that an mbarrier was told of, before it is told of the access
-    /// itself.
+    /// Tells the recorder of the bytes that an mbarrier was told of, before it is told of the
+    /// access itself.
     pub(super) fn tell_bytes<R: Recorder>(
         &self,
         recorder: &mut R,
@@ -308,7 +308,7 @@ pub(super) fn in_the_cta_of(
     Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } })
 }
 
-/// Combine each element of `to` with that of `from` by `operation`.
+/// Combines each element of `to` with that of `from` by `operation`.
 ///
 /// # Safety
 ///

@@ -164,7 +164,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Save the registers of list `index` for the lanes of `mask`, which are about to make the
+    /// Saves the registers of list `index` for the lanes of `mask`, which are about to make the
     /// call that `depth` others enclose.
     fn save_registers(&mut self, program: &Program, index: u32, depth: usize, mask: u32) {
         let list = &program.saved[index as usize];
@@ -190,7 +190,7 @@ impl Warp {
         }
     }
 
-    /// Undo [`Self::save_registers`].
+    /// Undoes [`Self::save_registers`].
     fn restore_registers(&mut self, program: &Program, index: u32, depth: usize, mask: u32) {
         let list = &program.saved[index as usize];
         let Some(saved) = self.saved.get(depth) else { return };
@@ -206,7 +206,7 @@ impl Warp {
         }
     }
 
-    /// Take memory from the stacks of the lanes of `mask`: `bytes` of each lane, beginning at a
+    /// Takes memory from the stacks of the lanes of `mask`: `bytes` of each lane, beginning at a
     /// multiple of `align`. Row `dst` gets the addresses, row `top` the stacks' new tops.
     #[expect(clippy::too_many_arguments, reason = "the operands of one operation")]
     fn allocate_stack(
@@ -235,7 +235,7 @@ impl Warp {
     }
 }
 
-/// Copy the lanes of `mask` of a register of one, two or four rows.
+/// Copies the lanes of `mask` of a register of one, two or four rows.
 fn copy_lanes(from: &[super::lane::Row], to: &mut [super::lane::Row], mask: u32) {
     if mask == super::lanes::FULL_MASK {
         to.copy_from_slice(from);

@@ -55,8 +55,8 @@ impl Cluster {
         u64::from(launch.shape.ctas_per_cluster()).saturating_mul(launch.bytes_per_cta())
     }
 
-    /// Begin the cluster whose first CTA is `first` in the order of CTAs. There is one recorder for
-    /// each CTA.
+    /// Begins the cluster whose first CTA is `first` in the order of CTAs. There is one recorder
+    /// for each CTA.
     pub(crate) fn start<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,
@@ -78,7 +78,7 @@ impl Cluster {
         self.ctas.iter().map(Cta::issued).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Run until all threads have exited or about `limit` warp-instructions have been issued in
+    /// Runs until all threads have exited or about `limit` warp-instructions have been issued in
     /// all by this cluster. There is one recorder for each CTA. Threads that only wait for each
     /// other are a deadlock if no other cluster `may_help`.
     pub(crate) fn run<R: Recorder>(

@@ -176,7 +176,7 @@ impl Cta {
         })
     }
 
-    /// Begin CTA `index` of the grid.
+    /// Begins CTA `index` of the grid.
     pub(crate) fn start<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,
@@ -206,7 +206,7 @@ impl Cta {
         }
     }
 
-    /// Clear local memory, of the threads' stacks as much as has been used: it is a small part of
+    /// Clears local memory, of the threads' stacks as much as has been used: it is a small part of
     /// them, as a rule.
     fn clear_local(&mut self, launch: &LaunchContext<'_>) {
         let fixed = launch.program.local_bytes;
@@ -366,7 +366,7 @@ impl Cta {
         }
     }
 
-    /// Release every barrier at which all expected threads have arrived.
+    /// Releases every barrier at which all expected threads have arrived.
     fn release_barriers<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,
@@ -435,7 +435,7 @@ impl Cta {
         Ok(())
     }
 
-    /// Tell the recorder that barrier `id` is about to be passed.
+    /// Tells the recorder that barrier `id` is about to be passed.
     fn tell_release<R: Recorder>(&mut self, program: &Program, recorder: &mut R, id: u32) {
         let mut waited = std::mem::take(&mut self.waited);
         let lanes = |(at, warp): (usize, &Warp)| (at as u32, warp.waiting_at(id));

@@ -120,8 +120,8 @@ impl Warp {
         recorder.mbarrier(&MbarrierUse { instruction, warp, mask, step, completes, addresses });
     }
 
-    /// Let splits go on whose phases are complete or that have waited long enough; all of them
-    /// if `give_up`.
+    /// Lets splits go on whose phases are complete or that have waited long enough; all of them if
+    /// `give_up`.
     #[cold]
     pub(crate) fn poll_mbarriers<R: Recorder>(
         &mut self,

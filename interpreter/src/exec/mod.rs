@@ -54,7 +54,7 @@ const ORDERED_TURN: u64 = 1 << 18;
 /// of them may wait for another one that has no thread to run on.
 const ATTEMPT_TURN: u64 = 1 << 28;
 
-/// Execute a launch.
+/// Executes a launch.
 ///
 /// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, and in
 /// order otherwise (see [`Schedule`]). The observer sees the same for any number of threads. Where
@@ -137,7 +137,7 @@ fn run_at<O: Observer>(
     Ok(Summary { ordered_because: Some(reason), watched: true, ..summary })
 }
 
-/// Run all CTAs of a launch once, in order if there is a reason for that.
+/// Runs all CTAs of a launch once, in order if there is a reason for that.
 fn run_all<O: Observer>(
     context: &LaunchContext<'_>,
     observer: &mut O,
@@ -367,7 +367,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Run the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
+    /// Runs the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
     fn run_parallel<R: Recorder>(
         &self,
         first: u64,
@@ -422,7 +422,7 @@ impl Engine<'_> {
         Ok(total)
     }
 
-    /// Run the CTAs from `first` on, one cluster after the other; one that does not end in its
+    /// Runs the CTAs from `first` on, one cluster after the other; one that does not end in its
     /// turn is continued after the others have had theirs.
     fn run_ordered<R: Recorder>(
         &self,

@@ -68,7 +68,7 @@ pub(super) fn print<V: Values>(
     Ok(())
 }
 
-/// Read a number or `*`; `None` if there is neither.
+/// Reads a number or `*`; `None` if there is neither.
 fn number<V: Values>(
     rest: &mut &[u8],
     values: &mut V,
@@ -193,7 +193,7 @@ fn conversion<'f, V: Values>(
     Ok(after)
 }
 
-/// Append `text` in a field of the conversion's width.
+/// Appends `text` in a field of the conversion's width.
 fn pad(c: Conversion, text: &[u8], out: &mut Vec<u8>) {
     let padding = c.width.saturating_sub(text.len());
     if !c.left {

@@ -25,7 +25,7 @@ const MAX_SHARED_BYTES: u64 = 227 << 10;
 /// The most local memory that a thread can have, its stack included.
 const MAX_LOCAL_BYTES: u64 = 512 << 10;
 
-/// Allocate and initialise the module's global variables that `memory` does not hold yet.
+/// Allocates and initialises the module's global variables that `memory` does not hold yet.
 pub(super) fn allocate_globals(
     program: &Program,
     memory: &mut DeviceMemory,
@@ -73,7 +73,7 @@ const GRID_WORKSPACE: &str = "grid workspace";
 /// Bytes of it: its own size and the barrier's word, rounded up generously.
 const GRID_WORKSPACE_BYTES: u64 = 64;
 
-/// Give a kernel that looks for it the workspace of a cooperative launch: every launch counts as
+/// Gives a kernel that looks for it the workspace of a cooperative launch: every launch counts as
 /// one here.
 pub(super) fn allocate_grid_workspace(
     program: &Program,
@@ -212,7 +212,7 @@ fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Lay the arguments out as the kernel's parameters.
+/// Lays the arguments out as the kernel's parameters.
 fn parameter_block(program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, LaunchError> {
     if arguments.len() != program.parameters.len() {
         return Err(LaunchError::ArgumentCount {

@@ -119,7 +119,7 @@ impl Memories<'_> {
         (offset as u64) < self.shared_bytes
     }
 
-    /// Write to the CTA's own shared memory, as far as there is any.
+    /// Writes to the CTA's own shared memory, as far as there is any.
     pub(super) fn write_shared(&self, offset: u32, bytes: &[u8]) {
         let end = u64::from(offset) + bytes.len() as u64;
         if end <= self.shared_bytes {

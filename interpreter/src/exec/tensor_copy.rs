@@ -347,7 +347,7 @@ fn swizzled(swizzle: Swizzle, shared: u64, offset: u64) -> usize {
     (swizzle.apply(shared + offset) - shared) as usize
 }
 
-/// Put a box of shared memory into the tensor, as far as it lies inside.
+/// Puts a box of shared memory into the tensor, as far as it lies inside.
 fn store_tensor(
     memories: &Memories<'_>,
     copy: &TensorCopy,

@@ -173,7 +173,7 @@ pub(crate) enum Decision {
 }
 
 impl Plan {
-    /// Decide about a launch whose observer may look at the values of stores or not.
+    /// Decides about a launch whose observer may look at the values of stores or not.
     pub(crate) fn of(
         launch: &LaunchContext<'_>,
         memory: &DeviceMemory,
@@ -221,7 +221,7 @@ impl Plan {
 }
 
 impl Watch {
-    /// Forget all marks and conflicts, and watch to the end from now on.
+    /// Forgets all marks and conflicts, and watches to the end from now on.
     pub(crate) fn begin_again(&mut self) {
         self.gives_up = false;
         for buffer in &mut self.buffers {

@@ -45,7 +45,7 @@ impl Heap {
         Some(offset)
     }
 
-    /// Give back the block at `offset`.
+    /// Gives back the block at `offset`.
     pub(crate) fn free(&mut self, offset: u64) -> Result<(), BadFree> {
         let mut bytes = self.used.remove(&offset).ok_or(BadFree)?;
         let mut start = offset;

@@ -195,7 +195,7 @@ fn summary(instructions: &[Unsupported]) -> String {
 }
 
 impl Program {
-    /// Make `kernel` of `module` ready; `text` is the module's text, for line numbers.
+    /// Makes `kernel` of `module` ready; `text` is the module's text, for line numbers.
     ///
     /// # Errors
     ///

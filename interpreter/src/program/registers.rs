@@ -193,7 +193,7 @@ impl RegisterFile {
         }
     }
 
-    /// Write the kernel's parameters.
+    /// Writes the kernel's parameters.
     pub(crate) fn fill_parameters(&self, rows: &mut [Row], block: &[u8]) {
         for parameter in &self.parameters {
             let mut bytes = [0; 8];
@@ -225,7 +225,7 @@ impl RegisterFile {
         }
     }
 
-    /// Give registers that the code may read before it writes them a defined value, so that
+    /// Gives registers that the code may read before it writes them a defined value, so that
     /// results do not depend on which CTA ran before.
     pub(crate) fn clear_uninitialised(&self, rows: &mut [Row], predicates: &mut [u32]) {
         for &row in &self.uninitialised_rows {

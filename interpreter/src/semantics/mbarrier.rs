@@ -143,7 +143,7 @@ impl Mbarrier {
             | self.expected as u64
     }
 
-    /// Begin the next phase if nothing is missing from this one.
+    /// Begins the next phase if nothing is missing from this one.
     const fn advance(&mut self) {
         if self.pending == 0 && self.tx_count == 0 {
             self.odd_phase = !self.odd_phase;

@@ -11,7 +11,7 @@ pub enum ModifierMismatch {
     Missing(Vec<Modifier>),
 }
 
-/// Check `written` against the places of `form`.
+/// Checks `written` against the places of `form`.
 ///
 /// Like NVIDIA's assembler, this takes modifiers in any order (the manual's own examples write
 /// `atom.global.v8.f16.max.noftz`): each takes the first free place that allows it. Types, layouts

@@ -102,7 +102,7 @@ const SETS: &[(&str, &str)] = &[
     ("wg256", "@i256"),
 ];
 
-/// Parse one row.
+/// Parses one row.
 ///
 /// # Errors
 ///

@@ -48,7 +48,7 @@ const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 
 type Lexeme<'a> = IResult<&'a [u8], TokenKind>;
 
-/// Split `text` into tokens, without white space and comments; ends with [`TokenKind::End`].
+/// Splits `text` into tokens, without white space and comments; ends with [`TokenKind::End`].
 pub(crate) fn tokenize(text: &str) -> Vec<Token> {
     // Compiled code has about one token every five bytes.
     let mut tokens = Vec::with_capacity(text.len() / 5 + 1);

@@ -188,7 +188,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Run `parse` one level deeper.
+    /// Runs `parse` one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
             return Err(Diagnostic {

@@ -71,7 +71,7 @@ impl<'a> Resolver<'a> {
         Ok(found)
     }
 
-    /// Declare everything that one declaration names in the innermost scope.
+    /// Declares everything that one declaration names in the innermost scope.
     pub(super) fn declare_variables(
         &mut self,
         variable: &ast::Variable<'a>,

@@ -39,7 +39,7 @@ impl<'a> Resolver<'a> {
         Ok(items)
     }
 
-    /// Fill one level of an array from byte `offset` on; returns the offset behind it.
+    /// Fills one level of an array from byte `offset` on; returns the offset behind it.
     fn fill(
         &self,
         initializer: &Initializer<'a>,

@@ -46,7 +46,7 @@ pub fn load(text: &str) -> Result<Module, Vec<Diagnostic>> {
     Err(diagnostics)
 }
 
-/// Resolve a parsed file.
+/// Resolves a parsed file.
 ///
 /// # Errors
 ///

@@ -83,7 +83,7 @@ impl CtaChecker {
         }
     }
 
-    /// Add a finding about a lane of this CTA.
+    /// Adds a finding about a lane of this CTA.
     fn add(&mut self, key: Key, thread: u32, other: Option<Party>, place: Option<Place>) {
         let (launch, ctaid) = (&self.launch, self.cta.ctaid);
         self.found.add(key, 1, || Example {
@@ -102,7 +102,7 @@ impl CtaChecker {
         self.add(key, thread, None, Some(place));
     }
 
-    /// Look at the threads of a barrier that is passed.
+    /// Looks at the threads of a barrier that is passed.
     fn check_barrier(&mut self, release: &Release<'_>) {
         let role = self.launch.roles.of(release.instruction);
         let Some(&(first_warp, first_lanes)) = release.waited.first() else { return };
@@ -193,7 +193,7 @@ impl CtaChecker {
         }
     }
 
-    /// Tell the clocks of something, where they are needed.
+    /// Tells the clocks of something, where they are needed.
     fn order(&mut self, change: impl FnOnce(&mut ClusterState, u32)) {
         if self.launch.checks.has(Check::Race)
             && let Some(cluster) = &self.cluster

@@ -167,7 +167,7 @@ impl CtaChecker {
         }
     }
 
-    /// Add a finding of two accesses that nothing orders.
+    /// Adds a finding of two accesses that nothing orders.
     fn conflict(
         &mut self,
         access: &Access<'_>,

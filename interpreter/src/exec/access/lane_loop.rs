@@ -59,9 +59,9 @@ impl<'a> Listener<'a> {
 }
 
 impl LoopAccesses<'_> {
-    /// Execute a memory operation with those lanes of `mask` whose guard holds, and tell the
-    /// listener; `false` if it is not simple or there is something wrong with it, and nothing has
-    /// been done or counted.
+    /// Executes a memory operation with those lanes of `mask` whose guard holds, and tells the
+    /// listener. Returns `false` if it is not simple or there is something wrong with it; then
+    /// nothing has been done or counted.
     ///
     /// # Safety
     ///

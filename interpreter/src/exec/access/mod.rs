@@ -42,9 +42,9 @@ pub(super) struct AccessFault {
     pub(super) kind: FaultKind,
 }
 
-/// Execute a memory operation with the lanes of `mask` and report its addresses, unless the lanes
-/// of a generic access go to several spaces: then nothing is done and the answer is `None`; see
-/// [`generic_part`]. The answer is the space that the access went to.
+/// Executes a memory operation with the lanes of `mask`, reports its addresses and returns the
+/// space that the access went to. If the lanes of a generic access go to several spaces, nothing is
+/// done and the result is `None`; see [`generic_part`].
 ///
 /// # Safety
 ///

@@ -26,7 +26,7 @@ pub(in crate::exec) trait Element: Copy {
     /// `host` is aligned and good for reads of the element, by atomic accesses only.
     unsafe fn load(host: *const Self) -> Self;
 
-    /// Write the element at `host`.
+    /// Writes the element at `host`.
     ///
     /// # Safety
     ///
@@ -85,7 +85,7 @@ pub(in crate::exec) enum Vectors {
     Zmm,
 }
 
-/// Copy 32 elements from memory to a register.
+/// Copies 32 elements from memory to a register.
 ///
 /// # Safety
 ///
@@ -107,7 +107,7 @@ pub(super) unsafe fn load_row<T: Element>(from: *const T, to: &mut [T; 32], vect
     }
 }
 
-/// Copy 32 elements from a register to memory.
+/// Copies 32 elements from a register to memory.
 ///
 /// # Safety
 ///
@@ -178,7 +178,7 @@ unsafe fn copy_vectors(from: *const u8, to: *mut u8, bytes: usize, vectors: Vect
     }
 }
 
-/// Copy bytes between places of which either may be in a buffer, as if all were read first.
+/// Copies bytes between places of which either may be in a buffer, as if all were read first.
 ///
 /// # Safety
 ///
@@ -208,7 +208,7 @@ pub(in crate::exec) unsafe fn copy_bytes(from: *mut u8, to: *mut u8, bytes: usiz
     }
 }
 
-/// Read bytes of a buffer.
+/// Reads bytes of a buffer.
 ///
 /// # Safety
 ///
@@ -218,7 +218,7 @@ pub(in crate::exec) unsafe fn read_bytes(from: *mut u8, to: &mut [u8]) {
     unsafe { copy_bytes(from, to.as_mut_ptr(), to.len()) };
 }
 
-/// Write bytes of a buffer.
+/// Writes bytes of a buffer.
 ///
 /// # Safety
 ///

@@ -17,8 +17,8 @@ use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::observer::{AccessKind, Pattern};
 use crate::program::memory_op::{MemoryOp, Space};
 
-/// Execute a simple operation with the lanes of `mask` and report its addresses; `false` if there
-/// is something wrong with it, and nothing has been done.
+/// Executes a simple operation with the lanes of `mask` and reports its addresses. Returns `false`
+/// if there is something wrong with it; then nothing has been done.
 ///
 /// # Safety
 ///

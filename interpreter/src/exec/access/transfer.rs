@@ -197,7 +197,7 @@ pub(in crate::exec) unsafe fn digests(frame: &Frame, op: &MemoryOp) -> [u32; 32]
     digests.map(|digest| (digest ^ digest >> 32) as u32)
 }
 
-/// Call `f` for each lane of `mask`.
+/// Calls `f` for each lane of `mask`.
 #[inline(always)]
 pub(in crate::exec) fn for_lanes(mask: u32, mut f: impl FnMut(usize)) {
     if mask == FULL_MASK {

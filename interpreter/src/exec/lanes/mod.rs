@@ -75,7 +75,7 @@ impl Frame {
         }
     }
 
-    /// Count `lanes` that execute `op`, if it is guarded and its instruction's first.
+    /// Counts `lanes` that execute `op`, if it is guarded and its instruction's first.
     ///
     /// # Safety
     ///
@@ -117,7 +117,7 @@ impl Frame {
         unsafe { *self.predicates.add(predicate as usize) }
     }
 
-    /// Write the lanes of `mask` of a predicate.
+    /// Writes the lanes of `mask` of a predicate.
     ///
     /// # Safety
     ///
@@ -131,7 +131,7 @@ impl Frame {
         }
     }
 
-    /// Write the lanes of `mask` of a row.
+    /// Writes the lanes of `mask` of a row.
     ///
     /// Whatever the mask, the value is stored once, as a whole: to the row, or to scratch rows of
     /// which the lanes are then taken. A path of its own for masks would need the value in memory.
@@ -153,7 +153,7 @@ impl Frame {
         }
     }
 
-    /// Write the same value to the lanes of `mask`.
+    /// Writes the same value to the lanes of `mask`.
     ///
     /// # Safety
     ///
@@ -165,7 +165,7 @@ impl Frame {
     }
 }
 
-/// Write the lanes of `mask`. Not inlined: every operation has this path, and few executions take
+/// Writes the lanes of `mask`. Not inlined: every operation has this path, and few executions take
 /// it.
 #[inline(never)]
 fn blend<T: Copy>(row: &mut [T; 32], value: &[T; 32], mask: u32) {
@@ -174,7 +174,7 @@ fn blend<T: Copy>(row: &mut [T; 32], value: &[T; 32], mask: u32) {
     }
 }
 
-/// Combine a comparison's raw result with its predicate operand as `op.n` says.
+/// Combines a comparison's raw result with its predicate operand as `op.n` says.
 ///
 /// # Safety
 ///

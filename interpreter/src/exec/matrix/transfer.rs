@@ -8,7 +8,7 @@ use crate::observer::AccessKind;
 use crate::program::matrix_op::{FragmentPart, FragmentTransfer, RowTransfer};
 use crate::semantics::matrix::transfer;
 
-/// Bring the rows that `ldmatrix` has loaded into its registers.
+/// Brings the rows that `ldmatrix` has loaded into its registers.
 ///
 /// # Safety
 ///
@@ -35,7 +35,7 @@ pub(crate) unsafe fn distribute_rows(frame: &Frame, op: &RowTransfer) {
     }
 }
 
-/// Bring the registers of `stmatrix` into the rows that it is about to store.
+/// Brings the registers of `stmatrix` into the rows that it is about to store.
 ///
 /// # Safety
 ///

@@ -46,7 +46,7 @@ impl<T: Copy + Default> Tile<T> {
 /// The columns of A's stored elements, if it is sparse.
 type Columns = Option<[u16; ROWS * A_DEPTH]>;
 
-/// Execute the part of warp `warp` of its warpgroup.
+/// Executes the part of warp `warp` of its warpgroup.
 ///
 /// # Safety
 ///

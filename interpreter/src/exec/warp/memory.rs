@@ -48,7 +48,7 @@ impl<R: Recorder> Listen for Teller<'_, R> {
 }
 
 impl Warp {
-    /// Execute a load, store or atomic and tell the recorder.
+    /// Executes a load, store or atomic and tells the recorder.
     // Matrix instructions access memory too, but the loop over splits must not pay a call for that.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
     #[inline(always)]

@@ -93,7 +93,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Tell the recorder of an access, and who watches besides.
+    /// Tells the recorder of an access, and the watcher if there is one.
     #[inline(always)]
     pub(super) fn tell<R: Recorder>(&self, recorder: &mut R, access: &Access<'_>) {
         if let Some(watching) = &self.watching {
@@ -124,7 +124,7 @@ impl Warp {
         }
     }
 
-    /// Put all of `mask` at the kernel's entry.
+    /// Puts all of `mask` at the kernel's entry.
     pub(super) fn start(&mut self, entry_block: u32, entry_pc: u32, mask: u32) {
         self.live = mask;
         self.issued = 0;
@@ -144,7 +144,7 @@ impl Warp {
         });
     }
 
-    /// Run until every lane has exited or waits, or `limit` warp-instructions have been issued.
+    /// Runs until every lane has exited or waits, or `limit` warp-instructions have been issued.
     pub(super) fn run<R: Recorder>(
         &mut self,
         context: &Context<'_>,

@@ -69,7 +69,7 @@ impl Split {
         self.entering = true;
     }
 
-    /// Enter `block`, or go on behind the branch where the text has no block after it.
+    /// Enters `block`, or goes on behind the branch where the text has no block after it.
     pub(super) fn fall_through(&mut self, program: &Program, block: u32) {
         if block == NO_BLOCK {
             self.pc += 1;
@@ -110,7 +110,7 @@ impl Warp {
         runnable.min_by_key(|(_, split)| priority(split)).map(|(index, _)| index)
     }
 
-    /// Let lanes go on for which all others have come.
+    /// Lets lanes go on for which all others have come.
     fn wake_complete<R: Recorder>(&mut self, recorder: &mut R) {
         for at in 0..self.splits.len() {
             let wait = self.splits[at].wait;
@@ -133,7 +133,7 @@ impl Warp {
         }
     }
 
-    /// Join splits that stand at the same place, waiting for the same thing.
+    /// Joins splits that stand at the same place, waiting for the same thing.
     fn merge_splits(&mut self) {
         let mut at = 0;
         while at < self.splits.len() {

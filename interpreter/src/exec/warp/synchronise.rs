@@ -171,7 +171,7 @@ impl Warp {
     }
 }
 
-/// Tell the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same
+/// Tells the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same
 /// members.
 #[inline]
 fn release_groups<R: Recorder>(recorder: &mut R, warp: u32, lanes: u32, members: &[u32; 32]) {

@@ -138,7 +138,7 @@ impl<'m> Builder<'m> {
         &self.module.functions[self.function.index()]
     }
 
-    /// Append an operation.
+    /// Appends an operation.
     pub(crate) fn emit(&mut self, code: Code, n: u16, dst: u32, [a, b, c]: [u32; 3]) {
         self.ops.push(Op { code, n, guard: self.guard, dst, a, b, c });
         self.op_instruction.push(self.instruction);
@@ -458,7 +458,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Call `emit` with a destination row for a result of type `ty`, then bring the result into
+    /// Calls `emit` with a destination row for a result of type `ty`, then brings the result into
     /// the operand's register if that is wider: with its sign if `ty` is signed, else zeros.
     pub(crate) fn define(
         &mut self,
@@ -516,7 +516,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Add `window` to a row, or subtract it: address conversion.
+    /// Adds `window` to a row, or subtracts it: address conversion.
     pub(crate) fn window_row(&mut self, window: u64, width: Width) -> u32 {
         debug_assert!(window.is_multiple_of(window::BYTES), "windows are multiples of their size");
         self.bits(window, width)

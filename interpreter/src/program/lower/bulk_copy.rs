@@ -157,7 +157,7 @@ pub(super) fn reduce_async(builder: &mut Builder<'_>, instruction: &Instruction)
     signal(builder, instruction)
 }
 
-/// Tell the mbarrier, if there is one, of the bytes that each lane has written.
+/// Tells the mbarrier, if there is one, of the bytes that each lane has written.
 fn signal(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     if !instruction.has(M::MbarrierCompleteTxBytes) {
         return Ok(());

@@ -86,7 +86,7 @@ fn signature_of(builder: &Builder<'_>, function: &Function) -> Signature {
     Signature::of(builder.module, function)
 }
 
-/// Call a function whose formals have fixed places.
+/// Calls a function whose formals have fixed places.
 fn fixed(
     builder: &mut Builder<'_>,
     call: &Call<'_>,
@@ -106,7 +106,7 @@ fn fixed(
     })
 }
 
-/// Call through the argument area.
+/// Calls through the argument area.
 fn through_area(
     builder: &mut Builder<'_>,
     call: &Call<'_>,
@@ -206,7 +206,7 @@ fn after_call(
     Ok(())
 }
 
-/// Copy `bytes` bytes within local memory; each side is an offset and whether that counts from
+/// Copies `bytes` bytes within local memory; each side is an offset and whether that counts from
 /// the current function's frame.
 pub(super) fn copy(builder: &mut Builder<'_>, from: (u64, bool), to: (u64, bool), bytes: u64) {
     let mut n = 0;
@@ -260,7 +260,7 @@ pub(super) fn epilogue(builder: &mut Builder<'_>) -> Lowered<()> {
     Ok(())
 }
 
-/// Copy formals from the argument area (`fetch`) or to it.
+/// Copies formals from the argument area (`fetch`) or to it.
 fn exchange(
     builder: &mut Builder<'_>,
     formals: &[Formal],

@@ -414,31 +414,31 @@ fn slot_op(
     op
 }
 
-/// Load a row from a fixed place in local memory.
+/// Loads a row from a fixed place in local memory.
 pub(super) fn load_local(builder: &mut Builder<'_>, offset: u64, ty: T, row: u32) {
     builder.load_slot((offset, false), ty, row);
 }
 
-/// Store a row to a fixed place in local memory.
+/// Stores a row to a fixed place in local memory.
 pub(super) fn store_local(builder: &mut Builder<'_>, offset: u64, ty: T, row: u32) {
     builder.store_slot((offset, false), ty, row);
 }
 
 impl Builder<'_> {
-    /// Load a row from a slot in local memory; see [`stack_slot`].
+    /// Loads a row from a slot in local memory; see [`stack_slot`].
     pub(super) fn load_slot(&mut self, slot: (u64, bool), ty: T, row: u32) {
         let op = slot_op(self, slot, AccessKind::Load, ty, row);
         emit_memory_op(self, op);
     }
 
-    /// Store a row to a slot in local memory; see [`stack_slot`].
+    /// Stores a row to a slot in local memory; see [`stack_slot`].
     pub(super) fn store_slot(&mut self, slot: (u64, bool), ty: T, row: u32) {
         let op = slot_op(self, slot, AccessKind::Store, ty, row);
         emit_memory_op(self, op);
     }
 }
 
-/// Pass a predicate to the predicate `formal` of the callee, or the other way round.
+/// Passes a predicate to the predicate `formal` of the callee, or the other way round.
 fn pass_predicate(
     builder: &mut Builder<'_>,
     actual: &Operand,
@@ -455,7 +455,7 @@ fn pass_predicate(
     Ok(())
 }
 
-/// Pass `actual` to `formal`, which has a fixed place, or the other way round for results.
+/// Passes `actual` to `formal`, which has a fixed place, or the other way round for results.
 pub(super) fn pass(
     builder: &mut Builder<'_>,
     caller: FunctionId,
@@ -522,7 +522,7 @@ pub(super) fn parts_of(
     Err(format!("the call passes {} values where the function has {count}", parts.len()))
 }
 
-/// Pass one register, or one element of a vector register.
+/// Passes one register, or one element of a vector register.
 fn pass_register(
     builder: &mut Builder<'_>,
     callee: FunctionId,

@@ -48,7 +48,7 @@ pub(crate) use layout::function_at;
 pub(crate) use layout::{ConstantAddress, masked, write};
 use sharing::Sharing;
 
-/// Lower `kernel` of `module`, whose text is `text`.
+/// Lowers `kernel` of `module`, whose text is `text`.
 pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Program, LowerError> {
     let kernel_id = find_kernel(module, kernel)?;
     let fail = |reason: String, span| LowerError::Unsupported {
@@ -314,7 +314,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// Lower one instruction.
+/// Lowers one instruction.
 ///
 /// There is no catch-all arm: a new mnemonic of the table has to be thought about here.
 fn instruction(

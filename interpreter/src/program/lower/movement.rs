@@ -119,7 +119,7 @@ fn pack(builder: &mut Builder<'_>, parts: &[Operand], ty: T) -> Lowered<u32> {
     Ok(rows[0])
 }
 
-/// Write the parts of a value to registers, lowest first.
+/// Writes the parts of a value to registers, lowest first.
 fn unpack(builder: &mut Builder<'_>, parts: &[Operand], source: &Operand, ty: T) -> Lowered<()> {
     let part = part_type(ty, parts.len())?;
     let mut values = vec![builder.value(source, ty)?];

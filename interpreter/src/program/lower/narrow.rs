@@ -42,7 +42,7 @@ fn format(ty: T) -> Option<u16> {
     })
 }
 
-/// Lower a conversion that is one of these, `None` if it is not.
+/// Lowers a conversion that is one of these, `None` if it is not.
 pub(super) fn lower(
     builder: &mut Builder<'_>,
     instruction: &Instruction,

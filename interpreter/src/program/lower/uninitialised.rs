@@ -84,7 +84,7 @@ pub(super) fn mentions(operand: &Operand, register: RegisterId) -> bool {
     registers_in(operand).contains(&register)
 }
 
-/// Note the rows and predicates to be cleared.
+/// Notes the rows and predicates to be cleared.
 pub(super) fn record(uninitialised: &HashSet<(FunctionId, RegisterId)>, builder: &mut Builder<'_>) {
     let mut rows = Vec::new();
     let mut predicates = Vec::new();

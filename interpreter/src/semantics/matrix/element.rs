@@ -94,8 +94,8 @@ pub fn e4m3(code: u8) -> f64 {
     E4M3_VALUES[usize::from(code)]
 }
 
-/// Decode a register of each lane; the values of lane `l` start at `l` times the number of elements
-/// in a register. Formats that are not floating-point, and `.f64`, give nothing.
+/// Decodes a register of each lane; the values of lane `l` start at `l` times the number of
+/// elements in a register. Formats that are not floating-point, and `.f64`, give nothing.
 #[inline(always)]
 pub fn decode_float(format: Format, register: &[u32; 32], values: &mut [f64; 256]) {
     let bytes = |table: &[f64; 256], values: &mut [f64; 256]| {

@@ -8,7 +8,7 @@ use super::super::half::{F16, Half, NAN};
 use super::super::rounding::{Mode, Rm, Rn, Rp, Rz};
 use super::Shape;
 
-/// Add A·B to `d`, term after term in order of k.
+/// Adds A·B to `d`, term after term in order of k.
 #[inline(always)]
 fn multiply_add<T: Copy>(shape: Shape, a: &[T], b: &[T], d: &mut [T], term: impl Fn(T, T, T) -> T) {
     let (n, k) = (shape.n as usize, shape.k as usize);

@@ -25,7 +25,7 @@ impl Context<'_, '_> {
         self.modifiers.contains(&modifier)
     }
 
-    /// Check all operands; the error carries the index of the operand that does not fit.
+    /// Checks all operands; the error carries the index of the operand that does not fit.
     pub(super) fn fit(&self, form: &Form, operands: &[Operand]) -> Result<(), (usize, Misfit)> {
         let required = form.operands.iter().filter(|shape| !shape.optional).count();
         let mut spare = operands

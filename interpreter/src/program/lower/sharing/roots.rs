@@ -106,7 +106,7 @@ impl Analysis {
         }
     }
 
-    /// Give the variables of an operand their indices.
+    /// Gives the variables of an operand their indices.
     fn name(&mut self, operand: &Operand) {
         let variable = match operand {
             Operand::Variable(variable, _) => *variable,
