@@ -1,8 +1,8 @@
-//! Why a command did not succeed, and the exit status that says so.
+//! The reasons why a command did not succeed, and the exit statuses for them.
 
 pub(crate) use gpucast_forecast::failure::{Anchor, Report, SourceText, suggest};
 
-/// Why a command did not succeed.
+/// Reason why a command did not succeed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The input is at fault: exit status 1.

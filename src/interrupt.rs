@@ -26,7 +26,7 @@ pub(crate) fn listen() {
     });
 }
 
-/// Whether the user asked for the end.
+/// Returns true if the user asked for the end.
 pub(crate) fn is_asked() -> bool {
     ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
 }

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use crate::entry::{Entry, Module};
 use crate::{gpp, mixbench, published};
 
-/// An entry, without published metrics, whose launch files are `<launch>.toml` and `<launch>-small.toml` in its folder.
+/// An entry, without published metrics, whose launch files are `<launch>.toml` and
+/// `<launch>-small.toml` in its folder.
 macro_rules! entry {
     ($name:literal in $family:literal, $launch:literal, reference: $reference:literal, $summary:literal) => {
         entry!($name in $family, $launch, targets: ["sm_35", "sm_80"], reference: $reference, $summary)

@@ -1,4 +1,4 @@
-//! What the corpus holds for each kernel.
+//! The data that the corpus holds for each kernel.
 
 /// A kernel with everything that is needed to run and to judge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Entry {
     pub name: &'static str,
     /// The folder under `kernels/`. Variants of one kernel share it.
     pub family: &'static str,
-    /// One line that tells what the kernel does.
+    /// Description of the kernel, in one line.
     pub summary: &'static str,
     /// The CUDA source, `kernel.cu`.
     pub source: &'static str,

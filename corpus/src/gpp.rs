@@ -1,4 +1,5 @@
-//! The GPP family: the number of frequencies, fused multiply-adds or not, and the stride of the loop.
+//! The GPP family: the number of frequencies, fused multiply-adds or not, and the stride of the
+//! loop.
 //!
 //! Its launch files differ only in those, so they are written once, here.
 

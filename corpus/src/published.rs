@@ -1,4 +1,4 @@
-//! Measurements from the literature: what a profiler counted and how long the kernels ran.
+//! Measurements from the literature: the profiler's counts and the kernels' times.
 
 /// Metrics files by the entry that they belong to.
 const METRICS: [(&str, &str); 12] = [
@@ -27,8 +27,8 @@ pub fn metrics(entry: &str) -> Option<&'static str> {
     METRICS.iter().find(|(name, _)| *name == entry).map(|(_, metrics)| *metrics)
 }
 
-/// What papers say in numbers of kernels other than the thesis's, as TOML: for each figure the
-/// `place` in the paper, the `kernel`, the `quantity` and its `value`.
+/// Papers' figures for kernels other than the thesis's, as TOML. Each figure has the `place` in the
+/// paper, the `kernel`, the `quantity` and its `value`.
 pub const FIGURES: [&str; 3] = [
     include_str!("../published/zhang-owens.toml"),
     include_str!("../published/stevens-kloeckner.toml"),

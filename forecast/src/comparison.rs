@@ -3,10 +3,10 @@
 use gpucast_model::agreement::{Pair, Summary};
 use serde::Serialize;
 
-/// What is compared with what.
+/// Name and version of the JSON document.
 pub const SCHEMA: &str = "gpucast.comparison/1";
 
-/// One measured time and what a model predicts.
+/// One measured time and a model's prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The kernel, as its measurement names it.
@@ -23,10 +23,10 @@ pub struct Row {
     /// Equation 5.12 of the thesis, a fraction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// Where the time is published.
+    /// Place at which the time is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Why there is no prediction.
+    /// Reason why there is no prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declined_because: Option<String>,
 }
@@ -59,7 +59,7 @@ pub struct Comparison {
     schema: &'static str,
     /// A row for each time and model.
     pub rows: Vec<Row>,
-    /// Of each model, each kernel, each GPU, and all.
+    /// Errors of each model, each kernel, each GPU, and all.
     pub groups: Vec<Group>,
 }
 

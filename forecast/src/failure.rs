@@ -1,4 +1,4 @@
-//! Why a run stops early: what was wrong, where, and what to do about it.
+//! The reason why a run stops early: what was wrong, where, and what to do about it.
 
 use std::fmt;
 use std::ops::Range;
@@ -45,13 +45,13 @@ pub struct Anchor {
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Report {
-    /// What is wrong, as a sentence without a full stop.
+    /// The fault, as a sentence without a full stop.
     pub message: String,
-    /// Where, if there is a text to point at.
+    /// Place of the fault, if there is a text to point at.
     pub anchor: Option<Anchor>,
     /// Further facts, one line each.
     pub facts: Vec<String>,
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub hint: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl Report {
         self
     }
 
-    /// Says what to do about it.
+    /// Adds advice on what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -94,13 +94,13 @@ impl Report {
     }
 }
 
-/// Why there is no result.
+/// Reason why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The input is at fault.
     #[error("{}", paragraphs(.0))]
     Input(Vec<Report>),
-    /// What was asked for makes no sense, whatever the input.
+    /// The request makes no sense, whatever the input.
     #[error("{0}")]
     Usage(Report),
     /// The run came to a fault that its [`Watch`](crate::run::execute::Watch) explains.

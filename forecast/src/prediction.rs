@@ -1,4 +1,4 @@
-//! Predictions with what stands beside them: measurements, refusals, and what-ifs.
+//! Predictions with the data beside them: measurements, refusals, and what-ifs.
 
 use gpucast_counters::KernelProfile;
 use gpucast_model::{
@@ -27,7 +27,7 @@ pub struct PredictionView {
     /// Facts of machine code in the same container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_code: Option<MachineFacts>,
-    /// How long the execution took.
+    /// Duration of the execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
     /// The GPU.
@@ -47,7 +47,7 @@ pub struct Declined {
     pub gpu: String,
     /// The model.
     pub model: &'static str,
-    /// Why the model declines.
+    /// Reason why the model declines.
     pub reason: String,
 }
 
@@ -60,7 +60,7 @@ pub struct KernelView {
     pub launches: usize,
     /// The counts.
     pub profile: KernelProfile,
-    /// Where the counts come from, in words.
+    /// Origin of the counts, in words.
     pub origin: String,
     /// The name under which measurements of the same counts are published.
     pub published: Option<String>,
@@ -68,14 +68,14 @@ pub struct KernelView {
     pub predictions: Vec<PredictionView>,
     /// Models that declined.
     pub declined: Vec<Declined>,
-    /// What-ifs, where some were asked for.
+    /// The what-ifs that were asked for; may be empty.
     pub what_ifs: Vec<WhatIfView>,
 }
 
 /// Milliseconds that no run takes: about thirty years.
 const MOST_MS: f64 = 1e12;
 
-/// Whether a number can be the time of a kernel in milliseconds.
+/// Returns true if a number can be the time of a kernel in milliseconds.
 pub fn is_time(milliseconds: f64) -> bool {
     milliseconds > 0.0 && milliseconds <= MOST_MS
 }
@@ -136,7 +136,7 @@ pub fn predict(
                 Err(refusal) => refusal,
             };
             let report = report_of(&refusal, &source);
-            // What one kernel of a file lacks is no reason to leave the others out.
+            // If one kernel of a file lacks an input, the others are still predicted.
             if (*by_name && !source.one_of_several) || !refusal.is_lack() {
                 return Err(report);
             }
@@ -174,7 +174,7 @@ pub fn predict(
 ///
 /// # Errors
 ///
-/// Why the first one has none, if none has one.
+/// If no kernel has a prediction, returns the reason of the first one.
 pub fn left_with_predictions(
     kernels: Vec<KernelView>,
     supervisor: &dyn Supervisor,
@@ -196,7 +196,7 @@ pub fn left_with_predictions(
     }
 }
 
-/// What to do about a kernel of a file whose counts do not suffice.
+/// Advice for a kernel of a file whose counts do not suffice.
 const OTHER_METRICS_OR_KERNELS: &str =
     "profile with these metrics, or choose other kernels with --kernel";
 
@@ -206,7 +206,7 @@ fn view(
     source: &Source,
     gpu: &Gpu,
 ) -> PredictionView {
-    // What is published is the time of kernels.
+    // Published times are those of kernels, without transfers.
     let name = source.published.as_ref().filter(|_| !model.includes_transfers());
     let published =
         name.and_then(|name| published::measurement(name, &gpu.name, prediction.time_ms));

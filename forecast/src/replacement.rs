@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
-    /// Where it is written; none once it stands in its place, or if it is written in place.
+    /// Path of the new file until it is in place; `None` afterwards, or if it is written in place.
     beside: Option<PathBuf>,
-    /// What it replaces.
+    /// Path of the file that it replaces.
     target: PathBuf,
 }
 
@@ -21,8 +21,8 @@ pub struct Replacement {
 const MOST_NAMES: u32 = 100;
 
 impl Replacement {
-    /// Begins a file at `path`, which may be there already. Links are followed. What is no regular
-    /// file, such as a pipe, is written in place.
+    /// Begins a file at `path`, which may be there already. Links are followed. A file that is not
+    /// regular, such as a pipe, is written in place.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// If what was written does not reach the disk, or the place cannot be taken; the old file is
-    /// as it was.
+    /// Returns an error if the written bytes do not reach the disk, or the place cannot be taken.
+    /// The old file is then as it was.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
         if let Some(beside) = &self.beside {

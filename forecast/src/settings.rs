@@ -1,4 +1,4 @@
-//! Settings of runs as plain data: what a command line or another caller chooses.
+//! Settings of runs as plain data: the choices of a command line or another caller.
 
 use std::path::PathBuf;
 
@@ -27,11 +27,11 @@ pub struct LaunchOptions {
     pub arch: Option<String>,
     /// The problem size of a corpus kernel.
     pub size: Option<Size>,
-    /// The L2's contents when launches begin, in place of what a launch file says.
+    /// The L2's contents when launches begin, in place of those in a launch file.
     pub l2: Option<L2Contents>,
     /// Values for the `[parameters]` of a launch file.
     pub param: Vec<(String, f64)>,
-    /// Where loads without a cache operator are kept, whatever a launch file says.
+    /// Cache level that keeps loads without a cache operator, whatever a launch file says.
     pub dlcm: Option<LoadCaching>,
 }
 
@@ -51,7 +51,7 @@ impl LaunchOptions {
         options.find_map(|(option, given)| given.then_some(option))
     }
 
-    /// The options that describe a module's launch, and whether they were given.
+    /// The options that describe a module's launch, each with a flag that is true if it was given.
     fn options_of_module(&self) -> [(&'static str, bool); 6] {
         [
             ("--kernel", self.kernel.is_some()),
@@ -95,19 +95,19 @@ impl Size {
     }
 }
 
-/// How to execute.
+/// Settings of the execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExecutionSettings {
     /// Limits and the order of CTAs.
     pub options: Options,
-    /// Whether results say how long the execution took.
+    /// True if results say how long the execution took.
     pub timing: bool,
 }
 
-/// How PTX becomes machine instructions.
+/// Settings by which PTX becomes machine instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineSettings {
-    /// What says which machine instructions the PTX becomes.
+    /// Source of the machine instructions that the PTX becomes.
     pub machine: MachineChoice,
     /// The architecture of the machine code. By default it is that of the GPU whose counters are
     /// modelled, or the nearest later one that the PTX and the assembler allow.
@@ -117,7 +117,7 @@ pub struct MachineSettings {
     pub ptxas: Option<PathBuf>,
 }
 
-/// Where machine instructions come from.
+/// Source of machine instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MachineChoice {
     /// NVIDIA's assembler where there is one, else the built-in rules.

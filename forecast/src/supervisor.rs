@@ -3,11 +3,11 @@
 use crate::failure::Report;
 use crate::run::assembler::Toolchain;
 
-/// Hears of a run's progress, can end it, and lends it what only a program has.
+/// Hears of a run's progress, can end it, and lends it the assembler that only a program can run.
 ///
 /// Every method has a default that does nothing: [`Alone`] is a supervisor without opinions.
 pub trait Supervisor: Sync {
-    /// Says what nobody asked for but should know.
+    /// Passes on a note that nobody asked for but should know.
     fn note(&self, _text: &str) {}
 
     /// A launch of this kernel begins.
@@ -26,7 +26,7 @@ pub trait Supervisor: Sync {
     ///
     /// # Errors
     ///
-    /// Why it has not. The run ends with it.
+    /// The report says why the output has not arrived. The run ends with it.
     fn flush(&self) -> Result<(), Report> {
         Ok(())
     }

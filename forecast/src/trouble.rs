@@ -1,4 +1,4 @@
-//! What the interpreter refuses or what befalls a kernel, as reports for people.
+//! Reports for people of the interpreter's refusals and a kernel's faults.
 
 use gpucast_interpreter::program::{LowerError, Parameter};
 use gpucast_interpreter::{Fault, FaultKind, LaunchError, Program, RunError};
@@ -99,7 +99,7 @@ fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor
     }
 }
 
-/// What to do about a launch that is refused.
+/// Returns advice for a launch that is refused.
 fn launch_hint(error: &LaunchError, program: &Program) -> Option<String> {
     if let LaunchError::Memory { .. } = error {
         return Some("fewer blocks run together with fewer threads of the CPU: --threads 1".into());

@@ -8,20 +8,20 @@ use crate::failure::{Failure, Report, suggest};
 use crate::prediction::PredictionView;
 use crate::run::sources::Source;
 
-/// One change of circumstances, or all together, and what models make of it.
+/// One change of circumstances, or all together, and the models' results.
 #[derive(Clone, Debug, Serialize)]
 pub struct WhatIfView {
     /// The kernel.
     pub kernel: String,
     /// As it is written on the command line.
     pub what_if: String,
-    /// What of the counts is different.
+    /// Changes to the counts.
     pub changes: Vec<Change>,
     /// The outcome for each prediction.
     pub outcomes: Vec<Outcome>,
 }
 
-/// What one model makes of it on one GPU.
+/// The result of one model on one GPU.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// The GPU.
@@ -33,15 +33,15 @@ pub struct Outcome {
     /// The predicted time with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_ms: Option<f64>,
-    /// What limits the time then.
+    /// The limiting resource after the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
     /// The time before over the time after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
-    /// Whether anything that the model computes is different.
+    /// True if anything that the model computes is different.
     pub changed: bool,
-    /// Why the model cannot say.
+    /// Reason why the model gives no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declined_because: Option<String>,
 }

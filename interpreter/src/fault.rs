@@ -1,7 +1,7 @@
-//! What can go wrong while a kernel runs.
+//! Faults of a running kernel.
 //!
-//! A fault is a result: it says what happened, where in the PTX and the CUDA source, and to which
-//! thread, so that the caller can render it like any other diagnostic.
+//! A fault is a result: it names the event, its place in the PTX and the CUDA source, and the
+//! thread. The caller can render it like any other diagnostic.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::semantics::mbarrier::MbarrierError;
 /// A kernel's execution came to an end that it should not have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub struct Fault {
-    /// What happened.
+    /// Kind of the fault.
     pub kind: FaultKind,
     /// The kernel.
     pub kernel: String,
@@ -138,7 +138,7 @@ pub enum FaultKind {
     Unsupported {
         /// The mnemonic with its modifiers.
         instruction: String,
-        /// Why it cannot.
+        /// Reason for the refusal.
         reason: String,
     },
     /// More asynchronous copies are under way than shared memory could need.
@@ -200,21 +200,21 @@ pub enum FaultKind {
     BadFormat {
         /// The format.
         format: String,
-        /// What is wrong with it.
+        /// The fault of the format.
         what: &'static str,
     },
     /// More text than is kept.
     #[error("printf: the block has printed more than {limit} bytes")]
     TooMuchPrinted {
-        /// How much is kept of each block until it ends or gives way.
+        /// Bytes that are kept of each block until it ends or gives way.
         limit: u64,
     },
     /// A text without an end.
     #[error("the text at address {address:#x} has no end within {bytes} bytes")]
     EndlessText {
-        /// Where it begins.
+        /// Address of its first byte.
         address: u64,
-        /// How far it was read.
+        /// Number of bytes that were read.
         bytes: u64,
     },
     /// An operand that an instruction cannot work with.
@@ -224,13 +224,13 @@ pub enum FaultKind {
         what: &'static str,
         /// Its value.
         value: u64,
-        /// What it may be.
+        /// The values that are allowed.
         allowed: &'static str,
     },
     /// An operand that must lie in shared memory and does not.
     #[error("{what} must be in shared memory, but {address:#x} is a generic address elsewhere")]
     NotShared {
-        /// What it is.
+        /// The operand.
         what: &'static str,
         /// Its generic address.
         address: u64,
@@ -238,7 +238,7 @@ pub enum FaultKind {
     /// An operand that must lie in the CTA's own shared memory and does not.
     #[error("{what} at shared address {address:#x} belongs to another CTA of the cluster")]
     OtherCta {
-        /// What it is.
+        /// The operand.
         what: &'static str,
         /// Its address in shared memory.
         address: u64,
@@ -248,7 +248,7 @@ pub enum FaultKind {
     Mbarrier {
         /// The object's address in shared memory.
         address: u64,
-        /// What is wrong.
+        /// The error of the mbarrier.
         problem: MbarrierError,
     },
     /// Every thread that could still run waits for the phase of an mbarrier, or does nothing but

@@ -1,5 +1,5 @@
-//! How much memory the host has left: asked before much is taken, so that what does not fit is
-//! refused with a sentence. The system's own answer would be to end the program.
+//! The memory that the host has left. It is asked before much is taken, so that requests that do
+//! not fit are refused with a sentence. The system's own answer would be to end the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 /// Less than this is not asked for.
 const WORTH_ASKING: u64 = 16 << 20;
 
-/// What is left to the rest of the program and to other programs.
+/// Bytes that are left to the rest of the program and to other programs.
 const RESERVE: u64 = 64 << 20;
 
-/// Why something is not allocated.
+/// Reason why something is not allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortage {
     /// Bytes that may still be taken.
     pub available: u64,
 }
 
-/// Whether `bytes` more fit.
+/// Checks that `bytes` more bytes fit.
 ///
 /// # Errors
 ///
@@ -32,8 +32,8 @@ pub fn ask(bytes: u64) -> Result<(), Shortage> {
     }
 }
 
-/// Bytes that may still be taken: the least of what the machine has, what the control groups of the
-/// process allow, and what is left of its address space.
+/// Bytes that may still be taken. That is the least of three: the machine's memory, the limit of
+/// the process's control groups, and the rest of its address space.
 #[must_use]
 pub fn available() -> Option<u64> {
     let proc = Path::new("/proc");
@@ -81,18 +81,18 @@ fn of_groups(proc: &Path, mounted: &Path) -> Option<u64> {
     left.min()
 }
 
-/// How a version of control groups calls its files.
+/// File names of one version of control groups.
 struct GroupFiles {
     top: PathBuf,
     limit: &'static str,
     usage: &'static str,
-    /// Of `memory.stat`: what the system takes back before it ends a program.
+    /// Key in `memory.stat` of the memory that the system takes back before it ends a program.
     cache: &'static str,
 }
 
 impl GroupFiles {
-    /// What is left in the group at `path` and in those around it. In a container the path may be
-    /// that of the host, and only the top is there.
+    /// Returns the bytes left in the group at `path` and in those around it. In a container the
+    /// path may be that of the host, and only the top is there.
     fn left(&self, path: &str) -> Option<u64> {
         let own = self.top.join(path.trim_start_matches('/'));
         let around = own.ancestors().take_while(|folder| folder.starts_with(&self.top));
@@ -106,7 +106,7 @@ impl GroupFiles {
     }
 }
 
-/// What `ulimit -v` leaves.
+/// Returns the bytes that `ulimit -v` leaves.
 fn of_address_space(proc: &Path) -> Option<u64> {
     let limit = field(&proc.join("self/limits"), "Max address space")?;
     let used = field(&proc.join("self/status"), "VmSize:")? << 10;

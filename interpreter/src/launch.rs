@@ -1,4 +1,4 @@
-//! What a host program says when it launches a kernel, and what it gets back.
+//! The launch of a kernel by a host program: its settings, its arguments and its result.
 
 use std::fmt;
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub enum Argument {
     Bytes(Vec<u8>),
 }
 
-/// The most CTAs of a cluster: 16 where a kernel allows what is not portable (CUDA programming
+/// The most CTAs of a cluster: 16 if a kernel allows a size that is not portable (CUDA programming
 /// guide, thread block clusters).
 pub const MAX_CLUSTER_CTAS: usize = 16;
 
@@ -35,8 +35,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a CTA in x, y and z.
     pub block: [u32; 3],
-    /// CTAs of a cluster in x, y and z, if the launch says so; otherwise the kernel does, or every CTA is a
-    /// cluster of its own.
+    /// CTAs of a cluster in x, y and z, if the launch says so; otherwise the kernel does, or every
+    /// CTA is a cluster of its own.
     pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory in bytes.
     pub dynamic_shared_bytes: u32,
@@ -79,9 +79,9 @@ pub enum Schedule {
 pub struct Options {
     /// Warp-instructions after which the launch is given up as endless.
     pub instruction_budget: u64,
-    /// When the launch is given up, finished or not ([`RunError::Stopped`]). Instructions say
-    /// nothing of the time that a huge grid of empty CTAs or a slow observer takes. Several
-    /// launches may share one moment. [`Host::stop`] ends a run at any other time.
+    /// Moment at which the launch is given up, finished or not ([`RunError::Stopped`]). Instruction
+    /// counts do not cover the time that a huge grid of empty CTAs or a slow observer takes.
+    /// Several launches may share one moment. [`Host::stop`] ends a run at any other time.
     pub deadline: Option<Instant>,
     /// The most bytes that the launch may take of the host: its buffers, and the registers,
     /// shared and local memory of the CTAs under way. More is [`LaunchError::Memory`], with the
@@ -94,9 +94,9 @@ pub struct Options {
     /// Bytes of each thread's stack, where a kernel needs one: for recursive functions and
     /// `alloca`.
     pub stack_bytes: u32,
-    /// Go on after loads, stores, atomics and `cp.async` that are out of bounds, misaligned or
-    /// write what cannot be written: loads give zero, stores do nothing, and the recorder is told of
-    /// each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
+    /// True to go on after loads, stores, atomics and `cp.async` that are out of bounds, misaligned
+    /// or write to read-only memory. Loads give zero, stores do nothing, and the recorder is told
+    /// of each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
     /// the launch's fault.
     pub skip_bad_accesses: bool,
     /// Bytes of registers, shared and local memory that the CTAs under way may take together. Fewer
@@ -121,15 +121,15 @@ impl Default for Options {
     }
 }
 
-/// What a run tells its host while it goes on.
+/// The host of a run, which is told of it while it goes on.
 pub trait Host: Sync {
-    /// So many CTAs are done, of how many.
+    /// Is told that `done` of `ctas` CTAs are done.
     fn progress(&self, _done: u64, _ctas: u64) {}
 
     /// A kernel has printed this; texts arrive in order of the CTAs.
     fn print(&self, _text: &[u8]) {}
 
-    /// Whether the run is to end now, with [`RunError::Stopped`].
+    /// Returns true if the run is to end now, with [`RunError::Stopped`].
     ///
     /// The engine asks from all its threads: at least every few CTAs, and every few million
     /// instructions of a CTA. A flag is enough:
@@ -151,7 +151,7 @@ pub trait Host: Sync {
     }
 }
 
-/// Why a run was given up from outside.
+/// Reason why a run was given up from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// [`Host::stop`] said so.
@@ -175,14 +175,14 @@ pub struct Silent;
 
 impl Host for Silent {}
 
-/// What is known after a launch that ran to its end.
+/// The facts about a launch that ran to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Warp-instructions issued.
     pub warp_instructions: u64,
     /// Instructions issued times the lanes that were active, guard true or not.
     pub issued_lanes: u64,
-    /// Why CTAs ran one after the other, if they did.
+    /// Reason why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
     /// The run was watched, because the code alone did not tell if the order of CTAs matters.
     pub watched: bool,
@@ -228,9 +228,9 @@ pub enum LaunchError {
         index: usize,
         /// The parameter's name.
         parameter: String,
-        /// What the parameter is.
+        /// Description of the parameter.
         expected: String,
-        /// What the argument is.
+        /// Description of the argument.
         found: String,
     },
     /// Too many threads in a CTA.
@@ -346,7 +346,7 @@ pub enum LaunchError {
     },
 }
 
-/// Why a launch did not run to its end.
+/// Reason why a launch did not run to its end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
     /// It could not begin.
@@ -358,7 +358,7 @@ pub enum RunError {
     /// It was given up from outside.
     #[error("the launch stopped after {done} of {ctas} CTAs: {reason}")]
     Stopped {
-        /// Why.
+        /// Reason for the stop.
         reason: StopReason,
         /// CTAs that have ended.
         done: u64,

@@ -1,4 +1,4 @@
-//! Executes kernels on the CPU, warp by warp, and reports what happens to an [`Observer`].
+//! Executes kernels on the CPU, warp by warp, and reports events to an [`Observer`].
 //!
 //! ```text
 //! Module ── program (lower once) ──► Program ─┐
@@ -7,8 +7,8 @@
 //!                                                          └─► Observer   └─► semantics
 //! ```
 //!
-//! The crate knows PTX semantics and memory. It does not know what is counted, which caches
-//! exist, or how long anything takes. A fault of the kernel is a value, never a panic.
+//! The crate knows PTX semantics and memory. It knows nothing of counts, caches or times. A fault
+//! of the kernel is a value, never a panic.
 
 mod exec;
 pub mod fault;

@@ -25,8 +25,8 @@ pub const GUARD_BYTES: u64 = 64 << 10;
 /// An address is near a buffer within this many bytes, or within [`NEAR_SIZES`] of its sizes.
 const NEAR_BYTES: u64 = 64 << 10;
 
-/// A byte offset that was multiplied by an element's size again lies this many sizes from the start, for
-/// elements of 4 bytes.
+/// A byte offset that was multiplied by an element's size again lies this many sizes from the
+/// start, for elements of 4 bytes.
 const NEAR_SIZES: u64 = 4;
 
 /// The address of the first buffer; no other address space's window reaches it.
@@ -35,7 +35,7 @@ pub const FIRST_ADDRESS: u64 = 0x7_0000_0000;
 /// The same where addresses have 32 bits.
 pub const FIRST_ADDRESS_OF_32_BITS: u64 = 0x2000_0000;
 
-/// Why an allocation was refused.
+/// Reason why an allocation was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AllocationError {
     /// A buffer of this name exists.
@@ -91,7 +91,7 @@ pub(crate) struct Allocation {
 /// All buffers of a device.
 #[derive(Debug)]
 pub struct DeviceMemory {
-    /// Where the first buffer goes, and the end of all addresses.
+    /// Address of the first buffer; `end` is the end of all addresses.
     first: u64,
     end: u64,
     /// Sorted by address.
@@ -103,7 +103,7 @@ pub struct DeviceMemory {
 /// The contents that buffers had.
 #[derive(Debug)]
 pub(crate) struct Saved {
-    /// Which buffer, and its bytes.
+    /// Index of each buffer, and its bytes.
     buffers: Vec<(usize, Vec<u8>)>,
 }
 
@@ -163,7 +163,7 @@ impl DeviceMemory {
         Self { first, end, allocations: Vec::new(), heap: None }
     }
 
-    /// Allocate `bytes` zero bytes and return their device address.
+    /// Allocates `bytes` zero bytes and returns their device address.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl DeviceMemory {
         self.allocations.iter().map(|a| (a.name.as_str(), a.address, a.bytes))
     }
 
-    /// Make sure that there is a device heap; the first call decides its size.
+    /// Makes sure that there is a device heap; the first call decides its size.
     pub(crate) fn prepare_heap(&mut self, bytes: u64) -> Result<(), AllocationError> {
         if self.heap.is_none() {
             let address = self.allocate(HEAP_NAME, bytes)?;
@@ -261,18 +261,18 @@ impl DeviceMemory {
         (address - allocation.address < allocation.bytes).then_some(allocation)
     }
 
-    /// How many buffers there are.
+    /// Returns the number of buffers.
     pub(crate) fn allocations(&self) -> usize {
         self.allocations.len()
     }
 
-    /// Which buffer holds `address` or ends there.
+    /// Returns the index of the buffer that holds `address` or ends there.
     pub(crate) fn allocation_at(&self, address: u64) -> Option<usize> {
         let at = self.allocations.partition_point(|a| a.address <= address).checked_sub(1)?;
         (address - self.allocations[at].address <= self.allocations[at].bytes).then_some(at)
     }
 
-    /// Whether `address` is one that a host could have made from a buffer's.
+    /// Returns true if a host could have made `address` from a buffer's address.
     pub(crate) fn is_near_a_buffer(&self, address: u64) -> bool {
         let first = self.first.saturating_sub(ALIGNMENT_BYTES);
         let end = self.allocations.last().map_or(self.first, |last| last.address + last.bytes);
@@ -293,7 +293,7 @@ impl DeviceMemory {
         Ok(saved)
     }
 
-    /// Undo what has happened to the saved buffers since.
+    /// Undoes the changes to the saved buffers since.
     pub(crate) fn restore(&mut self, saved: &Saved) {
         for (at, copy) in &saved.buffers {
             if let Some(allocation) = self.allocations.get_mut(*at) {

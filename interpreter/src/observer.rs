@@ -1,4 +1,4 @@
-//! What an execution tells whoever watches it.
+//! The events of an execution, as an observer is told of them.
 //!
 //! Everything static follows from block counts, so a warp that runs through a block reports once;
 //! only guarded instructions, branches and memory accesses report one by one. Each CTA reports
@@ -15,7 +15,7 @@ pub use synchronisation::{
     HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, WarpArrival, WarpRelease,
 };
 
-/// Collects what the CTAs of one launch recorded.
+/// Collects the records of the CTAs of one launch.
 pub trait Observer: Send {
     /// Records one CTA at a time.
     type Recorder: Recorder;
@@ -23,31 +23,32 @@ pub trait Observer: Send {
     /// A recorder for `program`; the engine reuses it for many CTAs.
     fn recorder(&self, program: &Program) -> Self::Recorder;
 
-    /// How many consecutive CTAs run at the same time on the modelled device; the engine hands
-    /// back this many recorders at once (fewer at the end of the grid).
+    /// Returns the number of consecutive CTAs that run at the same time on the modelled device. The
+    /// engine hands back this many recorders at once (fewer at the end of the grid).
     fn wave(&self) -> usize;
 
-    /// Takes over what the CTAs from `first_cta` on recorded and empties the recorders.
+    /// Takes over the records of the CTAs from `first_cta` on and empties the recorders.
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]);
 
-    /// The launch ends with a fault: what the CTAs from `first_cta` on, which have not been
-    /// collected, recorded up to then. The last one is of the cluster that failed.
+    /// Handles the end of a launch with a fault. The recorders are those of the CTAs from
+    /// `first_cta` on, which have not been collected. The last one is of the cluster that failed.
     fn collect_failed(&mut self, _first_cta: u64, _recorders: &mut [&mut Self::Recorder]) {}
 
     /// An observer of the same launch that has seen nothing of it yet, asked for before anything
     /// has run.
     ///
     /// A launch that is watched may be given up and executed again in order. Then one observer sees
-    /// the attempt and is dropped, and the other one sees the launch; neither may change what the
-    /// other one finds.
+    /// the attempt and is dropped, and the other one sees the launch; neither may change the
+    /// findings of the other.
     #[must_use]
     fn fresh(&self) -> Self
     where
         Self: Sized;
 }
 
-/// Declares every event of a CTA once and writes what must know them all: the trait [`Recorder`],
-/// the recorder that ignores them, and the pair of recorders that passes them on.
+/// Declares every event of a CTA once and writes the items that must know them all. These are the
+/// trait [`Recorder`], the recorder that ignores events, and the pair of recorders that passes them
+/// on.
 ///
 /// `required` events are those that every recorder thinks about; the others may be ignored.
 macro_rules! events {
@@ -59,7 +60,7 @@ macro_rules! events {
     ) => {
         /// Receives the events of one CTA.
         pub trait Recorder: Send {
-            /// Whether [`Recorder::storing`] and [`Recorder::shuffle`] are to be called.
+            /// True if [`Recorder::storing`] and [`Recorder::shuffle`] are to be called.
             const WANTS_VALUES: bool = false;
 
             $($(#[doc = $required_doc])+
@@ -128,7 +129,7 @@ events! {
         /// A warp starts to execute basic block `block` with the lanes of `mask`.
         fn block(warp: u32, block: u32, mask: u32);
 
-        /// The CTA has ended: how many lanes executed each guarded instruction, by
+        /// The CTA has ended. The numbers are the lanes that executed each guarded instruction, by
         /// [`Program::guarded`] index.
         fn guarded_lanes(lanes: &[u64]);
 
@@ -192,11 +193,11 @@ pub struct Arrival {
     pub instruction: u32,
     /// The warp's index within its CTA.
     pub warp: u32,
-    /// Which of the CTA's 16 barriers.
+    /// Index among the CTA's 16 barriers.
     pub barrier: u32,
     /// The lanes.
     pub mask: u32,
-    /// Whether they wait; `bar.arrive` does not.
+    /// True if they wait; `bar.arrive` does not.
     pub waits: bool,
     /// The number of threads that the instruction gives; none if it is for all.
     pub threads: Option<u32>,
@@ -205,21 +206,21 @@ pub struct Arrival {
 /// A CTA barrier that is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release<'a> {
-    /// Which of the CTA's 16 barriers.
+    /// Index among the CTA's 16 barriers.
     pub barrier: u32,
     /// An instruction at which threads waited, an index into [`Program::instructions`].
     pub instruction: u32,
     /// The warps with the lanes that waited and go on.
     pub waited: &'a [(u32, u32)],
-    /// Whether every thread of the CTA that has not exited waited: what was executed so far lies
-    /// before the barrier, and what follows behind it.
+    /// True if every thread of the CTA that has not exited waited. Everything executed so far then
+    /// lies before the barrier, and everything that follows behind it.
     pub whole: bool,
-    /// How many lanes have executed each guarded instruction of the CTA so far, by
+    /// Number of lanes that have executed each guarded instruction of the CTA so far, by
     /// [`Program::guarded`] index.
     pub guarded_lanes: &'a [u64],
 }
 
-/// What an access does to memory.
+/// The effect of an access on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// Reads.
@@ -234,7 +235,7 @@ pub enum AccessKind {
     Reduction,
 }
 
-/// How the lanes' addresses relate, as far as the engine found out on its way.
+/// Relation of the lanes' addresses, as far as the engine found out on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// All lanes of the full warp use the same address.
@@ -257,19 +258,19 @@ pub struct Access<'a> {
     /// The space that the access went to; generic accesses are resolved, and one instruction
     /// whose lanes go to several spaces reports once for each.
     pub space: StateSpace,
-    /// What it does.
+    /// Effect on memory.
     pub kind: AccessKind,
     /// Bytes of one lane: element size times vector length.
     pub bytes_per_lane: u32,
     /// The lanes that take part.
     pub mask: u32,
-    /// How the addresses relate.
+    /// Relation of the addresses.
     pub pattern: Pattern,
     /// Each lane's address in `space`; lanes outside `mask` hold arbitrary values, and so do all
     /// but the first if the pattern is not [`Pattern::General`].
     pub addresses: &'a [u64; 32],
-    /// Whether it goes on with what the same execution of the instruction has reported of this space
-    /// already: bulk copies report a range at a time.
+    /// True if it continues an earlier report of the same execution of the instruction in this
+    /// space. Bulk copies report a range at a time.
     pub continues: bool,
 }
 
@@ -299,7 +300,7 @@ impl Observer for NoObserver {
     }
 }
 
-/// Two observers of the same launch; the first one says how many CTAs are resident.
+/// Two observers of the same launch; the first one gives the number of resident CTAs.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     type Recorder = (A::Recorder, B::Recorder);
 

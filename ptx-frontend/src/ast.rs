@@ -1,4 +1,5 @@
-//! A source text as written: what the parser builds, the printer prints and the resolver reads.
+//! The syntax tree of a source text: the parser builds it, the printer prints it and the resolver
+//! reads it.
 //!
 //! Names are borrowed from the text and literals keep their spelling, so that printing a parsed
 //! file gives back the same tokens. Nested scopes of a function body are flat: a brace is a
@@ -23,7 +24,7 @@ pub struct File<'a> {
 pub struct Name<'a> {
     /// The name as written.
     pub text: &'a str,
-    /// Where it stands.
+    /// Place in the text.
     pub span: Span,
 }
 
@@ -48,7 +49,7 @@ pub enum Item<'a> {
     Alias {
         /// The new name.
         alias: Name<'a>,
-        /// What it stands for.
+        /// The existing name.
         target: Name<'a>,
     },
     /// A variable declaration.
@@ -88,19 +89,19 @@ pub struct Variable<'a> {
     pub leading: SmallVec<[Qualifier<'a>; 1]>,
     /// The state space.
     pub space: StateSpace,
-    /// What is written between the space and the type, in order.
+    /// The qualifiers between the space and the type, in order.
     pub qualifiers: SmallVec<[Qualifier<'a>; 2]>,
     /// The element type.
     pub ty: ScalarType,
     /// A `.ptr` or its relatives after the type of a kernel parameter, in order.
     pub pointer: SmallVec<[Qualifier<'a>; 2]>,
-    /// What is declared.
+    /// The declared variables.
     pub declarators: SmallVec<[Declarator<'a>; 1]>,
     /// The whole declaration.
     pub span: Span,
 }
 
-/// What may qualify a variable declaration.
+/// A qualifier of a variable declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Qualifier<'a> {
     /// `.align 16`.
@@ -181,7 +182,7 @@ pub struct Function<'a> {
     pub directives: Vec<FunctionDirective<'a>>,
     /// The statements; `None` for a declaration.
     pub body: Option<Vec<Statement<'a>>>,
-    /// Whether a declaration ends in a semicolon.
+    /// True if a declaration ends in a semicolon.
     pub semicolon: bool,
 }
 
@@ -194,20 +195,20 @@ pub struct FunctionDirective<'a> {
     pub values: SmallVec<[Expression<'a>; 3]>,
     /// Strings of a `.pragma`, with their quotes.
     pub strings: Vec<&'a str>,
-    /// Whether a semicolon follows (`.pragma`).
+    /// True if a semicolon follows (`.pragma`).
     pub semicolon: bool,
 }
 
 /// A statement of a function body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement<'a> {
-    /// What it is.
+    /// Kind of the statement.
     pub kind: StatementKind<'a>,
     /// The whole statement.
     pub span: Span,
 }
 
-/// What a statement is.
+/// The kinds of statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind<'a> {
     /// `{`: a scope begins.
@@ -267,7 +268,7 @@ pub struct Instruction<'a> {
     pub opcode: Opcode,
     /// The modifiers in the order written; `.unified` after an address is among them.
     pub modifiers: SmallVec<[Modifier; 6]>,
-    /// Whether the last modifier (`.unified`) stands after the address.
+    /// True if the last modifier (`.unified`) stands after the address.
     pub suffixed: bool,
     /// The operands.
     pub operands: SmallVec<[Operand<'a>; 4]>,
@@ -285,13 +286,13 @@ pub struct Guard<'a> {
 /// An operand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand<'a> {
-    /// What it is.
+    /// Kind of the operand.
     pub kind: OperandKind<'a>,
-    /// Where it stands.
+    /// Place in the text.
     pub span: Span,
 }
 
-/// What an operand is.
+/// The kinds of operand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OperandKind<'a> {
     /// `_`.

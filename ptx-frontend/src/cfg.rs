@@ -33,12 +33,12 @@ pub struct BasicBlock {
     /// The instructions, as indices into [`Body::instructions`]; empty only where a label
     /// stands at the very end of a body.
     pub instructions: Range<u32>,
-    /// Where control can go: the branch target first (for `brx.idx` all targets in order),
-    /// then the next block. A block never lists the same successor twice.
+    /// The blocks that control can go to. The branch target is first (for `brx.idx` all targets in
+    /// order), then the next block. A block never lists the same successor twice.
     pub successors: SmallVec<[BlockId; 2]>,
     /// The blocks that list this one, in ascending order.
     pub predecessors: SmallVec<[BlockId; 2]>,
-    /// Whether control can leave the function at the end of this block.
+    /// True if control can leave the function at the end of this block.
     pub exits: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Loop {
     pub depth: u32,
 }
 
-/// Why a body has no control-flow graph.
+/// Reason why a body has no control-flow graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CfgError {
     /// A branch whose target is not a label of the body.
@@ -81,7 +81,7 @@ pub struct ControlFlowGraph {
 }
 
 impl ControlFlowGraph {
-    /// Build the graph of `body`.
+    /// Builds the graph of `body`.
     ///
     /// # Errors
     ///
@@ -134,14 +134,14 @@ impl ControlFlowGraph {
         holds.then_some(BlockId(index as u32))
     }
 
-    /// The reachable blocks, each before its successors except along back edges, and every
-    /// natural loop in one piece: what follows a loop comes behind all of its blocks.
+    /// The reachable blocks, each before its successors except along back edges. Every natural loop
+    /// is in one piece: the blocks that follow a loop come behind all of its blocks.
     #[must_use]
     pub fn reverse_post_order(&self) -> &[BlockId] {
         &self.reverse_post_order
     }
 
-    /// Whether control can get to `block` from the entry.
+    /// Returns true if control can get to `block` from the entry.
     #[must_use]
     pub fn is_reachable(&self, block: BlockId) -> bool {
         self.order[block.index()] != u32::MAX
@@ -169,9 +169,9 @@ impl ControlFlowGraph {
         self.immediate_post_dominators[block.index()]
     }
 
-    /// Where the lanes that a branch at the end of `block` separates come together again: the
-    /// immediate post-dominator if the block has several ways on, and nowhere (`None`) if they
-    /// meet at the end of the function only.
+    /// Returns the block at which the lanes that a branch at the end of `block` separates come
+    /// together again. That is the immediate post-dominator if the block has several ways on. The
+    /// result is `None` if the lanes meet at the end of the function only.
     #[must_use]
     pub fn reconvergence(&self, block: BlockId) -> Option<BlockId> {
         let this = &self.blocks[block.index()];
@@ -179,7 +179,7 @@ impl ControlFlowGraph {
         if ways > 1 { self.immediate_post_dominator(block) } else { None }
     }
 
-    /// Whether every path from the entry to `block` passes `dominator`.
+    /// Returns true if every path from the entry to `block` passes `dominator`.
     #[must_use]
     pub fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
         let mut current = Some(block);
@@ -237,8 +237,8 @@ impl ControlFlowGraph {
         self.loops = loops;
     }
 
-    /// Order the blocks again so that what leaves a loop comes behind the whole loop; lanes that
-    /// are run in this order then wait behind a loop for those that are still inside.
+    /// Orders the blocks again so that the blocks behind a loop come after the whole loop. Lanes
+    /// that are run in this order then wait behind a loop for those that are still inside.
     fn keep_loops_together(&mut self) {
         let order = reverse_post_order(&self.blocks, |from, to| {
             let mut common = self.loop_of[from.index()];
@@ -274,7 +274,7 @@ impl ControlFlowGraph {
     }
 }
 
-/// Whether control may go elsewhere than to the next instruction.
+/// Returns true if control may go elsewhere than to the next instruction.
 const fn ends_block(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Bra | Opcode::BrxIdx | Opcode::Ret | Opcode::Exit | Opcode::Trap)
 }
@@ -342,7 +342,7 @@ fn build_blocks(body: &Body) -> Result<Vec<BasicBlock>, CfgError> {
         let leaves = targets.is_empty() && instruction.opcode != Opcode::BrxIdx;
         let falls_through = instruction.guard.is_some();
         let next = block.successors.first().copied();
-        // Where the guard is false and nothing follows, control runs off the end.
+        // If the guard is false and nothing follows, control runs off the end.
         block.exits = leaves || (falls_through && next.is_none());
         block.successors.clear();
         for target in targets {
@@ -380,7 +380,7 @@ fn reverse_post_order(
     let mut stack = vec![(BlockId(0), ordered(BlockId(0)), 0)];
     seen[0] = true;
     while let Some((block, successors, next)) = stack.pop() {
-        // What is finished first comes last in the order.
+        // The block that is finished first comes last in the order.
         match successors.get(next).copied() {
             Some(successor) => {
                 stack.push((block, successors, next + 1));

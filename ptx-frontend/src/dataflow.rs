@@ -1,12 +1,12 @@
-//! Which registers an instruction reads and writes.
+//! The registers that an instruction reads and writes.
 
 use crate::isa::Access;
 use crate::module::{Address, AddressBase, Instruction, Operand, RegisterId};
 
-/// The registers that an instruction names, by what it does with them.
+/// The registers that an instruction names, by their access.
 ///
-/// Operands that were left out shift the shapes of the others: a first operand of unknown shape counts
-/// as written where the form writes its first, and every other one as read.
+/// Operands that were left out shift the shapes of the others: a first operand of unknown shape
+/// counts as written where the form writes its first, and every other one as read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Read, by its guard and its addresses too.

@@ -1,7 +1,7 @@
 //! A resolved translation unit: every name has become an index.
 //!
-//! [`Module`] is what analyses and executors read. Registers, variables, functions and labels
-//! are small integers into vectors; the text they came from is reachable through spans.
+//! Analyses and executors read a [`Module`]. Registers, variables, functions and labels are small
+//! integers into vectors; the text they came from is reachable through spans.
 
 use smallvec::SmallVec;
 
@@ -68,7 +68,7 @@ impl Module {
     }
 }
 
-/// How a symbol is seen from other modules.
+/// Visibility of a symbol to other modules.
 #[allow(missing_docs, reason = "the variants are the directives' own names")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Linkage {
@@ -105,7 +105,7 @@ pub struct Variable {
     pub pointer: Option<PointerAttribute>,
     /// Initial contents; bytes that no item covers are zero.
     pub initializer: Vec<InitializerItem>,
-    /// Where it is declared.
+    /// Place of the declaration.
     pub span: Span,
 }
 
@@ -123,7 +123,7 @@ pub struct PointerAttribute {
 pub struct InitializerItem {
     /// Byte offset within the variable.
     pub offset: u64,
-    /// What stands there.
+    /// The value at the offset.
     pub value: InitializerValue,
 }
 
@@ -161,7 +161,7 @@ pub enum InitializerValue {
 pub struct Register {
     /// The name as used (`%r12`).
     pub name: String,
-    /// Declared type; says the width, not what instructions do with it.
+    /// Declared type; it gives the width, not the use by instructions.
     pub ty: ScalarType,
     /// Elements of a vector register (`.reg .v4 .f32 v`): 1, 2 or 4.
     pub vector: u8,
@@ -292,9 +292,9 @@ pub struct Location {
 /// One instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// Which instruction.
+    /// The instruction's opcode.
     pub opcode: Opcode,
-    /// Which row of the instruction table it matched.
+    /// The row of the instruction table that it matched.
     pub form: FormId,
     /// Everything after the mnemonic, in the order written.
     pub modifiers: SmallVec<[Modifier; 6]>,
@@ -309,7 +309,7 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Whether a modifier was written.
+    /// Returns true if a modifier was written.
     #[must_use]
     pub fn has(&self, modifier: Modifier) -> bool {
         self.modifiers.contains(&modifier)
@@ -332,7 +332,7 @@ pub enum Immediate {
     F64(u64),
 }
 
-/// What an address is relative to.
+/// The base that an address is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressBase {
     /// `[%rd1+8]`.
@@ -346,7 +346,7 @@ pub enum AddressBase {
 /// `[base+offset]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What it is relative to.
+    /// The base that it is relative to.
     pub base: AddressBase,
     /// Bytes added to the base.
     pub offset: i64,
@@ -365,7 +365,7 @@ pub enum Operand {
     Part {
         /// The register.
         register: RegisterId,
-        /// Which part, from the least significant.
+        /// Index of the part, from the least significant.
         index: u8,
         /// Width of the part in bytes, 1 or 2.
         bytes: u8,

@@ -10,7 +10,7 @@ use crate::ast::{
 };
 use crate::module::{FunctionKind, Linkage};
 
-/// Write `items` with `separator` between them.
+/// Writes `items` with `separator` between them.
 fn separated<T: Display>(
     f: &mut Formatter<'_>,
     items: impl IntoIterator<Item = T>,

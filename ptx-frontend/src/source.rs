@@ -1,4 +1,4 @@
-//! Positions in a source text and what can be said about them.
+//! Positions in a source text, and diagnostics about them.
 
 use std::fmt;
 use std::ops::Range;
@@ -47,7 +47,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Where each line of a text begins; turns offsets into [`Position`]s.
+/// The offset of each line of a text; turns offsets into [`Position`]s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineIndex {
     starts: Vec<u32>,
@@ -106,7 +106,7 @@ diagnostic_codes! {
     Syntax = "syntax",
     /// The text is too long, or nested too deeply.
     TooLarge = "too-large",
-    /// There are so many errors that the rest was not read.
+    /// There are too many errors; the rest was not read.
     TooManyErrors = "too-many-errors",
     /// No instruction has this mnemonic.
     UnknownInstruction = "unknown-instruction",
@@ -152,16 +152,16 @@ impl fmt::Display for DiagnosticCode {
     }
 }
 
-/// Something wrong with a source text, where, and what could be done about it.
+/// A fault of a source text, its place, and advice on what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Diagnostic {
     /// The kind of mistake.
     pub code: DiagnosticCode,
-    /// What is wrong, as a sentence without a full stop.
+    /// The fault, as a sentence without a full stop.
     pub message: String,
     /// The offending text.
     pub span: Span,
-    /// What to write instead, or where to look.
+    /// A proposal to write instead, or a place to look.
     pub hint: Option<String>,
 }

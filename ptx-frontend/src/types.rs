@@ -70,7 +70,7 @@ pub enum ScalarType {
     Surfref,
 }
 
-/// The family of a [`ScalarType`], which decides what registers it may live in.
+/// The family of a [`ScalarType`], which decides the registers it may live in.
 #[allow(missing_docs, reason = "the variants are the manual's own names")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeKind {
@@ -151,7 +151,7 @@ impl ScalarType {
         self.bits().div_ceil(8)
     }
 
-    /// The family, which decides what registers the type may live in.
+    /// The family, which decides the registers the type may live in.
     #[must_use]
     pub const fn kind(self) -> TypeKind {
         match self {
@@ -207,7 +207,7 @@ impl ScalarType {
         }
     }
 
-    /// Whether values are two's-complement signed integers.
+    /// Returns true if values are two's-complement signed integers.
     #[must_use]
     pub const fn is_signed(self) -> bool {
         matches!(self.kind(), TypeKind::Signed)

@@ -1,5 +1,6 @@
-//! What a kernel uses, read off its code without executing it: the functions that it reaches, its
-//! static instructions, the memory that it declares, and what all of that needs.
+//! The needs of a kernel, read off its code without executing it. These are the functions that it
+//! reaches, its static instructions, the memory that it declares, and the version and target for
+//! all of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use crate::module::{
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace};
 
-/// What a kernel or device function uses, itself and through everything that it calls.
+/// The needs of a kernel or device function, itself and through everything that it calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usage {
     /// The functions whose code may run, the kernel first, then in the order in which they are
@@ -38,7 +39,7 @@ pub struct Usage {
 pub struct MemoryUsage {
     /// Shared memory of a CTA.
     pub shared: u64,
-    /// Whether an array of unknown size stands for dynamic shared memory.
+    /// True if an array of unknown size stands for dynamic shared memory.
     pub dynamic_shared: bool,
     /// Local variables of a thread.
     pub local: u64,
@@ -48,14 +49,14 @@ pub struct MemoryUsage {
     pub global: u64,
 }
 
-/// The oldest PTX ISA version and target that have something, and what is to blame.
+/// The oldest PTX ISA version and target that code needs, and the cause of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Version and target.
     pub since: Since,
-    /// What needs the version.
+    /// Cause of the required version.
     pub isa_because: Cause,
-    /// What needs the target.
+    /// Cause of the required target.
     pub target_because: Cause,
 }
 
@@ -89,14 +90,14 @@ impl Needs {
         self.since = self.since.and(since);
     }
 
-    /// Whether a module of this version and target may hold the code.
+    /// Returns true if a module of this version and target may hold the code.
     #[must_use]
     pub fn met_by(&self, isa: (u8, u8), target: Target) -> bool {
         isa >= self.since.isa && target.sm >= self.since.target.sm
     }
 }
 
-/// Since when there are directives (manual, chapter 11).
+/// The first version and target of each directive (manual, chapter 11).
 const DIRECTIVES: &[(&str, Since)] = &[
     (".maxntid", Since::new((1, 3), 10)),
     (".maxnreg", Since::new((1, 3), 10)),
@@ -121,7 +122,7 @@ const DIRECTIVES: &[(&str, Since)] = &[
 ];
 
 impl Usage {
-    /// What `kernel` of `module` uses.
+    /// Returns the usage of `kernel` of `module`.
     #[must_use]
     pub fn of(module: &Module, kernel: FunctionId) -> Self {
         let mut walk = Walk { module, named: BTreeSet::new(), usage: Self::empty() };
@@ -170,7 +171,7 @@ impl Walk<'_> {
         let mut next = 0;
         loop {
             if next == pending.len() {
-                // Where a call may lead anywhere, once all else has been looked at.
+                // A call that may lead anywhere is followed once all else has been looked at.
                 let taken =
                     if all_of_known_address { self.addresses_taken() } else { BTreeSet::new() };
                 pending.extend(taken.into_iter().filter(|callee| found.insert(*callee)));

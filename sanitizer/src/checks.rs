@@ -1,4 +1,4 @@
-//! Which checks are made.
+//! The set of checks to make.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,7 +49,7 @@ impl Checks {
         Check::ALL.into_iter().collect()
     }
 
-    /// Whether a check is in the set.
+    /// Returns true if a check is in the set.
     #[must_use]
     pub const fn has(self, check: Check) -> bool {
         self.0 >> check as u8 & 1 != 0

@@ -1,39 +1,39 @@
-//! Who knows of whose accesses: vector clocks of a cluster's threads.
+//! Vector clocks of a cluster's threads: the accesses of which each thread knows.
 //!
-//! Every warp has a *tick* that grows when one of its lanes publishes what it did: at a barrier, an
-//! mbarrier, a release. An access is stamped with its thread and its warp's tick; it happened
-//! before what thread `u` does now if `u` has learnt of that thread at that tick or a later one.
-//! A barrier of all threads begins a new *generation* instead: every access of earlier
+//! Every warp has a *tick* that grows when one of its lanes publishes its actions: at a barrier, an
+//! mbarrier, a release. An access is stamped with its thread and its warp's tick. It happened
+//! before the present action of thread `u` if `u` has learnt of that thread at that tick or a later
+//! one. A barrier of all threads begins a new *generation* instead: every access of earlier
 //! generations has happened before.
 //!
 //! Asynchronous copies that tell an mbarrier of their bytes are *agents*, with clocks behind those
-//! of the threads: only who waits for the mbarrier learns of them, and no barrier of threads tells of them to
-//! anybody else.
+//! of the threads. Only a thread that waits for the mbarrier learns of them. No barrier of threads
+//! passes that knowledge on.
 //!
-//! What a thread has learnt is shared between threads that learnt it together, so that a
-//! barrier of a warp copies one vector.
+//! Threads that learnt something together share the knowledge, so that a barrier of a warp copies
+//! one vector.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What has been learnt of each thread, then of each agent; short vectors end in zeros.
+/// Ticks that have been learnt of each thread, then of each agent; short vectors end in zeros.
 pub(crate) type Knowledge = Vec<u32>;
 
 /// The clocks of a cluster's threads.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
-    /// Of each warp, CTA after CTA.
+    /// Tick of each warp, CTA after CTA.
     ticks: Vec<u32>,
-    /// What each thread has learnt in this generation; nothing at first.
+    /// Knowledge of each thread in this generation; nothing at first.
     known: Vec<Option<Arc<Knowledge>>>,
     generation: u32,
-    /// Of each agent.
+    /// Tick of each agent.
     agents: Vec<u32>,
-    /// What every thread knew of each agent when the generation began.
+    /// Ticks of each agent that every thread knew when the generation began.
     agents_known: Vec<u32>,
 }
 
-/// When an access happened.
+/// Logical time of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// A thread, or an agent behind the threads.
@@ -43,7 +43,7 @@ pub(crate) struct Stamp {
 }
 
 impl Clocks {
-    /// Forget everything; there are `warps` warps. Generations go on, so that no old stamp is
+    /// Forgets everything; there are `warps` warps. Generations go on, so that no old stamp is
     /// taken for a new one.
     pub(crate) fn reset(&mut self, warps: usize) {
         self.ticks.clear();
@@ -63,13 +63,13 @@ impl Clocks {
         self.ticks[warp as usize]
     }
 
-    /// The stamp of what a thread does now.
+    /// Returns the stamp of a thread's present action.
     pub(crate) fn now(&self, thread: u32) -> Stamp {
         let tick = self.ticks[(thread / 32) as usize];
         Stamp { owner: thread, tick, generation: self.generation }
     }
 
-    /// Whether what `stamp` stands for happened before what `thread` does now.
+    /// Returns true if the event of `stamp` happened before the present event of `thread`.
     pub(crate) fn ordered(&self, stamp: Stamp, thread: u32) -> bool {
         if stamp.owner == thread {
             return true;
@@ -83,26 +83,26 @@ impl Clocks {
         base >= stamp.tick || self.learnt(thread, stamp.owner) >= stamp.tick
     }
 
-    /// What `thread` has learnt of `owner` in this generation.
+    /// Returns the last tick of `owner` that `thread` has learnt in this generation.
     pub(crate) fn learnt(&self, thread: u32, owner: u32) -> u32 {
         let known = self.known[thread as usize].as_ref();
         known.and_then(|known| known.get(owner as usize)).copied().unwrap_or_default()
     }
 
-    /// Whether no thread of this one's generation has learnt anything: then only the generation
+    /// Returns true if the thread has learnt nothing in this generation: then only the generation
     /// orders.
     pub(crate) fn knows_nothing(&self, thread: u32) -> bool {
         self.known[thread as usize].is_none()
     }
 
-    /// What the threads of some warps know together.
+    /// Returns the joint knowledge of the threads of some warps.
     pub(crate) fn known_to(&self, warps: Range<u32>) -> Knowledge {
         let mut known = Knowledge::new();
         warps.for_each(|warp| self.collect(&mut known, warp, u32::MAX));
         known
     }
 
-    /// Whether what `stamp` stands for is part of `known`.
+    /// Returns true if the event of `stamp` is part of `known`.
     pub(crate) fn is_known(&self, stamp: Stamp, known: &[u32]) -> bool {
         let agent = (stamp.owner as usize).checked_sub(self.known.len());
         let base = match agent {
@@ -114,7 +114,7 @@ impl Clocks {
         base.max(learnt) >= stamp.tick
     }
 
-    /// Add what the lanes of `mask` of a warp know and did to `into`.
+    /// Adds the knowledge and the actions of the lanes of `mask` of a warp to `into`.
     pub(crate) fn collect(&self, into: &mut Knowledge, warp: u32, mask: u32) {
         into.resize(into.len().max(self.known.len()), 0);
         let mut last: Option<&Arc<Knowledge>> = None;
@@ -132,13 +132,13 @@ impl Clocks {
         }
     }
 
-    /// What a warp does from now on was not published yet.
+    /// Marks the further actions of a warp as not yet published.
     pub(crate) fn advance(&mut self, warp: u32) {
         let tick = &mut self.ticks[warp as usize];
         *tick = tick.saturating_add(1);
     }
 
-    /// Let the lanes of `mask` learn what `from` holds.
+    /// Lets the lanes of `mask` learn the knowledge in `from`.
     pub(crate) fn learn(&mut self, warp: u32, mask: u32, from: &Arc<Knowledge>) {
         // Lanes that knew the same know the same afterwards, and share it.
         let mut last: Option<(Option<Arc<Knowledge>>, Arc<Knowledge>)> = None;
@@ -164,7 +164,7 @@ impl Clocks {
         }
     }
 
-    /// The lanes have met: each knows what all did.
+    /// Records that the lanes have met: each knows the actions of all.
     pub(crate) fn meet(&mut self, groups: &[(u32, u32)], mut with: Knowledge) {
         for &(warp, mask) in groups {
             self.collect(&mut with, warp, mask);

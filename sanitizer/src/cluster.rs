@@ -1,5 +1,5 @@
-//! The state of a cluster's CTAs while they run: clocks, shadows of shared memory, and what
-//! barriers, mbarriers and releases have published.
+//! The state of a cluster's CTAs while they run: clocks, shadows of shared memory, and the
+//! knowledge published by barriers, mbarriers and releases.
 //!
 //! The CTAs of a cluster share it, since they see each other's shared memory; without clusters
 //! each CTA has its own.
@@ -19,12 +19,12 @@ use crate::shadow::Shadow;
 /// that of its cluster, 1 MiB for each rank.
 const CTA_BITS: u32 = 20;
 
-/// What has been published at an mbarrier.
+/// Knowledge published at an mbarrier.
 #[derive(Debug, Default)]
 struct Object {
-    /// By arrivals in the current phase.
+    /// Knowledge published by arrivals in the current phase.
     pending: Option<Knowledge>,
-    /// By those in the last complete phase.
+    /// Knowledge published by arrivals in the last complete phase.
     complete: Option<Arc<Knowledge>>,
     /// The agent that bulk copies which tell this object are.
     agent: Option<u32>,
@@ -39,7 +39,7 @@ pub(crate) struct RemoteUse {
     /// The thread of the cluster.
     pub(crate) thread: u32,
     pub(crate) instruction: u32,
-    /// Where in the other CTA's shared memory.
+    /// Offset in the other CTA's shared memory.
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
     pub(crate) stamp: Stamp,
@@ -49,21 +49,22 @@ pub(crate) struct RemoteUse {
 #[derive(Debug, Default)]
 pub(crate) struct ClusterState {
     pub(crate) clocks: Clocks,
-    /// Of each CTA's shared memory.
+    /// The shadow of each CTA's shared memory.
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) pending: PendingReads,
     warps_per_cta: u32,
     /// Coordinates of the CTAs that have begun, by rank.
     ctaids: Vec<[u32; 3]>,
-    /// What threads that did not wait have published at each barrier of each CTA.
+    /// Knowledge published at each barrier of each CTA by threads that did not wait.
     arrived: HashMap<(u32, u32), Knowledge>,
     objects: HashMap<(u32, u64), Object>,
-    /// What releases have published.
+    /// Knowledge published by releases.
     published: HashMap<Location, Arc<Knowledge>>,
-    /// What arrivals at the cluster's barrier have published, in this phase and in the last.
+    /// Knowledge published by arrivals at the cluster's barrier, in this phase and in the last.
     cluster_pending: Knowledge,
     cluster_complete: Option<Arc<Knowledge>>,
-    /// What threads knew and did that have exited: the cluster's barrier does not wait for them.
+    /// Knowledge and actions of threads that have exited: the cluster's barrier does not wait for
+    /// them.
     cluster_exited: Knowledge,
     /// The last use of each CTA's shared memory by each thread or agent of other CTAs.
     remote: BTreeMap<(u32, u32), RemoteUse>,
@@ -73,7 +74,7 @@ pub(crate) struct ClusterState {
 }
 
 impl ClusterState {
-    /// Begin a cluster of `ctas` CTAs, each with `warps` warps and `bytes` bytes of shared memory.
+    /// Begins a cluster of `ctas` CTAs, each with `warps` warps and `bytes` bytes of shared memory.
     pub(crate) fn reset(&mut self, ctas: u32, warps: u32, bytes: u64) {
         let all = (ctas * warps) as usize;
         self.clocks.reset(all);
@@ -248,7 +249,7 @@ impl ClusterState {
         uses.map(|(_, used)| *used).filter(unseen).collect()
     }
 
-    /// A thread learns what was published at a place.
+    /// Lets a thread learn the knowledge published at a place.
     pub(crate) fn acquire(&mut self, thread: u32, location: Location) {
         if self.published.is_empty() {
             return;
@@ -258,7 +259,7 @@ impl ClusterState {
         }
     }
 
-    /// A thread publishes what it knows and did at a place.
+    /// Publishes a thread's knowledge and actions at a place.
     pub(crate) fn publish(&mut self, thread: u32, location: Location) {
         let mut knowledge =
             self.published.get(&location).map(|known| Knowledge::clone(known)).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What is known of device memory across launches: which bytes of buffers have been written, and
-//! which blocks of the device heap are allocated.
+//! Facts about device memory across launches: the bytes of buffers that have been written, and the
+//! allocated blocks of the device heap.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ pub struct Buffer {
     pub address: u64,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Whether the host has written all of it before the first launch.
+    /// True if the host has written all of it before the first launch.
     pub initialised: bool,
 }
 
@@ -33,8 +33,8 @@ struct Tracked {
     written: Vec<AtomicU64>,
 }
 
-/// What the CTAs of a launch have written, where they run in parallel: a bit for each byte of each
-/// buffer that is tracked. Other CTAs do not see it, so that findings do not depend on the order.
+/// Bytes that the CTAs of a launch have written, where they run in parallel: a bit for each byte of
+/// each tracked buffer. Other CTAs do not see it, so that findings do not depend on the order.
 #[derive(Debug)]
 pub(crate) struct LaunchWrites(Vec<Vec<AtomicU64>>);
 
@@ -53,7 +53,7 @@ struct Block {
     written: Vec<u64>,
 }
 
-/// What a CTA has written of the tracked buffers: bits of bytes, by address divided by 64.
+/// Bytes of the tracked buffers that a CTA has written: bits of bytes, by address divided by 64.
 pub(crate) type OwnWrites = HashMap<u64, u64>;
 
 impl DeviceShadow {
@@ -80,13 +80,13 @@ impl DeviceShadow {
         self.buffers.get(self.tracked_at(address)?)
     }
 
-    /// What the CTAs of a launch have written before it begins: nothing.
+    /// Returns the writes of a launch before it begins: none.
     pub(crate) fn launch_writes(&self) -> LaunchWrites {
         let bits = |tracked: &Tracked| tracked.written.iter().map(|_| AtomicU64::new(0)).collect();
         LaunchWrites(self.buffers.iter().map(bits).collect())
     }
 
-    /// Whether some buffer is tracked at all.
+    /// Returns true if some buffer is tracked at all.
     pub(crate) fn tracks_buffers(&self) -> bool {
         self.buffers.iter().any(|tracked| !tracked.written.is_empty())
     }
@@ -125,7 +125,7 @@ impl DeviceShadow {
         }
     }
 
-    /// A CTA has ended: keep what it wrote for the next launch.
+    /// Records the end of a CTA: keeps its writes for the next launch.
     pub(crate) fn keep(&self, own: &mut OwnWrites, launch: &LaunchWrites) {
         for (word, part) in own.drain() {
             let Some(buffer) = self.tracked_at(word * 64) else { continue };
@@ -136,7 +136,7 @@ impl DeviceShadow {
         }
     }
 
-    /// The launch has ended: everybody sees what its CTAs have written.
+    /// Records the end of the launch: everybody sees the writes of its CTAs.
     pub(crate) fn publish(&self, launch: &LaunchWrites) {
         for (tracked, words) in self.buffers.iter().zip(&launch.0) {
             for (written, bits) in tracked.written.iter().zip(words) {
@@ -150,7 +150,7 @@ impl DeviceShadow {
     }
 }
 
-/// What is wrong with an access to the heap.
+/// The fault of an access to the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeapTrouble {
     /// It is not inside a block that is allocated.
@@ -170,17 +170,17 @@ impl HeapShadow {
         self.blocks.remove(&address);
     }
 
-    /// Whether blocks are allocated.
+    /// Returns true if blocks are allocated.
     pub(crate) fn holds_blocks(&self) -> bool {
         !self.blocks.is_empty()
     }
 
-    /// Whether an address lies in the heap.
+    /// Returns true if an address lies in the heap.
     pub(crate) fn holds(&self, address: u64) -> bool {
         address.wrapping_sub(self.start) < self.bytes
     }
 
-    /// Record an access to the heap.
+    /// Records an access to the heap.
     pub(crate) fn access(
         &mut self,
         address: u64,

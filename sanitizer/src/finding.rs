@@ -1,4 +1,4 @@
-//! What is found, as data.
+//! Findings, as data.
 
 use std::collections::HashMap;
 
@@ -35,12 +35,12 @@ pub enum Between {
     PendingCopy,
     /// A thread and a bulk copy whose mbarrier it has not waited for.
     BulkCopy,
-    /// A thread and an asynchronous operation that still reads: a bulk copy out of shared memory, or
-    /// a product of a warpgroup, whose group its own thread has not waited for.
+    /// A thread and an asynchronous operation that still reads: a bulk copy out of shared memory,
+    /// or a product of a warpgroup, whose group its own thread has not waited for.
     PendingRead,
 }
 
-/// Why a shuffle gets nothing from a lane that it reads.
+/// Reason why a shuffle gets nothing from a lane that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Absence {
     /// The mask does not name the lane.
@@ -53,7 +53,7 @@ pub enum Absence {
     Inactive,
 }
 
-/// What kind of thing is found.
+/// The kinds of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// An access outside every object of its space.
@@ -223,30 +223,30 @@ pub struct Place {
 /// The first of the occurrences that a finding stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// Who did it.
+    /// The thread that did it.
     pub party: Party,
-    /// Who did the other access, or is missing at the barrier.
+    /// The thread that did the other access, or is missing at the barrier.
     pub other: Option<Party>,
     /// The memory concerned.
     pub place: Option<Place>,
-    /// What a fault says of itself, or masks and numbers that belong to the kind.
+    /// Sentence of a fault, or masks and numbers that belong to the kind.
     pub detail: Option<String>,
-    /// Whether `detail` is a fault's own sentence.
+    /// True if `detail` is a fault's own sentence.
     pub is_fault: bool,
 }
 
 /// All occurrences of one thing at one instruction, or at one pair of instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// Kind of the finding.
     pub kind: Kind,
-    /// How often: one for each thread and execution.
+    /// Number of occurrences: one for each thread and execution.
     pub count: u64,
     /// The first occurrence, in the order of CTAs.
     pub example: Example,
 }
 
-/// What tells findings apart.
+/// The properties by which findings differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) kind: Kind,
@@ -257,7 +257,7 @@ pub(crate) struct Key {
 /// The most findings that are kept apart; a kernel with more has one problem that shows everywhere.
 const MOST_FINDINGS: usize = 1000;
 
-/// Findings by what tells them apart.
+/// Findings by their [`Key`].
 #[derive(Debug, Default)]
 pub(crate) struct Collection {
     findings: Vec<(Key, Finding)>,
@@ -267,7 +267,7 @@ pub(crate) struct Collection {
 }
 
 impl Collection {
-    /// Count an occurrence; `example` is asked for the first.
+    /// Counts an occurrence; `example` is asked for the first.
     pub(crate) fn add(&mut self, key: Key, count: u64, example: impl FnOnce() -> Example) {
         if let Some(&at) = self.index.get(&key) {
             self.findings[at].1.count += count;
@@ -280,7 +280,7 @@ impl Collection {
         }
     }
 
-    /// Take over what a later CTA has found.
+    /// Takes over the findings of a later CTA.
     pub(crate) fn append(&mut self, other: &mut Self) {
         self.dropped += std::mem::take(&mut other.dropped);
         other.index.clear();

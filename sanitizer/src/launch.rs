@@ -1,4 +1,4 @@
-//! What all CTAs of a launch have in common.
+//! Facts that all CTAs of a launch have in common.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub(crate) struct LaunchFacts {
     pub(crate) tracks_buffers: bool,
     pub(crate) roles: Roles,
     pub(crate) target_sm: u32,
-    /// Whether CTAs run one after the other, so that each may see what others wrote before.
+    /// True if CTAs run one after the other, so that each may see earlier writes of others.
     pub(crate) ordered: bool,
     pub(crate) uses_heap: bool,
     pub(crate) watches_shared: bool,
@@ -38,7 +38,7 @@ pub(crate) struct LaunchFacts {
     shared_bytes: u64,
     sites: Vec<Site>,
     block: [u32; 3],
-    /// By the first CTA: the state, and how many CTAs of the cluster have ended.
+    /// By the first CTA: the state, and the number of the cluster's CTAs that have ended.
     clusters: Mutex<HashMap<u64, (Shared<ClusterState>, u32)>>,
     /// States that no cluster uses.
     idle: Mutex<Vec<Shared<ClusterState>>>,
@@ -136,7 +136,7 @@ impl LaunchFacts {
         }
     }
 
-    /// Where an instruction stands.
+    /// Returns the place of an instruction.
     fn site(&self, instruction: u32) -> Option<Site> {
         self.sites.get(instruction as usize).cloned()
     }
@@ -159,7 +159,7 @@ impl LaunchFacts {
         u32::MAX >> (32 - left)
     }
 
-    /// Whether a byte of local memory belongs to a variable.
+    /// Returns true if a byte of local memory belongs to a variable.
     pub(crate) fn is_local(&self, at: u64) -> bool {
         holder(&self.local_variables, at, 0).is_some()
     }
@@ -168,7 +168,7 @@ impl LaunchFacts {
         self.place(StateSpace::Shared, address, bytes)
     }
 
-    /// Memory with the name of what lies there.
+    /// Memory with the name of the object there.
     pub(crate) fn place(&self, space: StateSpace, address: u64, bytes: u32) -> Place {
         let object = match space {
             StateSpace::Shared => holder(&self.shared_variables, address, self.shared_bytes),

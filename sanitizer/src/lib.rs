@@ -1,4 +1,4 @@
-//! Watches an execution for what goes wrong on a GPU without anybody noticing.
+//! Watches an execution for errors that a GPU does not report.
 //!
 //! ```text
 //!                      ┌─ roles: what each instruction's text says of order
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! [`Sanitizer`] is an [`Observer`] of one launch; a [`DeviceShadow`] goes from launch to launch.
-//! Findings do not depend on the number of CPU threads: each CTA is checked by itself (with the
-//! others of its cluster), and what CTAs found is put together in their order. What counts as
-//! synchronisation and what does not is written down in `docs/sanitiser.md`.
+//! Findings do not depend on the number of CPU threads. Each CTA is checked by itself (with the
+//! others of its cluster), and the findings of CTAs are put together in their order.
+//! `docs/sanitiser.md` defines what counts as synchronisation.
 //!
 //! The crate knows events and programs. It renders nothing.
 
@@ -39,14 +39,14 @@ pub use recorder::CtaChecker;
 use finding::{Collection, Key};
 use launch::LaunchFacts;
 
-/// What was found in a launch.
+/// The findings of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// By check, then in order of the text.
+    /// The findings by check, then in order of the text.
     pub findings: Vec<Finding>,
     /// Occurrences beyond the findings that are kept apart.
     pub dropped: u64,
-    /// Whether the fault that ended the launch is among the findings.
+    /// True if the fault that ended the launch is among the findings.
     pub explains_fault: bool,
 }
 
@@ -77,7 +77,7 @@ impl Sanitizer {
         Options { skip_bad_accesses: checks.has(Check::Memory), ..options }
     }
 
-    /// What was found, and the fault that ended the launch if a check is concerned with it.
+    /// Returns the findings, with the fault that ended the launch if a check is concerned with it.
     #[must_use]
     pub fn finish(mut self, fault: Option<&Fault>) -> Findings {
         self.launch.device.publish(&self.launch.writes);

@@ -1,8 +1,8 @@
-//! Asynchronous operations that still read shared memory: bulk copies out of it, and the products of
-//! warpgroups, from their issue until their own thread has waited for their group.
+//! Asynchronous operations that still read shared memory: bulk copies out of it, and the products
+//! of warpgroups, from their issue until their own thread has waited for their group.
 //!
-//! The interpreter reads at the issue. On a GPU the reads may come as late as the wait, so that a
-//! write before it races with them, also one by the thread itself.
+//! The interpreter reads at the issue. On a GPU the reads may come as late as the wait. A write
+//! before the wait therefore races with them, even one by the thread itself.
 
 use std::collections::HashMap;
 
@@ -39,8 +39,8 @@ impl PendingRead {
 pub(crate) struct PendingReads {
     /// In order of issue, with the group that each belongs to.
     queues: HashMap<(GroupQueue, u32), Groups>,
-    /// How many pending reads there are of each cell of each CTA, so that a write looks for one
-    /// only where there is one.
+    /// Number of pending reads of each cell of each CTA, so that a write looks for one only where
+    /// there is one.
     cells: HashMap<(u32, u64), u32>,
 }
 
@@ -84,7 +84,7 @@ impl PendingReads {
         let Some(groups) = self.queues.get_mut(&(queue, thread)) else { return };
         let committed = groups.committed;
         groups.reads.retain(|(group, read)| {
-            // What is in no group yet is not waited for.
+            // Operations in no group yet are not waited for.
             let waits = committed - group > left;
             if waits {
                 for cell in read.cells() {

@@ -1,4 +1,4 @@
-//! What an instruction's text says about the order of its accesses.
+//! The order of an instruction's accesses, as its text gives it.
 
 use gpucast_interpreter::{GroupQueue, Program};
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode as O};
@@ -12,7 +12,7 @@ pub(crate) struct Role {
     pub(crate) strong: bool,
     /// Volatile only: strong between warps, but no substitute for `bar.warp.sync` within one.
     pub(crate) volatile: bool,
-    /// What the thread did before is published with it.
+    /// True if it publishes the thread's earlier actions.
     pub(crate) releases: bool,
     /// A use of an mbarrier object: atomic unless it makes the object. Ending it counts as a use:
     /// libcu++ lets one lane do that for others that it has met in `match.any.sync` only.
@@ -109,7 +109,7 @@ impl Roles {
         self.roles.get(instruction as usize).copied().unwrap_or_default()
     }
 
-    /// Whether a block has a fence in it.
+    /// Returns true if a block has a fence in it.
     pub(crate) fn fences(&self, block: u32) -> bool {
         self.fences.get(block as usize).copied().unwrap_or_default()
     }

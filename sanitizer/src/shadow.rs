@@ -1,4 +1,4 @@
-//! Shadow memory of a CTA's shared memory: what was written, by whom, and who has read it since.
+//! Shadow of a CTA's shared memory: for each byte its last writer and the readers since.
 //!
 //! One cell stands for four bytes until somebody accesses a part of them; then each byte has its
 //! own. A cell keeps the last write, and the last reads of each warp since then.
@@ -36,9 +36,9 @@ pub(crate) struct Touch {
     pub(crate) event: u32,
     pub(crate) write: bool,
     pub(crate) flags: u8,
-    /// Of what a store writes; 0 if it is not known.
+    /// Digest of the value that a store writes; 0 if it is not known.
     pub(crate) digest: u32,
-    /// When the access counts as done, if not by the thread itself.
+    /// Time at which the access counts as done, if not by the thread itself.
     pub(crate) agent: Option<Stamp>,
     /// Lanes of a warp run in step, as before compute capability 7.0.
     pub(crate) lockstep: bool,
@@ -112,13 +112,13 @@ pub(crate) struct Shadow {
     words: Vec<Word>,
     epoch: u32,
     bytes: Vec<[Cell; 4]>,
-    /// Of each warp of the cluster, by cell: those of words, then those of bytes. What is left from
-    /// other CTAs has another generation.
+    /// Readers per warp of the cluster, by cell: those of words, then those of bytes. Entries left
+    /// from other CTAs have another generation.
     readers: Vec<Vec<Readers>>,
 }
 
 impl Shadow {
-    /// Begin a CTA with `bytes` bytes of memory in a cluster of `warps` warps.
+    /// Begins a CTA with `bytes` bytes of memory in a cluster of `warps` warps.
     pub(crate) fn reset(&mut self, bytes: u64, warps: usize) {
         if self.epoch == u32::MAX {
             self.words.clear();
@@ -140,7 +140,7 @@ impl Shadow {
         Some(word)
     }
 
-    /// Mark bytes as written.
+    /// Marks bytes as written.
     pub(crate) fn initialise(&mut self, address: u64, bytes: u64) {
         for (index, part) in words_of(address, bytes) {
             if let Some(word) = self.word(index) {
@@ -157,8 +157,8 @@ impl Shadow {
         })
     }
 
-    /// Whether the last writes of some bytes lie before the last barrier of all threads, so that
-    /// every thread may read them.
+    /// Returns true if the last writes of some bytes lie before the last barrier of all threads, so
+    /// that every thread may read them.
     pub(crate) fn is_settled(&mut self, clocks: &Clocks, address: u64, bytes: u64) -> bool {
         let generation = clocks.generation();
         words_of(address, bytes).all(|(index, _)| {
@@ -175,7 +175,7 @@ impl Shadow {
         })
     }
 
-    /// Record an access; `found` is told of each conflict.
+    /// Records an access; `found` is told of each conflict.
     pub(crate) fn touch(
         &mut self,
         clocks: &Clocks,
@@ -231,7 +231,7 @@ impl Shadow {
         }
     }
 
-    /// Give the bytes of a word cells of their own; where they are.
+    /// Gives the bytes of a word cells of their own. Returns their index.
     fn split(&mut self, generation: u32, index: usize) -> usize {
         let (at, cell) = (self.words[index].bytes, self.words[index].cell);
         if at != NONE {
@@ -272,8 +272,8 @@ fn words_of(address: u64, bytes: u64) -> impl Iterator<Item = (usize, u8)> {
 }
 
 impl Touch {
-    /// Whether it races with no other such access. Volatile accesses count as such only between
-    /// warps.
+    /// Returns true if it races with no other such access. Volatile accesses count as such only
+    /// between warps.
     fn is_atomic(&self) -> bool {
         self.flags & flag::ATOMIC != 0
             || self.flags & flag::STRONG != 0 && self.flags & flag::VOLATILE == 0
@@ -438,7 +438,7 @@ fn unordered(clocks: &Clocks, touch: &Touch, warp: u32, readers: &Readers) -> Op
     threads.find(|&thread| clocks.learnt(touch.thread, thread) < readers.tick)
 }
 
-/// Where two threads of a cluster stand to each other.
+/// Returns the relation of two threads of a cluster.
 fn between(touch: &Touch, other: u32) -> Between {
     let cta = |thread: u32| thread / 32 / touch.warps_per_cta.max(1);
     if touch.thread / 32 == other / 32 {

@@ -1,6 +1,6 @@
 //! Machine code that was assembled before, by the hash of everything that it depends on.
 //!
-//! An entry is a file: 32 bytes of hash of what follows, then the cubin. It is written beside its
+//! An entry is a file: a hash of the cubin in 32 bytes, then the cubin. It is written beside its
 //! place and moved there, so that nobody ever reads half of one. An entry that was damaged on the
 //! disk does not match its hash and is made anew. The caller keeps only what it could read, and
 //! drops an entry that it cannot.

@@ -1,4 +1,4 @@
-//! Where an assembler may be: the search path, a CUDA installation, Python packages.
+//! Places where an assembler may be: the search path, a CUDA installation, Python packages.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,7 +12,7 @@ use gpucast_ptx_frontend::container::Target;
 
 use super::run::output_within;
 
-/// Where Python packages put it, below `site-packages`.
+/// Paths in Python packages, below `site-packages`.
 const IN_PACKAGES: [&str; 4] = [
     "nvidia/cu13/bin",
     "nvidia/cuda_nvcc/bin",
@@ -20,7 +20,8 @@ const IN_PACKAGES: [&str; 4] = [
     "triton/third_party/cuda/bin",
 ];
 
-/// Asking an assembler what it is takes some 20 ms; one that takes this long is none.
+/// An assembler answers the question for its version in some 20 ms; a program that takes this long
+/// is none.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const NAME: &str = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
@@ -49,8 +50,8 @@ pub(super) fn candidates() -> Vec<PathBuf> {
     found
 }
 
-/// The prefix of the Python whose interpreter is in `folder`, through links of virtual
-/// environments and version managers as far as the file system shows them.
+/// The prefix of the Python whose interpreter is in `folder`. Links of virtual environments and
+/// version managers are followed, as far as the file system shows them.
 fn python_prefix(folder: &Path) -> Option<PathBuf> {
     let python = folder.join("python3");
     if !python.is_file() {
@@ -123,7 +124,7 @@ fn ask_all(path: &Path, patience: Duration) -> Result<Assembler, String> {
     Ok(Assembler { path: path.to_path_buf(), version, identity, targets })
 }
 
-/// What tells a build of the assembler from others: what it says, and its file's place, size and
+/// Returns the identity of a build of the assembler: its output, and its file's place, size and
 /// time.
 fn identity(path: &Path, said: &str) -> std::io::Result<String> {
     let path = path.canonicalize()?;

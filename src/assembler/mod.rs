@@ -1,7 +1,7 @@
-//! NVIDIA's assembler `ptxas`: finding it, running it, and keeping what it made.
+//! NVIDIA's assembler `ptxas`: finds it, runs it, and keeps its output.
 //!
-//! It comes with CUDA and in free Python packages and needs no GPU. Nothing else here depends on it:
-//! without one, machine code is estimated by rules.
+//! It comes with CUDA and in free Python packages and needs no GPU. Nothing else here depends on
+//! it: without one, machine code is estimated by rules.
 
 mod cache;
 mod find;

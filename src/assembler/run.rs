@@ -1,5 +1,5 @@
-//! Running the assembler: in a folder of its own, for a limited time, with its complaints led back to
-//! the user's text.
+//! Running the assembler: in a folder of its own, for a limited time, with its complaints led back
+//! to the user's text.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,14 +15,14 @@ use gpucast_ptx_frontend::container::Target;
 
 use super::cache;
 
-/// Large modules take a minute; what takes longer than this is given up.
+/// Time after which a run is given up; large modules take a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How often a running assembler is looked at.
+/// Interval at which a running assembler is looked at.
 const GLANCE: Duration = Duration::from_millis(2);
-/// As much of what a program says is kept.
+/// Bytes of a program's output that are kept.
 const MOST_OUTPUT: usize = 1 << 20;
 
-/// What a finished program left.
+/// The result of a finished program.
 pub(super) struct Finished {
     pub(super) success: bool,
     /// Standard output and error together.
@@ -114,8 +114,8 @@ fn refusal(text: &str, source: &Path, prepared: &Prepared) -> AssembleError {
     AssembleError::Refused { message: message.to_owned(), line }
 }
 
-/// Runs a program to its end or to the end of our patience. What it started and left behind ends
-/// with it, as far as that stayed in its process group.
+/// Runs a program to its end or to the end of our patience. Processes that it left behind end with
+/// it, as far as they stayed in its process group.
 pub(super) fn output_within(command: &mut Command, patience: Duration) -> io::Result<Finished> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -156,14 +156,14 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 fn end_group(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // A group of which nobody is left is what we want.
+        // A group of which nobody is left is the aim, so its error is ignored.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// What a program says, read to the end by a thread of its own, so that the program never waits
+/// The output of a program, read to the end by a thread of its own, so that the program never waits
 /// for a reader.
 struct Kept(Arc<Mutex<Vec<u8>>>);
 

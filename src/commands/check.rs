@@ -1,5 +1,5 @@
-//! `gpucast check`: parse, validate, show what kernels use and need, and what could not be
-//! executed.
+//! `gpucast check`: parses and validates, shows the kernels' needs, and names instructions that
+//! cannot be executed.
 
 use std::path::Path;
 

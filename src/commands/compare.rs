@@ -23,9 +23,9 @@ use crate::render::terminal::Terminal;
 /// A measured time, wherever it comes from.
 struct Time {
     counts: Origin,
-    /// What to call the kernel.
+    /// Name of the kernel in the output.
     label: String,
-    /// Which launch, where there are several.
+    /// Function of the launch, if there are several launches.
     function: Option<String>,
     gpu: Result<Gpu, String>,
     gpu_name: String,
@@ -33,7 +33,7 @@ struct Time {
     source: Option<String>,
 }
 
-/// Where the counts come from; equal ones are taken once.
+/// Source of the counts; equal ones are taken once.
 #[derive(Clone, Debug, PartialEq)]
 enum Origin {
     Executed {
@@ -170,7 +170,7 @@ fn count(
             kernel.count_with(&gpu, &counts, terminal).map_err(Failure::from)
         }
     };
-    // What is wrong with a kernel is worth the same words as in `predict`.
+    // A fault of a kernel is worth the same words as in `predict`.
     counted.map(Ok)
 }
 

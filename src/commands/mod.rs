@@ -1,4 +1,4 @@
-//! The commands: each reads its input, asks the libraries, and renders what they say.
+//! The commands: each reads its input, asks the libraries, and renders their answer.
 
 pub(crate) mod calibrate;
 pub(crate) mod check;

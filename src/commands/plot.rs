@@ -185,7 +185,7 @@ fn counts(
     Ok(all)
 }
 
-/// How a picture is written.
+/// Encoding of a picture.
 #[derive(Clone, Copy)]
 enum Encoding {
     Svg,

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
             let outcome =
                 execute::execute(&plan, &loaded, &mut memory, &options, &terminal, &mut watch);
             if let Err(failure) = outcome {
-                // What was found until then may be why.
+                // The findings until then may explain the failure.
                 let (checked, format) = (&watch.checked, arguments.format);
                 let found =
                     findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
@@ -236,7 +236,7 @@ impl References {
         Self { before: needed.then(|| reference_values::buffers(plan, memory)) }
     }
 
-    /// What the reference of this name makes of the launch.
+    /// Computes the outputs of the launch by the reference of this name.
     fn compute(&self, name: &str, plan: &Plan) -> Result<Outputs, String> {
         let [launch] = plan.launches.as_slice() else {
             return Err("a reference describes a file with one [[launch]]".to_owned());

@@ -1,4 +1,4 @@
-//! `gpucast sensitivity`: how much each parameter of a GPU moves a kernel's time.
+//! `gpucast sensitivity`: the effect of each parameter of a GPU on a kernel's time.
 
 use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::gpu_argument::{self, TARGET};

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     if has_times { Ok(()) } else { Err(Failure::Said) }
 }
 
-/// What a sweep that did not end has left.
+/// Describes the output of a sweep that did not end.
 fn stopped(arguments: &Sweep, format: TableFormat, rows: usize) -> String {
     let resume = match (&arguments.output, format) {
         (Some(_), TableFormat::Csv) => "; the same command with --resume continues",
@@ -129,7 +129,7 @@ fn check_field(axis: &Axis) -> Result<(), Failure> {
     ))
 }
 
-/// Every kernel in every size with every combination of parameters, and what these are called.
+/// Every kernel in every size with every combination of parameters, and the parameters' names.
 fn cases(arguments: &Sweep, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), Failure> {
     if !arguments.from_metrics.is_empty() {
         let given = !axes.is_empty() || !arguments.size.is_empty();
@@ -237,7 +237,7 @@ impl LaunchTemplate {
         options.into_iter().find_map(|(option, given)| given.then_some(option))
     }
 
-    /// Whether an expression in one of the options has this name in it.
+    /// Returns true if an expression in one of the options has this name in it.
     fn mentions(&self, name: &str) -> bool {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let single = [&self.grid, &self.block, &self.cluster, &self.shared_bytes];

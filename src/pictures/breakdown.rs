@@ -1,4 +1,4 @@
-//! What times are made of: how long each resource is busy.
+//! The parts of predicted times: how long each resource is busy.
 
 use gpucast_forecast::prediction::KernelView;
 use gpucast_model::{Bound, Component, Prediction};

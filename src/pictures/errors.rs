@@ -13,7 +13,7 @@ pub(crate) fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene
     picture.scene()
 }
 
-/// The rows of all kernels on all GPUs; what predicted, or was counted, otherwise is a series.
+/// The rows of all kernels on all GPUs; each other model or way of counting is a series.
 pub(crate) fn errors(kernels: &[KernelView]) -> Errors {
     let mut errors = Errors {
         title: "Time of a kernel, predicted without a GPU and measured on it".to_owned(),

@@ -30,7 +30,7 @@ pub(crate) fn scene(sources: &[Source], title: Option<&str>) -> Result<Scene, Dr
     picture.scene()
 }
 
-/// Where the counts of each kernel come from; what holds for all of them is said once.
+/// Describes the origin of each kernel's counts; an origin that all share is said once.
 fn notes_of(origins: &[(String, &str)]) -> Vec<String> {
     const PARTS: &str = ": ";
     let common = origins.first().and_then(|(_, origin)| Some(origin.split_once(PARTS)?.1));

@@ -15,8 +15,9 @@ use gpucast_forecast::input::kernel_name::demangled_short;
 /// Letters that pictures have room for in a kernel's name.
 const LONGEST_NAME: usize = 44;
 
-/// A kernel's name for titles, legends and labels: as its source has it, without parameters, and without its
-/// middle if it is long. What tells template instances apart often stands at the end.
+/// Returns a kernel's name for titles, legends and labels. That is its name in the source, without
+/// parameters, and without its middle if it is long. The parts that tell template instances apart
+/// often stand at the end.
 fn short_name(kernel: &str) -> String {
     let name = demangled_short(kernel).unwrap_or_else(|| kernel.to_owned());
     let letters: Vec<char> = name.chars().collect();

@@ -68,7 +68,7 @@ fn keep_adjusted(device: &mut Device) {
     device.theoretical = None;
 }
 
-/// What the quantitative roofline says of a GPU; nothing for other models.
+/// Returns the quantitative roofline's data of a GPU; `None` for other models.
 fn device(view: &PredictionView) -> Option<Device> {
     let analysis = view.prediction.detail.quantitative()?;
     let kernel = &analysis.kernel;

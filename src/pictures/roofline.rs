@@ -57,7 +57,7 @@ pub(crate) fn roofline(kernels: &[KernelView], gpu: &Gpu) -> Roofline {
     }
 }
 
-/// Whether the kernel's operations are integer ones.
+/// Returns true if the kernel's operations are integer ones.
 fn does_integers(view: &PredictionView) -> bool {
     view.prediction.detail.quantitative().is_some_and(|analysis| analysis.counts_integers())
 }

@@ -10,7 +10,7 @@ use super::table::Table;
 use super::titled;
 use crate::failure::{Failure, Report, SourceText};
 
-/// The columns that every sweep has; all others are what was swept.
+/// The columns that every sweep has; all others are swept parameters.
 const FIXED: [&str; 9] =
     ["kernel", "function", "launch", "gpu", "model", "time_ms", "bound", "warnings", "error"];
 /// The fixed columns that tell lines apart.
@@ -20,7 +20,7 @@ const TIME: &str = "time_ms";
 /// From this ratio on an axis is logarithmic.
 const WIDE: f64 = 20.0;
 
-/// What of a sweep is drawn.
+/// The part of a sweep that is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Choice<'a> {
     /// The column along the x axis; by default the first swept one whose numbers vary.
@@ -66,7 +66,7 @@ pub(crate) fn scene(
     }
 }
 
-/// What the axis of a column is called; a GPU's field has the unit that sweeps write it in.
+/// Returns the title of a column's axis; a GPU's field has the unit that sweeps write it in.
 fn axis_title(column: &str) -> String {
     let unit = Gpu::units(column).and_then(|units| units.first());
     match (column, unit) {
@@ -76,7 +76,7 @@ fn axis_title(column: &str) -> String {
     }
 }
 
-/// How an axis of these values runs.
+/// Chooses the kind of scale for an axis of these values.
 fn scale(values: &[f64]) -> Kind {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

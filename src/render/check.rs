@@ -1,4 +1,5 @@
-//! What `gpucast check` found, as text: a block for each kernel, or a line where there are many.
+//! The findings of `gpucast check` as text: a block for each kernel, or a line where there are
+//! many.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,11 @@ use super::table::{Align, aligned, wrapped};
 
 /// Kernels that are described at length; of more, each has a line.
 const MOST_DESCRIBED: usize = 12;
-/// Where the second column begins.
+/// Column at which the second column begins.
 const INDENT: usize = 18;
 const WIDTH: usize = 100;
 
-/// How much is said about each kernel.
+/// Amount of text about each kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Blocks,
@@ -138,7 +139,7 @@ fn block(kernel: &Kernel) -> String {
     text
 }
 
-/// A sentence behind what it is about.
+/// A sentence behind its subject.
 fn labelled(what: &str, sentence: &str) -> String {
     wrapped(&format!("{what:<width$}", width = INDENT - 2), INDENT, WIDTH, sentence)
 }
@@ -162,7 +163,7 @@ fn counts(counts: &BTreeMap<&'static str, u64>, name: impl Fn(&str) -> String) -
     rows.into_iter().map(row).collect::<Vec<_>>().join(", ")
 }
 
-/// What cannot be executed, once for each instruction and reason.
+/// Lists the instructions that cannot be executed, once for each instruction and reason.
 fn unsupported<'a>(all: impl IntoIterator<Item = &'a Unsupported>) -> Vec<String> {
     let mut groups: Vec<(&Unsupported, usize)> = Vec::new();
     for one in all {

@@ -99,8 +99,8 @@ fn times(rows: &[&Row]) -> String {
     aligned(2, &[Left, Left, Right, Right, Right, Left], &cells)
 }
 
-/// A line for each GPU and a column for each kernel, where there are several of both and a good part of
-/// the cells has an error.
+/// Renders a line for each GPU and a column for each kernel. It does so if there are several of
+/// both and a good part of the cells has an error.
 fn errors(rows: &[&Row]) -> Option<String> {
     let kernels = distinct(rows.iter().map(|row| row.kernel.as_str()));
     let gpus = distinct(rows.iter().map(|row| row.gpu.as_str()));

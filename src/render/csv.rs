@@ -1,7 +1,8 @@
 //! CSV results: a header and a row for each thing.
 //!
 //! Names come from files of unknown origin. A spreadsheet takes a cell that begins with `=` for a
-//! formula, so such texts get an apostrophe in front (OWASP, CSV injection). Numbers stay as they are.
+//! formula, so such texts get an apostrophe in front (OWASP, CSV injection). Numbers stay as they
+//! are.
 
 use std::borrow::Cow;
 

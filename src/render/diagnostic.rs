@@ -13,7 +13,7 @@ use crate::failure::{Anchor, Report};
 /// Lines that are longer than this are named by their position and not quoted.
 const LONGEST_QUOTED_LINE: usize = 240;
 
-/// How many reports of one failure are worth reading.
+/// Greatest number of reports of one failure that are worth reading.
 const MOST_REPORTS: usize = 20;
 
 /// A report as `miette` wants it.
@@ -80,7 +80,7 @@ fn quoted(anchor: &Anchor) -> Result<(NamedSource<String>, LabeledSpan), String>
         let column = text[line_start..start].chars().count() + 1;
         return Err(format!("{}:{line}:{column}", anchor.source.name));
     }
-    // One line is marked: a label across lines hides what it is about.
+    // Marks one line, because a label across lines hides the text.
     let end = end.min(line_end).max(start);
     let shown: String = text.chars().map(visible).collect();
     let source = NamedSource::new(control::visible(&anchor.source.name), shown);
@@ -148,7 +148,7 @@ pub(crate) fn print(reports: &[Report]) {
     }
 }
 
-/// Writes what went unasked but should be known to the standard error, as one line.
+/// Writes a note that nobody asked for to the standard error, as one line.
 pub(crate) fn note(text: Option<&str>) {
     if let Some(text) = text {
         let line = format!("note: {}\n", control::visible(text));

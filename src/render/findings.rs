@@ -1,4 +1,4 @@
-//! What the checks of a run have found, as text and JSON.
+//! Findings of a run's checks, as text and JSON.
 
 use gpucast_forecast::input::kernel_name::{demangled, readable};
 use gpucast_forecast::number;
@@ -17,11 +17,12 @@ use crate::failure::{Failure, Report};
 pub(crate) struct CheckedLaunch {
     pub(crate) kernel: String,
     pub(crate) findings: Findings,
-    /// Whether it ran to its end.
+    /// True if it ran to its end.
     pub(crate) finished: bool,
 }
 
-/// Whether all launches ran to their ends, so that nothing found means that nothing is wrong.
+/// Extent of the checks: if all launches ran to their ends, nothing found means that nothing is
+/// wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Complete,
@@ -64,7 +65,7 @@ fn text(launches: &[CheckedLaunch], loaded: &Loaded, checks: Checks, extent: Ext
         return text;
     }
     let (mut findings, mut occurrences) = (0_u64, 0);
-    // What a launch finds again in its next repetition is not told again.
+    // A finding that a launch repeats in its next repetition is not told again.
     let mut told: Vec<(&str, Kind, Option<&Site>, Option<&Site>)> = Vec::new();
     for launch in launches {
         occurrences += launch.findings.dropped;
@@ -192,7 +193,7 @@ fn race(hazard: Hazard, between: Between) -> String {
     format!("{what} {whose}")
 }
 
-/// What the other party is to the first.
+/// Returns the relation of the other party to the first.
 fn role(kind: Kind) -> &'static str {
     match kind {
         Kind::Race(Hazard::WriteAfterRead, _) => "the read:",

@@ -5,7 +5,7 @@ use gpucast_forecast::number;
 
 use super::table::{Align, aligned};
 
-/// How a figure came about, in one word.
+/// Returns the origin of a figure, in one word.
 pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Exact => "exact",
@@ -15,7 +15,7 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Which instructions a figure counts, in one word.
+/// Returns the kind of instructions that a figure counts, in one word.
 pub(crate) fn level(level: Level) -> &'static str {
     match level {
         Level::Ptx => "ptx",

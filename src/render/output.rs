@@ -1,4 +1,4 @@
-//! Where results go: the standard output, or the file of `--output`.
+//! The destination of results: the standard output, or the file of `--output`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Write};
@@ -9,9 +9,9 @@ use gpucast_forecast::replacement::Replacement;
 use super::control;
 use crate::failure::{Failure, Report};
 
-/// An open destination. It is tried before anything is executed, so that a wrong path shows at once,
-/// and replaced when the whole result is there: a command that fails leaves no file, and one that was
-/// there as it was.
+/// An open destination. It is tried before anything is executed, so that a wrong path shows at
+/// once, and replaced when the whole result is there: a command that fails leaves no file, and one
+/// that was there as it was.
 pub(crate) struct Output {
     destination: Destination,
 }
@@ -44,7 +44,7 @@ impl Output {
         }
     }
 
-    /// As [`Output::write`], for what is no text.
+    /// As [`Output::write`], for bytes that are no text.
     pub(crate) fn write_bytes(&mut self, new: &[u8]) -> Result<(), Failure> {
         match &mut self.destination {
             Destination::Stdout => {
@@ -89,7 +89,8 @@ pub(crate) fn keep_inputs(path: &Path) -> Result<(), Failure> {
     Err(Failure::Usage(Report::new(message).hint("give the result a name of its own")))
 }
 
-/// What of an argument may be a path: `FILE`, `--output=FILE`, `BUFFER=FILE`, `-oFILE`.
+/// Returns the parts of an argument that may be a path: `FILE`, `--output=FILE`, `BUFFER=FILE`,
+/// `-oFILE`.
 fn words(argument: &OsStr) -> Vec<OsString> {
     let mut words = vec![argument.to_owned()];
     if let Some(text) = argument.to_str() {

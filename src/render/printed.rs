@@ -1,4 +1,4 @@
-//! What `printf` of kernels prints: the standard error, or the file of `--print-to`.
+//! The output of kernels' `printf`: to the standard error, or the file of `--print-to`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};

@@ -1,5 +1,5 @@
-//! Rows of a sweep on their way into a file: as they come where the format allows it, so that a
-//! stopped sweep keeps what it has.
+//! Writes rows of a sweep to a file. Rows are written as they come where the format allows it, so
+//! that a stopped sweep keeps its rows.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use super::output::Output;
 use super::sweep::{self, TableFormat};
 use crate::failure::{Failure, Report};
 
-/// Where rows go.
+/// The destination of rows.
 pub(crate) struct RowFile {
     format: TableFormat,
     /// All columns; the rows that are not written yet.
@@ -19,7 +19,7 @@ pub(crate) struct RowFile {
     destination: Destination,
     /// Rows that were taken, those of a resumed file among them.
     taken: usize,
-    /// Whether a row has a time.
+    /// True if a row has a time.
     any_time: bool,
 }
 
@@ -57,7 +57,8 @@ impl RowFile {
         Ok(Self { format, table, destination, taken: 0, any_time: false })
     }
 
-    /// Takes over the rows of a stopped sweep of the same `cases`; returns for how many cases they are.
+    /// Takes over the rows of a stopped sweep of the same `cases`; returns the number of their
+    /// cases.
     pub(crate) fn resume(&mut self, earlier: Earlier) -> Result<usize, Failure> {
         // Without rows there would be a header, and another one with the first row.
         if !earlier.rows.is_empty() {
@@ -66,7 +67,7 @@ impl RowFile {
         Ok(earlier.cases)
     }
 
-    /// Whether any row has a time.
+    /// Returns true if any row has a time.
     pub(crate) fn has_times(&self) -> bool {
         self.any_time
     }

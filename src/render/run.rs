@@ -1,4 +1,4 @@
-//! What a run did and whether its results are as expected, as text and JSON.
+//! The outcome of a run and of the comparison of its results, as text and JSON.
 
 use gpucast_forecast::input::expectation::{Comparison, Mismatch};
 use gpucast_forecast::input::kernel_name::signature;
@@ -27,7 +27,7 @@ pub(crate) struct Launched {
 /// An expectation and how it turned out.
 pub(crate) struct Checked {
     pub(crate) buffer: String,
-    /// What it was held against, in words.
+    /// The origin of the expected values, in words.
     pub(crate) against: String,
     pub(crate) rtol: f64,
     pub(crate) atol: f64,

@@ -108,7 +108,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// The first rows, without columns that are empty in all of them, and how many there are.
+/// The first rows, without columns that are empty in all of them, and the number of all rows.
 fn text(table: &Table) -> String {
     let shown = &table.rows[..table.rows.len().min(SHOWN)];
     let is_used = |&at: &usize| shown.iter().any(|row| row[at] != Cell::Empty);

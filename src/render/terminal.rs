@@ -16,9 +16,9 @@ use crate::interrupt;
 /// A supervisor that shows a run on the standard error.
 pub(crate) struct Terminal {
     printed: Printed,
-    /// Of the launch that runs.
+    /// Progress of the launch that runs.
     progress: Mutex<Option<Progress>>,
-    /// Whether notes are shown.
+    /// True if notes are shown.
     notes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the report says of one launch.
+//! The report's section on one launch.
 
 use gpucast_counters::definitions;
 use gpucast_counters::stages::{CLASSES, Stage};
@@ -24,7 +24,7 @@ pub(super) struct Launch {
     pub(super) cards: Vec<Card>,
     /// SVG elements.
     pub(super) pictures: Vec<String>,
-    /// Why pictures are missing.
+    /// Reasons why pictures are missing.
     pub(super) undrawn: Vec<String>,
     pub(super) models: Vec<ModelRow>,
     pub(super) declined: Vec<gpucast_forecast::prediction::Declined>,
@@ -143,8 +143,8 @@ impl Launch {
     }
 }
 
-/// The first model's answer for each GPU, which is the one that the command line, or the program, puts
-/// first.
+/// The first model's answer for each GPU, which is the one that the command line, or the program,
+/// puts first.
 fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
         let view = kernel.predictions.iter().find(|view| view.gpu.name == gpu.name)?;

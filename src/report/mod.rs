@@ -1,7 +1,7 @@
-//! The report: what is known of a kernel on GPUs, as one HTML file that refers to nothing outside.
+//! The report on a kernel on GPUs, as one HTML file that refers to nothing outside.
 //!
-//! `templates/report.html` is the page, which escapes everything but the style sheets and the pictures; the
-//! structures here are what it shows, already in words.
+//! `templates/report.html` is the page, which escapes everything but the style sheets and the
+//! pictures; the structures here are its content, already in words.
 
 mod launch;
 mod source;
@@ -64,7 +64,7 @@ const ASSUMPTIONS: &[&str] = &[
 ///
 /// # Errors
 ///
-/// When the template cannot be filled, which no input brings about.
+/// Returns an error if the template cannot be filled, which no input brings about.
 pub(crate) fn page(
     profile: &View<'_>,
     kernels: &[KernelView],

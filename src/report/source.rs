@@ -4,7 +4,7 @@ use gpucast_forecast::run::counting::Counted;
 
 use crate::render::profile::{View, listing as lines};
 
-/// The source with what each line costs.
+/// The source with the cost of each line.
 pub(super) struct Listing {
     pub(super) words: String,
     /// The number of the line, its text, and the counts.
@@ -17,7 +17,7 @@ pub(super) struct Row {
     pub(super) line: String,
     pub(super) text: String,
     pub(super) cells: Vec<Cell>,
-    /// Whether nothing was counted for it.
+    /// True if nothing was counted for it.
     pub(super) idle: bool,
 }
 

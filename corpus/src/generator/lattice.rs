@@ -1,17 +1,17 @@
 //! The structure of a Wilson fermion matrix of lattice QCD.
 //!
 //! Zhang and Owens 2011, section 5.3, use the matrix QCD "from the benchmark suite of 14 sparse
-//! matrices" and say that it is "naturally 3x3 blocked". The set QCD of the Matrix Market (B. Medeke,
-//! 2000) has it: the nearest-neighbour coupling on a periodic four-dimensional lattice, without the
-//! diagonal, with 39 entries in every row: 119,808 for order 3072, a lattice of 4 x 4 x 4 x 4. Order
-//! 49,152 is one of 8 x 8 x 8 x 8.
+//! matrices" and say that it is "naturally 3x3 blocked". The set QCD of the Matrix Market (B.
+//! Medeke, 2000) has it. It is the nearest-neighbour coupling on a periodic four-dimensional
+//! lattice, without the diagonal, with 39 entries in every row. That makes 119,808 for order 3072,
+//! a lattice of 4 x 4 x 4 x 4. Order 49,152 is one of 8 x 8 x 8 x 8.
 //!
-//! 39 entries a row follow from Dirac matrices with a diagonal gamma_4, as that set's gamma_5 implies.
-//! A site has 4 spins of 3 colours. The coupling to a neighbour in direction mu is
-//! (1 - gamma_mu) or (1 + gamma_mu) on spins times a 3 x 3 matrix on colours. In space, gamma_mu
-//! has one entry a row off the diagonal, which makes two blocks for each of six neighbours; in
-//! time, 1 -+ gamma_4 is 2 for two of the spins and 0 for the others, which makes one block for one
-//! of two neighbours. That is 13 blocks of 3 x 3.
+//! 39 entries per row follow from Dirac matrices with a diagonal gamma_4, as that set's gamma_5
+//! implies. A site has 4 spins of 3 colours. The coupling to a neighbour in direction mu is (1 -
+//! gamma_mu) or (1 + gamma_mu) on spins times a 3 x 3 matrix on colours. In space, gamma_mu has one
+//! entry per row off the diagonal, which makes two blocks for each of six neighbours. In time, 1 -+
+//! gamma_4 is 2 for two of the spins and 0 for the others. That makes one block for one of two
+//! neighbours. That is 13 blocks of 3 x 3.
 //!
 //! The order of rows is not published with the paper. Here x runs fastest, then y, z and t; within
 //! a site spins come one after the other, and within a spin colours. Entries of a row are in the

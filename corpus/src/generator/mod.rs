@@ -1,8 +1,9 @@
 //! Buffers that follow a structure: sparse matrices, systems of equations, masks.
 //!
-//! A launch file asks for one with `init = { generator = { name = "qcd-columns", shape = [8, 8, 8, 8] } }`.
-//! A generator computes from the shape and the length of the buffer alone, in integers and exact
-//! floats, so that every machine fills every bit alike.
+//! A launch file asks for one with
+//! `init = { generator = { name = "qcd-columns", shape = [8, 8, 8, 8] } }`. A generator computes
+//! from the shape and the length of the buffer alone, in integers and exact floats. Every machine
+//! therefore fills every bit alike.
 
 mod lattice;
 mod red_black;
@@ -17,18 +18,18 @@ use crate::reference::{ElementType, Values};
 pub struct Generator {
     /// The name in launch files.
     pub name: &'static str,
-    /// What it makes, in one line.
+    /// Description of the result, in one line.
     pub about: &'static str,
     /// The numbers of a shape, for messages: `[x, y, z, t]`.
     pub shape: &'static str,
     /// The type of the elements.
     pub element_type: ElementType,
-    /// Whether the shape fits the buffer's length; cheap.
+    /// Checks that the shape fits the buffer's length; cheap.
     ///
     /// # Errors
     ///
-    /// When the shape is of another kind than [`shape`](Self::shape), or the buffer of another
-    /// length.
+    /// Returns an error if the shape is of another kind than [`shape`](Self::shape), or the buffer
+    /// of another length.
     pub check: fn(&[u64], usize) -> Result<(), GeneratorError>,
     /// The elements, as many as asked for.
     ///
@@ -38,21 +39,21 @@ pub struct Generator {
     pub run: fn(&[u64], usize) -> Result<Values, GeneratorError>,
 }
 
-/// Why a buffer cannot be generated.
+/// Reason why a buffer cannot be generated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeneratorError {
     /// The shape has too few or too many numbers, or one that is not allowed.
     #[error("the shape is {expected}")]
     Shape {
-        /// How it should be.
+        /// Description of a valid shape.
         expected: &'static str,
     },
     /// The buffer has another length than the shape gives.
     #[error("this shape makes {expected} elements, the buffer has {found}")]
     Length {
-        /// How many it makes.
+        /// Number of elements that the shape gives.
         expected: String,
-        /// How many the buffer has.
+        /// Number of the buffer's elements.
         found: usize,
     },
 }

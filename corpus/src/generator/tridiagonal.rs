@@ -7,8 +7,8 @@
 //! ```
 //!
 //! without the weight beyond either end. The surplus of 1/4096 makes the solution depend on
-//! equations some 50 places away (the square root of 0.75 * 4096), so that all nine steps for 512
-//! equations matter, and leaves the system well enough conditioned for f32. All entries are
+//! equations some 50 places away (the square root of 0.75 * 4096). All nine steps for 512 equations
+//! therefore matter, and the system stays well enough conditioned for f32. All entries are
 //! multiples of 1/4096 below 2 and a bit, hence exact.
 
 use super::GeneratorError;

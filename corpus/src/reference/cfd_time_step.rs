@@ -1,5 +1,5 @@
-//! A Runge-Kutta stage of Rodinia's CFD solver, in f64. Arguments: the stage, elements, old variables,
-//! variables, steps, fluxes.
+//! A Runge-Kutta stage of Rodinia's CFD solver, in f64. Arguments: the stage, elements, old
+//! variables, variables, steps, fluxes.
 
 use super::Outputs;
 use super::error::ReferenceError;

@@ -58,7 +58,7 @@ impl ColouredGrid {
         Some(Self { rows, columns, pitch, len })
     }
 
-    /// Where point (i, j) sits in its colour's matrix.
+    /// Returns the index of point (i, j) in its colour's matrix.
     pub(crate) fn index(&self, i: usize, j: usize) -> usize {
         j * self.pitch + i / 2
     }

@@ -1,5 +1,5 @@
-//! The first buffer becomes the second. Arguments: out, in, then extents whose product is the number of
-//! elements; without any, every thread of the grid copies one. Exact.
+//! The first buffer becomes the second. Arguments: out, in, then extents whose product is the
+//! number of elements; without any, every thread of the grid copies one. Exact.
 
 use super::Outputs;
 use super::error::ReferenceError;

@@ -1,5 +1,5 @@
-//! result[m, k, i] = sum over j of matrix[m, i, j] u[k, j] (Stevens and Kloeckner 2020, section 8.4),
-//! summed in f64 and rounded once. Arguments: matrix, u, result, elements, nodes.
+//! result[m, k, i] = sum over j of matrix[m, i, j] u[k, j] (Stevens and Kloeckner 2020, section
+//! 8.4), summed in f64 and rounded once. Arguments: matrix, u, result, elements, nodes.
 
 use super::Outputs;
 use super::error::ReferenceError;

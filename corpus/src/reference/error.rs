@@ -1,8 +1,8 @@
-//! Why a reference cannot be computed.
+//! The reasons why a reference cannot be computed.
 
 use super::values::ElementType;
 
-/// Why a reference cannot be computed.
+/// Reason why a reference cannot be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
     /// The launch has too few arguments.
@@ -10,7 +10,7 @@ pub enum ReferenceError {
     MissingArgument {
         /// Counted from 0.
         position: usize,
-        /// What belongs there.
+        /// The argument that belongs there.
         expected: String,
     },
     /// An argument is of another kind or type.
@@ -18,9 +18,9 @@ pub enum ReferenceError {
     WrongArgument {
         /// Counted from 0.
         position: usize,
-        /// What belongs there.
+        /// The argument that belongs there.
         expected: String,
-        /// What is there.
+        /// The argument that is there.
         found: String,
     },
     /// An argument names a buffer that is not among the inputs.

@@ -1,5 +1,5 @@
-//! C = alpha A B + beta C with A m x k, B k x n, C m x n, row-major. Arguments: A, B, C, n, k and, unless
-//! they are 1 and 0, alpha and beta.
+//! C = alpha A B + beta C with A m x k, B k x n, C m x n, row-major. Arguments: A, B, C, n, k and,
+//! unless they are 1 and 0, alpha and beta.
 
 use super::Outputs;
 use super::error::ReferenceError;

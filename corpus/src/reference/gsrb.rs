@@ -1,5 +1,5 @@
-//! A red-black relaxation with variable coefficients, in f64. Arguments: x, out, right, inverse, the
-//! coefficients of the faces in i, j and k, for `gsrb_fp` the mask, then scale and dim.
+//! A red-black relaxation with variable coefficients, in f64. Arguments: x, out, right, inverse,
+//! the coefficients of the faces in i, j and k, for `gsrb_fp` the mask, then scale and dim.
 //!
 //! The mask is not read: which points are relaxed follows from their colour.
 
@@ -53,7 +53,7 @@ pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
                 let point = first + place;
                 let here = x.elements[point];
                 relaxed[point] = if (i + j + k).is_multiple_of(2) {
-                    // What flows in through the faces, each between a point and the one before.
+                    // Flow through the faces, each between a point and the one before.
                     let flow: f64 = faces
                         .iter()
                         .zip([1, shape.row, shape.plane])

@@ -1,5 +1,6 @@
-//! How many of the first n samples from [0, 1) fall into each of 256 bins. Arguments: samples,
-//! bins, n. Exact: scaling by 256 does not round. Samples outside go to the first and last bin.
+//! Counts how many of the first n samples from [0, 1) fall into each of 256 bins. Arguments:
+//! samples, bins, n. Exact: scaling by 256 does not round. Samples outside go to the first and last
+//! bin.
 
 use super::Outputs;
 use super::error::ReferenceError;

@@ -1,9 +1,9 @@
-//! A step of Rodinia's Hotspot3D, in f64. Arguments: power, old and new temperatures, the power's weight,
-//! cells in x and y, layers, then the weights of the neighbours in the east, west, north and south,
-//! above and below, and the cell's own.
+//! A step of Rodinia's Hotspot3D, in f64. Arguments: power, old and new temperatures, the power's
+//! weight, cells in x and y, layers. Then follow the weights of the neighbours in the east, west,
+//! north and south, above and below, and the cell's own.
 //!
-//! The ambient temperature counts with the weight of the neighbour above; a cell at an edge is its own
-//! neighbour there.
+//! The ambient temperature counts with the weight of the neighbour above; a cell at an edge is its
+//! own neighbour there.
 
 use super::Outputs;
 use super::error::ReferenceError;

@@ -1,4 +1,4 @@
-//! What a reference may look at, and checked access to it.
+//! The inputs of a reference, and checked access to them.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Inputs<'a> {
     pub grid: [u32; 3],
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
-    /// How often the launch is made, one after the other on the same buffers.
+    /// Number of launches, one after the other on the same buffers.
     pub repeat: u32,
     /// The kernel's arguments in order.
     pub args: &'a [Argument],
@@ -80,7 +80,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Whether the launch is made at all.
+    /// Returns true if the launch is made at all.
     pub(crate) fn runs(&self) -> bool {
         self.repeat > 0
     }

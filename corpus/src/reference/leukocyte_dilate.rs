@@ -1,5 +1,5 @@
-//! Dilation by a disc: the greatest value around each pixel, at least 0. Arguments: the image by columns,
-//! the result by rows, rows, columns, the disc's rows and columns. Exact.
+//! Dilation by a disc: the greatest value around each pixel, at least 0. Arguments: the image by
+//! columns, the result by rows, rows, columns, the disc's rows and columns. Exact.
 //!
 //! Pixels are counted down the columns; those behind the grid's last thread keep their value.
 

@@ -1,4 +1,5 @@
-//! Every four numbers in ascending order. Arguments: unsorted, sorted, the number of numbers. Exact.
+//! Every four numbers in ascending order. Arguments: unsorted, sorted, the number of numbers.
+//! Exact.
 
 use super::Outputs;
 use super::error::ReferenceError;

@@ -15,7 +15,7 @@ const BLOCK: usize = 256;
 const GRANULARITY: usize = 8;
 const FUSION_DEGREE: usize = 4;
 
-/// What the kernel does with its element type.
+/// The kernel's operations on its element type.
 trait Number: Element + PartialEq {
     const ZERO: Self;
     const MINUS_ONE: Self;
@@ -79,8 +79,8 @@ fn run_typed<T: Number>(inputs: &Inputs<'_>, iterations: u32) -> Result<Outputs,
     Ok(data.replaced_by(elements))
 }
 
-/// One launch; whether it changed anything. A block reads 8 runs of 256 elements at a time, and its
-/// threads take one element of each run.
+/// Makes one launch. Returns true if it changed anything. A block reads 8 runs of 256 elements at a
+/// time, and its threads take one element of each run.
 fn pass<T: Number>(elements: &mut [T], seed: T, iterations: u32) -> bool {
     let mut changed = false;
     for runs in elements.chunks_exact_mut(BLOCK * GRANULARITY) {

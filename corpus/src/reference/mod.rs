@@ -1,4 +1,4 @@
-//! What the kernels of the corpus should compute, stated again in plain Rust.
+//! The results that kernels of the corpus should compute, stated again in plain Rust.
 //!
 //! A reference is an independent definition of a kernel's result, not a translation of its code:
 //! the matrix product sums in f64, the stencils walk the grid by point coordinates rather than by
@@ -59,14 +59,14 @@ pub type Outputs = BTreeMap<String, Values>;
 pub struct Reference {
     /// The name in launch files.
     pub name: &'static str,
-    /// What it computes and how exactly, in one line.
+    /// Description of the computation and its exactness, in one line.
     pub about: &'static str,
     /// Computes the buffers that the launch changes from those before it.
     ///
     /// # Errors
     ///
-    /// When arguments or buffers are missing, of another type or too short, or when the launch does
-    /// not cover the data. Never panics, whatever the inputs.
+    /// Returns an error if arguments or buffers are missing, of another type or too short. It also
+    /// does so if the launch does not cover the data. Never panics, whatever the inputs.
     pub run: fn(&Inputs<'_>) -> Result<Outputs, ReferenceError>,
 }
 

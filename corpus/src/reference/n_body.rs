@@ -1,8 +1,9 @@
-//! One step of n bodies under gravity, in f64. Arguments: new positions, positions and velocities with
-//! four numbers a body (x, y, z, mass), n, time step, damping.
+//! One step of n bodies under gravity, in f64. Arguments: new positions, positions and velocities
+//! with four numbers a body (x, y, z, mass), n, time step, damping.
 //!
-//! A body is drawn to every other by its mass over the softened distance cubed (Nyland, Harris and Prins
-//! 2007, equation 2, with G = 1); it then moves with its new velocity.
+//! A body is drawn to every other body by that one's mass over the softened distance cubed. This is
+//! equation 2 of Nyland, Harris and Prins (2007) with G = 1. The body then moves with its new
+//! velocity.
 
 use super::Outputs;
 use super::error::ReferenceError;

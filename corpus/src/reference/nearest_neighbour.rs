@@ -1,5 +1,5 @@
-//! Distances from one place, in f64. Arguments: latitude and longitude of each record, distances, the
-//! number of records, latitude and longitude of the place.
+//! Distances from one place, in f64. Arguments: latitude and longitude of each record, distances,
+//! the number of records, latitude and longitude of the place.
 
 use super::Outputs;
 use super::error::ReferenceError;

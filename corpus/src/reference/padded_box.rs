@@ -1,4 +1,5 @@
-//! A box of dim^3 inner points with a layer of boundary points, as `stencil-7pt` and `gsrb` store it.
+//! A box of dim^3 inner points with a layer of boundary points, as `stencil-7pt` and `gsrb` store
+//! it.
 //!
 //! A row is dim inner points, the boundary point behind them, two elements of padding, and the
 //! boundary point before the next row.

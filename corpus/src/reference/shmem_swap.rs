@@ -5,9 +5,9 @@ use super::Outputs;
 use super::error::ReferenceError;
 use super::inputs::{Inputs, unsupported};
 
-/// What the kernel adds to the thread's number in each of its slots.
+/// Offsets that the kernel adds to the thread's number in each of its slots.
 const SLOT_OFFSETS: [u32; 6] = [0, 1, 3, 7, 13, 17];
-/// What it adds in each component of a vector.
+/// Offsets that it adds in each component of a vector.
 const COMPONENT_OFFSETS: [u32; 4] = [0, 11, 19, 23];
 
 pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {

@@ -8,11 +8,11 @@ use super::inputs::{Inputs, unsupported};
 /// Rows and columns of a block.
 const BLOCK: usize = 3;
 
-/// How a kernel stores matrix and vectors.
+/// Storage format of a kernel's matrix and vectors.
 struct Format {
     /// Rows and columns of a block.
     block: usize,
-    /// Whether the elements of a vector's blocks lie side by side.
+    /// True if the elements of a vector's blocks lie side by side.
     interleaved: bool,
 }
 
@@ -29,7 +29,7 @@ impl Format {
         }
     }
 
-    /// Where row or column `index` of the matrix is in a vector of `blocks` blocks.
+    /// Returns the place of row or column `index` of the matrix in a vector of `blocks` blocks.
     fn place(&self, index: usize, blocks: usize) -> usize {
         if self.interleaved { index % self.block * blocks + index / self.block } else { index }
     }

@@ -1,8 +1,9 @@
-//! The first kernel of Rodinia's SRAD (version 2), in f64. Arguments: the differences to the neighbours
-//! in the east, west, north and south, the image, the coefficients, columns, rows, q0 squared.
+//! The first kernel of Rodinia's SRAD (version 2), in f64. Arguments: the differences to the
+//! neighbours in the east, west, north and south, the image, the coefficients, columns, rows, q0
+//! squared.
 //!
-//! The image has a row in front of the first and behind the last one, which the result does not depend
-//! on. The coefficient is that of Yu and Acton 2002, equation 33, held between 0 and 1.
+//! The image has a row in front of the first and behind the last one, which the result does not
+//! depend on. The coefficient is that of Yu and Acton 2002, equation 33, held between 0 and 1.
 
 use super::Outputs;
 use super::error::ReferenceError;

@@ -33,7 +33,7 @@ macro_rules! element_types {
                 match self { $(Self::$variant(elements) => elements.len(),)+ }
             }
 
-            /// Whether there are no elements.
+            /// Returns true if there are no elements.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }

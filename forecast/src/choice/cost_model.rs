@@ -41,7 +41,7 @@ pub fn file(name: &str) -> Result<(CostModelFile, SourceText), Report> {
     Ok((file, source))
 }
 
-/// Reads sizes, `n=2048`, and tags, `aLD=a:load`: what names in features stand for.
+/// Reads sizes, `n=2048`, and tags, `aLD=a:load`: the meanings of names in features.
 ///
 /// # Errors
 ///

@@ -17,7 +17,8 @@ pub fn library() -> Result<GpuLibrary, Report> {
     GpuLibrary::builtin().map_err(|error| Report::new(format!("the GPU library: {error}")))
 }
 
-/// A GPU by its name or by the path of a TOML file, with everything that follows from what the file gives.
+/// Returns a GPU by its name or by the path of a TOML file, with every figure that follows from the
+/// file's.
 pub fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> {
     if is_path(argument) {
         return Ok(read(library, Path::new(argument), &mut Vec::new())?.completed());
@@ -45,7 +46,8 @@ fn is_path(argument: &str) -> bool {
     argument.ends_with(".toml") || argument.contains(['/', '\\'])
 }
 
-/// Reads a GPU file and the files that it builds on, which stand in `under_way` while they are read.
+/// Reads a GPU file and the files that it builds on, which stand in `under_way` while they are
+/// read.
 fn read(library: &GpuLibrary, path: &Path, under_way: &mut Vec<PathBuf>) -> Result<Gpu, Report> {
     let source = module_text::read_text(path)?;
     // A path that could be read can be made canonical, unless it is gone by now.

@@ -1,4 +1,4 @@
-//! Which metrics the user asked for, and by whose names.
+//! The metrics that the user asked for, and the profiler by whose names.
 
 use gpucast_counters::definitions::{Definition, Nvprof, definition, definitions};
 use gpucast_counters::{LaunchProfile, LeveledMetric, MetricValue, Number};
@@ -103,7 +103,7 @@ fn names_of(definition: &'static Definition) -> impl Iterator<Item = &'static st
     std::iter::once(definition.name).chain(definition.nsight_names().map(|(name, _)| name))
 }
 
-/// A figure under a name of which one is worth so much.
+/// Converts a figure to the unit of `name`; one of that unit is worth `worth` of the figure's.
 fn in_units_of(figure: MetricValue, name: &str, worth: f64) -> MetricValue {
     if worth == 1.0 {
         return figure;

@@ -1,4 +1,4 @@
-//! Names of GPUs, models and metrics, and what they stand for.
+//! Names of GPUs, models and metrics, and their meanings.
 
 pub mod cost_model;
 pub mod gpu_argument;

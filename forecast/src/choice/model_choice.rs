@@ -1,4 +1,4 @@
-//! Which models predict: `--model`.
+//! The choice of models that predict: `--model`.
 
 use gpucast_model::quantitative_roofline::refinements::Refinement;
 use gpucast_model::{Model, QuantitativeRoofline, RefinedRoofline};
@@ -10,7 +10,7 @@ use crate::failure::{Failure, Report, suggest};
 pub struct Chosen {
     /// The model.
     pub model: &'static dyn Model,
-    /// Whether it was asked for by its name: then it is an error if it lacks an input.
+    /// True if the user named the model. A named model that lacks an input is an error.
     pub by_name: bool,
 }
 
@@ -75,12 +75,12 @@ fn by_name(name: &str) -> Result<&'static dyn Model, Failure> {
     })
 }
 
-/// Whether any of the models reads the counts between barriers.
+/// Returns true if any of the models reads the counts between barriers.
 pub fn reads_stages(chosen: &[Chosen]) -> bool {
     chosen.iter().any(|one| one.model.reads_stages())
 }
 
-/// Whether any of the models reads the features of accesses and operations.
+/// Returns true if any of the models reads the features of accesses and operations.
 pub fn reads_features(chosen: &[Chosen]) -> bool {
     chosen.iter().any(|one| one.model.reads_features())
 }

@@ -19,7 +19,7 @@ use super::scalar::{ElementType, Literal};
 use super::structure::{DEEPEST, parse_bytes};
 use crate::failure::{Report, SourceText, suggest};
 
-/// What one `--arg` says.
+/// The value of one `--arg`, parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgumentSyntax {
     /// A scalar.

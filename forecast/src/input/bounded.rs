@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gpucast_interpreter::host_memory::{self, Shortage};
 
-/// Bytes of a text or of a container; larger ones are not what they are taken for.
+/// Greatest number of bytes of a text or of a container; a larger file is neither.
 pub const MOST_BYTES: u64 = 4 << 30;
 
 /// Reads a file of at most `limit` bytes. Devices are refused, and so are named pipes, at which the
@@ -21,7 +21,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if kind.is_dir() {
         return Err(io::Error::other("it is a folder"));
     }
-    // What a shell puts in place of a file has a number for a name.
+    // A shell's substitute for a file, such as `<(command)`, has a number for a name.
     let handed_over = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
     if !kind.is_file() && !handed_over.iter().any(|place| path.starts_with(place)) {
         return Err(io::Error::other("it is neither a file nor the standard input"));

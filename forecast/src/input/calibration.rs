@@ -13,7 +13,7 @@ use crate::failure::Report;
 /// The schema of calibrations, by which predictions tell them from other files.
 pub const SCHEMA: &str = "gpucast.calibration/1";
 
-/// As much of a calibration as predictions need.
+/// The part of a calibration that predictions need.
 #[derive(Deserialize)]
 struct Document {
     schema: String,

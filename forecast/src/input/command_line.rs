@@ -26,8 +26,8 @@ pub(super) fn arguments(texts: &[String]) -> Result<(Vec<Buffer>, Vec<PlannedArg
     Ok((buffers, planned))
 }
 
-/// What the options say of a launch, as one text that reports can point into: where the kernel is
-/// named, and where the rest stands.
+/// Renders the options of a launch as one text that reports can point into. Returns the places of
+/// the kernel's name and of the rest.
 pub(super) fn places(
     kernel: &str,
     grid: [u32; 3],

@@ -1,4 +1,4 @@
-//! Modules inside fatbins, host files and archives: which PTX, and what to call it.
+//! Modules inside fatbins, host files and archives: the choice of the PTX, and its name.
 
 use gpucast_ptx_frontend::container::{
     self, ContainerError, Contents, Cubin, Entry, EntryKind, Reason, SelectError, Selection, Target,
@@ -13,7 +13,8 @@ pub struct Chosen {
     pub module: SourceText,
     /// The mangled name of the kernel.
     pub kernel: String,
-    /// Which PTX and why, if there was a choice, and what was damaged beside it.
+    /// Names the chosen PTX with the reason, if there was a choice. Also names what was damaged
+    /// beside it.
     pub note: Option<String>,
     /// The architecture of the PTX.
     pub target: Option<Target>,
@@ -27,7 +28,7 @@ pub struct Item {
     pub name: String,
     /// The code.
     pub code: ItemCode,
-    /// The machine code of the same module, with what could not be read of it.
+    /// The machine code of the same module, and the parts of it that could not be read.
     pub machine_code: Vec<Result<Cubin, Report>>,
 }
 
@@ -37,11 +38,11 @@ pub enum ItemCode {
     Ptx(Result<SourceText, Report>),
     /// Code that nothing but NVIDIA's linker reads.
     LtoIr,
-    /// Machine code alone, and what to do about it.
+    /// Machine code alone, with advice on what to do.
     Machine(Report),
 }
 
-/// Reads what `--arch` says about a container.
+/// Reads the architecture that `--arch` gives for a container.
 pub fn target(arch: Option<&str>) -> Result<Option<Target>, Failure> {
     arch.map(str::parse::<Target>)
         .transpose()
@@ -148,7 +149,7 @@ fn entry_name(file: &str, contents: &Contents<'_>, entry: &Entry<'_>) -> String 
     format!("{file} ({} {number}{target})", entry.kind)
 }
 
-/// Why this PTX, if there was another.
+/// Returns the reason for this PTX, if there was another.
 fn why(
     contents: &Contents<'_>,
     selection: &Selection<'_, '_>,
@@ -173,8 +174,8 @@ fn damaged(name: &str, error: &ContainerError) -> Report {
     Report::new(format!("{name}: {error}")).maybe_hint(error.hint())
 }
 
-/// The library's explanation is several sentences: the first says what is wrong, the others
-/// what to do.
+/// The library's explanation has several sentences: the first names the fault, the others give
+/// advice.
 fn refused(name: &str, error: &SelectError) -> Report {
     if let SelectError::Container(error) = error {
         return damaged(name, error);

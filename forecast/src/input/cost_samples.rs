@@ -16,7 +16,7 @@ const COLUMNS: [&str; 5] = ["name", "kernel", "size", "time_s", "time_ms"];
 pub struct CostSample {
     /// Its name in results.
     pub name: String,
-    /// What to execute for features that have no column.
+    /// The launch to execute for features that have no column.
     pub measured: Option<Measured>,
     /// The features of the columns, as far as this line has them.
     pub features: Vec<(Feature, f64)>,
@@ -26,7 +26,7 @@ pub struct CostSample {
     pub range: Range<usize>,
 }
 
-/// What was measured.
+/// A measured launch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Measured {
     /// A corpus name or a launch file.
@@ -35,19 +35,19 @@ pub struct Measured {
     pub size: Option<Size>,
 }
 
-/// What a column holds.
+/// Content of a column.
 enum Column {
     Name,
     Kernel,
     Size,
-    /// The time, in so many seconds.
+    /// The time, in units of this number of seconds.
     Time(f64),
     Feature(Feature),
 }
 
 /// Reads samples: `time_s` or `time_ms`, columns that are named by features, `kernel`, `size` and
-/// `name`. Other columns are an error, lest a misspelt one goes unnoticed; lines that begin with `#`
-/// are comments.
+/// `name`. Other columns are an error, lest a misspelt one goes unnoticed; lines that begin with
+/// `#` are comments.
 pub fn read(source: &SourceText) -> Result<Vec<CostSample>, Report> {
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))

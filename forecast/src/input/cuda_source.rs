@@ -28,9 +28,10 @@ const ENDINGS: &[&str] = &[
 
 /// The files of a module by their index.
 ///
-/// A file is looked for where its name says, in and below the folder of the module and `root`, and
-/// beside the module; if the module is one of the corpus, there. What lies elsewhere, or does not end
-/// like a source, is not read: a module of unknown origin may name any file.
+/// A file is looked for where its name says, in and below the folder of the module and `root`. It
+/// is also looked for beside the module, or in the corpus if the module is a corpus one. Files
+/// elsewhere, and names that do not end like a source, are not read: a module of unknown origin may
+/// name any file.
 pub fn files(plan: &Plan, module: &Module, root: Option<&Path>) -> BTreeMap<u32, CudaFile> {
     let beside = match Path::new(&*plan.module.name).parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),

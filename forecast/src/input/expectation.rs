@@ -1,14 +1,14 @@
-//! Whether a buffer holds what was expected of it.
+//! Compares a buffer with its expected content.
 //!
 //! Floats agree if `|got - want| <= atol + rtol * |want|`, as in NumPy's `allclose`, but a NaN
 //! agrees with a NaN, and an infinity only with itself. Integers follow the same rule, exactly.
 
 use super::scalar::{ElementType, Literal};
 
-/// How many mismatches are listed.
+/// Greatest number of mismatches that are listed.
 pub const LISTED: usize = 5;
 
-/// An element that is not what it should be.
+/// An element that differs from its expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
     /// The element.
@@ -24,7 +24,7 @@ pub struct Mismatch {
 pub struct Comparison {
     /// Elements compared.
     pub elements: usize,
-    /// How many do not agree.
+    /// Number of elements that do not agree.
     pub mismatches: usize,
     /// The first few of them.
     pub first: Vec<Mismatch>,

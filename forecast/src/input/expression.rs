@@ -26,7 +26,7 @@ const DEEPEST: usize = 64;
 const FUNCTIONS: [(&str, usize); 7] =
     [("ceil", 1), ("floor", 1), ("round", 1), ("sqrt", 1), ("log2", 1), ("min", 2), ("max", 2)];
 
-/// Something that is wrong with an expression: where in it, what, and what to do.
+/// A fault of an expression: its place, the fault, and advice.
 #[derive(Debug, PartialEq)]
 pub struct ExpressionError {
     range: Range<usize>,

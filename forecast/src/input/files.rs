@@ -8,7 +8,7 @@ use super::npy::{self, NpyError};
 use super::scalar::ElementType;
 use crate::replacement::Replacement;
 
-/// Why a buffer's file could not be read or written.
+/// Reason why a buffer's file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what each variant and field is")]
 pub enum FileError {
@@ -90,7 +90,8 @@ pub fn read_into(path: &Path, ty: ElementType, bytes: &mut [u8]) -> Result<(), F
     }
 }
 
-/// Whether a buffer of this type could be written to this path, as far as that shows beforehand.
+/// Checks that a buffer of this type could be written to this path, as far as that shows
+/// beforehand.
 pub fn check_writable(path: &Path, ty: ElementType) -> Result<(), FileError> {
     format(path, ty)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

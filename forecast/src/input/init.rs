@@ -1,4 +1,4 @@
-//! What a buffer holds before the first launch.
+//! Content of a buffer before the first launch.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::uniform;
 /// The initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Init {
-    /// Nothing is said: zero bytes here, but what a kernel reads of them is uninitialised on a GPU.
+    /// No content is given: the bytes are zero here, but uninitialised on a GPU.
     Unstated,
     /// Zero bytes.
     Zero,
@@ -28,10 +28,10 @@ pub enum Init {
         low: Literal,
         /// The limit above.
         high: Literal,
-        /// What the numbers depend on.
+        /// Seed of the random numbers.
         seed: u64,
     },
-    /// What the corpus's generator of this name makes of a shape.
+    /// The output of the corpus's generator of this name for a shape.
     Generator {
         /// The generator's name.
         name: String,
@@ -42,7 +42,7 @@ pub enum Init {
     File(PathBuf),
 }
 
-/// Why a buffer could not be filled.
+/// Reason why a buffer could not be filled.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what each variant and field is")]
 pub enum InitError {
@@ -65,8 +65,8 @@ pub enum InitError {
 }
 
 impl Init {
-    /// Whether the description makes sense for a buffer of this type and length; finds
-    /// everything that [`Init::fill`] would, short of opening files.
+    /// Checks that the description makes sense for a buffer of this type and length. Finds every
+    /// error that [`Init::fill`] would, short of opening files.
     pub fn check(&self, ty: ElementType, len: usize) -> Result<(), InitError> {
         match self {
             Self::Unstated | Self::Zero | Self::File(_) => Ok(()),

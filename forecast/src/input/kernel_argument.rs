@@ -11,7 +11,7 @@ use super::{container, kernel_name, launch_file, module_text, resolve};
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
 use crate::settings::{LaunchOptions, Size};
 
-/// Finds out what KERNEL is and reads it.
+/// Determines the kind of the argument KERNEL and reads it.
 pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     let path = Path::new(input);
     let is_launch_file = path.extension().is_some_and(|extension| extension == "toml");
@@ -38,12 +38,12 @@ pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     from_module(path, options)
 }
 
-/// A plan of a launch file and its module that are texts already. Files of buffers are looked for in
-/// `folder`.
+/// A plan of a launch file and its module that are texts already. Files of buffers are looked for
+/// in `folder`.
 ///
 /// # Errors
 ///
-/// What is wrong with the launch file; the module is not parsed.
+/// Returns the faults of the launch file; the module is not parsed.
 pub fn of_texts(
     launch: SourceText,
     module: SourceText,
@@ -102,7 +102,8 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
     of_launches(resolve::resolve(&source, file, text, PathBuf::new(), published)?, options)
 }
 
-/// A launch file's plan with the kernels that its names mean, and what the options change.
+/// Returns a launch file's plan with the kernels that its names mean, and with the options'
+/// changes.
 fn of_launches(mut plan: Plan, options: &LaunchOptions) -> Result<Plan, Failure> {
     let known = kernel_name::kernels(&plan.module.text);
     for launch in &mut plan.launches {
@@ -133,7 +134,7 @@ fn select(plan: &mut Plan, wanted: &str) -> Result<(), Failure> {
     let all = plan.launches.len();
     plan.launches.retain(|launch| meant.contains(&launch.kernel.as_str()));
     if plan.launches.len() < all && !plan.expectations.is_empty() {
-        // They describe what all launches together leave.
+        // They describe the memory after all launches together.
         plan.expectations.clear();
         let note = "expectations are of all launches, and --kernel leaves some out";
         plan.note = Some(match plan.note.take() {
@@ -186,7 +187,7 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
 ///
 /// # Errors
 ///
-/// What is wrong with the launch.
+/// Returns the faults of the launch.
 pub fn of_text(name: &Path, text: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     let source = SourceText::new(name.display().to_string(), text);
     of_module(name, ModuleFile::Text(source), options)

@@ -10,8 +10,7 @@ use crate::failure::{Anchor, Report, suggest};
 /// Candidates that are listed of an ambiguous name.
 const MOST_LISTED: usize = 12;
 
-/// A back reference may repeat what is a back reference itself: short names can stand for
-/// gigabytes.
+/// A back reference may repeat another back reference, so short names can stand for gigabytes.
 const LONGEST_DEMANGLED: usize = 16 << 10;
 
 /// The C++ name of a kernel, if its name is the mangled form of one.
@@ -27,15 +26,15 @@ pub fn demangled_short(name: &str) -> Option<String> {
 /// Letters of a name in text for people; the names of templates of templates are longer than pages.
 const LONGEST_READABLE: usize = 120;
 
-/// A kernel for a person: its C++ name with the parameters, which tell overloads apart, and with its middle
-/// left out where it is long.
+/// A kernel for a person: its C++ name with the parameters, which tell overloads apart, and with
+/// its middle left out where it is long.
 pub fn signature(name: &str) -> String {
     let options = DemangleOptions::new().no_return_type();
     shortened(&demangle(name, &options).unwrap_or_else(|| name.to_owned()))
 }
 
-/// A kernel's name in a sentence: the C++ name without parameters, and with its middle left out where
-/// it is long.
+/// A kernel's name in a sentence: the C++ name without parameters, and with its middle left out
+/// where it is long.
 pub fn readable(name: &str) -> String {
     shortened(&demangled_short(name).unwrap_or_else(|| name.to_owned()))
 }
@@ -46,7 +45,7 @@ pub fn shortened(name: &str) -> String {
     if letters <= LONGEST_READABLE {
         return name.to_owned();
     }
-    // What sets instances of a template apart stands more often at the beginning.
+    // The parts that set instances of a template apart stand more often at the beginning.
     const HEAD: usize = LONGEST_READABLE * 3 / 4;
     let head = name.chars().take(HEAD);
     let tail = name.chars().skip(letters - (LONGEST_READABLE - HEAD - 1));

@@ -1,7 +1,7 @@
-//! Launch files: a module, its buffers, its launches and what is expected of them, in TOML.
+//! Launch files: a module, its buffers, its launches and their expected results, in TOML.
 //!
-//! The shape of the file is declared here for `serde`, which refuses unknown keys; what the
-//! shape cannot say (types by name, lengths, references between tables) is checked by
+//! The shape of the file is declared here for `serde`, which refuses unknown keys. Facts beyond the
+//! shape (types by name, lengths, references between tables) are checked by
 //! [`resolve`](super::resolve). Every value that can be wrong later keeps its place in the text.
 
 use std::collections::BTreeMap;
@@ -145,9 +145,9 @@ pub(super) struct Number(pub(super) Literal);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tolerance(pub(super) f64);
 
-/// `"a"`, a buffer, or `"a+64"`, bytes behind its beginning; `{ s32 = 640 }`, a scalar; `{ struct = [{ u32 = 5 }, "a"] }`, a structure of
-/// such members; `{ bytes = "0x00ff" }`, a structure's bytes in the order of memory; `{ tensor_map =
-/// { … } }`, see [`TensorMapTable`].
+/// `"a"`, a buffer, or `"a+64"`, bytes behind its beginning; `{ s32 = 640 }`, a scalar;
+/// `{ struct = [{ u32 = 5 }, "a"] }`, a structure of such members; `{ bytes = "0x00ff" }`, a
+/// structure's bytes in the order of memory; `{ tensor_map = { … } }`, see [`TensorMapTable`].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ArgumentValue {
     Buffer(String),
@@ -159,13 +159,14 @@ pub(super) enum ArgumentValue {
 
 /// The text with every `"${expression}"` replaced by its value.
 ///
-/// Parameters are declared with their usual values under `[parameters]`; `given` ones take the place
-/// of these. The text stays TOML before and after, and places in it are those of the text after.
+/// Parameters are declared with their usual values under `[parameters]`; `given` ones take the
+/// place of these. The text stays TOML before and after, and places in it are those of the text
+/// after.
 pub(super) fn with_parameters(
     source: SourceText,
     given: &[(String, f64)],
 ) -> Result<SourceText, Report> {
-    // What is wrong with the file as a whole is said when it is read.
+    // Faults of the file as a whole are reported when it is read.
     let table: toml::Table = toml::from_str(&source.text).unwrap_or_default();
     let declared = table.get("parameters").and_then(toml::Value::as_table);
     let number = |value: &toml::Value| match value {
@@ -202,7 +203,7 @@ pub(super) fn parse(source: &SourceText) -> Result<LaunchFile, Report> {
 
 /// `serde` speaks of fields and variants; a launch file has keys and values.
 fn in_our_words(message: &str) -> (String, Option<String>) {
-    // A second line of the parser says what it expected instead.
+    // The second line of a parser's message names the expected text.
     let (first, second) = message.split_once('\n').unwrap_or((message, ""));
     let mut quoted = first.split('`').skip(1).step_by(2);
     let name = quoted.next().unwrap_or_default();
@@ -226,7 +227,7 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
     (message, hint)
 }
 
-/// How each key that must be there may look.
+/// An example for each mandatory key.
 const EXAMPLES: [(&str, &str); 13] = [
     ("module", "module = \"kernel.ptx\", the PTX file"),
     ("type", "type = \"f32\", the type of the elements"),

@@ -28,8 +28,8 @@ pub struct Measured {
 /// The columns; the first three must be there.
 const COLUMNS: [&str; 6] = ["kernel", "gpu", "measured_ms", "function", "size", "metrics"];
 
-/// Reads measurements. Other columns are an error, lest a misspelt one goes unnoticed; lines that begin
-/// with `#` are comments.
+/// Reads measurements. Other columns are an error, lest a misspelt one goes unnoticed; lines that
+/// begin with `#` are comments.
 pub fn read(source: &SourceText, path: &Path) -> Result<Vec<Measured>, Report> {
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let mut reader = csv::ReaderBuilder::new()

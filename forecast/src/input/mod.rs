@@ -1,4 +1,4 @@
-//! What the user hands in: kernels, launch files, arguments, buffers.
+//! The user's input: kernels, launch files, arguments, buffers.
 //!
 //! ```text
 //! corpus name ─┐                     ┌─ init, uniform, files, npy: contents

@@ -1,4 +1,4 @@
-//! A module's text from a file, and what else the file may turn out to be.
+//! A module's text from a file, and the other kinds that the file may have.
 
 use std::path::Path;
 
@@ -21,9 +21,9 @@ const MAGICS: [&[u8]; 6] = [
 /// Bytes of a launch file, a GPU file or a table of metrics.
 const MOST_TEXT_BYTES: u64 = 256 << 20;
 
-/// What a file with modules turned out to be.
+/// The kinds of file with modules.
 pub enum ModuleFile {
-    /// PTX, or what the parser will complain about.
+    /// PTX, or a text about which the parser will complain.
     Text(SourceText),
     /// Something around PTX.
     Container {
@@ -65,7 +65,7 @@ fn from_bytes(name: String, bytes: Vec<u8>) -> Result<ModuleFile, Report> {
     }
 }
 
-/// Whether a text is CUDA: PTX has no such word, and always a version.
+/// Returns true if a text is CUDA: PTX has no such word, and always a version.
 fn is_cuda(text: &str) -> bool {
     text.contains("__global__") && !text.contains(".version")
 }

@@ -1,8 +1,8 @@
 //! NumPy's `.npy` files, element by element (NumPy's documentation, `numpy.lib.format`).
 //!
-//! An element travels as its bits, whatever its type: NumPy's half floats have no counterpart
-//! among Rust's primitives. A file that promises more elements than it holds is refused before
-//! memory is set aside for them.
+//! An element travels as its bits, whatever its type, because NumPy's half floats have no
+//! counterpart among Rust's primitives. A file that promises more elements than it holds is refused
+//! before memory is set aside for them.
 
 use std::io::{self, Read, Write};
 
@@ -17,7 +17,7 @@ const ALIGNMENT: usize = 64;
 /// Headers are some 100 bytes; those of structures, which no buffer has, can be longer.
 const LONGEST_HEADER: usize = 1 << 16;
 
-/// Why a file's elements cannot be read.
+/// Reason why a file's elements cannot be read.
 #[derive(Debug, Error)]
 pub enum NpyError {
     /// Reading failed.
@@ -163,7 +163,8 @@ fn exact(reader: &mut impl Read, bytes: &mut [u8]) -> Result<(), NpyError> {
 ///
 /// # Errors
 ///
-/// When the file is no `.npy` file, holds another type, or is shorter or longer than it says.
+/// Returns an error if the file is no `.npy` file, holds another type, or is shorter or longer than
+/// it says.
 pub fn read(ty: ElementType, mut reader: impl Read) -> Result<Vec<u64>, NpyError> {
     let header = Header::read(&mut reader)?;
     let name = header.descriptor.trim_start_matches(['<', '>', '|', '=']);
@@ -213,7 +214,7 @@ fn in_c_order(elements: &[u64], shape: &[u64]) -> Vec<u64> {
 ///
 /// # Errors
 ///
-/// When writing fails.
+/// Returns an error if writing fails.
 pub(super) fn write(
     ty: ElementType,
     bits: impl ExactSizeIterator<Item = u64>,

@@ -1,4 +1,4 @@
-//! What is to be executed: the one form that corpus names, launch files and command-line
+//! The plan of an execution: the one form that corpus names, launch files and command-line
 //! arguments all become.
 
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use super::scalar::ElementType;
 use super::structure::Structure;
 use crate::failure::{Anchor, SourceText};
 
-/// A module, its buffers, its launches, and what is expected of them.
+/// A module, its buffers, its launches, and their expected results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The PTX text.
     pub module: SourceText,
-    /// Which PTX of a container it is and why, if there was a choice.
+    /// Names the chosen PTX of a container with the reason, if there was a choice.
     pub note: Option<String>,
     /// Machine code of the module, where the container has some.
     pub cubins: Vec<Cubin>,
@@ -31,7 +31,7 @@ pub struct Plan {
     pub buffers: Vec<Buffer>,
     /// Variables of the module that are filled before the first launch.
     pub symbols: Vec<Symbol>,
-    /// Where loads without a cache operator are kept, if not where the generation keeps them.
+    /// Cache level that keeps loads without a cache operator, if not that of the generation.
     pub load_caching: Option<LoadCaching>,
     /// The L2's contents when launches begin.
     pub l2: L2Contents,
@@ -52,7 +52,7 @@ pub struct Buffer {
     pub len: usize,
     /// Contents before the first launch.
     pub init: Init,
-    /// Where it is described.
+    /// Place of its description.
     pub anchor: Anchor,
 }
 
@@ -76,17 +76,17 @@ pub struct PlannedLaunch {
     pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory of a CTA.
     pub shared_bytes: u32,
-    /// How many times in a row, at least once.
+    /// Number of executions in a row, at least one.
     pub repeat: u32,
     /// The kernel's arguments.
     pub arguments: Vec<PlannedArgument>,
-    /// Where the kernel is named.
+    /// Place of the kernel's name.
     pub kernel_anchor: Anchor,
-    /// Where each part is written.
+    /// Place of each part.
     pub places: LaunchPlaces,
 }
 
-/// Where a launch is described, so that what is wrong with it can be pointed at.
+/// The places of a launch's parts, so that reports can point at a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchPlaces {
     /// The launch as a whole.
@@ -150,7 +150,7 @@ impl Pointer {
     }
 }
 
-/// Why a text is no pointer.
+/// Reason why a text is no pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PointerError {
     /// No buffer has this name.
@@ -166,15 +166,15 @@ pub struct Symbol {
     pub name: String,
     /// The type of the values.
     pub ty: ElementType,
-    /// How many values are written; none fills the variable.
+    /// Number of values to write; `None` fills the variable.
     pub len: Option<usize>,
     /// The values.
     pub init: Init,
-    /// Where it is described.
+    /// Place of its description.
     pub anchor: Anchor,
 }
 
-/// Where loads without a cache operator are kept: the compiler's option `-dlcm`.
+/// Cache level that keeps loads without a cache operator: the compiler's option `-dlcm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadCaching {
@@ -211,22 +211,22 @@ impl PlannedArgument {
     }
 }
 
-/// What a buffer must hold after the last launch.
+/// The expected content of a buffer after the last launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// An index into [`Plan::buffers`].
     pub buffer: usize,
-    /// What it is compared with.
+    /// Origin of the expected values.
     pub against: Against,
     /// Relative tolerance.
     pub rtol: f64,
     /// Absolute tolerance.
     pub atol: f64,
-    /// Where it is written.
+    /// Place of its description.
     pub anchor: Anchor,
 }
 
-/// Where the expected values come from.
+/// Origin of the expected values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Against {
     /// Values or a file.

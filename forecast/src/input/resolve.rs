@@ -129,7 +129,7 @@ impl Resolver<'_> {
         });
         let init = self.init(table.init.get_ref())?;
         let len = match (len.transpose()?, &init) {
-            // Values say themselves how many they are.
+            // A list of values gives its own length.
             (None, Init::Values(values)) => Some(values.len()),
             (len, _) => len,
         };

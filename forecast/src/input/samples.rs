@@ -4,7 +4,7 @@ use gpucast_model::offload::{MeasuredTime, Sample, Workload};
 
 use crate::failure::{Report, SourceText, suggest};
 
-/// Columns that say what a sample did.
+/// Columns that describe a sample.
 const WORKLOAD: [&str; 3] = ["dispatch_bytes", "operations", "collect_bytes"];
 /// Columns with the time of each step.
 const STEPS: [&str; 3] = ["dispatch_s", "execute_s", "collect_s"];

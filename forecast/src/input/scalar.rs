@@ -106,7 +106,7 @@ impl ElementType {
         TYPES.iter().map(|row| row.1)
     }
 
-    /// What to write instead of a name that no type has.
+    /// Returns a proposal to replace a name that no type has.
     pub fn hint(name: &str) -> Option<String> {
         match ALIASES.iter().find(|(alias, _)| *alias == name) {
             Some((_, ty)) => Some(format!("write `{ty}`: types have the names of PTX")),

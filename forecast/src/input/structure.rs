@@ -3,7 +3,7 @@
 use super::plan::Pointer;
 use super::scalar::ElementType;
 
-/// How deep structures may stand in structures.
+/// Greatest depth of structures in structures.
 pub(super) const DEEPEST: usize = 16;
 
 /// The bytes of a structure, but for the addresses of buffers, which are known at the launch.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::structure::Structure;
 
-/// What the driver aligns tensor maps to.
+/// The driver aligns tensor maps to this number of bytes.
 const ALIGNMENT: usize = 64;
 
 /// `{ tensor_map = { … } }`; all lists begin with the innermost dimension.
@@ -98,7 +98,7 @@ impl TensorMapTable {
     ///
     /// # Errors
     ///
-    /// A sentence on what is wrong.
+    /// Returns a sentence about the fault.
     pub(super) fn structure(&self, index: usize, bytes: u64) -> Result<Structure, String> {
         let rank = self.global_dim.len();
         let element = self.element.element();

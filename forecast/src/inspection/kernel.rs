@@ -1,4 +1,4 @@
-//! What a kernel uses and needs, and whether it can be executed.
+//! The resources and requirements of a kernel, and whether it can be executed.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct Kernel {
     pub line: u32,
     /// Static instructions of the kernel itself.
     pub instructions: usize,
-    /// Whether it can be executed.
+    /// True if it can be executed.
     pub executable: bool,
     /// Instructions that cannot be executed.
     pub unsupported: Vec<Unsupported>,
@@ -55,7 +55,7 @@ pub struct Kernel {
     pub parameter_bytes: u64,
     /// Performance directives as written.
     pub directives: Vec<String>,
-    /// What machine code in the same container says about the kernel.
+    /// Figures that machine code in the same container gives for the kernel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine_code: Vec<MachineCode>,
 }
@@ -69,7 +69,7 @@ pub struct Unsupported {
     pub column: u32,
     /// The instruction as it is written.
     pub instruction: String,
-    /// Why it cannot be executed.
+    /// Reason why it cannot be executed.
     pub reason: String,
 }
 
@@ -84,7 +84,7 @@ pub struct Needs {
     pub target_because: Option<Cause>,
 }
 
-/// What needs a version or target.
+/// The cause of a required version or target.
 #[derive(PartialEq, Eq, Serialize)]
 pub struct Cause {
     /// An instruction with its modifiers, or a directive.
@@ -97,11 +97,11 @@ pub struct Cause {
 /// Declared memory in bytes.
 #[derive(Serialize)]
 pub struct Memory {
-    /// Of a CTA.
+    /// Static shared memory of a CTA.
     pub shared_bytes: u64,
-    /// Whether it uses shared memory that a launch sizes.
+    /// True if it uses shared memory that a launch sizes.
     pub dynamic_shared: bool,
-    /// Of a thread.
+    /// Local memory of a thread.
     pub local_bytes: u64,
     /// Constant memory of the module that the kernel uses.
     pub constant_bytes: u64,

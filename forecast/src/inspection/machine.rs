@@ -1,4 +1,4 @@
-//! What a cubin says about a kernel, for the PTX kernel of the same name.
+//! Figures from a cubin for the PTX kernel of the same name.
 
 use gpucast_counters::{Kind, MetricValue, Number};
 use gpucast_ptx_frontend::container::{Cubin, CubinKernel};
@@ -60,7 +60,7 @@ impl MachineCode {
         }
     }
 
-    /// What each of `cubins` says about the kernel `name`.
+    /// Returns the figures that each of `cubins` has for the kernel `name`.
     pub fn of_kernel(cubins: &[Cubin], name: &str) -> Vec<Self> {
         let fits = |cubin: &Cubin| {
             let kernel = cubin.kernels.iter().find(|kernel| kernel.name == name)?;

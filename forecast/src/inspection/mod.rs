@@ -1,5 +1,5 @@
-//! What `gpucast check` finds out about files: kernels with what they use and need, errors, and
-//! what was left out. The field names are those of the JSON.
+//! The findings of `gpucast check` about files: kernels with their resources and requirements,
+//! errors, and files that were left out. The field names are those of the JSON.
 
 mod kernel;
 mod machine;
@@ -38,10 +38,10 @@ pub struct File {
     /// The kernels of machine code that has no PTX beside it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine_code: Vec<MachineFile>,
-    /// Why nothing was looked at.
+    /// Reason why nothing was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<&'static str>,
-    /// What `text` prints on the standard error.
+    /// Reports that the `text` format prints on the standard error.
     #[serde(skip)]
     pub reports: Vec<Report>,
 }
@@ -81,7 +81,7 @@ impl File {
         file
     }
 
-    /// Whether nothing is wrong and every kernel can be executed.
+    /// Returns true if nothing is wrong and every kernel can be executed.
     pub fn is_fine(&self) -> bool {
         self.errors.is_empty() && self.kernels.iter().all(|kernel| kernel.executable)
     }

@@ -1,4 +1,5 @@
-//! Times that were published of corpus kernels: those of the thesis, and those that others measured.
+//! Times that were published of corpus kernels: those of the thesis, and those that others
+//! measured.
 
 mod printed;
 
@@ -51,7 +52,7 @@ pub struct Measurement {
     pub measured_ms: f64,
     /// The relative error of the prediction, eq. 5.12.
     pub error: f64,
-    /// Where it is printed.
+    /// Place of publication.
     pub source: String,
 }
 
@@ -59,13 +60,13 @@ pub struct Measurement {
 pub struct Published {
     /// The corpus kernel, if it has one.
     pub entry: Option<&'static str>,
-    /// What the source calls the kernel.
+    /// Name of the kernel in the source.
     pub kernel: String,
     /// The GPU that was measured.
     pub gpu: String,
     /// Milliseconds, of all invocations.
     pub measured_ms: f64,
-    /// Where it is printed.
+    /// Place of publication.
     pub source: String,
 }
 
@@ -108,7 +109,7 @@ fn entry_of_thesis(kernel: &str) -> Option<&'static str> {
     named.next().map(|entry| entry.name)
 }
 
-/// What the thesis calls a corpus kernel.
+/// Returns the thesis's name for a corpus kernel.
 fn name_in_thesis(corpus_name: &str) -> Option<String> {
     let text = gpucast_corpus::published::metrics(corpus_name)?;
     metrics_toml(text).ok().map(|profile| profile.kernel)

@@ -1,4 +1,4 @@
-//! What a source prints of a time: a duration, or a rate with the work that it is a rate of.
+//! The printed forms of a time: a duration, or a rate with the work that it refers to.
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub(super) enum Unit {
     MegabytesPerSecond,
     #[serde(rename = "GB/s")]
     GigabytesPerSecond,
-    /// What CUDA's samples print as "GB/s": 2^30 bytes.
+    /// CUDA's samples print this unit as "GB/s": 2^30 bytes per second.
     #[serde(rename = "GiB/s")]
     GibibytesPerSecond,
     #[serde(rename = "GFLOP/s")]

@@ -16,7 +16,7 @@ pub trait Toolchain: Sync {
     ///
     /// # Errors
     ///
-    /// Why the file is no assembler that works.
+    /// Returns the reason if the file is no assembler that works.
     fn probe(&self, path: &Path) -> Result<Assembler, String>;
 
     /// Assembles one kernel of a text and returns the cubin.
@@ -66,7 +66,7 @@ impl fmt::Display for Assembler {
     }
 }
 
-/// Why there is no machine code.
+/// Reason why there is no machine code.
 #[derive(Debug, thiserror::Error)]
 pub enum AssembleError {
     /// The assembler could not be started, or files for it not be written.
@@ -74,7 +74,7 @@ pub enum AssembleError {
     Start {
         /// The assembler.
         path: String,
-        /// What the system says.
+        /// The system's message.
         reason: String,
     },
     /// It took too long.
@@ -83,16 +83,16 @@ pub enum AssembleError {
         /// The limit.
         seconds: u64,
     },
-    /// What it made is no machine code of the kernel.
+    /// Its output is no machine code of the kernel.
     #[error("what ptxas made cannot be used: {reason}")]
     Useless {
-        /// What is wrong with it.
+        /// The fault of the output.
         reason: String,
     },
     /// It refused the text.
     #[error("ptxas: {message}")]
     Refused {
-        /// What it says, without its decoration.
+        /// The assembler's message, without its decoration.
         message: String,
         /// The line of the original text that it complains about.
         line: Option<u32>,

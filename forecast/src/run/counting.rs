@@ -1,8 +1,8 @@
 //! Executes a plan under the counters.
 //!
-//! The counts are those of one GPU, as a rule of a GTX 480, which the published ones were taken on:
-//! the models take counts from one GPU to predict others. A launch finds in the L2 what the plan says
-//! ([`Plan::l2`]), and its metrics are the means over its repetitions, as nvprof's are.
+//! The counts are those of one GPU, as a rule of a GTX 480, on which the published ones were taken.
+//! The models use counts from one GPU to predict others. The plan gives the L2's content before a
+//! launch ([`Plan::l2`]). A launch's metrics are the means over its repetitions, as nvprof's are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
@@ -26,7 +26,7 @@ use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
 use crate::run::machine::Machine;
 use crate::supervisor::Supervisor;
 
-/// What a launch was counted to be.
+/// The counts of a launch.
 pub struct Counted {
     /// Metrics are means over the invocations; the tables are their sums.
     pub profile: LaunchProfile,
@@ -34,24 +34,24 @@ pub struct Counted {
     pub ranges: Ranges,
     /// The counts between barriers, of all invocations, if they were asked for.
     pub stages: Option<Stages>,
-    /// The features of each invocation, with how many following each other have them, if they were
-    /// asked for.
+    /// The features of each invocation, with the number of consecutive invocations that have them,
+    /// if they were asked for.
     pub features: Option<Vec<(Features, u64)>>,
-    /// How long the execution took.
+    /// Duration of the execution.
     pub timing: Timing,
-    /// Why CTAs ran one after the other, if they did.
+    /// Reason why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
-    /// Whether CTAs were watched for one that depends on their order.
+    /// True if CTAs were watched for one that depends on their order.
     pub watched: bool,
-    /// What machine code in the same container says about the kernel.
+    /// Figures that machine code in the same container gives for the kernel.
     pub machine_code: Option<MachineFacts>,
-    /// What the launch would take from the host and give back, if it was asked for.
+    /// Copies between host and device that the launch would need, if they were asked for.
     pub transfers: Option<Transfers>,
     /// SHA-256 of each buffer argument after the launch, in hexadecimal; empty unless asked for.
     pub buffers_sha256: BTreeMap<String, String>,
 }
 
-/// What is counted besides the metrics.
+/// Counts to make besides the metrics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
     /// The hashes of the buffers.
@@ -64,16 +64,16 @@ pub struct Extras {
     pub features: bool,
 }
 
-/// How launches are counted.
+/// Settings by which launches are counted.
 #[derive(Clone, Copy)]
 pub struct Counting<'a> {
     /// The GPU whose counters are modelled.
     pub device: DeviceModel,
-    /// What knows the machine instructions.
+    /// Back end that supplies the machine instructions.
     pub machine: &'a Machine,
-    /// What else is counted.
+    /// Counts to make besides the metrics.
     pub extras: Extras,
-    /// Who hears of the run.
+    /// Caller that is told of the run's progress.
     pub supervisor: &'a dyn Supervisor,
 }
 
@@ -98,7 +98,8 @@ pub fn count(
 /// The GPU as code compiled with the plan's `-dlcm` finds it.
 ///
 /// `cg` sends plain loads past the first level. `ca` makes the L1 of capabilities 3.5, 3.7 and 5.x
-/// keep global loads, which it does not by default (CUDA C Programming Guide 11.7, K.3.3 and K.4.3).
+/// keep global loads (CUDA C Programming Guide 11.7, K.3.3 and K.4.3). By default it does not keep
+/// them.
 fn with_load_caching(mut device: DeviceModel, plan: &Plan) -> DeviceModel {
     let Capability { major, minor } = device.capability;
     let may_be_asked = major == 5 || (major == 3 && minor >= 5);
@@ -139,7 +140,7 @@ trait Counts: Observer {
     fn end(self, memory: &DeviceMemory) -> (Repetition, L2);
 }
 
-/// What one repetition of a launch was counted to be.
+/// The counts of one repetition of a launch.
 struct Repetition {
     profile: LaunchProfile,
     stages: Option<Stages>,
@@ -187,7 +188,7 @@ impl<C: Counts> Counts for (C, FeatureCounter) {
 struct Count<'a, C> {
     plan: &'a Plan,
     counting: &'a Counting<'a>,
-    /// Of the launch that is running.
+    /// Repetitions of the launch that is running.
     repetitions: Mean,
     /// The buffers that the launch takes, if transfers are counted.
     before: Option<Taken>,
@@ -282,7 +283,7 @@ fn buffer_arguments(arguments: &[PlannedArgument]) -> BTreeSet<usize> {
     arguments.iter().flat_map(PlannedArgument::buffers).collect()
 }
 
-/// What a launch is given, to be compared with what it leaves.
+/// The buffers as a launch is given them, to be compared with their state afterwards.
 struct Taken {
     dispatch_bytes: u64,
     /// Index and hash of each buffer.
@@ -332,7 +333,7 @@ struct Mean {
     ptx_metrics: Sums,
 }
 
-/// What all repetitions of a launch make together.
+/// All repetitions of a launch together.
 struct Repeated {
     profile: LaunchProfile,
     ranges: Ranges,
@@ -349,7 +350,7 @@ struct Sums(BTreeMap<String, Sum>);
 struct Sum {
     counts: u128,
     reals: f64,
-    /// How many values were reals.
+    /// Number of values that were reals.
     real_values: u64,
     values: u64,
     range: Option<(Number, Number)>,

@@ -1,4 +1,4 @@
-//! From a plan to what it did: module, programs, memory, launches.
+//! Executes a plan: module, programs, memory, launches.
 
 use std::fmt;
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub struct Loaded {
     pub module: Module,
 }
 
-/// How long a launch took on the CPU.
+/// Duration of a launch on the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Timing {
     /// Seconds of all repetitions, counting included.
@@ -44,11 +44,11 @@ impl fmt::Display for Timing {
 pub struct Executed<'a> {
     /// Its index in [`Plan::launches`].
     pub index: usize,
-    /// How long it took.
+    /// Duration of the execution.
     pub timing: Timing,
-    /// Why CTAs ran one after the other, if they did.
+    /// Reason why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
-    /// Whether CTAs were watched for one that depends on their order.
+    /// True if CTAs were watched for one that depends on their order.
     pub watched: bool,
     /// The memory after its last repetition.
     pub memory: &'a DeviceMemory,
@@ -70,7 +70,7 @@ pub trait Watch {
     ///
     /// # Errors
     ///
-    /// What keeps its result from being used; nothing else runs.
+    /// Returns a failure to keep the result from being used; nothing else runs.
     fn end(
         &mut self,
         observer: Self::Observer,
@@ -132,7 +132,7 @@ pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
     Ok(memory)
 }
 
-/// Passes on what a repetition of a launch does while it runs.
+/// Passes on the progress of a repetition of a launch.
 struct Teller<'a> {
     supervisor: &'a dyn Supervisor,
     repetition: u64,

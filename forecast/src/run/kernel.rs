@@ -18,7 +18,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The KERNEL of a command: a corpus name, a launch file, a PTX file, or a file with PTX inside.
+    /// The KERNEL of a command: a corpus name, a launch file, a PTX file, or a file with PTX
+    /// inside.
     ///
     /// # Errors
     ///
@@ -32,7 +33,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// What is wrong with the launch. Errors of the text come when it is executed.
+    /// Returns the faults of the launch. Errors of the text come when it is executed.
     pub fn from_ptx(name: &str, text: &str, launch: &LaunchOptions) -> Result<Self, Failure> {
         Ok(Self { plan: kernel_argument::of_text(Path::new(name), text, launch)? })
     }
@@ -48,8 +49,8 @@ impl Kernel {
         self.count_with(gpu, &counts, &Alone)
     }
 
-    /// As [`Kernel::count`], with a choice of what is counted and with a supervisor, who may lend
-    /// NVIDIA's assembler.
+    /// As [`Kernel::count`], with a choice of counts and with a supervisor, who may lend NVIDIA's
+    /// assembler.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ impl Kernel {
         sources::counted(&self.plan, gpu, counts, supervisor)
     }
 
-    /// What will be executed.
+    /// Returns the plan that will be executed.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

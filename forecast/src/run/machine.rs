@@ -1,5 +1,5 @@
-//! Which back end says what machine instructions a kernel has: the user's choice, what is
-//! installed, and what knows the architecture.
+//! The choice of the back end that supplies a kernel's machine instructions. It depends on the
+//! user's choice, on the installed assemblers, and on the architectures that each back end knows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -23,13 +23,13 @@ pub struct Machine {
     back_end: Chosen,
     /// The architecture whose instructions the rules estimate; none on capability 1.x.
     rules_for: Option<Architecture>,
-    /// Whether the assembled code is for the generation of the modelled GPU.
+    /// True if the assembled code is for the generation of the modelled GPU.
     is_of_the_gpu: bool,
-    /// Whether the user asked for the assembler, so that nothing may take its place.
+    /// True if the user asked for the assembler, so that nothing may take its place.
     insists: bool,
-    /// Why the assembler that is installed is not used.
+    /// Reason why the assembler that is installed is not used.
     pub note: Option<String>,
-    /// Kernels of which it has been said that the rules take the assembler's place.
+    /// Kernels for which the fallback note was already printed.
     given_up: Mutex<BTreeSet<String>>,
 }
 
@@ -57,11 +57,11 @@ impl Machine {
         }
     }
 
-    /// Chooses a back end and, where it is the assembler, assembles `kernels`; the architecture is
-    /// that of `gpu`, whose counters are modelled, as far as the PTX and the back end can go.
+    /// Chooses a back end and, if it is the assembler, assembles `kernels`. The architecture is
+    /// that of `gpu`, whose counters are modelled, as far as the PTX and the back end allow.
     ///
-    /// Without an explicit choice the built-in rules take the place of an assembler that is not
-    /// there; that one is there and does not work is worth a note.
+    /// By default, falls back to the built-in rules if no assembler is found. If one is found but
+    /// fails, it also leaves a note.
     pub fn new<'k>(
         options: &MachineSettings,
         loaded: &Loaded,
@@ -108,8 +108,8 @@ impl Machine {
         }
     }
 
-    /// Registers of a thread of a kernel, where they are known for the modelled GPU: how many
-    /// another generation's code takes says nothing of how many CTAs fit.
+    /// Registers of a thread of a kernel, where they are known for the modelled GPU. Those of
+    /// another generation's code say nothing of the number of CTAs that fit.
     pub fn registers(&self, kernel: &str) -> Option<u32> {
         match &self.back_end {
             Chosen::Ptxas { images, .. } if self.is_of_the_gpu => {
@@ -267,7 +267,7 @@ fn target(assembler: &Assembler, options: &MachineSettings, ptx: Target) -> Opti
     }
 }
 
-/// Which architectures an assembler knows.
+/// Lists the architectures that an assembler knows.
 fn known(assembler: &Assembler) -> String {
     let names: Vec<String> = assembler.targets.iter().map(Target::to_string).collect();
     format!("it knows {}", names.join(", "))

@@ -46,7 +46,7 @@ fn fill(symbol: &Symbol, plan: &Plan, module: &mut Module) -> Result<(), Report>
         .init
         .fill(symbol.ty, &mut contents, &plan.folder)
         .map_err(|error| wrong(error.to_string()))?;
-    // Later items win. What stood there before may be the address of another variable.
+    // Later items win. The bytes they replace may be the address of another variable.
     let value = InitializerValue::Bytes(contents.into());
     variable.initializer.push(InitializerItem { offset: 0, value });
     Ok(())

@@ -1,4 +1,4 @@
-//! Counts for models, with what is known of where they come from: executed here, or read from a file.
+//! Counts for models, with their origin: executed here, or read from a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,32 +26,32 @@ use crate::{number, published};
 pub struct Source {
     /// The counts.
     pub profile: KernelProfile,
-    /// What else models need to know of them.
+    /// Other inputs that models need.
     pub conditions: Conditions,
-    /// Where the counts come from, in words.
+    /// Origin of the counts, in words.
     pub origin: String,
     /// The name under which measurements of the same counts are published.
     pub published: Option<String>,
-    /// What machine code in the same container says about the kernel.
+    /// Figures that machine code in the same container gives for the kernel.
     pub machine_code: Option<MachineFacts>,
-    /// How long the execution took, if it was asked for.
+    /// Duration of the execution, if it was asked for.
     pub timing: Option<Timing>,
-    /// Whether the file has counts of other kernels, too.
+    /// True if the file has counts of other kernels, too.
     pub one_of_several: bool,
 }
 
-/// How launches are executed and what is counted.
+/// Settings by which launches are executed and counted.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// How PTX becomes machine instructions.
+    /// Settings by which PTX becomes machine instructions.
     pub machine: MachineSettings,
     /// Limits and the order of CTAs.
     pub execution: ExecutionSettings,
-    /// Whether the counts between barriers are needed.
+    /// True if the counts between barriers are needed.
     pub stages: bool,
-    /// Whether the features of accesses and operations are needed.
+    /// True if the features of accesses and operations are needed.
     pub features: bool,
-    /// How transfers are timed; they are counted if this is known.
+    /// Model that times transfers; they are counted if it is present.
     pub offload: Option<Arc<CalibratedOffload>>,
 }
 

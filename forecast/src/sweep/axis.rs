@@ -1,5 +1,5 @@
-//! The values of one axis of a sweep: `0.5x..2x:0.1x`, `40..160:20`, `256..4096:x2`, `1..1000:log9`,
-//! and lists of such.
+//! The values of one axis of a sweep: `0.5x..2x:0.1x`, `40..160:20`, `256..4096:x2`,
+//! `1..1000:log9`, and lists of such.
 
 use crate::failure::{Report, SourceText};
 
@@ -51,7 +51,7 @@ impl Axis {
     }
 }
 
-/// Why an item is none.
+/// Reason why an item is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Problem {
     Empty,
@@ -92,7 +92,7 @@ impl Problem {
     }
 }
 
-/// How a range goes on.
+/// Rule by which a range proceeds from one value to the next.
 enum Step {
     By(f64),
     Times(f64),
@@ -190,7 +190,7 @@ fn tidy(number: f64) -> f64 {
     format!("{number:.11e}").parse().unwrap_or(number)
 }
 
-/// A number and what stands behind it.
+/// A number and the text behind it.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let is_digit = |c: char| c.is_ascii_digit() || c == '.';

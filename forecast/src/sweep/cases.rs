@@ -12,7 +12,7 @@ use crate::run::sources::{self, Counts, Source};
 use crate::settings::LaunchOptions;
 use crate::supervisor::Supervisor;
 
-/// Where counts of a case come from.
+/// Origin of a case's counts.
 pub enum CaseSource {
     /// From executing a KERNEL.
     Execution {
@@ -36,7 +36,7 @@ pub struct Case {
     pub name: Arc<str>,
     /// Its size and parameters.
     pub labels: Vec<Cell>,
-    /// What to count, or why it cannot even be said.
+    /// The source to count, or the reason why there is none.
     pub source: Result<CaseSource, String>,
 }
 
@@ -58,7 +58,7 @@ impl Counted<'_> {
         sources.iter().enumerate().map(|(at, source)| Some((at + 1, source))).chain(nothing)
     }
 
-    /// Why there are no counts.
+    /// Returns the reason why there are no counts.
     pub(super) fn failure(&self) -> &str {
         match &self.sources {
             Ok(_) => "it launches nothing",
@@ -67,13 +67,13 @@ impl Counted<'_> {
     }
 }
 
-/// How cases are counted.
+/// Settings by which cases are counted.
 pub struct Counting<'a> {
-    /// How launches are executed and what is counted.
+    /// Settings by which launches are executed and counted.
     pub counts: &'a Counts,
     /// The GPU whose counters are modelled; none for each point's own.
     pub count_on: Option<&'a Gpu>,
-    /// Who hears of the runs.
+    /// Caller that is told of the runs' progress.
     pub supervisor: &'a dyn Supervisor,
 }
 
@@ -125,7 +125,7 @@ fn one(
     }
 }
 
-/// What is wrong, with its places.
+/// Joins the reports and their places to one line.
 pub(super) fn in_one_line(reports: &[Report]) -> String {
     let line = |report: &Report| match &report.anchor {
         Some(anchor) => {

@@ -34,7 +34,7 @@ const KERNEL_COLUMNS: [&str; 3] = ["kernel", "function", "launch"];
 /// The columns that end it.
 const RESULT_COLUMNS: [&str; 5] = ["model", "time_ms", "bound", "warnings", "error"];
 
-/// The names of what a sweep varies, apart from GPUs and models.
+/// The names of the parameters that a sweep varies, apart from GPUs and models.
 pub struct Axes {
     /// Of cases: `size`, and parameters.
     pub of_cases: Vec<String>,
@@ -71,7 +71,7 @@ pub fn check_size(cases: usize, points: usize, models: usize) -> Result<(), Fail
 
 /// Everything that a sweep combines.
 pub struct Grid<'a> {
-    /// What is varied.
+    /// The parameters to vary.
     pub axes: &'a Axes,
     /// Kernels in sizes.
     pub cases: &'a [Case],
@@ -87,7 +87,7 @@ pub trait Rows {
     ///
     /// # Errors
     ///
-    /// Why they cannot be taken; the sweep ends with it.
+    /// Returns the reason if they cannot be taken; the sweep ends with it.
     fn take(&mut self, case: &Case, rows: Vec<Vec<Cell>>) -> Result<(), Failure>;
 }
 
@@ -122,7 +122,7 @@ impl Grid<'_> {
 
     /// A row for each launch, point and model.
     fn predict(&self, counted: &Counted<'_>) -> Vec<Vec<Cell>> {
-        // What is counted anew for each GPU belongs to one point only.
+        // Counts that are made anew for each GPU belong to one point only.
         let points = match counted.point {
             None => self.points,
             Some(at) => &self.points[at..=at],

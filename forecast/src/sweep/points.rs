@@ -26,7 +26,7 @@ pub fn points(gpus: &[Gpu], axes: &[Axis]) -> Vec<Point> {
     grid.into_par_iter().map(|(gpu, values)| point(gpu, axes, values)).collect()
 }
 
-/// How many points that is, unless there are too many to count.
+/// Returns the number of points, or `None` if there are too many to count.
 pub fn number_of_points(gpus: usize, axes: &[Axis]) -> Option<usize> {
     axes.iter().try_fold(gpus, |points, axis| points.checked_mul(axis.values.len()))
 }

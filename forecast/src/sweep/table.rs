@@ -1,4 +1,4 @@
-//! What a sweep gives: named columns and a row for each point.
+//! The result of a sweep: named columns and a row for each point.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,14 +66,14 @@ impl Table {
         self.columns.iter().position(|column| column == name)
     }
 
-    /// Whether a column has numbers and nothing else but empty cells.
+    /// Returns true if a column has numbers and nothing else but empty cells.
     pub fn is_numeric(&self, column: usize) -> bool {
         let cells = || self.rows.iter().filter_map(|row| row.get(column));
         cells().any(|cell| matches!(cell, Cell::Real(_)))
             && cells().all(|cell| !matches!(cell, Cell::Text(_)))
     }
 
-    /// How often each text of a column occurs.
+    /// Counts each text of a column.
     pub fn texts(&self, column: &str) -> BTreeMap<Arc<str>, usize> {
         let mut texts = BTreeMap::new();
         if let Some(at) = self.column(column) {

@@ -1,9 +1,9 @@
 //! `cp.async`: copies that are done when somebody waits for them.
 //!
-//! The manual leaves open when an asynchronous copy happens between its issue and the wait. Here the
-//! source is read at once, so that a bad address is the copy's own fault, and shared memory is
-//! written at the wait, as late as allowed: a kernel that forgets to wait, or waits for too few groups, reads
-//! what was there before, every time.
+//! The manual leaves open when an asynchronous copy happens between its issue and the wait. Here
+//! the source is read at once, so that a bad address is the copy's own fault. Shared memory is
+//! written at the wait, as late as allowed. A kernel that forgets to wait, or waits for too few
+//! groups, therefore reads the old content every time.
 
 #![allow(unsafe_code, reason = "addresses are checked when a copy is issued")]
 
@@ -40,7 +40,7 @@ pub(crate) struct PendingCopy {
     groups: [u32; 32],
     /// Offsets in shared memory, which were checked against its size.
     offsets: [u32; 32],
-    /// What was read, 16 bytes for each lane.
+    /// The bytes that were read, 16 for each lane.
     data: Box<[[u8; 16]; 32]>,
 }
 
@@ -48,11 +48,12 @@ pub(crate) struct PendingCopy {
 /// them where all lanes copy four bytes each.
 const MOST_COPIES: usize = 1 << 14;
 
-/// How many copies back an overwritten one is looked for: a loop's body rarely has more.
+/// Number of earlier copies that are searched for an overwritten one: a loop's body rarely has
+/// more.
 const LOOKED_BACK: usize = 32;
 
 impl PendingCopy {
-    /// Whether `later` writes the same bytes of the same lanes at the same wait.
+    /// Returns true if `later` writes the same bytes of the same lanes at the same wait.
     fn is_overwritten_by(&self, later: &Self) -> bool {
         let same = |lane: usize| {
             self.offsets[lane] == later.offsets[lane] && self.groups[lane] == later.groups[lane]
@@ -86,7 +87,7 @@ impl CopyQueue {
         self.committed = [0; 32];
     }
 
-    /// Add a copy to the queue. One that the new copy overwrites, byte for byte and at the same
+    /// Adds a copy to the queue. One that the new copy overwrites, byte for byte and at the same
     /// wait, goes: a loop without a wait then holds the copies of one round.
     fn push(&mut self, copy: PendingCopy) -> Result<(), FaultKind> {
         let recent = self.copies.iter().enumerate().rev().take(LOOKED_BACK);
@@ -101,8 +102,8 @@ impl CopyQueue {
         Ok(())
     }
 
-    /// Do the lanes' copies for whose group `ready` holds, given the lane and the group; `done` is
-    /// told of each copy and its lanes.
+    /// Does the lanes' copies for whose group `ready` holds, given the lane and the group; `done`
+    /// is told of each copy and its lanes.
     fn complete(
         &mut self,
         memories: &Memories<'_>,
@@ -127,7 +128,7 @@ impl CopyQueue {
         }
     }
 
-    /// Do every copy of `lanes`: they wait for all, or exit.
+    /// Does every copy of `lanes`: they wait for all, or exit.
     pub(crate) fn complete_all(
         &mut self,
         memories: &Memories<'_>,
@@ -152,7 +153,7 @@ impl CopyQueue {
                 self.committed[lane] = self.committed[lane].wrapping_add(1);
             }),
             wait::GROUPS => {
-                // The latest `a` groups may be left, and what is in no group yet.
+                // The latest `a` groups may be left, and copies in no group yet.
                 let committed = self.committed;
                 let ready = |lane: usize, group| committed[lane].wrapping_sub(group) > op.a;
                 self.complete(memories, lanes, ready, done);
@@ -163,7 +164,7 @@ impl CopyQueue {
 }
 
 impl Warp {
-    /// Tell the observer of an access by an operation that is none of the ordinary ones; the
+    /// Tells the observer of an access by an operation that is none of the ordinary ones; the
     /// addresses are in `report`.
     #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
     pub(super) fn tell<R: Recorder>(
@@ -261,7 +262,7 @@ impl Warp {
     }
 }
 
-/// Whether one lane's copy could be done.
+/// Checks that one lane's copy can be done.
 fn try_lane(
     memories: &Memories<'_>,
     lane: u32,
@@ -280,7 +281,7 @@ fn try_lane(
     Ok(())
 }
 
-/// How many bytes each lane reads.
+/// Returns the number of bytes that each lane reads.
 fn extents(
     frame: &Frame,
     copy: &AsyncCopy,

@@ -1,4 +1,5 @@
-//! Asynchronous instructions: what leaves the lane loop for copies, mbarriers and clusters.
+//! Asynchronous instructions: operations that leave the lane loop for copies, mbarriers and
+//! clusters.
 
 #![allow(unsafe_code, reason = "guards are read from a frame of the right size")]
 
@@ -11,7 +12,7 @@ use crate::program::asynchronous::wait;
 use crate::program::op::{Code, Op, cluster_barrier};
 
 impl Warp {
-    /// Execute `op`, an asynchronous copy, an operation on an mbarrier or the cluster's barrier.
+    /// Executes `op`, an asynchronous copy, an operation on an mbarrier or the cluster's barrier.
     #[cold]
     pub(super) fn asynchronous<R: Recorder>(
         &mut self,

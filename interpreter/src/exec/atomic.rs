@@ -28,7 +28,7 @@ pub(super) unsafe fn update_128(host: *mut u8, f: impl Fn(u128) -> u128) -> u128
     }
 }
 
-/// Replace the `bytes`-byte value at `host` by `f` of it, in one step, and return the old value.
+/// Replaces the `bytes`-byte value at `host` by `f` of it, in one step, and returns the old value.
 ///
 /// # Safety
 ///

@@ -39,7 +39,8 @@ impl Range {
     }
 }
 
-/// The ranges that one execution of a bulk operation reads or writes, which make one request together.
+/// The ranges that one execution of a bulk operation reads or writes, which make one request
+/// together.
 pub(super) struct Ranges {
     time: u64,
     any: bool,
@@ -51,7 +52,7 @@ impl Ranges {
         Self { time, any: false }
     }
 
-    /// Tell the recorder of the next one: its address and bytes.
+    /// Tells the recorder of the next one: its address and bytes.
     #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
     pub(super) fn tell<R: Recorder>(
         &mut self,
@@ -140,8 +141,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Tell the recorder of the bytes that an mbarrier was told of, before it is told of the access
-    /// itself.
+    /// Tells the recorder of the bytes that an mbarrier was told of, before it is told of the
+    /// access itself.
     pub(super) fn tell_bytes<R: Recorder>(
         &self,
         recorder: &mut R,
@@ -181,7 +182,7 @@ unsafe fn range(frame: &Frame, bulk: &BulkOp, lane: u32) -> (Range, Option<u32>)
     unsafe {
         let value = |row: Option<u32>| row.map(|row| frame.row::<u32>(row)[at]);
         let bytes = match bulk.size.wide {
-            // What does not fit is larger than any memory.
+            // A size that does not fit in 32 bits is larger than any memory.
             true => u32::try_from(frame.row::<u64>(bulk.size.row)[at]).unwrap_or(u32::MAX),
             false => frame.row::<u32>(bulk.size.row)[at],
         };
@@ -231,7 +232,7 @@ fn checked(bulk: &BulkOp, memories: &Memories<'_>, mut range: Range) -> Result<R
     Ok(range)
 }
 
-/// Copy or reduce a range and tell the mbarrier; answers whether that completes its phase.
+/// Copies or reduces a range and tells the mbarrier. Returns true if that completes its phase.
 fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool, AccessFault> {
     let &Range { lane, bytes, source, destination, .. } = range;
     let host = |space, address, bytes, write| {
@@ -259,7 +260,8 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
                     let from = host(op.space, from, needed.len() as u32, false)?;
                     racing::copy_bytes(from, to.add(needed.start as usize), needed.len());
                 }
-                // What of the rest is there is copied; the manual leaves the others open.
+                // The remaining bytes that are accessible are copied; the manual leaves the others
+                // open.
                 for at in (0..needed.start).chain(needed.end..bytes) {
                     if let Ok(from) = host(op.space, source.wrapping_add(at.into()), 1, false) {
                         racing::copy_bytes(from, to.add(at as usize), 1);
@@ -306,7 +308,7 @@ pub(super) fn in_the_cta_of(
     Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } })
 }
 
-/// Combine each element of `to` with that of `from` by `operation`.
+/// Combines each element of `to` with that of `from` by `operation`.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Calls of one warp: who is called, what is saved, and the threads' stacks.
+//! Calls of one warp: the called functions, the saved registers, and the threads' stacks.
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
@@ -13,10 +13,10 @@ use crate::program::op::{Code, Op};
 /// The deepest nesting of calls.
 const MAX_CALL_DEPTH: usize = 1 << 12;
 
-/// What the activations at one depth of the call stack have saved.
+/// Saved registers of the activations at one depth of the call stack.
 ///
-/// A lane is in one activation at a depth, so all functions that are active at the depth share
-/// the same storage, each lane using its own part.
+/// A lane is in one activation at a depth. All functions that are active at the depth therefore
+/// share the same storage, each lane using its own part.
 #[derive(Debug, Default)]
 pub(super) struct SavedActivation {
     rows: Vec<super::lane::Row>,
@@ -24,7 +24,8 @@ pub(super) struct SavedActivation {
 }
 
 impl Warp {
-    /// Execute `op`, a call or what goes with one; `heap` is told of `malloc` and `free`.
+    /// Executes `op`, a call or an operation that goes with one; `heap` is told of `malloc` and
+    /// `free`.
     // Kept out of the loop over splits, which runs faster the smaller it is.
     #[inline(never)]
     pub(super) fn call_operation(
@@ -83,8 +84,8 @@ impl Warp {
         Ok(Next::Operation)
     }
 
-    /// Let the lanes of `mask` call function `function` of the module, and what is left of the
-    /// split go on behind the call.
+    /// Lets the lanes of `mask` call function `function` of the module. The rest of the split goes
+    /// on behind the call.
     fn call(
         &mut self,
         program: &Program,
@@ -163,7 +164,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Save the registers of list `index` for the lanes of `mask`, which are about to make the
+    /// Saves the registers of list `index` for the lanes of `mask`, which are about to make the
     /// call that `depth` others enclose.
     fn save_registers(&mut self, program: &Program, index: u32, depth: usize, mask: u32) {
         let list = &program.saved[index as usize];
@@ -189,7 +190,7 @@ impl Warp {
         }
     }
 
-    /// Undo [`Self::save_registers`].
+    /// Undoes [`Self::save_registers`].
     fn restore_registers(&mut self, program: &Program, index: u32, depth: usize, mask: u32) {
         let list = &program.saved[index as usize];
         let Some(saved) = self.saved.get(depth) else { return };
@@ -205,7 +206,7 @@ impl Warp {
         }
     }
 
-    /// Take memory from the stacks of the lanes of `mask`: `bytes` of each lane, beginning at a
+    /// Takes memory from the stacks of the lanes of `mask`: `bytes` of each lane, beginning at a
     /// multiple of `align`. Row `dst` gets the addresses, row `top` the stacks' new tops.
     #[expect(clippy::too_many_arguments, reason = "the operands of one operation")]
     fn allocate_stack(
@@ -234,7 +235,7 @@ impl Warp {
     }
 }
 
-/// Copy the lanes of `mask` of a register of one, two or four rows.
+/// Copies the lanes of `mask` of a register of one, two or four rows.
 fn copy_lanes(from: &[super::lane::Row], to: &mut [super::lane::Row], mask: u32) {
     if mask == super::lanes::FULL_MASK {
         to.copy_from_slice(from);

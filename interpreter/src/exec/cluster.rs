@@ -1,8 +1,8 @@
-//! A cluster of CTAs: what runs together. Without a cluster launch every CTA is a cluster of its
+//! A cluster of CTAs, which run together. Without a cluster launch every CTA is a cluster of its
 //! own.
 //!
-//! The CTAs of a cluster take turns on one CPU thread, so that they see each other's shared memory
-//! in one order, whatever the number of threads.
+//! The CTAs of a cluster take turns on one CPU thread. They therefore see each other's shared
+//! memory in one order, whatever the number of threads.
 
 use std::collections::TryReserveError;
 
@@ -25,7 +25,7 @@ const IDLE_ROUNDS_OF_TURN: u32 = 1 << 12;
 /// latest after 2¹⁶ instructions of each warp.
 const ROUNDS_BETWEEN_POLLS: u32 = 16;
 
-/// What became of a cluster's turn.
+/// The outcome of a cluster's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterTurn {
     Done,
@@ -38,7 +38,7 @@ pub(crate) enum ClusterTurn {
 #[derive(Debug)]
 pub(crate) struct Cluster {
     ctas: Vec<Cta>,
-    /// Whether the program uses the cluster's barrier.
+    /// True if the program uses the cluster's barrier.
     has_barrier: bool,
 }
 
@@ -55,8 +55,8 @@ impl Cluster {
         u64::from(launch.shape.ctas_per_cluster()).saturating_mul(launch.bytes_per_cta())
     }
 
-    /// Begin the cluster whose first CTA is `first` in the order of CTAs. There is one recorder for
-    /// each CTA.
+    /// Begins the cluster whose first CTA is `first` in the order of CTAs. There is one recorder
+    /// for each CTA.
     pub(crate) fn start<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,
@@ -68,7 +68,7 @@ impl Cluster {
         }
     }
 
-    /// What its threads have printed since this was asked last, CTA by CTA.
+    /// Takes the output that its threads have printed since the last call, CTA by CTA.
     pub(crate) fn take_printed(&mut self) -> Vec<u8> {
         self.ctas.iter_mut().flat_map(Cta::take_printed).collect()
     }
@@ -78,7 +78,7 @@ impl Cluster {
         self.ctas.iter().map(Cta::issued).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Run until all threads have exited or about `limit` warp-instructions have been issued in
+    /// Runs until all threads have exited or about `limit` warp-instructions have been issued in
     /// all by this cluster. There is one recorder for each CTA. Threads that only wait for each
     /// other are a deadlock if no other cluster `may_help`.
     pub(crate) fn run<R: Recorder>(
@@ -130,8 +130,8 @@ impl Cluster {
         }
     }
 
-    /// Begin the next phase of the cluster's barrier if every thread that has not exited has
-    /// arrived; answers whether it did.
+    /// Begins the next phase of the cluster's barrier if every thread that has not exited has
+    /// arrived. Returns true if it did.
     fn release_cluster_barrier<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,

@@ -1,4 +1,4 @@
-//! What each lane has done about the barrier of its cluster.
+//! The state of each lane at the barrier of its cluster.
 
 use super::access::AccessFault;
 use crate::fault::FaultKind;
@@ -14,7 +14,8 @@ pub(crate) struct ClusterLanes {
 }
 
 impl ClusterLanes {
-    /// `barrier.cluster.arrive` or `.wait` by the lanes of `mask`; answers those that have to wait.
+    /// Executes `barrier.cluster.arrive` or `.wait` for the lanes of `mask`. Returns the lanes that
+    /// have to wait.
     pub(crate) fn barrier(&mut self, op: &Op, mask: u32) -> Result<u32, AccessFault> {
         let fault = |lanes: u32, kind| AccessFault { lane: lanes.trailing_zeros(), kind };
         if op.n & cluster_barrier::WAIT == 0 {

@@ -58,17 +58,17 @@ pub(crate) struct LaunchContext<'a> {
     /// Local memory of one thread, its stack included; a multiple of 16.
     pub(crate) local_bytes: u64,
     pub(crate) budget: u64,
-    /// Whether bad accesses are left out instead of ending the launch.
+    /// True if bad accesses are left out instead of ending the launch.
     pub(crate) skip_bad_accesses: bool,
     /// The most bytes of the host's memory that the launch may take.
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stop: Stop<'a>,
-    /// Who looks for CTAs that depend on their order, if that is not known.
+    /// Detector of CTAs that depend on their order, if that dependence is not known.
     pub(crate) watch: Option<&'a Watch>,
 }
 
 impl LaunchContext<'_> {
-    /// Whether the launch is to be executed again anyway.
+    /// Returns true if the launch is to be executed again anyway.
     pub(crate) fn is_given_up(&self) -> bool {
         self.watch.is_some_and(Watch::is_over)
     }
@@ -99,14 +99,14 @@ impl AlignedBytes {
     }
 }
 
-/// What happened while each warp had a turn.
+/// The outcome of a round in which each warp had a turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
     /// Threads are left.
     pub(crate) live: bool,
     /// Something ran that did not merely ask for an mbarrier again, or a barrier was passed.
     pub(crate) progress: bool,
-    /// What became of waits for mbarriers.
+    /// Outcome of the waits for mbarriers.
     pub(crate) polled: Polled,
 }
 
@@ -117,7 +117,7 @@ impl Default for Round {
 }
 
 impl Round {
-    /// Add what happened in another CTA.
+    /// Adds the events of another CTA.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.live |= other.live;
         self.progress |= other.progress;
@@ -125,7 +125,7 @@ impl Round {
     }
 }
 
-/// What keeps threads from running.
+/// The reason why threads cannot run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blocked {
     ByMbarrier,
@@ -140,13 +140,13 @@ pub(crate) struct Cta {
     shared: Vec<Line>,
     local: Vec<Line>,
     coordinates: CtaCoordinates,
-    /// Which cluster of the grid it belongs to.
+    /// Index of its cluster in the grid.
     cluster: u64,
     /// Lanes that executed each guarded instruction.
     guarded_lanes: Vec<u64>,
     /// Warps and lanes that wait at the barrier that is being passed; kept for its room.
     waited: Vec<(u32, u32)>,
-    /// What its threads have printed.
+    /// Output that its threads have printed.
     printed: Vec<u8>,
 }
 
@@ -176,7 +176,7 @@ impl Cta {
         })
     }
 
-    /// Begin CTA `index` of the grid.
+    /// Begins CTA `index` of the grid.
     pub(crate) fn start<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,
@@ -206,7 +206,7 @@ impl Cta {
         }
     }
 
-    /// Clear local memory, of the threads' stacks as much as has been used: it is a small part of
+    /// Clears local memory, of the threads' stacks as much as has been used: it is a small part of
     /// them, as a rule.
     fn clear_local(&mut self, launch: &LaunchContext<'_>) {
         let fixed = launch.program.local_bytes;
@@ -235,7 +235,7 @@ impl Cta {
             .fold((0, 0), |(issued, lanes), warp| (issued + warp.issued, lanes + warp.issued_lanes))
     }
 
-    /// Keep what warp `at` has printed, if it is not too much.
+    /// Keeps the output that warp `at` has printed, if it is not too much.
     fn keep_printed(&mut self, launch: &LaunchContext<'_>, at: usize) -> Result<(), Box<Fault>> {
         let warp = &mut self.warps[at];
         self.printed.append(&mut warp.printed);
@@ -247,12 +247,12 @@ impl Cta {
         Err(self.fault(launch, at, WarpFault { pc, lane: None, kind }))
     }
 
-    /// What its threads have printed since this was asked last.
+    /// Takes the output that its threads have printed since the last call.
     pub(crate) fn take_printed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.printed)
     }
 
-    /// Whether threads are left.
+    /// Returns true if threads are left.
     pub(crate) fn is_live(&self) -> bool {
         self.warps.iter().any(|warp| warp.live != 0)
     }
@@ -304,7 +304,7 @@ impl Cta {
         Ok(round)
     }
 
-    /// A turn of warp `at` of a program that uses mbarriers; answers whether something ran that
+    /// Gives warp `at` of a program that uses mbarriers a turn. Returns true if something ran that
     /// did not merely ask for an mbarrier again.
     #[cold]
     fn turn_with_mbarriers<R: Recorder>(
@@ -329,13 +329,13 @@ impl Cta {
         let progress = match polled {
             Polled::NoneWaits => ran,
             Polled::Complete => true,
-            // What runs only because it gave up asks again, as a rule.
+            // A warp that runs only because it gave up asks again, as a rule.
             Polled::AllWait | Polled::GaveUp => ran && could_run,
         };
         (turn, progress)
     }
 
-    /// What warp `at` needs for a turn.
+    /// Returns the surroundings that warp `at` needs for a turn.
     fn context<'a>(
         &mut self,
         launch: &'a LaunchContext<'a>,
@@ -366,7 +366,7 @@ impl Cta {
         }
     }
 
-    /// Release every barrier at which all expected threads have arrived.
+    /// Releases every barrier at which all expected threads have arrived.
     fn release_barriers<R: Recorder>(
         &mut self,
         launch: &LaunchContext<'_>,
@@ -435,7 +435,7 @@ impl Cta {
         Ok(())
     }
 
-    /// Tell the recorder that barrier `id` is about to be passed.
+    /// Tells the recorder that barrier `id` is about to be passed.
     fn tell_release<R: Recorder>(&mut self, program: &Program, recorder: &mut R, id: u32) {
         let mut waited = std::mem::take(&mut self.waited);
         let lanes = |(at, warp): (usize, &Warp)| (at as u32, warp.waiting_at(id));
@@ -494,7 +494,7 @@ impl Cta {
         }
     }
 
-    /// A split that waits for what `waits` says, and its warp.
+    /// Finds a split whose wait satisfies `waits`, and its warp.
     pub(crate) fn stuck(&self, waits: impl Fn(Wait) -> bool) -> Option<(usize, &Split)> {
         self.warps
             .iter()
@@ -569,7 +569,7 @@ impl AlignedBytes {
 }
 
 impl Program {
-    /// Where the instruction of an operation stands.
+    /// Returns the place of an operation's instruction.
     fn site(&self, pc: u32) -> Option<FaultSite> {
         let instruction = *self.op_instruction.get(pc as usize)?;
         let instruction = &self.instructions.get(instruction as usize)?.instruction;

@@ -1,4 +1,4 @@
-//! How a lane's value lies in a register row.
+//! The layout of a lane's value in a register row.
 //!
 //! A 32-bit register is one [`Row`]; a 64-bit one is two rows read as `[u64; 32]`, a 128-bit one
 //! four. Narrower registers take a whole row, zero-extended, so that every width of at most 32

@@ -1,10 +1,10 @@
 //! mbarrier objects in shared memory, and the splits that wait for their phases.
 //!
-//! A thread whose phase is not complete waits instead of asking again and again: the split is set aside and the CTA
-//! looks at the object before each of the warp's turns. `try_wait` gives up after
+//! A thread whose phase is not complete waits instead of asking again and again: the split is set
+//! aside and the CTA looks at the object before each of the warp's turns. `try_wait` gives up after
 //! [`TRY_PATIENCE`] turns, `test_wait`, which the manual calls non-blocking, after one; both give
-//! up at once where nothing else can run. So a loop around either costs a few instructions for
-//! each phase, not as many as fit into a turn.
+//! up at once where nothing else can run. So a loop around either costs a few instructions for each
+//! phase, not as many as fit into a turn.
 
 #![allow(unsafe_code, reason = "objects are read and written at checked addresses")]
 
@@ -22,7 +22,7 @@ use crate::semantics::mbarrier::{Mbarrier, MbarrierError};
 /// Turns of a warp for which `try_wait` waits while others run.
 const TRY_PATIENCE: u32 = 16;
 
-/// What has become of the splits of a warp that wait for mbarriers.
+/// The state of the splits of a warp that wait for mbarriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Polled {
     /// There are none.
@@ -96,8 +96,8 @@ impl Warp {
         Ok(Next::Other)
     }
 
-    /// Tell the recorder what the lanes of `mask` did to mbarrier objects; `done` is the answer of
-    /// [`perform_lanes`].
+    /// Tells the recorder the steps of the lanes of `mask` at mbarrier objects; `done` is the
+    /// answer of [`perform_lanes`].
     fn tell_mbarrier<R: Recorder>(
         &self,
         recorder: &mut R,
@@ -120,8 +120,8 @@ impl Warp {
         recorder.mbarrier(&MbarrierUse { instruction, warp, mask, step, completes, addresses });
     }
 
-    /// Let splits go on whose phases are complete or that have waited long enough; all of them
-    /// if `give_up`.
+    /// Lets splits go on whose phases are complete or that have waited long enough; all of them if
+    /// `give_up`.
     #[cold]
     pub(crate) fn poll_mbarriers<R: Recorder>(
         &mut self,
@@ -157,7 +157,7 @@ impl Warp {
         Ok(polled)
     }
 
-    /// What split `at`, which waits for an mbarrier, waits for.
+    /// Describes the mbarrier for which split `at` waits.
     pub(crate) fn mbarrier_deadlock(&mut self, context: &Context<'_>, at: usize) -> FaultKind {
         let split = &self.splits[at];
         let (waiting, op) = (split.mask, &context.program.ops[split.pc as usize]);
@@ -180,10 +180,10 @@ impl Warp {
     }
 }
 
-/// What an address that no mbarrier object can be at stands for, in messages.
+/// Name in messages of an operand whose address cannot be that of an mbarrier object.
 const OBJECT: &str = "the mbarrier object";
 
-/// The address in shared memory of a lane's object: what its operand says, or the same place in the
+/// The address in shared memory of a lane's object: its operand's address, or the same place in the
 /// CTA of `rank`.
 fn object_address(
     op: &MbarrierOp,
@@ -198,7 +198,7 @@ fn object_address(
     Ok(rank.map_or(shared, |rank| window::of_rank(rank) + shared % window::CTA_BYTES))
 }
 
-/// Where a lane's object at a shared address is.
+/// Returns the host address of a lane's object at a shared address.
 fn locate(
     op: &MbarrierOp,
     memories: &Memories<'_>,
@@ -220,7 +220,7 @@ fn locate(
     Ok(host)
 }
 
-/// Where the object at a shared address is.
+/// Returns the host address of the object at a shared address.
 fn locate_shared(
     memories: &Memories<'_>,
     lane: u32,
@@ -231,8 +231,8 @@ fn locate_shared(
     Ok(memories.shared_host(lane, address, 8, write)?.cast())
 }
 
-/// Count bytes that have arrived: what a bulk copy does to the object at a shared address. Answers
-/// whether that completes its phase.
+/// Counts bytes that have arrived by a bulk copy at the object at a shared address. Returns true if
+/// that completes its phase.
 pub(super) fn complete_tx(
     memories: &Memories<'_>,
     lane: u32,
@@ -254,9 +254,10 @@ pub(super) fn complete_tx(
     Ok(completes)
 }
 
-/// Do the operation for the lanes of `mask`, one after the other, on the objects of `rank` in a
-/// multicast, and report their addresses. Answers the lanes whose phase is complete, where a phase is waited for, or whose object has the
-/// layout that is asked for, and otherwise the lanes that complete a phase.
+/// Does the operation for the lanes of `mask`, one after the other, on the objects of `rank` in a
+/// multicast, and reports their addresses. If a phase is waited for, returns the lanes whose phase
+/// is complete. If a layout is asked for, returns the lanes whose object has it. Otherwise returns
+/// the lanes that complete a phase.
 ///
 /// # Safety
 ///
@@ -284,8 +285,9 @@ unsafe fn perform_lanes(
     Ok(done)
 }
 
-/// Do one lane's operation on the object at a shared address; answers whether a phase that is waited for is complete, whether the
-/// object has the layout that is asked for, or whether the operation completes a phase.
+/// Does one lane's operation on the object at a shared address. Returns true if a phase that is
+/// waited for is complete, or if the object has the layout that is asked for. Otherwise returns
+/// true if the operation completes a phase.
 ///
 /// # Safety
 ///

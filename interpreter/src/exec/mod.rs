@@ -39,12 +39,12 @@ use level::Level;
 use stop::Stop;
 use watch::{Decision, Plan};
 
-/// CTAs that are handed to the observer together, at least; small enough to bound what the
-/// recorders hold, large enough to keep all cores busy.
+/// Least number of CTAs that are handed to the observer together. It is small enough to bound the
+/// recorders' memory, and large enough to keep all cores busy.
 const MIN_BATCH: usize = 64;
 
-/// CTAs that are under way together where CTAs run in order, at least: how far ahead of a CTA that
-/// waits the one it waits for may be. Real devices hold about as many.
+/// Least number of CTAs that are under way together where CTAs run in order. A CTA for which
+/// another one waits may be at most this far ahead of it. Real devices hold about as many.
 const ORDERED_BATCH: usize = 1024;
 
 /// Warp-instructions of a CTA's turn where CTAs run in order.
@@ -54,13 +54,13 @@ const ORDERED_TURN: u64 = 1 << 18;
 /// of them may wait for another one that has no thread to run on.
 const ATTEMPT_TURN: u64 = 1 << 28;
 
-/// Execute a launch.
+/// Executes a launch.
 ///
 /// CTAs run in parallel on rayon's current thread pool where their order cannot be observed, and in
 /// order otherwise (see [`Schedule`]). The observer sees the same for any number of threads. Where
 /// only the run tells whether the order matters, CTAs run in parallel and are watched. If it does,
-/// memory becomes what it was, and the launch is executed again in order. `host` hears of progress
-/// and of printed text.
+/// memory is restored, and the launch is executed again in order. `host` hears of progress and of
+/// printed text.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ fn run_at<O: Observer>(
     Ok(Summary { ordered_because: Some(reason), watched: true, ..summary })
 }
 
-/// Run all CTAs of a launch once, in order if there is a reason for that.
+/// Runs all CTAs of a launch once, in order if there is a reason for that.
 fn run_all<O: Observer>(
     context: &LaunchContext<'_>,
     observer: &mut O,
@@ -149,7 +149,7 @@ fn run_all<O: Observer>(
     let ordered = ordered_because.is_some();
     let ctas = context.shape.ctas();
     let wave = observer.wave().max(1);
-    // In order, what ends must not depend on the number of threads.
+    // In order, the outcome must not depend on the number of threads.
     let batch = match ordered {
         true => ORDERED_BATCH,
         false => MIN_BATCH.max(4 * rayon::current_num_threads()),
@@ -234,7 +234,7 @@ fn run_all<O: Observer>(
     Ok(summary)
 }
 
-/// How many clusters may be under way together, at least one.
+/// Returns the number of clusters that may be under way together, at least one.
 fn clusters_under_way(
     context: &LaunchContext<'_>,
     options: &Options,
@@ -250,7 +250,7 @@ fn clusters_under_way(
     }
 }
 
-/// Hands what the CTAs from `first` on recorded to the observer, wave by wave.
+/// Hands the records of the CTAs from `first` on to the observer, wave by wave.
 fn hand_over<O: Observer>(
     observer: &mut O,
     first: u64,
@@ -285,8 +285,8 @@ const CLUSTERS_BETWEEN_POLLS: usize = 8;
 /// A batch that came to a fault.
 struct Failed {
     error: RunError,
-    /// How many of the batch's recorders hold what does not depend on the number of threads: up
-    /// to the cluster that failed, or all where clusters take turns.
+    /// Number of the batch's recorders whose content does not depend on the number of threads. That
+    /// is up to the cluster that failed, or all where clusters take turns.
     reached: usize,
 }
 
@@ -312,7 +312,7 @@ impl Engine<'_> {
         Cluster::new(self.context).map_err(|_| RunError::Launch(self.too_large(clusters, None)))
     }
 
-    /// Whether so many clusters fit the memory that the launch may take.
+    /// Checks that this number of clusters fits the memory that the launch may take.
     fn check_memory(&self, clusters: u64) -> Result<(), RunError> {
         match self.context.memory_limit {
             Some(limit) if self.bytes_of(clusters) > limit => {
@@ -322,7 +322,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Bytes of so many clusters and all buffers.
+    /// Bytes of this number of clusters and all buffers.
     fn bytes_of(&self, clusters: u64) -> u64 {
         let ctas = clusters.saturating_mul(self.cluster as u64);
         ctas.saturating_mul(self.context.bytes_per_cta())
@@ -334,7 +334,8 @@ impl Engine<'_> {
         LaunchError::Memory { needed, buffers: self.context.device.total_bytes(), limit }
     }
 
-    /// Whether the run stops before the cluster at `index`; asked anew at every eighth only.
+    /// Returns true if the run stops before the cluster at `index`; asked anew at every eighth
+    /// only.
     fn stops(&self, index: usize) -> bool {
         let stop = &self.context.stop;
         if index.is_multiple_of(CLUSTERS_BETWEEN_POLLS) {
@@ -344,7 +345,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the run ends with if it was given up from outside.
+    /// Returns the error that ends the run if it was given up from outside.
     fn stopped(&self) -> Option<RunError> {
         let reason = self.context.stop.reason()?;
         let done = self.done.load(Ordering::Relaxed);
@@ -366,14 +367,14 @@ impl Engine<'_> {
         }
     }
 
-    /// Run the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
+    /// Runs the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
     fn run_parallel<R: Recorder>(
         &self,
         first: u64,
         recorders: &mut [R],
         limit: u64,
     ) -> Result<Issued, Failed> {
-        // The first cluster that failed; what comes after it does not matter any more.
+        // The first cluster that failed; later ones do not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
         let clusters = recorders.len().div_ceil(self.cluster);
         // One task runs its clusters one after the other, so tasks are as many as may be under way.
@@ -421,7 +422,7 @@ impl Engine<'_> {
         Ok(total)
     }
 
-    /// Run the CTAs from `first` on, one cluster after the other; one that does not end in its
+    /// Runs the CTAs from `first` on, one cluster after the other; one that does not end in its
     /// turn is continued after the others have had theirs.
     fn run_ordered<R: Recorder>(
         &self,
@@ -447,7 +448,7 @@ impl Engine<'_> {
             if self.stops(index) {
                 break;
             }
-            // As many as memory is there for are under way; another one begins when one has ended.
+            // The memory limits the clusters under way; another one begins when one has ended.
             while waiting.len() >= self.under_way {
                 waiting = self.next_round(waiting, recorders, &mut turn, limit, &mut total)?;
             }
@@ -467,7 +468,7 @@ impl Engine<'_> {
         Ok(total)
     }
 
-    /// One more turn for each of `waiting`, longer than the last, up to `limit` in all; answers
+    /// Gives each of `waiting` one more turn, longer than the last, up to `limit` in all. Returns
     /// those that have not ended.
     fn next_round<R: Recorder>(
         &self,
@@ -495,7 +496,7 @@ impl Engine<'_> {
         self.ordered_turns(waiting, recorders, turn.instructions, may_help, total)
     }
 
-    /// One turn for each of `waiting`, up to `limit` warp-instructions of each in all; answers
+    /// Gives each of `waiting` one turn, up to `limit` warp-instructions of each in all. Returns
     /// those that have not ended. Where they only wait, other clusters `may_help` them.
     fn ordered_turns<R: Recorder>(
         &self,

@@ -3,9 +3,9 @@
 //! Floating-point digits are Rust's, which are exact. (Crates that clone `sprintf` lack the
 //! precision of integers or hexadecimal floating point.)
 
-/// Where the values of the conversions come from.
+/// The source of the conversions' values.
 pub(super) trait Values {
-    /// Why a value cannot be had.
+    /// Reason why a value cannot be read.
     type Error;
 
     /// The next value of `bytes` bytes, 4 or 8.
@@ -20,7 +20,7 @@ pub(super) trait Values {
     fn text(&mut self, address: u64) -> Result<Vec<u8>, Self::Error>;
 }
 
-/// Why nothing can be printed.
+/// Reason why nothing can be printed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PrintError<E> {
     /// The format is wrong.
@@ -50,7 +50,7 @@ struct Conversion {
     precision: Option<usize>,
 }
 
-/// Append what `format` prints to `out`.
+/// Appends the output of `format` to `out`.
 pub(super) fn print<V: Values>(
     format: &[u8],
     values: &mut V,
@@ -68,7 +68,7 @@ pub(super) fn print<V: Values>(
     Ok(())
 }
 
-/// Read a number or `*`; `None` if there is neither.
+/// Reads a number or `*`; `None` if there is neither.
 fn number<V: Values>(
     rest: &mut &[u8],
     values: &mut V,
@@ -193,7 +193,7 @@ fn conversion<'f, V: Values>(
     Ok(after)
 }
 
-/// Append `text` in a field of the conversion's width.
+/// Appends `text` in a field of the conversion's width.
 fn pad(c: Conversion, text: &[u8], out: &mut Vec<u8>) {
     let padding = c.width.saturating_sub(text.len());
     if !c.left {

@@ -1,8 +1,8 @@
 //! Operations whose modifiers are picked at run time.
 //!
-//! Conversions to the formats of 8 bits and fewer and the video instructions have so many forms
-//! that a lane loop for each would cost more build time than they are worth. Each function here
-//! takes the operation's small immediate `n` and serves one lane.
+//! Conversions to the formats of 8 bits and fewer and the video instructions have many forms. A
+//! lane loop for each would cost more build time than they are worth. Each function here takes the
+//! operation's small immediate `n` and serves one lane.
 
 use crate::program::op::narrow::{
     BF16, E2M1, E2M3, E3M2, E4M3, E5M2, FORMAT, PZO, RELU, RNA, RP, RZ, SATFINITE, SCALED, UE5M3,

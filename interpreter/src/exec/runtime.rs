@@ -11,7 +11,7 @@ use crate::memory::heap::BadFree;
 use crate::program::memory_op::Space;
 use crate::program::runtime::{RuntimeCall, RuntimeFunction, Value};
 
-/// The most that the threads of a CTA print before what they printed is handed on.
+/// Bytes of output of a CTA's threads that are kept before they are handed on.
 pub(super) const MAX_PRINTED_BYTES: usize = 16 << 20;
 
 /// The longest text that is read from device memory.
@@ -21,12 +21,12 @@ const MAX_TEXT_BYTES: u64 = 1 << 20;
 /// is freed.
 pub(super) type HeapEvents<'a> = &'a mut dyn FnMut(u32, u64, Option<u64>);
 
-/// A lane and what went wrong there.
+/// A lane and its fault.
 type LaneFault = (u32, FaultKind);
 
 impl Context<'_> {
-    /// Call a runtime function for each lane of `mask`, in order of the lanes; what they print is
-    /// added to `printed`, and `heap` is told of what they allocate and free.
+    /// Calls a runtime function for each lane of `mask`, in order of the lanes. Their output is
+    /// added to `printed`, and `heap` is told of blocks that they allocate and free.
     pub(super) fn runtime(
         &self,
         frame: &Frame,

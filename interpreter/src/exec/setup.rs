@@ -1,4 +1,4 @@
-//! From a launch as the user states it to what the engine runs: checks, parameters, globals.
+//! Turns a launch as the user states it into one that the engine runs: checks, parameters, globals.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ const MAX_SHARED_BYTES: u64 = 227 << 10;
 /// The most local memory that a thread can have, its stack included.
 const MAX_LOCAL_BYTES: u64 = 512 << 10;
 
-/// Allocate and initialise the module's global variables that `memory` does not hold yet.
+/// Allocates and initialises the module's global variables that `memory` does not hold yet.
 pub(super) fn allocate_globals(
     program: &Program,
     memory: &mut DeviceMemory,
@@ -73,7 +73,7 @@ const GRID_WORKSPACE: &str = "grid workspace";
 /// Bytes of it: its own size and the barrier's word, rounded up generously.
 const GRID_WORKSPACE_BYTES: u64 = 64;
 
-/// Give a kernel that looks for it the workspace of a cooperative launch: every launch counts as
+/// Gives a kernel that looks for it the workspace of a cooperative launch: every launch counts as
 /// one here.
 pub(super) fn allocate_grid_workspace(
     program: &Program,
@@ -85,12 +85,12 @@ pub(super) fn allocate_grid_workspace(
     Ok(())
 }
 
-/// What a module variable's buffer is called: nothing that a user's buffer could be called.
+/// Returns the name of a module variable's buffer, which no user's buffer can have.
 fn allocation_name(variable: &Variable) -> String {
     format!("module variable {}", variable.name)
 }
 
-/// Check a launch and prepare what its CTAs share.
+/// Checks a launch and prepares the state that its CTAs share.
 pub(super) fn context<'a>(
     level: Level,
     program: &'a Program,
@@ -102,7 +102,7 @@ pub(super) fn context<'a>(
 ) -> Result<LaunchContext<'a>, LaunchError> {
     check_shape(program, launch)?;
     let stack = if program.has_stack() { u64::from(options.stack_bytes) } else { 0 };
-    // A stack as large as what the program's fixed variables leave of it.
+    // The stack is at most as large as the rest that the program's fixed variables leave.
     let local_bytes = (program.local_bytes + stack).min(MAX_LOCAL_BYTES.max(program.local_bytes));
     let dynamic = u64::from(launch.dynamic_shared_bytes);
     let shared_bytes = program.shared_static_bytes.saturating_add(dynamic);
@@ -212,7 +212,7 @@ fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Lay the arguments out as the kernel's parameters.
+/// Lays the arguments out as the kernel's parameters.
 fn parameter_block(program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, LaunchError> {
     if arguments.len() != program.parameters.len() {
         return Err(LaunchError::ArgumentCount {
@@ -245,7 +245,7 @@ fn describe(parameter: &Parameter) -> String {
     }
 }
 
-/// The bytes that an argument passes to a parameter, or a description of what does not fit.
+/// The bytes that an argument passes to a parameter, or a description of the misfit.
 fn argument_bytes(
     argument: &Argument,
     parameter: &Parameter,

@@ -1,7 +1,7 @@
 //! Shared memory: a CTA's own, and that of the other CTAs of its cluster.
 //!
-//! What loads and stores need of it is in [`super::access`]; here is what asynchronous
-//! instructions need, and the long way to another CTA.
+//! Loads and stores have their access in [`super::access`]. Here are the accesses of asynchronous
+//! instructions, and the long way to another CTA.
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
@@ -45,7 +45,7 @@ impl Memories<'_> {
         }
     }
 
-    /// Where the accesses of `mask` go, each of `bytes` bytes in a space that all lanes share.
+    /// Resolves the accesses of `mask`, each of `bytes` bytes in a space that all lanes share.
     pub(super) fn hosts(
         &self,
         space: Space,
@@ -101,7 +101,7 @@ impl Memories<'_> {
         }
     }
 
-    /// Where one lane's access to shared memory goes.
+    /// Resolves the address of one lane's access to shared memory.
     pub(super) fn shared_host(
         &self,
         lane: u32,
@@ -113,13 +113,13 @@ impl Memories<'_> {
         host.map_err(|kind| AccessFault { lane, kind })
     }
 
-    /// Whether a host address lies in the CTA's own shared memory.
+    /// Returns true if a host address lies in the CTA's own shared memory.
     pub(super) fn is_own_shared(&self, host: *const u8) -> bool {
         let offset = (host as usize).wrapping_sub(self.shared as usize);
         (offset as u64) < self.shared_bytes
     }
 
-    /// Write to the CTA's own shared memory, as far as there is any.
+    /// Writes to the CTA's own shared memory, as far as there is any.
     pub(super) fn write_shared(&self, offset: u32, bytes: &[u8]) {
         let end = u64::from(offset) + bytes.len() as u64;
         if end <= self.shared_bytes {

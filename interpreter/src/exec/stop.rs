@@ -1,11 +1,12 @@
-//! When a run is given up from outside: its host asks for it, or its time is over.
+//! Stops a run from outside: its host asks for it, or its time is over.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use crate::launch::{Host, StopReason};
 
-/// What ends a run early. Sources are asked now and then; the answer is kept for all threads.
+/// The sources that can end a run early. They are asked now and then; the answer is kept for all
+/// threads.
 pub(crate) struct Stop<'a> {
     host: &'a dyn Host,
     deadline: Option<Instant>,
@@ -22,7 +23,7 @@ impl<'a> Stop<'a> {
         Self { host, deadline, state: AtomicU8::new(RUNNING) }
     }
 
-    /// Ask whether to stop; once true, always true.
+    /// Asks the sources and returns true if the run is to stop; once true, always true.
     pub(crate) fn poll(&self) -> bool {
         if self.reason().is_some() {
             return true;
@@ -38,7 +39,7 @@ impl<'a> Stop<'a> {
         true
     }
 
-    /// Why the run stops, if it does.
+    /// Returns the reason for the stop, if the run stops.
     pub(crate) fn reason(&self) -> Option<StopReason> {
         match self.state.load(Ordering::Relaxed) {
             RUNNING => None,

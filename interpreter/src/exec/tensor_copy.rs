@@ -1,5 +1,5 @@
-//! Bulk copies of tensors (`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`) and changes of their
-//! maps (`tensormap.replace`).
+//! Bulk copies of tensors (`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`) and changes of
+//! their maps (`tensormap.replace`).
 //!
 //! As other bulk copies they are done when they are issued. The observer is told of each stretch of
 //! the tensor that lies together in memory, and of the box in shared memory as a whole; reading the
@@ -21,10 +21,10 @@ use crate::program::op::Op;
 use crate::semantics::float::ftz_f32;
 use crate::tensor_map::{self, BadMap, BoxRow, Element, Field, Fill, Place, Swizzle, TensorMap};
 
-/// What boxes in shared memory are aligned to (manual, section 5.5.7).
+/// Boxes in shared memory are aligned to this number of bytes (manual, section 5.5.7).
 const BOX_ALIGNMENT: u32 = 128;
 
-/// What a swizzle moves together.
+/// Bytes that a swizzle moves together.
 const SWIZZLED_BYTES: usize = 16;
 
 /// One lane's copy.
@@ -71,7 +71,8 @@ impl Warp {
                     self.copy_tensor(context, recorder, frame, copy, lane, &mut reads, &mut writes)
                 }
                 TensorOp::Replace { map, field, value, wide } => {
-                    // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+                    // SAFETY: the frame's invariants hold, and the operation belongs to its
+                    // program.
                     let value = unsafe {
                         match wide {
                             true => frame.row::<u64>(*value)[lane as usize],
@@ -213,7 +214,7 @@ unsafe fn copied(
     Ok(Copied { lane, map, rows, shared, bytes })
 }
 
-/// Where a tensor map is.
+/// Returns the host address of a tensor map.
 fn map_host(
     memories: &Memories<'_>,
     map: &MemoryOp,
@@ -311,7 +312,7 @@ unsafe fn targets(frame: &Frame, copy: &TensorCopy, copied: &Copied) -> Vec<(u64
         .collect()
 }
 
-/// Put a box into shared memory and tell the mbarrier; answers whether that completes its phase.
+/// Puts a box into shared memory and tells the mbarrier. Returns true if that completes its phase.
 fn store_box(
     memories: &Memories<'_>,
     copy: &TensorCopy,
@@ -341,12 +342,12 @@ fn store_box(
     mbarrier::complete_tx(memories, lane, mbarrier, copied.bytes)
 }
 
-/// Where in the box that begins at a shared address the 16 bytes at `offset` lie.
+/// Returns the offset of the 16 bytes at `offset` in the box that begins at a shared address.
 fn swizzled(swizzle: Swizzle, shared: u64, offset: u64) -> usize {
     (swizzle.apply(shared + offset) - shared) as usize
 }
 
-/// Put a box of shared memory into the tensor, as far as it lies inside.
+/// Puts a box of shared memory into the tensor, as far as it lies inside.
 fn store_tensor(
     memories: &Memories<'_>,
     copy: &TensorCopy,
@@ -409,8 +410,8 @@ fn operation(
     }
 }
 
-/// Replace a field of the map at `address`; answers what was written: the space, and the
-/// address and bytes there.
+/// Replaces a field of the map at `address`. Returns the written range: the space, and the address
+/// and bytes there.
 fn replace(
     memories: &Memories<'_>,
     map: &MemoryOp,

@@ -1,16 +1,16 @@
-//! Watches CTAs for values that one takes from another and that decide what is counted.
+//! Watches CTAs for values that one takes from another and that decide the counts.
 //!
-//! CTAs may run in parallel only as long as none of them reads what another one writes, before or
-//! after, with a load that decides what is executed or counted
-//! ([`Sharing`](crate::program::lower::sharing::Sharing)). Where the buffers that such loads may
-//! read are none that the launch may write, that is known beforehand. Otherwise every such load and
-//! every write to these buffers leaves a mark. A mark of another CTA's is a *conflict*: the launch
-//! is given up and executed again in order.
+//! A load is decisive if its value decides the executed or counted instructions
+//! ([`Sharing`](crate::program::lower::sharing::Sharing)). CTAs may run in parallel only as long as
+//! no decisive load reads bytes that another CTA writes, before or after. If no buffer that such
+//! loads may read is one that the launch may write, that is known beforehand. Otherwise every such
+//! load and every write to these buffers leaves a mark. A mark of another CTA's is a *conflict*:
+//! the launch is given up and executed again in order.
 //!
-//! Whether there is a conflict does not depend on the order in which CTAs ran. Up to the first
-//! conflict each CTA has read only what was there before the launch and what it wrote itself, so it
-//! does the same in any order; the two accesses of the first conflict are therefore made in every
-//! order, and each of them finds the other one's mark.
+//! A conflict does not depend on the order in which CTAs ran. Up to the first conflict each CTA has
+//! read only the bytes from before the launch and those it wrote itself. It therefore does the same
+//! in any order. The two accesses of the first conflict are made in every order, and each of them
+//! finds the other one's mark.
 //!
 //! "CTA" is short for the CTAs of one cluster, which run on one thread in an order of their own.
 
@@ -133,7 +133,7 @@ fn buffers_of(
         return memory.allocation_at(address).map(|at| vec![at]);
     }
     let parameters = &launch.program.parameters;
-    // Variables that calls pass values in hold what was put there.
+    // Variables in which calls pass values hold the values put there.
     let Some(parameter) = parameters.iter().find(|one| one.variable == variable) else {
         return Some(Vec::new());
     };
@@ -163,7 +163,7 @@ pub(crate) struct Plan {
     pub(crate) before: Saved,
 }
 
-/// Why a launch runs as it does.
+/// The execution order of a launch, with the reason.
 pub(crate) enum Decision {
     /// No CTA can tell whether it runs before another one.
     Independent,
@@ -173,7 +173,7 @@ pub(crate) enum Decision {
 }
 
 impl Plan {
-    /// Decide about a launch whose observer may look at the values of stores or not.
+    /// Decides about a launch whose observer may look at the values of stores or not.
     pub(crate) fn of(
         launch: &LaunchContext<'_>,
         memory: &DeviceMemory,
@@ -221,7 +221,7 @@ impl Plan {
 }
 
 impl Watch {
-    /// Forget all marks and conflicts, and watch to the end from now on.
+    /// Forgets all marks and conflicts, and watches to the end from now on.
     pub(crate) fn begin_again(&mut self) {
         self.gives_up = false;
         for buffer in &mut self.buffers {
@@ -240,7 +240,7 @@ impl Watch {
         self.gives_up && self.has_conflict()
     }
 
-    /// Why the launch has to be executed in order, after it has been.
+    /// Returns the reason why the launch has to be executed in order, after it has been.
     pub(crate) fn reason(&self, program: &Program, ctas_per_cluster: u64) -> String {
         let Some(conflict) = self.conflict.get() else {
             return "executed again in order because an attempt in parallel failed".to_owned();
@@ -286,12 +286,12 @@ impl Watch {
         };
         if conflict {
             let instruction = access.instruction;
-            // Where several are found at once, one is enough.
+            // If several conflicts are found at once, one is enough.
             let _ = self.conflict.set(Conflict { cluster, instruction, reads: mark == READ });
         }
     }
 
-    /// Mark some bytes; answers whether there is a conflict.
+    /// Marks some bytes. Returns true if there is a conflict.
     fn mark(&self, cluster: u64, address: u64, bytes: u64, mark: u32) -> bool {
         let inside = |buffer: &&Marked| address.wrapping_sub(buffer.start) < buffer.bytes;
         let Some(buffer) = self.buffers.iter().find(inside) else { return false };
@@ -310,7 +310,7 @@ impl Watch {
     }
 }
 
-/// Add a mark to a cell; answers whether there is a conflict.
+/// Adds a mark to a cell. Returns true if there is a conflict.
 fn add(cell: &AtomicU32, own: u32, mark: u32) -> bool {
     let mut state = cell.load(Ordering::Relaxed);
     loop {

@@ -1,4 +1,4 @@
-//! The device heap: what `malloc` and `free` of device code work on.
+//! The device heap, on which `malloc` and `free` of device code work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ const ALIGNMENT: u64 = 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadFree;
 
-/// Which parts of the heap are in use, by offset: best fit, neighbours merged when freed.
+/// The parts of the heap that are in use, by offset: best fit, neighbours merged when freed.
 ///
 /// Both take logarithmic time, however many stretches there are.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Heap {
         Some(offset)
     }
 
-    /// Give back the block at `offset`.
+    /// Gives back the block at `offset`.
     pub(crate) fn free(&mut self, offset: u64) -> Result<(), BadFree> {
         let mut bytes = self.used.remove(&offset).ok_or(BadFree)?;
         let mut start = offset;
@@ -68,7 +68,7 @@ impl Heap {
         self.free_by_size.insert((bytes, offset));
     }
 
-    /// Take the free stretch that begins at `offset`, if there is one; answers its size.
+    /// Takes the free stretch that begins at `offset`, if there is one, and returns its size.
     fn remove_free(&mut self, offset: u64) -> Option<u64> {
         let bytes = self.free.remove(&offset)?;
         self.free_by_size.remove(&(bytes, offset));

@@ -1,5 +1,5 @@
-//! Events beyond what counters need: who waits for whom, when asynchronous writes arrive, what
-//! becomes of faults. They are what a checker needs to order the accesses of a CTA's threads.
+//! Events beyond those that counters need: waits between threads, arrivals of asynchronous writes,
+//! faults. A checker needs them to order the accesses of a CTA's threads.
 
 use crate::fault::FaultKind;
 
@@ -28,8 +28,8 @@ pub struct Exit {
     pub mask: u32,
 }
 
-/// Lanes that arrive at an instruction which names the lanes that execute it together: `bar.warp.sync`,
-/// `shfl.sync`, `vote.sync` and their like, `wmma` and `mma`.
+/// Lanes that arrive at an instruction which names the lanes that execute it together:
+/// `bar.warp.sync`, `shfl.sync`, `vote.sync` and their like, `wmma` and `mma`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpArrival<'a> {
     /// Index into [`Program::instructions`](crate::Program::instructions).
@@ -66,7 +66,7 @@ pub struct WarpRelease {
     pub lanes: u32,
 }
 
-/// What is done to an mbarrier object.
+/// A step at an mbarrier object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MbarrierStep {
     /// It begins or ends to exist.
@@ -90,7 +90,7 @@ pub struct MbarrierUse<'a> {
     pub warp: u32,
     /// The lanes, which take their turns in ascending order.
     pub mask: u32,
-    /// What they do.
+    /// The step they take.
     pub step: MbarrierStep,
     /// The lanes whose step completed the phase.
     pub completes: u32,
@@ -98,7 +98,7 @@ pub struct MbarrierUse<'a> {
     pub addresses: &'a [u64; 32],
 }
 
-/// What happens at the barrier of a cluster.
+/// A step at the barrier of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterStep {
     /// Lanes arrive.
@@ -117,7 +117,7 @@ pub struct ClusterUse {
     pub warp: u32,
     /// The lanes; none for [`ClusterStep::Complete`].
     pub mask: u32,
-    /// What happens.
+    /// The step at the barrier.
     pub step: ClusterStep,
 }
 
@@ -134,7 +134,7 @@ pub struct CopyDone<'a> {
     pub bytes: u32,
     /// Each lane's offset in the CTA's own shared memory.
     pub offsets: &'a [u32; 32],
-    /// Whether the lanes have waited for it, or made an mbarrier wait; otherwise they exit.
+    /// True if the lanes have waited for it, or made an mbarrier wait; otherwise they exit.
     pub waited: bool,
 }
 
@@ -148,14 +148,14 @@ pub enum GroupQueue {
     Warpgroup,
 }
 
-/// What a thread does to its groups.
+/// A step of a thread with its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupStep {
     /// Close the group of all operations since the last one was closed.
     Commit,
-    /// Wait until the sources of all but the latest so many groups have been read.
+    /// Wait until the sources of all but the latest `left` groups have been read.
     Wait {
-        /// How many may be left.
+        /// Number of groups that may be left.
         left: u32,
     },
 }
@@ -168,9 +168,9 @@ pub struct GroupUse {
     pub warp: u32,
     /// The lanes, each of which has groups of its own.
     pub mask: u32,
-    /// Which operations.
+    /// Queue of the operations.
     pub queue: GroupQueue,
-    /// What they do.
+    /// The step they take.
     pub step: GroupStep,
 }
 
@@ -184,7 +184,7 @@ pub struct BadAccess<'a> {
     pub warp: u32,
     /// The lane.
     pub lane: u32,
-    /// What is wrong.
+    /// Kind of the fault.
     pub kind: &'a FaultKind,
 }
 
@@ -201,6 +201,6 @@ pub struct HeapUse {
     pub address: u64,
     /// The bytes asked for; `None` if the block is freed.
     pub bytes: Option<u64>,
-    /// Where the heap begins, and its size.
+    /// Address of the heap, and its size in bytes.
     pub heap: (u64, u64),
 }

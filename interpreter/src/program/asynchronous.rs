@@ -13,7 +13,7 @@ pub(crate) struct AsyncCopy {
     pub(crate) extent: CopyExtent,
 }
 
-/// How much of its source `cp.async` copies; the rest of the destination becomes zero.
+/// The part of its source that `cp.async` copies; the rest of the destination becomes zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CopyExtent {
     All,
@@ -23,7 +23,8 @@ pub(crate) enum CopyExtent {
     Unless(GuardPredicate),
 }
 
-/// What [`Code::AsyncWait`](super::op::Code::AsyncWait) does, in `n`, to the queue that `b` says.
+/// Operand values of [`Code::AsyncWait`](super::op::Code::AsyncWait): `n` is the action, `b` the
+/// queue.
 pub(crate) mod wait {
     /// Close the group of copies since the last commit.
     pub(crate) const COMMIT: u16 = 0;
@@ -50,7 +51,7 @@ pub(crate) struct MbarrierOp {
     pub(crate) multicast: Option<u32>,
 }
 
-/// What is done to an mbarrier object. Counts are rows.
+/// An action on an mbarrier object. Counts are rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MbarrierAction {
     Init {
@@ -96,7 +97,7 @@ pub(crate) struct PhaseWait {
     /// Row of the state (64 bits) or of the phase's parity (32 bits).
     pub(crate) phase: u32,
     pub(crate) parity: bool,
-    /// Whether the thread may be suspended: `try_wait`.
+    /// True if the thread may be suspended: `try_wait`.
     pub(crate) suspends: bool,
 }
 
@@ -117,13 +118,13 @@ pub(crate) struct BulkOp {
     pub(crate) byte_mask: Option<u32>,
     /// Rows of the bytes at either end of the source that may lie outside memory.
     pub(crate) ignored: Option<[u32; 2]>,
-    /// Whether the destination must be the CTA's own.
+    /// True if the destination must be the CTA's own.
     pub(crate) own: bool,
-    /// Whether the lanes of a warp do it together, once.
+    /// True if the lanes of a warp do it together, once.
     pub(crate) once: bool,
 }
 
-/// A size in a row of 32 or 64 bits, and what it must be a multiple of.
+/// A size in a row of 32 or 64 bits, and the number of which it must be a multiple.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BulkSize {
     pub(crate) row: u32,
@@ -141,7 +142,7 @@ pub(crate) enum TensorOp {
         field: Field,
         /// Row of the new value.
         value: u32,
-        /// Whether the row is one of 64 bits.
+        /// True if the row is one of 64 bits.
         wide: bool,
     },
 }
@@ -149,7 +150,7 @@ pub(crate) enum TensorOp {
 /// A copy between a box of a tensor in global memory and shared memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorCopy {
-    /// Where the tensor map is.
+    /// Address of the tensor map.
     pub(crate) map: MemoryOp,
     /// Row of the 64-bit address that stands for the one in the map.
     pub(crate) global_address: Option<u32>,
@@ -158,13 +159,13 @@ pub(crate) struct TensorCopy {
     pub(crate) boxes: Boxes,
     /// Rows of the coordinates.
     pub(crate) coordinates: Vec<u32>,
-    /// What the observer is told of the accesses to the tensor.
+    /// Access to the tensor as the observer is told of it.
     pub(crate) global: MemoryOp,
     pub(crate) shared: MemoryOp,
     pub(crate) direction: Direction,
 }
 
-/// Which elements a tensor's box holds.
+/// The elements that a tensor's box holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Boxes {
     Tile,
@@ -174,19 +175,19 @@ pub(crate) enum Boxes {
     Pixels([Option<u32>; 3]),
 }
 
-/// Where a tensor's elements go.
+/// The destination of a tensor's elements.
 #[derive(Clone, Debug)]
 pub(crate) enum Direction {
     ToShared {
         mbarrier: Box<MemoryOp>,
         /// Row of a mask of the ranks to copy to.
         multicast: Option<u32>,
-        /// Whether the destination must be the CTA's own.
+        /// True if the destination must be the CTA's own.
         own: bool,
         /// `.cta_group::2`: the mbarrier may be in another CTA than the destination.
         pair: bool,
     },
     ToGlobal,
-    /// What is done to elements of each type that allows it, in the order of [`Element::ALL`].
+    /// The operation on elements of each type that allows it, in the order of [`Element::ALL`].
     Reduce([Option<AtomicOperation>; Element::ALL.len()]),
 }

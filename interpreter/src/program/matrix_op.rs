@@ -33,7 +33,7 @@ pub(crate) struct Fragment {
     /// Index into the dense matrix (row-major, product after product) of every element, by
     /// register, then lane, then element within the register.
     pub(crate) places: Vec<u16>,
-    /// Whether the places come in runs of eight consecutive ones.
+    /// True if the places come in runs of eight consecutive ones.
     pub(crate) has_runs: bool,
 }
 
@@ -71,15 +71,15 @@ pub(crate) struct WarpgroupMultiply {
     /// Rows of the accumulator's registers.
     pub(crate) d: Vec<u32>,
     pub(crate) arithmetic: Arithmetic,
-    /// The predicate that says whether D is added to, and whether it is inverted.
+    /// The predicate that is true if the product is added to D, and a flag that inverts it.
     pub(crate) scale_d: (u32, bool),
     pub(crate) negate_a: bool,
     pub(crate) negate_b: bool,
-    /// Of a sparse A, half of whose columns are stored.
+    /// The metadata of a sparse A, half of whose columns are stored.
     pub(crate) sparse: Option<Sparse>,
 }
 
-/// Where A is.
+/// Place of A.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WarpgroupA {
     /// The rows of its registers.
@@ -88,7 +88,7 @@ pub(crate) enum WarpgroupA {
     Descriptor { row: u32, major: Major },
 }
 
-/// What the elements of C and D are.
+/// Format of the elements of C and D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accumulator {
     /// Two to a register.
@@ -96,7 +96,7 @@ pub(crate) enum Accumulator {
     F32,
 }
 
-/// How products are computed and rounded.
+/// Arithmetic by which products are computed and rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arithmetic {
     Float { c: Accumulator, d: Accumulator, saturate: bool },
@@ -157,7 +157,7 @@ pub(crate) struct FragmentTransfer {
     /// Row of the distance of consecutive rows or columns in elements.
     pub(crate) stride: u32,
     pub(crate) element_bits: u32,
-    /// How many rows or columns there are, and what their addresses must be multiples of.
+    /// Number of rows or columns; their addresses must be multiples of `alignment`.
     pub(crate) instances: u32,
     pub(crate) alignment: u32,
     /// 64-bit row that receives the addresses.
@@ -172,7 +172,7 @@ pub(crate) struct FragmentPart {
     pub(crate) access: MemoryOp,
     /// Each lane's place: the number of the row or column, and the element in it.
     pub(crate) places: Box<[(u16, u16); 32]>,
-    /// Where the access's row belongs in a register, if it is only a part of one.
+    /// Place of the access's row in a register, if it is only a part of one.
     pub(crate) part_of: Option<RegisterPart>,
     /// Rows that hold a copy of the register.
     pub(crate) copies: Vec<u32>,

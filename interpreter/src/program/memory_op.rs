@@ -51,13 +51,13 @@ pub(crate) mod window {
     pub(crate) const CTA_BITS: u32 = 20;
     pub(crate) const CTA_BYTES: u64 = 1 << CTA_BITS;
 
-    /// Where the part of the cluster's CTA with `rank` begins.
+    /// Returns the shared address at which the part of the cluster's CTA with `rank` begins.
     pub(crate) const fn of_rank(rank: u32) -> u64 {
         (rank as u64 + 1) << CTA_BITS
     }
 }
 
-/// How an element of memory becomes a register and back.
+/// The conversion of an element of memory to a register and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extend {
     /// Upper register bits become zero.
@@ -80,20 +80,20 @@ pub(crate) struct MemoryOp {
     pub(crate) element_bytes: u8,
     /// Elements: 1, 2, 4 or 8.
     pub(crate) elements: u8,
-    /// Whether the registers are 64 bits wide (128 bits if the element is).
+    /// True if the registers are 64 bits wide (128 bits if the element is).
     pub(crate) wide_registers: bool,
     pub(crate) extend: Extend,
     /// Destination or source rows.
     pub(crate) rows: VectorRows,
     /// Row of the base address, if there is a base register.
     pub(crate) base: Option<u32>,
-    /// Whether the base register is 64 bits wide.
+    /// True if the base register is 64 bits wide.
     pub(crate) wide_base: bool,
     /// Added to the base.
     pub(crate) offset: u64,
     /// The operation of `atom` and `red`.
     pub(crate) atomic: Option<Atomic>,
-    /// Whether the observer is told.
+    /// True if the observer is told.
     pub(crate) counted: bool,
     /// A load or store of elements of 4 or 8 bytes in registers of the same width, in a space that
     /// all lanes share: the access may take the short way.
@@ -119,7 +119,7 @@ impl MemoryOp {
     }
 }
 
-/// What `atom` and `red` do, and to what type.
+/// The operation of `atom` and `red`, and its type.
 #[allow(missing_docs, reason = "the variants are the manual's operations and types")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtomicOperation {
@@ -225,12 +225,13 @@ impl AtomicOperation {
         }
     }
 
-    /// Whether it takes a value to compare with.
+    /// Returns true if it takes a value to compare with.
     pub(crate) fn compares(self) -> bool {
         self == Self::CompareAndSwap
     }
 
-    /// Whether concurrent applications of this operation alone leave the same value in any order.
+    /// Returns true if concurrent applications of this operation alone leave the same value in any
+    /// order.
     pub(crate) fn commutes(self) -> bool {
         match self {
             Self::And

@@ -1,9 +1,8 @@
 //! A kernel lowered once, before its first warp: blocks of fixed-size micro-operations.
 //!
-//! A [`Program`] holds the kernel and every device function that it can reach, with blocks in
-//! reverse post-order of their function, registers assigned to rows of one register file, and
-//! immediates, parameters and most special registers turned into rows that are filled in
-//! beforehand.
+//! A [`Program`] holds the kernel and every device function that it can reach. Blocks are in
+//! reverse post-order of their function. Registers are assigned to rows of one register file.
+//! Immediates, parameters and most special registers are rows too, filled in beforehand.
 
 pub(crate) mod asynchronous;
 pub(crate) mod lower;
@@ -33,7 +32,7 @@ use registers::{RegisterFile, SavedRegisters};
 use runtime::{RuntimeCall, RuntimeFunction};
 use smallvec::SmallVec;
 
-/// A kernel ready to execute, with what an observer needs to know of its code.
+/// A kernel ready to execute, with the facts about its code that an observer needs.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) kernel: String,
@@ -56,11 +55,11 @@ pub struct Program {
     pub(crate) tensor_ops: Vec<TensorOp>,
     /// Target blocks of `brx.idx`.
     pub(crate) branch_tables: Vec<Vec<u32>>,
-    /// Where calls of each function of the module go, for those that can be called.
+    /// Target of calls of each function of the module, for those that can be called.
     pub(crate) callable: Vec<Option<Callable>>,
-    /// What functions whose address is taken exchange with their callers.
+    /// Signatures of the functions whose address is taken.
     pub(crate) pointed_to: HashMap<u32, Signature>,
-    /// What indirect calls exchange.
+    /// Signatures of indirect calls.
     pub(crate) signatures: Vec<Signature>,
     pub(crate) runtime_calls: Vec<RuntimeCall>,
     /// Lists of registers that are saved around calls.
@@ -68,7 +67,7 @@ pub struct Program {
     pub(crate) registers: RegisterFile,
     pub(crate) parameter_bytes: u64,
     pub(crate) shared_static_bytes: u64,
-    /// Where each variable in shared memory begins.
+    /// Offset of each variable in shared memory.
     pub(crate) shared_offsets: HashMap<VariableId, u64>,
     /// Local memory of one thread without its stack.
     pub(crate) local_bytes: u64,
@@ -80,7 +79,8 @@ pub struct Program {
     pub(crate) globals: Vec<(VariableId, Variable)>,
     pub(crate) ordered_because: Option<String>,
     pub(crate) unsupported: Vec<Unsupported>,
-    /// What CTAs may exchange through global memory, unless they run in order anyway.
+    /// Exchanges between CTAs that are possible through global memory, unless they run in order
+    /// anyway.
     pub(crate) sharing: Sharing,
     pub(crate) target_sm: u32,
     pub(crate) variables: Vec<PlacedVariable>,
@@ -99,7 +99,7 @@ pub struct PlacedVariable {
     pub bytes: u64,
 }
 
-/// Where a call of a function goes.
+/// The target of calls of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Callable {
     /// The function's first block.
@@ -117,7 +117,7 @@ pub struct Parameter {
     pub ty: ScalarType,
     /// Size in bytes.
     pub bytes: u64,
-    /// Whether it is an array or vector, such as a structure passed by value.
+    /// True if it is an array or vector, such as a structure passed by value.
     pub is_array: bool,
     /// Byte offset in the parameter block.
     pub offset: u64,
@@ -142,13 +142,13 @@ pub struct StaticInstruction {
 pub struct Block {
     /// The first of its instructions, an index into [`Program::instructions`].
     pub first_instruction: u32,
-    /// How many instructions it has.
+    /// Number of its instructions.
     pub instruction_count: u32,
     /// The blocks of the same function that control can go to, as indices into
     /// [`Program::blocks`]: the branch target first, then the next block.
     pub successors: SmallVec<[u32; 2]>,
-    /// Where the lanes that its branch separates come together again; `None` if it separates none
-    /// or they meet at the end of the function only.
+    /// Block at which the lanes that its branch separates come together again. `None` if it
+    /// separates none or they meet at the end of the function only.
     pub reconvergence: Option<u32>,
     pub(crate) first_op: u32,
 }
@@ -158,13 +158,13 @@ pub struct Block {
 pub struct Unsupported {
     /// The mnemonic with its modifiers; empty if the whole kernel is meant.
     pub what: String,
-    /// Why it cannot.
+    /// Reason why it cannot be executed.
     pub reason: String,
-    /// Where it stands in the text.
+    /// Place in the text.
     pub span: Span,
 }
 
-/// Why a kernel cannot be made ready.
+/// Reason why a kernel cannot be made ready.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LowerError {
     /// The module has no kernel of this name.
@@ -195,7 +195,7 @@ fn summary(instructions: &[Unsupported]) -> String {
 }
 
 impl Program {
-    /// Make `kernel` of `module` ready; `text` is the module's text, for line numbers.
+    /// Makes `kernel` of `module` ready; `text` is the module's text, for line numbers.
     ///
     /// # Errors
     ///
@@ -245,31 +245,32 @@ impl Program {
         &self.variables
     }
 
-    /// Why CTAs run one after the other, if the code shows that their order can be observed.
+    /// Returns the reason why CTAs run one after the other, if the code shows that their order can
+    /// be observed.
     #[must_use]
     pub fn ordered_because(&self) -> Option<&str> {
         self.ordered_because.as_deref()
     }
 
-    /// Width of addresses, 32 or 64: what [`crate::DeviceMemory::with_address_bits`] needs.
+    /// Width of addresses, 32 or 64, for [`crate::DeviceMemory::with_address_bits`].
     #[must_use]
     pub fn address_bits(&self) -> u8 {
         self.address_bits
     }
 
-    /// Whether its threads need a stack beyond the memory that the layout gives them.
+    /// Returns true if its threads need a stack beyond the memory that the layout gives them.
     #[must_use]
     pub fn has_stack(&self) -> bool {
         self.registers.stack_pointer.is_some()
     }
 
-    /// Whether it allocates memory on the device heap.
+    /// Returns true if it allocates memory on the device heap.
     #[must_use]
     pub fn uses_heap(&self) -> bool {
         self.runtime_calls.iter().any(|call| call.function.depends_on_order())
     }
 
-    /// Whether its threads may print.
+    /// Returns true if its threads may print.
     pub(crate) fn prints(&self) -> bool {
         let prints = |call: &RuntimeCall| call.function == RuntimeFunction::Vprintf;
         self.runtime_calls.iter().any(prints)
@@ -299,8 +300,8 @@ impl Program {
         &self.directives.pragmas
     }
 
-    /// Where a variable of the CTA's shared memory begins, in bytes; `None` if it is no such
-    /// variable.
+    /// Returns the offset in bytes of a variable in the CTA's shared memory; `None` if it is no
+    /// such variable.
     #[must_use]
     pub fn shared_offset(&self, variable: VariableId) -> Option<u64> {
         self.shared_offsets.get(&variable).copied()

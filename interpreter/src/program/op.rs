@@ -1,11 +1,11 @@
-//! Micro-operations: what the executor's inner loop sees.
+//! Micro-operations, which the executor's inner loop executes.
 
 /// One micro-operation. Operands are row indices into the warp's register file unless the
 /// operation says otherwise.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Op {
-    /// What to do.
+    /// The action.
     pub(crate) code: Code,
     /// A small immediate whose meaning depends on the operation (lop3's table, prmt's mode,
     /// flags of a comparison).
@@ -36,8 +36,8 @@ pub(crate) const MEMBERS: u16 = 1 << 8;
 /// be the same in all lanes that execute it.
 pub(crate) const ALIGNED: u16 = 1 << 9;
 
-/// Flag in [`Op::n`] of [`Code::WarpSync`]: the instruction is `shfl`, whose mode is in the low bits
-/// and whose source operands are rows `b` and `c`. Without [`MEMBERS`] nobody waits.
+/// Flag in [`Op::n`] of [`Code::WarpSync`]: the instruction is `shfl`, whose mode is in the low
+/// bits and whose source operands are rows `b` and `c`. Without [`MEMBERS`] nobody waits.
 pub(crate) const SHUFFLES: u16 = 1 << 10;
 
 /// Mask of the mode of `shfl` in [`Op::n`]: up, down, bfly, idx.
@@ -91,7 +91,7 @@ macro_rules! declare_codes {
 super::table::lane_operations!(declare_codes);
 
 impl Code {
-    /// Whether the operation works on registers alone, so that the lane loop executes it.
+    /// Returns true if the operation works on registers alone, so that the lane loop executes it.
     #[inline(always)]
     pub(crate) fn is_lane_operation(self) -> bool {
         self < Self::Jump
@@ -228,7 +228,7 @@ pub(crate) mod video {
         (if wrap { WRAP } else { 0 }) | if saturate { SATURATE } else { 0 }
     }
 
-    /// Whether a shift's amount wraps, and whether its result will be clamped.
+    /// Returns two flags: the shift's amount wraps; its result will be clamped.
     #[inline(always)]
     pub(crate) const fn shift(n: u16) -> (bool, bool) {
         (n & WRAP != 0, n & SATURATE != 0)

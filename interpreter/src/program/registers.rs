@@ -1,7 +1,8 @@
-//! The register file of a program: which row holds what, and what is filled in beforehand.
+//! The register file of a program: the content of each row, and the rows that are filled in
+//! beforehand.
 //!
-//! Immediates, special registers and kernel parameters are rows too, written once per warp or
-//! CTA, so that the inner loop reads every operand the same way.
+//! Immediates, special registers and kernel parameters are rows too, written once per warp or CTA.
+//! The inner loop therefore reads every operand the same way.
 
 use gpucast_ptx_frontend::isa::{Component, SpecialRegister};
 use gpucast_ptx_frontend::module::VariableId;
@@ -11,19 +12,19 @@ use crate::exec::lane::Row;
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchShape {
-    /// Where the barrier of a cooperative launch lies, if the kernel asks for it.
+    /// Address of the barrier of a cooperative launch, if the kernel asks for it.
     pub(crate) grid_workspace: u64,
     pub(crate) grid: [u32; 3],
     /// CTAs of a cluster; the grid is made of whole clusters.
     pub(crate) cluster: [u32; 3],
-    /// Whether the kernel or the launch asked for clusters.
+    /// True if the kernel or the launch asked for clusters.
     pub(crate) explicit_cluster: bool,
     pub(crate) block: [u32; 3],
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
 }
 
-/// Where a CTA lies in its grid.
+/// The position of a CTA in its grid.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CtaCoordinates {
     pub(crate) ctaid: [u32; 3],
@@ -102,11 +103,11 @@ pub(crate) struct ParameterRow {
     pub(crate) offset: u32,
     /// 1, 2, 4 or 8.
     pub(crate) bytes: u8,
-    /// Whether the sign fills the register.
+    /// True if the sign fills the register.
     pub(crate) signed: bool,
 }
 
-/// How a program's rows are used.
+/// The assignment of a program's rows.
 #[derive(Debug, Default)]
 pub(crate) struct RegisterFile {
     pub(crate) rows: u32,
@@ -121,14 +122,14 @@ pub(crate) struct RegisterFile {
     pub(crate) stack_pointer: Option<u32>,
 }
 
-/// A register as it is saved around a call: its first row and how many it has.
+/// A register as it is saved around a call: its first row and the number of its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SavedRow {
     pub(crate) first: u32,
     pub(crate) rows: u32,
 }
 
-/// What makes up one activation of a function.
+/// The registers that make up one activation of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SavedRegisters {
     pub(crate) rows: Vec<SavedRow>,
@@ -150,14 +151,14 @@ fn fill(rows: &mut [Row], row: u32, wide: bool, value: u64) {
 }
 
 impl RegisterFile {
-    /// Whether the kernel looks for the workspace of a cooperative launch.
+    /// Returns true if the kernel looks for the workspace of a cooperative launch.
     pub(crate) fn wants_grid_workspace(&self) -> bool {
         let asks = |special| matches!(special, SpecialRegister::Envreg(1 | 2));
         self.specials.iter().any(|&(special, _)| asks(special))
     }
 
-    /// Write what stays the same for all CTAs of a launch. `global` gives the device address of
-    /// a module variable.
+    /// Writes the rows that stay the same for all CTAs of a launch. `global` gives the device
+    /// address of a module variable.
     pub(crate) fn fill_warp_constants(
         &self,
         rows: &mut [Row],
@@ -192,7 +193,7 @@ impl RegisterFile {
         }
     }
 
-    /// Write the kernel's parameters.
+    /// Writes the kernel's parameters.
     pub(crate) fn fill_parameters(&self, rows: &mut [Row], block: &[u8]) {
         for parameter in &self.parameters {
             let mut bytes = [0; 8];
@@ -210,7 +211,7 @@ impl RegisterFile {
         }
     }
 
-    /// Write what depends on the CTA.
+    /// Writes the rows that depend on the CTA.
     pub(crate) fn fill_cta(&self, rows: &mut [Row], shape: &LaunchShape, cta: &CtaCoordinates) {
         use SpecialRegister as S;
         for &(special, row) in &self.specials {
@@ -224,7 +225,7 @@ impl RegisterFile {
         }
     }
 
-    /// Give registers that the code may read before it writes them a defined value, so that
+    /// Gives registers that the code may read before it writes them a defined value, so that
     /// results do not depend on which CTA ran before.
     pub(crate) fn clear_uninitialised(&self, rows: &mut [Row], predicates: &mut [u32]) {
         for &row in &self.uninitialised_rows {

@@ -42,13 +42,13 @@ impl RuntimeFunction {
         }
     }
 
-    /// Whether what it returns depends on which other threads called it before.
+    /// Returns true if its result depends on which other threads called it before.
     pub(crate) const fn depends_on_order(self) -> bool {
         matches!(self, Self::Malloc | Self::Free)
     }
 }
 
-/// What is passed to a runtime function.
+/// A value that is passed to a runtime function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     /// 32 bits.

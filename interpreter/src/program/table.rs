@@ -4,8 +4,8 @@
 //! `crate::exec::lanes` the inner loop. A `value` row computes a register from up to three
 //! registers, a `predicate` row a predicate; `n` is the operation's small immediate. `cold` rows
 //! are like `value` rows but compiled once, not for every CPU level: a build of the loop costs
-//! minutes, and these are rare or slow by nature. `other` operations read predicates or other lanes and are functions of their own; `control` operations
-//! leave the lane loop.
+//! minutes, and these are rare or slow by nature. `other` operations read predicates or other lanes
+//! and are functions of their own; `control` operations leave the lane loop.
 
 #[rustfmt::skip]
 macro_rules! lane_operations {
@@ -70,7 +70,8 @@ macro_rules! lane_operations {
             ShfRClamp (a: u32, b: u32, c: u32) -> u32 { logic::shf_r_clamp(a, b, c) }
             ShfRWrap (a: u32, b: u32, c: u32) -> u32 { logic::shf_r_wrap(a, b, c) }
             Prmt (a: u32, b: u32, c: u32) -> u32 { logic::prmt(a, b, c) }
-            // Single precision (9.7.3); `n` of the rounded forms: rounding in bits 0 and 1, ftz in bit 2.
+            // Single precision (9.7.3); `n` of the rounded forms: rounding in bits 0 and 1, ftz in
+            // bit 2.
             AddF32 (a: f32, b: f32) -> f32 { float::add_f32::<Rn, false, false>(a, b) }
             AddFtzF32 (a: f32, b: f32) -> f32 { float::add_f32::<Rn, true, false>(a, b) }
             SubF32 (a: f32, b: f32) -> f32 { float::sub_f32::<Rn, false, false>(a, b) }
@@ -287,7 +288,8 @@ macro_rules! lane_operations {
             PrmtEcl (a: u32, b: u32, c: u32) -> u32 { logic::prmt_ecl(a, b, c) }
             PrmtEcr (a: u32, b: u32, c: u32) -> u32 { logic::prmt_ecr(a, b, c) }
             PrmtRc16 (a: u32, b: u32, c: u32) -> u32 { logic::prmt_rc16(a, b, c) }
-            // Single precision (9.7.3); `n` of the rounded forms: rounding in bits 0 and 1, ftz in bit 2.
+            // Single precision (9.7.3); `n` of the rounded forms: rounding in bits 0 and 1, ftz in
+            // bit 2.
             AddRoundedF32 (a: f32, b: f32; n) -> f32 { rounded_f32!(n, float::add_f32, [false], a, b) }
             SubRoundedF32 (a: f32, b: f32; n) -> f32 { rounded_f32!(n, float::sub_f32, [false], a, b) }
             MulRoundedF32 (a: f32, b: f32; n) -> f32 { rounded_f32!(n, float::mul_f32, [false], a, b) }
@@ -669,7 +671,8 @@ macro_rules! lane_operations {
             Memory,
             /// `cp.async` number `a`.
             AsyncCopy,
-            /// Close or wait for groups of asynchronous copies; see [`wait`](super::asynchronous::wait).
+            /// Close or wait for groups of asynchronous copies; see
+            /// [`wait`](super::asynchronous::wait).
             AsyncWait,
             /// Operation number `a` on an mbarrier; `dst` is its result.
             Mbarrier,
@@ -692,16 +695,17 @@ macro_rules! lane_operations {
             Clock,
             /// Call function `a` of the module; lanes that do not call skip `n` operations.
             Call,
-            /// Call the function whose address row `a` holds, which must pass what signature `b`
-            /// says; lanes that do not call skip `n` operations.
+            /// Call the function whose address row `a` holds, which must have signature `b`; lanes
+            /// that do not call skip `n` operations.
             CallIndirect,
             /// Save the registers of list `a` until the [`Code::RestoreRegisters`] after the call.
             SaveRegisters,
-            /// Give the registers of list `a` back what they held before the call.
+            /// Restore the registers of list `a` to their values before the call.
             RestoreRegisters,
             /// Take `a` bytes from the stack that row `b` is the top of; `dst` is where they begin.
             EnterFrame,
-            /// `alloca`: row `a` bytes with alignment `c` from the stack that row `b` is the top of.
+            /// `alloca`: row `a` bytes with alignment `c` from the stack that row `b` is the top
+            /// of.
             Allocate,
             /// Call number `a` of a function of the device runtime.
             Runtime,

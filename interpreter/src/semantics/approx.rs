@@ -1,10 +1,11 @@
 //! Approximate functions (PTX ISA 9.7.3: `.approx` and `.full` forms).
 //!
 //! The manual gives error bounds, not bits. Everything here is computed in `.f64` with additions,
-//! multiplications, divisions and roots only, which IEEE 754 defines to the last bit, and rounded
-//! to the result once: the same bits on every machine, free of branches, well within the bounds.
-//! The exceptions follow the hardware's own method and share its error: `sin` and `cos` first turn
-//! their operand into a truncated `.f32` number of turns, and `div.approx` gives 0 for a huge divisor.
+//! multiplications, divisions and roots only, which IEEE 754 defines to the last bit. It is rounded
+//! to the result once. The bits are the same on every machine, free of branches, and well within
+//! the bounds. The exceptions follow the hardware's own method and share its error. `sin` and `cos`
+//! first turn their operand into a truncated `.f32` number of turns. `div.approx` gives 0 for a
+//! huge divisor.
 
 use super::float::{NAN_F32, canonical, flush, replace_nan_f64, sqrt_result};
 

@@ -1,5 +1,5 @@
-//! What an atomic writes back (PTX ISA 9.7.13: `atom`, `red`): a function of the old value and the
-//! operands.
+//! The value that an atomic writes back (PTX ISA 9.7.13: `atom`, `red`): a function of the old
+//! value and the operands.
 //!
 //! `.and`, `.or` and `.xor` are in [`logic`](super::logic); `.add`, `.min` and `.max` of integers
 //! in [`integer`](super::integer): the operation is the same, with the old value as `a`.

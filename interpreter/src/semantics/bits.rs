@@ -21,7 +21,7 @@ pub fn bfind<T: Integer>(a: T) -> u32 {
     (T::BITS - 1).wrapping_sub(magnitude.leading_zeros())
 }
 
-/// `bfind.shiftamt.type`: how far left the bit that `bfind` finds must move to become the most
+/// `bfind.shiftamt.type`: the shift to the left that makes the bit that `bfind` finds the most
 /// significant one, or `0xffffffff`.
 #[inline(always)]
 pub fn bfind_shiftamt<T: Integer>(a: T) -> u32 {

@@ -1,8 +1,9 @@
 //! Extended-precision integer arithmetic (PTX ISA 9.7.2): the carry chains.
 //!
 //! Each function takes `CC.CF` as it was and returns the result with `CC.CF` as `.cc` would leave
-//! it. `add` and `mad` pass `false`, `sub` passes `true`; a form without `.cc` drops the second value.
-//! Widths are 32 and 64 bits; `add` and `sub` ignore the sign, the high halves of `mad` do not.
+//! it. `add` and `mad` pass `false`, `sub` passes `true`; a form without `.cc` drops the second
+//! value. Widths are 32 and 64 bits; `add` and `sub` ignore the sign, the high halves of `mad` do
+//! not.
 
 use super::integer::Integer;
 

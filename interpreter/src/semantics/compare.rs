@@ -114,31 +114,31 @@ pub fn xor(t: bool, c: bool) -> bool {
     t ^ c
 }
 
-/// What `set` writes for an integer destination of 32 bits: all ones or 0.
+/// Result of `set` for an integer destination of 32 bits: all ones or 0.
 #[inline(always)]
 pub fn set_u32(t: bool) -> u32 {
     0u32.wrapping_sub(u32::from(t))
 }
 
-/// What `set` writes for an integer destination of 16 bits: all ones or 0.
+/// Result of `set` for an integer destination of 16 bits: all ones or 0.
 #[inline(always)]
 pub fn set_u16(t: bool) -> u16 {
     0u16.wrapping_sub(u16::from(t))
 }
 
-/// What `set` writes for an `.f32` destination: 1.0 or 0.
+/// Result of `set` for an `.f32` destination: 1.0 or 0.
 #[inline(always)]
 pub fn set_f32(t: bool) -> f32 {
     if t { 1.0 } else { 0.0 }
 }
 
-/// What `set` writes for an `.f16` destination: 1.0 or 0.
+/// Result of `set` for an `.f16` destination: 1.0 or 0.
 #[inline(always)]
 pub fn set_f16(t: bool) -> u16 {
     if t { 0x3c00 } else { 0 }
 }
 
-/// What `set` writes for a `.bf16` destination: 1.0 or 0.
+/// Result of `set` for a `.bf16` destination: 1.0 or 0.
 #[inline(always)]
 pub fn set_bf16(t: bool) -> u16 {
     if t { 0x3f80 } else { 0 }

@@ -22,8 +22,8 @@ pub fn int_to_int_sat<S: Integer, D: Integer>(a: S) -> D {
     D::truncate(a.to_i128().clamp(D::MIN.to_i128(), D::MAX.to_i128()))
 }
 
-/// What a NaN becomes in an integer type: 0, except from `.f64` or to 64 bits, where the manual
-/// asks for the top bit alone.
+/// Converts a NaN to an integer type. The result is 0, except from `.f64` or to 64 bits, where the
+/// manual asks for the top bit alone.
 #[inline(always)]
 fn nan_as_int<D: Integer>(from_f64: bool) -> D {
     if from_f64 || D::BITS == 64 { D::ONE.shift_left(D::BITS - 1) } else { D::ZERO }

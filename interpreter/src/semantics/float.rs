@@ -16,11 +16,11 @@ pub const NAN_F64: f64 = f64::from_bits(0xfff8_0000_0000_0000);
 
 /// `.f32` or `.f64`.
 pub trait Float: Copy + PartialOrd {
-    /// Whether the value is a NaN.
+    /// Returns true if the value is a NaN.
     fn is_nan(self) -> bool;
-    /// Whether the value is an infinity.
+    /// Returns true if the value is an infinity.
     fn is_infinite(self) -> bool;
-    /// Whether the value is neither 0 nor normal, but finite.
+    /// Returns true if the value is neither 0 nor normal, but finite.
     fn is_subnormal(self) -> bool;
     /// The value rounded to an integral value; NaN stays one.
     fn round_integral(self, mode: Mode) -> Self;
@@ -80,8 +80,8 @@ pub(super) fn flush<const FTZ: bool>(x: f32) -> f32 {
 
 /// Every NaN to the one that `.f32` operations return.
 ///
-/// The choice is made on the bits: to the compiler all NaNs are alike, so choosing between a NaN
-/// constant and a float that is NaN may be optimised away, and with it the payload.
+/// The choice is made on the bits, because to the compiler all NaNs are alike. A choice between a
+/// NaN constant and a float that is NaN may be optimised away, and with it the payload.
 #[inline(always)]
 pub(super) fn canonical(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -100,15 +100,15 @@ pub(super) fn replace_nan_f64(x: f64, nan: u64) -> f64 {
 const SCALE: f32 = 16_777_216.0;
 
 /// The result of an operation flushed as `.ftz` says; `scaled` is the operation's result from
-/// operands that make it `SCALE` times as large. An operand whose scaling overflows is too large for a
-/// tiny result, and leaves an infinity or NaN here. Without `.ftz` all of this is dead code.
+/// operands that make it `SCALE` times as large. An operand whose scaling overflows is too large
+/// for a tiny result, and leaves an infinity or NaN here. Without `.ftz` all of this is dead code.
 #[inline(always)]
 pub(super) fn flush_result<const FTZ: bool>(result: f32, scaled: f32) -> f32 {
     let tiny = scaled.abs() < f32::MIN_POSITIVE * SCALE;
     if FTZ && tiny { 0f32.copysign(result) } else { result }
 }
 
-/// What every `.f32` result goes through: clamp, canonical NaN.
+/// Applies the last steps of every `.f32` result: clamp, canonical NaN.
 #[inline(always)]
 fn finish<const SAT: bool>(x: f32) -> f32 {
     if SAT { sat_f32(x) } else { canonical(x) }
@@ -222,9 +222,9 @@ pub fn sqrt_f32<R: Rounding, const FTZ: bool>(a: f32) -> f32 {
     )
 }
 
-/// The root of `a`, or NaN of the right bits. It looks at the bits of `a`: tests of floating-point
-/// values, be it of `root` or of `a`, were compiled away for x86-64-v3 and left the host's own NaN
-/// (0xffc00000) of negative operands.
+/// The root of `a`, or NaN of the right bits. It looks at the bits of `a`. Tests of floating-point
+/// values, be it of `root` or of `a`, were compiled away for x86-64-v3. They left the host's own
+/// NaN (0xffc00000) of negative operands.
 #[inline(always)]
 pub(super) fn sqrt_result(a: f32, root: f32) -> f32 {
     let bits = a.to_bits();

@@ -14,7 +14,7 @@ pub trait Half: Copy {
     const ONE: u16;
     /// The bits of positive infinity; smaller exponents are finite.
     const INFINITY: u16;
-    /// How many random bits decide a stochastic rounding from `.f32`.
+    /// Number of random bits that decide a stochastic rounding from `.f32`.
     const RANDOM_BITS: u32;
     /// The value as `.f32`, exactly; NaN keeps its payload.
     fn widen(x: u16) -> f32;
@@ -23,7 +23,7 @@ pub trait Half: Copy {
     /// The nearest half, ties to even, or directed; NaN becomes `0x7fff`.
     fn narrow_f64(x: f64, mode: Mode) -> u16;
     /// `x` rounded away from zero where the low [`Self::RANDOM_BITS`] bits of `random` carry into
-    /// what is kept; NaN becomes `0x7fff`.
+    /// the kept bits; NaN becomes `0x7fff`.
     fn narrow_stochastic(x: f32, random: u32) -> u16;
     /// `a * b`, rounded to nearest; a subnormal result flushed if `FTZ`.
     fn mul<const FTZ: bool>(a: u16, b: u16) -> u16;
@@ -140,7 +140,7 @@ impl Half for Bf16 {
     }
 }
 
-/// Whether the bits are a NaN.
+/// Returns true if the bits are a NaN.
 #[inline(always)]
 pub fn is_nan<H: Half>(x: u16) -> bool {
     x & !SIGN > H::INFINITY
@@ -221,7 +221,7 @@ pub fn fma_relu<H: Half, const FTZ: bool>(a: u16, b: u16, c: u16) -> u16 {
     relu::<H>(fma::<H, FTZ, false>(a, b, c))
 }
 
-/// The NaN with which copies of tensors fill what lies outside (manual, 5.5), in both formats.
+/// The NaN with which copies of tensors fill elements outside (manual, 5.5), in both formats.
 pub const OUT_OF_BOUNDS_NAN: u16 = 0x7ff7;
 
 /// `fma.rn.oob{.relu}`: 0 where a factor is [`OUT_OF_BOUNDS_NAN`].

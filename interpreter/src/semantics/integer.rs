@@ -14,7 +14,7 @@ pub trait Integer:
     + BitXor<Output = Self>
     + Not<Output = Self>
 {
-    /// The type twice as wide with the same sign: what `mul.wide` produces.
+    /// The type twice as wide with the same sign, which `mul.wide` produces.
     type Wide: Copy;
     /// Width of the type in bits.
     const BITS: u32;

@@ -1,16 +1,16 @@
 //! The mbarrier object: 64 bits of shared memory that count arrivals and bytes.
 //!
-//! The manual (section 9.7.13.15) calls the object opaque and says what it tracks: the current
-//! phase, the arrivals that the phase still waits for, the arrivals that each later phase will
-//! wait for, and the bytes of asynchronous copies that the phase still waits for. This module
-//! fixes an encoding; the state that an arrival returns is the object as it was before.
+//! The manual (section 9.7.13.15) calls the object opaque and lists the facts that it tracks. These
+//! are the current phase, its pending arrivals, the expected arrivals of each later phase, and the
+//! pending bytes of asynchronous copies. This module fixes an encoding; the state that an arrival
+//! returns is the object as it was before.
 
 /// The most arrivals, and the most bytes, that an object can count (manual, "Contents of the
 /// mbarrier object").
 pub const MAX_COUNT: u32 = (1 << 20) - 1;
 
 const COUNT_BITS: u32 = 20;
-/// Where the pending arrivals of an encoded object begin.
+/// Lowest bit of the pending arrivals in an encoded object.
 pub const PENDING_SHIFT: u32 = COUNT_BITS;
 const TX_SHIFT: u32 = 2 * COUNT_BITS;
 /// Byte counts are stored with this added, in one bit more than arrivals.
@@ -22,7 +22,7 @@ const TAG_VALID: u64 = 0b10;
 /// An object of `.layout::v1`.
 const TAG_VALID_V1: u64 = 0b01;
 
-/// What [`Mbarrier::INVALIDATED`] leaves behind.
+/// Value of [`Mbarrier::INVALIDATED`].
 const INVALIDATED: u64 = 0b11 << TAG_SHIFT;
 
 /// An mbarrier object, decoded.
@@ -37,7 +37,7 @@ pub struct Mbarrier {
     /// Bytes that the current phase still waits for; negative if copies completed before they
     /// were announced.
     pub tx_count: i32,
-    /// Whether the object has `.layout::v1`, which can also report failed copies.
+    /// True if the object has `.layout::v1`, which can also report failed copies.
     pub layout_v1: bool,
 }
 
@@ -72,15 +72,15 @@ pub enum MbarrierError {
     /// More participants drop out than there are.
     #[error("{count} participants drop out of {expected}")]
     TooManyDropped {
-        /// How many drop out.
+        /// Number of arrivals that drop out.
         count: u32,
-        /// How many there were.
+        /// Number of arrivals that were expected.
         expected: u32,
     },
     /// The byte count leaves its range.
     #[error("its byte count would be {count}; it goes from -{MAX_COUNT} to {MAX_COUNT}")]
     TxCount {
-        /// What it would be.
+        /// The count that would result.
         count: i64,
     },
     /// `.noComplete` and yet the last arrival.
@@ -92,7 +92,7 @@ pub enum MbarrierError {
 }
 
 impl Mbarrier {
-    /// What `mbarrier.inval` leaves behind.
+    /// Content of an object after `mbarrier.inval`.
     pub const INVALIDATED: u64 = INVALIDATED;
 
     /// `mbarrier.init`: in phase 0, waiting for `count` arrivals and no bytes.
@@ -143,7 +143,7 @@ impl Mbarrier {
             | self.expected as u64
     }
 
-    /// Begin the next phase if nothing is missing from this one.
+    /// Begins the next phase if nothing is missing from this one.
     const fn advance(&mut self) {
         if self.pending == 0 && self.tx_count == 0 {
             self.odd_phase = !self.odd_phase;
@@ -210,8 +210,7 @@ impl Mbarrier {
         self.arrive(count)
     }
 
-    /// Later phases wait for `count` participants less: what `arrive_drop` does before it
-    /// arrives.
+    /// Later phases wait for `count` participants less. `arrive_drop` does this before it arrives.
     ///
     /// # Errors
     ///
@@ -224,8 +223,8 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// The current phase waits for one arrival more: what `cp.async.mbarrier.arrive` without
-    /// `.noinc` does before its copies are under way.
+    /// The current phase waits for one arrival more. `cp.async.mbarrier.arrive` without `.noinc`
+    /// does this before its copies are under way.
     ///
     /// # Errors
     ///
@@ -238,7 +237,7 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// Whether the phase of this parity, the current one or the one before, is complete.
+    /// Returns true if the phase of this parity, the current one or the one before, is complete.
     #[must_use]
     pub const fn has_completed(self, odd_phase: bool) -> bool {
         self.odd_phase != odd_phase

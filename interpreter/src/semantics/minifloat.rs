@@ -1,8 +1,8 @@
 //! `cvt` to and from the 8-, 6- and 4-bit floats and `.ue8m0` (PTX ISA 9.7.10.24).
 //!
-//! One element is converted here and put in its place by [`pack_x2`]. Conversions to the formats with
-//! a sign are always `.satfinite`: beyond the greatest finite value the result is that value with the
-//! sign of the operand.
+//! One element is converted here and put in its place by [`pack_x2`]. Conversions to the formats
+//! with a sign are always `.satfinite`: beyond the greatest finite value the result is that value
+//! with the sign of the operand.
 
 use super::half::{self, Bf16, F16, Half};
 use super::rounding::{self, Format, Mode, Rounding};
@@ -16,13 +16,13 @@ pub trait Minifloat: Copy {
     const MANTISSA_BITS: u32;
     /// Code of the greatest finite value.
     const GREATEST: u8;
-    /// What a NaN operand becomes.
+    /// Code of the result for a NaN operand.
     const NAN: u8;
     /// Distance of the elements of a packed register.
     const SPACING: u32;
-    /// Whether codes above `GREATEST` are special: the first one infinity where the format has it.
+    /// True if codes above `GREATEST` are special: the first one infinity where the format has it.
     const HAS_INFINITY: bool;
-    /// Whether there is a sign bit; without one a conversion drops the operand's sign.
+    /// True if there is a sign bit; without one a conversion drops the operand's sign.
     const SIGNED: bool;
 }
 
@@ -57,14 +57,14 @@ minifloats! {
     Ue5m3: 5, 3, 0xfe, 0xff, false, false, 8, "`.ue5m3`: up to 114688 and a NaN, no sign.";
 }
 
-/// How a value becomes one of these formats.
+/// The conversion of a value to one of these formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Narrowing {
-    /// Which neighbour is taken.
+    /// Choice of the neighbour.
     pub mode: Mode,
-    /// `.relu`: what is negative becomes 0.
+    /// `.relu`: negative values become 0.
     pub relu: bool,
-    /// `.satfinite`: what is beyond the greatest number becomes that number.
+    /// `.satfinite`: values beyond the greatest number become that number.
     pub satfinite: bool,
     /// `.pzo`: a negative zero becomes a positive one.
     pub positive_zero: bool,
@@ -84,7 +84,7 @@ pub fn from_f64<M: Minifloat>(x: f64, how: Narrowing) -> u8 {
     let magnitude = if M::SIGNED { x } else { x.abs() };
     let rounded = rounding::magnitude_f64(magnitude, format::<M>(), how.mode);
     let overflows = rounded > u32::from(M::GREATEST);
-    // What is cut off ends at the greatest number, unless it was infinite.
+    // A value that is cut off ends at the greatest number, unless it was infinite.
     let cut = how.mode == Mode::Zero && x.is_finite();
     let beyond = match () {
         () if how.satfinite || cut => Some(M::GREATEST),

@@ -1,9 +1,9 @@
-//! What one lane computes: the value semantics of PTX, apart from everything else.
+//! The computation of one lane: the value semantics of PTX, apart from everything else.
 //!
-//! Functions here are pure. They know no register, mask, warp or memory, so that each can be read
+//! Functions here are pure. They know no register, mask, warp or memory. Each can therefore be read
 //! against its section of the PTX ISA manual and tested against an independent definition. The
-//! executor calls them inside plain loops over 32 lanes; they are `#[inline(always)]` and, for the
-//! operations that real kernels spend their time in, free of branches, so that those loops
+//! executor calls them inside plain loops over 32 lanes. They are `#[inline(always)]`. The
+//! operations that real kernels spend their time in are free of branches, so that those loops
 //! vectorise.
 //!
 //! **Types.** A PTX type is the Rust type of the same width and meaning: `.u32` is `u32`, `.s16`
@@ -15,9 +15,10 @@
 //! markers [`Rn`], [`Rz`], [`Rm`], [`Rp`]; `.ftz` and `.sat` are `const bool`s in that order. So
 //! `fma.rz.ftz.f32` is `float::fma_f32::<Rz, true, false>`.
 //!
-//! **Flushing.** A result is subnormal, and flushed by `.ftz`, if it would be below the least normal
-//! number after rounding with an unbounded exponent; `ptxas` folds constants and expands divisions by
-//! the same rule. A product just below 2⁻¹²⁶ thus becomes 0, though without `.ftz` it rounds to 2⁻¹²⁶.
+//! **Flushing.** A result is subnormal, and flushed by `.ftz`, if it would be below the least
+//! normal number after rounding with an unbounded exponent; `ptxas` folds constants and expands
+//! divisions by the same rule. A product just below 2⁻¹²⁶ thus becomes 0, though without `.ftz` it
+//! rounds to 2⁻¹²⁶.
 //!
 //! **NaN.** The manual (9.7.3) leaves `.f32` NaN results unspecified and says `.f64` payloads are
 //! supported. Every `.f32` operation here that computes returns the NaN `0x7fffffff`, as GPUs do.

@@ -6,7 +6,7 @@
 use super::minifloat::{self, E2m1, E2m3, E3m2, E4m3, E5m2, Minifloat, Narrowing};
 use super::rounding;
 
-/// How four elements lie in an operand, the first in the lowest bits.
+/// The layout of four elements in an operand, the first in the lowest bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
     /// `.e4m3x4`
@@ -44,7 +44,7 @@ impl Elements {
     }
 }
 
-/// What is computed of each element of three operands.
+/// The computation on each element of three operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// a + c

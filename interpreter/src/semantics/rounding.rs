@@ -1,12 +1,12 @@
 //! Rounding modes, and rounding to a narrower format by bit arithmetic.
 //!
 //! The host rounds to nearest only. Directed results come from a wider intermediate that was
-//! rounded *to odd*: the inexact result whose last bit is 1. Such an intermediate remembers on which
-//! side of every narrower value, and of every midpoint between two, the exact result lies, so that
-//! rounding it again in any mode equals rounding once (Boldo and Melquiond, "Emulation of FMA and
-//! correctly rounded sums", 2008), provided that it is at least two bits wider.
+//! rounded *to odd*: the inexact result whose last bit is 1. Such an intermediate remembers on
+//! which side of every narrower value, and of every midpoint between two, the exact result lies.
+//! Rounding it again in any mode therefore equals rounding once, provided that it is at least two
+//! bits wider (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
 
-/// How an inexact result is rounded.
+/// Rounding of an inexact result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// To nearest, ties to even: `.rn`, `.rni`.
@@ -82,9 +82,9 @@ impl Format {
 
 macro_rules! narrowing {
     ($magnitude:ident, $narrow:ident, $to_odd:ident, $float:ident, $bits:ident, $bias:literal) => {
-        /// The code, without sign, of a finite `x` rounded to `format`, as if its greatest
-        /// exponent were an ordinary one. Codes grow with the values that they stand for; what lies
-        /// beyond the format has a code above all of the format's.
+        /// The code, without sign, of a finite `x` rounded to `format`, as if its greatest exponent
+        /// were an ordinary one. Codes grow with the values that they stand for; a value beyond the
+        /// format has a code above all of the format's.
         #[inline(always)]
         pub(super) fn $magnitude(x: $float, format: Format, mode: Mode) -> u32 {
             const STORED: u32 = $float::MANTISSA_DIGITS - 1;
@@ -197,8 +197,8 @@ pub(super) fn stochastic_magnitude_f32(
     ((field as u32) << format.mantissa_bits) + kept as u32
 }
 
-/// `x` rounded stochastically to an IEEE `format` with infinities, which take what is beyond the
-/// greatest finite number; `nan` where `x` is one.
+/// `x` rounded stochastically to an IEEE `format` with infinities, which stand for values beyond
+/// the greatest finite number; `nan` where `x` is one.
 #[inline(always)]
 pub(super) fn stochastic_f32(
     x: f32,

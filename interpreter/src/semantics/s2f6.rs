@@ -9,8 +9,8 @@ use super::half::{Bf16, Half};
 use super::rounding::{Mode, Rounding};
 use super::{convert, minifloat};
 
-/// `cvt.frnd2.satfinite{.relu}.s2f6x2` from `.f32`, one element: `a` divided by its scale, to nearest
-/// or towards zero.
+/// `cvt.frnd2.satfinite{.relu}.s2f6x2` from `.f32`, one element: `a` divided by its scale, to
+/// nearest or towards zero.
 #[inline(always)]
 pub fn from_f32<const RELU: bool, R: Rounding>(a: f32, scale: u8) -> u8 {
     let value = minifloat::descale(a, scale);

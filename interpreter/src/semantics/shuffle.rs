@@ -1,6 +1,6 @@
 //! `shfl`: which lane each lane reads (manual, 9.7.9.6).
 
-/// The source lane of `lane`, and whether it is in range; out of range a lane reads itself.
+/// Returns the source lane of `lane`, and true if it is in range; out of range a lane reads itself.
 ///
 /// The mode is 0 for up, 1 for down, 2 for butterfly, 3 for index. `b` is the offset or index, and
 /// `c` holds the clamp and the segment mask.

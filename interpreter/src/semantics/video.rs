@@ -92,7 +92,7 @@ pub fn merge(x: i64, c: u32, position: u32, bits: u32) -> u32 {
     (c & !(mask << position)) | (x as u32 & mask) << position
 }
 
-/// How `vmad` combines its operands.
+/// The way in which `vmad` combines its operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MultiplyAdd {
     /// Exactly one factor is negated.
@@ -101,7 +101,7 @@ pub struct MultiplyAdd {
     pub negate_addend: bool,
     /// `.po`: add one.
     pub plus_one: bool,
-    /// Whether the addend and the result are signed.
+    /// True if the addend and the result are signed.
     pub signed: bool,
     /// `.sat`.
     pub saturate: bool,
@@ -132,11 +132,11 @@ impl MultiplyAdd {
 /// A SIMD video instruction, apart from its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Simd {
-    /// What each lane does.
+    /// Operation of each lane.
     pub operation: Operation,
     /// Bits of a lane, 8 or 16.
     pub bits: u32,
-    /// Whether the lanes of `a`, of `b`, and the results are signed.
+    /// Signedness of the lanes of `a`, of `b`, and of the results; true is signed.
     pub signed: [bool; 3],
     /// `.sat`.
     pub saturate: bool,

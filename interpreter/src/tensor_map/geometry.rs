@@ -1,8 +1,8 @@
-//! Which elements of a tensor a box holds, and where in the box they lie.
+//! The elements of a tensor that a box holds, and their places in the box.
 
 use super::TensorMap;
 
-/// Where a copy finds its box in the tensor.
+/// The place of a copy's box in the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The box's first element, by dimension.
@@ -39,7 +39,7 @@ impl TensorMap {
         u32::from(self.box_dim[index]).div_ceil(self.element_stride[index].max(1).into())
     }
 
-    /// Rows of the box at a place; so many that they need not fit into any memory.
+    /// Rows of the box at a place. They may be more than fit into any memory.
     pub(crate) fn row_count(&self, place: &Place) -> u64 {
         match (place, &self.im2col) {
             (Place::Rows { .. }, _) => 4,
@@ -83,8 +83,8 @@ impl TensorMap {
         }
     }
 
-    /// Pixels within the bounding box, row by row of the image, on to the next image at its end; the
-    /// filter's offset moves where each is read.
+    /// Pixels within the bounding box, row by row of the image, on to the next image at its end;
+    /// the filter's offset moves where each is read.
     fn pixels(&self, first: [i32; 5], offsets: [u16; 3]) -> Vec<BoxRow> {
         let Some(im2col) = &self.im2col else { return Vec::new() };
         let spatial = self.rank - 2;

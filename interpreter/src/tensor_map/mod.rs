@@ -1,8 +1,8 @@
-//! Tensor maps: what a bulk copy of a tensor knows of the tensor (manual, section 5.5).
+//! Tensor maps, which describe a tensor to a bulk copy (manual, section 5.5).
 //!
 //! The 128 bytes of a map are opaque: the driver writes them, or `tensormap.replace` does, and only
-//! copies read them. So the layout here is our own. As on a GPU, 128 zero bytes are a map whose fields
-//! have their first values, which kernels that make maps themselves rely on.
+//! copies read them. So the layout here is our own. As on a GPU, 128 zero bytes are a map whose
+//! fields have their first values, which kernels that make maps themselves rely on.
 
 mod geometry;
 
@@ -16,8 +16,8 @@ pub const BYTES: usize = 128;
 /// Offset of the tensor's address, 64 bits, in a map: launches learn addresses late.
 pub const ADDRESS_OFFSET: usize = 0;
 
-/// The type of a tensor's elements, in the order of the manual's table for `tensormap.replace`
-/// (packed elements of 4 and 6 bits, which follow there, are not executed).
+/// The type of a tensor's elements, in the order of the manual's table for `tensormap.replace`.
+/// Packed elements of 4 and 6 bits, which follow there, are not executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the manual's types")]
 pub enum Element {
@@ -85,19 +85,19 @@ impl Element {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Returns true for a floating-point type.
     const fn is_float(self) -> bool {
         !matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::S32 | Self::U64 | Self::S64)
     }
 
-    /// Whether subnormal elements are loaded as zeros.
+    /// Returns true if subnormal elements are loaded as zeros.
     pub(crate) const fn flushes(self) -> bool {
         matches!(self, Self::F32Ftz | Self::Tf32Ftz)
     }
 }
 
-/// How 16-byte parts of a box change places in shared memory, so that columns of it meet no bank
-/// twice: bits of the address are combined with higher ones by exclusive or.
+/// The exchange of 16-byte parts of a box in shared memory, so that its columns meet no bank twice.
+/// Bits of the address are combined with higher ones by exclusive or.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Swizzle {
     /// They stay where they are.
@@ -114,7 +114,7 @@ pub enum Swizzle {
 }
 
 impl Swizzle {
-    /// Where the byte at `address` of shared memory goes.
+    /// Returns the new address of the byte at `address` of shared memory.
     #[must_use]
     pub const fn apply(self, address: u64) -> u64 {
         address
@@ -139,7 +139,7 @@ impl Swizzle {
     }
 }
 
-/// What boxes hold where the tensor has nothing.
+/// Content of boxes outside the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Fill {
     /// Zeros.
@@ -149,7 +149,7 @@ pub enum Fill {
     Nan,
 }
 
-/// How images become columns: each row of a box is one pixel's channels.
+/// The conversion of images to columns: each row of a box is one pixel's channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Im2col {
     /// First position of each spatial dimension that filters start from, innermost first.
@@ -169,7 +169,7 @@ pub struct TensorMap {
     pub global_address: u64,
     /// Type of the elements.
     pub element: Element,
-    /// Number of dimensions, 1 to 5; what follows counts as far as there are dimensions.
+    /// Number of dimensions, 1 to 5; the next fields count as far as there are dimensions.
     pub rank: usize,
     /// Elements of each dimension.
     pub global_dim: [u32; 5],
@@ -179,9 +179,9 @@ pub struct TensorMap {
     pub box_dim: [u16; 5],
     /// Steps through a box, at most 8; dimension 0 is traversed without.
     pub element_stride: [u8; 5],
-    /// How boxes lie in shared memory.
+    /// Layout of boxes in shared memory.
     pub swizzle: Swizzle,
-    /// What stands for elements outside the tensor.
+    /// Value of elements outside the tensor.
     pub fill: Fill,
     /// The mode for images.
     pub im2col: Option<Im2col>,
@@ -195,11 +195,11 @@ pub struct BadMap {
     pub what: &'static str,
     /// Its value.
     pub value: u64,
-    /// What it may be.
+    /// The values that are allowed.
     pub allowed: &'static str,
 }
 
-/// Where the fields are in the 128 bytes.
+/// Places of the fields in the 128 bytes.
 mod at {
     use std::ops::Range;
 
@@ -256,8 +256,8 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// The bytes of a map that are replaced, and what by: values that do not fit become the largest
-    /// one, which no copy takes.
+    /// The bytes of a map that are replaced, and their new value. Values that do not fit become the
+    /// largest one, which no copy takes.
     pub(crate) fn replaced(self, value: u64) -> (std::ops::Range<usize>, [u8; 8]) {
         let byte = |at: usize| at..at + 1;
         let range = match self {
@@ -378,7 +378,7 @@ impl TensorMap {
         Ok(map)
     }
 
-    /// Whether the fields are as the manual and the driver's documentation demand.
+    /// Checks that the fields are as the manual and the driver's documentation demand.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ mod attribute {
     pub(super) const KPARAM_INFO: u8 = 0x17;
     pub(super) const REGCOUNT: u8 = 0x2f;
     pub(super) const KPARAM_INFO_V2: u8 = 0x45;
-    /// In `.nv.compat`: whether the code is for an `a` architecture.
+    /// In `.nv.compat`: marks code for an `a` architecture.
     pub(super) const COMPAT_ACCELERATOR: u8 = 0x09;
 }
 
@@ -75,7 +75,7 @@ pub struct CubinKernel {
     /// The constant banks that belong to the kernel, by number. Bank 0 starts with the launch
     /// configuration and ends with the parameters.
     pub constant_banks: Vec<ConstantBank>,
-    /// Where in bank 0 the parameters begin, in bytes.
+    /// Offset of the parameters in bank 0, in bytes.
     pub param_base: u32,
     /// Size of all parameters together, in bytes.
     pub param_bytes: u32,
@@ -89,7 +89,7 @@ pub struct CubinKernel {
     pub code_bytes: u64,
 }
 
-/// A constant bank and how much of it is used.
+/// A constant bank and the used bytes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConstantBank {
     /// Its number.
@@ -121,7 +121,7 @@ impl Cubin {
     ///
     /// # Errors
     ///
-    /// When `data` is no ELF file for a GPU, or a damaged one.
+    /// Returns an error if `data` is no ELF file for a GPU, or a damaged one.
     pub fn parse(data: &[u8]) -> Result<Self, ContainerError> {
         let elf = ElfFile::parse(data)?;
         if !elf.is_cubin() {
@@ -213,7 +213,7 @@ impl<'e, 'a> SectionIndex<'e, 'a> {
     }
 }
 
-/// The kernels with the index of their symbol, and what the sections say about them.
+/// The kernels with the index of their symbol, and the sections' facts about them.
 fn kernels(
     elf: &ElfFile<'_>,
     sections: &SectionIndex<'_, '_>,
@@ -237,7 +237,7 @@ fn kernels(
         let code = sections.named(".text.", name);
         let mut kernel = CubinKernel {
             name: name.to_owned(),
-            // What `.nv.info` says later takes precedence; cubins before CUDA 9 have only this.
+            // The value in `.nv.info` takes precedence; cubins before CUDA 9 have only this one.
             registers: code.map_or(0, |section| section.header.sh_info >> 24),
             shared_bytes: sections.size(".nv.shared.", name),
             local_bytes: sections.size(".nv.local.", name),
@@ -308,8 +308,8 @@ impl Record<'_> {
         Some([u32_at(self.value, 0)?, u32_at(self.value, 4)?, u32_at(self.value, 8)?])
     }
 
-    /// A parameter and its place in the list. The first version of the record packs the size
-    /// into the upper 14 bits of a word, the second gives it a word of its own.
+    /// A parameter and its place in the list. The record's first version packs the size into the
+    /// upper 14 bits of a word. The second version gives it a word of its own.
     fn param(&self) -> Option<(u16, CubinParam)> {
         let ordinal = u16_at(self.value, 4)?;
         let offset = u32::from(u16_at(self.value, 6)?);

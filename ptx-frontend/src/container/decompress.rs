@@ -1,8 +1,8 @@
 //! Payloads, decompressed within bounds.
 //!
-//! A size in a header is a claim. It is first held against the limits, then the decoder may
-//! produce that many bytes and no more, so that the memory in use stays within a small multiple
-//! of the limit whatever the file says.
+//! A size in a header is a claim. It is first held against the limits, then the decoder may produce
+//! that many bytes and no more. The memory in use therefore stays within a small multiple of the
+//! limit, whatever the file says.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use ruzstd::decoding::StreamingDecoder;
 use super::ContainerError;
 use super::bytes::slice;
 
-/// How a payload is stored.
+/// Storage format of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// As it is.
@@ -35,7 +35,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// How much a file may ask for.
+/// The memory that a file may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest payload or bundle, in bytes decompressed. Payloads are decompressed one at a
@@ -70,7 +70,7 @@ pub(super) struct Payload<'a> {
     pub(super) size: u64,
     /// The part of the decompressed whole that is meant; everything where `None`.
     pub(super) member: Option<Range<u64>>,
-    /// Where `stored` begins in the file.
+    /// Offset of `stored` in the file.
     pub(super) offset: usize,
     /// Set where the header claims a compression that is not known.
     pub(super) unknown_flags: Option<u64>,

@@ -14,8 +14,8 @@ use super::{ContainerError, FileKind};
 
 /// The machine number of NVIDIA's GPUs.
 pub(super) const EM_CUDA: u16 = 190;
-/// Names of sections may share the ends of their texts, but not so many times that the sum
-/// exceeds the file this many times.
+/// Names of sections may share the ends of their texts. The sum of their lengths must not exceed
+/// this multiple of the file's size.
 const NAME_SHARING: u64 = 16;
 
 pub(super) struct ElfFile<'a> {

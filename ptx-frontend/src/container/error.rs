@@ -1,4 +1,4 @@
-//! Why a file could not be opened or an entry not be read.
+//! The reasons why a file could not be opened or an entry not be read.
 
 use super::{Compression, EntryKind, FileKind};
 
@@ -12,7 +12,7 @@ pub enum ContainerError {
     /// None of the formats that hold device code.
     #[error("the file holds no PTX and no fatbin: {hint}")]
     Unrecognised {
-        /// What the file looks like, and what to give instead.
+        /// The likely kind of the file, and what to give instead.
         hint: &'static str,
     },
     /// A host file without any device code.
@@ -24,12 +24,12 @@ pub enum ContainerError {
         /// The kind of host file.
         kind: FileKind,
     },
-    /// A structure reaches past the end of what contains it.
+    /// A structure reaches past the end of its container.
     #[error("{what} at offset {offset:#x} needs {needed} bytes, but only {available} follow")]
     Truncated {
         /// The structure.
         what: &'static str,
-        /// Where it begins.
+        /// Offset of the structure.
         offset: usize,
         /// Its size in bytes, as the file claims.
         needed: u64,
@@ -39,7 +39,7 @@ pub enum ContainerError {
     /// A container of a version that is not known.
     #[error("the fatbin at offset {offset:#x} has version {version}; only version 1 is known")]
     Version {
-        /// Where the container begins.
+        /// Offset of the container.
         offset: usize,
         /// The version in its header.
         version: u16,
@@ -52,7 +52,7 @@ pub enum ContainerError {
     HeaderSize {
         /// The structure.
         what: &'static str,
-        /// Where it begins.
+        /// Offset of the structure.
         offset: usize,
         /// The size in the file.
         size: u64,
@@ -62,9 +62,9 @@ pub enum ContainerError {
     /// A bundle whose table of members does not add up.
     #[error("the bundle at offset {offset:#x} is damaged: {reason}")]
     Bundle {
-        /// Where the bundle's header begins.
+        /// Offset of the bundle's header.
         offset: usize,
-        /// What is wrong with it.
+        /// The fault of the bundle.
         reason: &'static str,
     },
     /// More than the limits allow.
@@ -73,7 +73,7 @@ pub enum ContainerError {
          {limit}"
     )]
     TooLarge {
-        /// Where the payload begins.
+        /// Offset of the payload.
         offset: usize,
         /// The decompressed size that the file claims.
         size: u64,
@@ -86,7 +86,7 @@ pub enum ContainerError {
          more than {ratio} times as much; it looks like a decompression bomb"
     )]
     Ratio {
-        /// Where the payload begins.
+        /// Offset of the payload.
         offset: usize,
         /// The compressed size.
         stored: u64,
@@ -100,9 +100,9 @@ pub enum ContainerError {
     Decompress {
         /// The compression.
         codec: Compression,
-        /// Where the payload begins.
+        /// Offset of the payload.
         offset: usize,
-        /// What the decoder said.
+        /// The decoder's message.
         reason: String,
     },
     /// Compressed data that decompresses to another size than claimed.
@@ -114,7 +114,7 @@ pub enum ContainerError {
     SizeMismatch {
         /// The compression.
         codec: Compression,
-        /// Where the payload begins.
+        /// Offset of the payload.
         offset: usize,
         /// The size in the header.
         claimed: u64,
@@ -127,7 +127,7 @@ pub enum ContainerError {
          {flags:#x}); rebuild it with `nvcc -compress-mode=none`"
     )]
     UnknownCompression {
-        /// Where the payload begins.
+        /// Offset of the payload.
         offset: usize,
         /// The entry's flags.
         flags: u64,
@@ -139,29 +139,29 @@ pub enum ContainerError {
          to embed PTX"
     )]
     LtoIr {
-        /// Where the entry begins.
+        /// Offset of the entry.
         offset: usize,
     },
     /// Another kind of entry was asked for PTX.
     #[error("the entry at offset {offset:#x} is not PTX: {kind}")]
     NotPtx {
-        /// What it is.
+        /// Kind of the entry.
         kind: EntryKind,
-        /// Where the entry begins.
+        /// Offset of the entry.
         offset: usize,
     },
     /// Another kind of entry was asked for launch facts.
     #[error("the entry at offset {offset:#x} is not a cubin: {kind}")]
     NotCubin {
-        /// What it is.
+        /// Kind of the entry.
         kind: EntryKind,
-        /// Where the entry begins.
+        /// Offset of the entry.
         offset: usize,
     },
     /// PTX with bytes that are not text.
     #[error("the PTX at offset {offset:#x} is not UTF-8 text behind its byte {valid}")]
     NotUtf8 {
-        /// Where the entry begins.
+        /// Offset of the entry.
         offset: usize,
         /// Bytes of the text that are valid.
         valid: usize,
@@ -169,7 +169,7 @@ pub enum ContainerError {
     /// An ELF file whose structure is damaged.
     #[error("the ELF file is damaged: {reason}")]
     Elf {
-        /// What could not be read.
+        /// The part that could not be read.
         reason: String,
     },
     /// An ELF file for another machine where a cubin was expected.
@@ -181,7 +181,7 @@ pub enum ContainerError {
 }
 
 impl ContainerError {
-    /// What to do about it; `None` where the message says it.
+    /// Returns advice on what to do; `None` where the message says it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         const DAMAGED: &str = "the file is damaged or was cut off: build or download it again; \

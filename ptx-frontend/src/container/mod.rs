@@ -1,4 +1,4 @@
-//! What CUDA's tools wrap PTX in: fatbins, host objects and libraries, cubins.
+//! The formats in which CUDA's tools wrap PTX: fatbins, host objects and libraries, cubins.
 //!
 //! ```text
 //! &[u8] ── open ──► Contents ── best_ptx ──► Selection ── Entry::ptx_text ──► PTX for `parse`
@@ -6,10 +6,10 @@
 //!                      └─ Entry::cubin ──► registers, shared memory, parameter layout
 //! ```
 //!
-//! The bytes are hostile until proven otherwise: every offset is checked, payloads stay
-//! compressed until they are asked for, and no claim about a size is believed before it was
-//! held against [`Limits`]. Machine code is never executed; of a [`Cubin`] only the launch facts
-//! are read.
+//! The bytes are hostile until proven otherwise. Every offset is checked, and payloads stay
+//! compressed until they are asked for. No claim about a size is believed before it was held
+//! against [`Limits`]. Machine code is never executed; of a [`Cubin`] only the launch facts are
+//! read.
 
 mod bytes;
 mod cubin;
@@ -34,7 +34,7 @@ pub use target::{ParseTargetError, Suffix, Target};
 
 use decompress::Payload;
 
-/// What a file turned out to be, and the device code in it.
+/// The kind of a file, and the device code in it.
 #[derive(Clone, Debug)]
 pub struct Contents<'a> {
     /// The wrapping.
@@ -94,7 +94,7 @@ impl std::fmt::Display for FileKind {
     }
 }
 
-/// What an entry holds.
+/// The kinds of an entry's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryKind {
     /// PTX text.
@@ -134,18 +134,17 @@ pub struct Entry<'a> {
     pub name: Option<String>,
     /// The options that the driver is to assemble the PTX with.
     pub options: Option<String>,
-    /// How the payload is stored.
+    /// Storage format of the payload.
     pub compression: Compression,
-    /// Whether it was compiled with `-G`.
+    /// True if it was compiled with `-G`.
     pub debug: bool,
     /// Position of the entry's header in the file, in bytes; of its bundle's header where the
     /// entry is part of one.
     pub offset: usize,
     /// The section of the host file that holds the entry.
     pub section: Option<&'a str>,
-    /// Which module of the file the entry is a form of. Each translation unit of a library
-    /// brings one container, and the entries of one container are the same code for different
-    /// architectures.
+    /// Index of the module of which the entry is a form. Each translation unit of a library brings
+    /// one container. The entries of one container are the same code for different architectures.
     pub module: usize,
     payload: Payload<'a>,
 }
@@ -158,7 +157,7 @@ impl<'a> Entry<'a> {
     ///
     /// # Errors
     ///
-    /// When the payload is damaged, is larger than the limits allow, or is LTO-IR.
+    /// Returns an error if the payload is damaged, is larger than the limits allow, or is LTO-IR.
     pub fn payload(&self) -> Result<Cow<'a, [u8]>, ContainerError> {
         if self.kind == EntryKind::LtoIr {
             return Err(ContainerError::LtoIr { offset: self.offset });
@@ -166,7 +165,7 @@ impl<'a> Entry<'a> {
         self.payload.bytes()
     }
 
-    /// The PTX up to its terminating NUL, byte for byte what `cuobjdump -xptx all` writes.
+    /// The PTX up to its terminating NUL, byte for byte as `cuobjdump -xptx all` writes it.
     ///
     /// # Errors
     ///

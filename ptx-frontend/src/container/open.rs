@@ -19,12 +19,12 @@ const SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
 ///
 /// # Errors
 ///
-/// When there is no device code, or when a container is damaged.
+/// Returns an error if there is no device code, or if a container is damaged.
 pub fn open(data: &[u8]) -> Result<Contents<'_>, ContainerError> {
     open_with(data, Limits::default())
 }
 
-/// As [`open`], with other limits on what the file may ask for.
+/// As [`open`], with other limits on the memory that the file may ask for.
 ///
 /// # Errors
 ///
@@ -81,12 +81,12 @@ fn open_elf(data: &[u8], limits: Limits) -> Result<Contents<'_>, ContainerError>
 
 /// Every container of the file, by its magic number.
 ///
-/// nvcc aligns containers to 8 bytes within their section, but members of a static library begin
-/// at even offsets only, and sections of other names occur: so every byte is looked at. Four
-/// bytes of magic number can be anything, above all the constant in the code of the CUDA runtime
-/// that checks for it. A candidate that does not hold up is therefore an error only where a
-/// container is due: at the beginning of the file and in nvcc's own sections; elsewhere where at
-/// least its version is right and the file has nothing better.
+/// nvcc aligns containers to 8 bytes within their section. But members of a static library begin at
+/// even offsets only, and sections of other names occur. So every byte is looked at. Four bytes of
+/// magic number can be anything, above all the constant in the code of the CUDA runtime that checks
+/// for it. A damaged candidate is therefore an error only where a container is due: at the
+/// beginning of the file and in nvcc's own sections. Elsewhere it is an error if at least its
+/// version is right and the file has nothing better.
 fn scan<'a>(
     data: &'a [u8],
     elf: Option<&ElfFile<'a>>,
@@ -131,7 +131,7 @@ fn scan<'a>(
     Ok(numbered.collect())
 }
 
-/// Which section a byte of the file lies in.
+/// Finds the section in which a byte of the file lies.
 struct SectionMap<'a> {
     /// First byte, the byte behind the last, name; by first byte.
     extents: Vec<(u64, u64, &'a str)>,
@@ -208,7 +208,7 @@ fn text_entry<'a>(data: &'a [u8], text: &str, limits: Limits) -> Entry<'a> {
     Entry { version, ..entry }
 }
 
-/// What a file without device code looks like.
+/// Describes a file without device code.
 fn hint(data: &[u8]) -> &'static str {
     const LOOKS: [(&[u8], &str); 6] = [
         (b"PK\x03\x04", "it is a zip archive or a Python wheel; unpack it and give a file in it"),

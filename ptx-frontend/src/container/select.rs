@@ -1,4 +1,4 @@
-//! Which PTX of a file to execute.
+//! The choice of the PTX of a file to execute.
 //!
 //! A file often carries the same module for several architectures; [`best_ptx`] has the rule.
 
@@ -13,13 +13,13 @@ use super::{ContainerError, Contents, Entry, EntryKind, Suffix, Target};
 pub struct Selection<'c, 'a> {
     /// The chosen entry, always PTX.
     pub entry: &'c Entry<'a>,
-    /// Why it was chosen.
+    /// Reason for the choice.
     pub reason: Reason,
-    /// How many PTX entries there were to choose from.
+    /// Number of PTX entries to choose from.
     pub candidates: usize,
 }
 
-/// Why a PTX was chosen.
+/// Reason for the choice of a PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It is the only one.
@@ -54,7 +54,7 @@ impl fmt::Display for Selection<'_, '_> {
     }
 }
 
-/// Why there is no PTX to execute.
+/// Reason why there is no PTX to execute.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// Device code, but no PTX.
@@ -104,7 +104,7 @@ fn explain_no_ptx(cubins: &[Target], lto_ir: &[Target]) -> String {
     text
 }
 
-/// The best PTX of the file for `target`, by what the driver would do on the asked GPU:
+/// Returns the best PTX of the file for `target`, as the driver would choose on that GPU:
 ///
 /// 1. the highest PTX that runs on the target (see [`Target::runs_on`]); of the same
 ///    architecture the most specific, `a` before `f` before none; so an exact match wins;
@@ -120,7 +120,8 @@ fn explain_no_ptx(cubins: &[Target], lto_ir: &[Target]) -> String {
 ///
 /// # Errors
 ///
-/// When the file has no PTX; the error tells what it has instead and how to compile it again.
+/// Returns an error if the file has no PTX. The error tells what the file has instead and how to
+/// compile it again.
 pub fn best_ptx<'c, 'a>(
     contents: &'c Contents<'a>,
     target: Option<Target>,
@@ -216,7 +217,7 @@ fn no_ptx(contents: &Contents<'_>) -> SelectError {
     SelectError::NoPtx { cubins: targets(EntryKind::Cubin), lto_ir: targets(EntryKind::LtoIr) }
 }
 
-/// Whether the text has `.entry kernel`.
+/// Returns true if the text has `.entry kernel`.
 fn has_kernel(ptx: &[u8], kernel: &str) -> bool {
     const ENTRY: &[u8] = b".entry";
     memmem::find_iter(ptx, ENTRY).any(|at| {

@@ -10,11 +10,11 @@ use crate::capability::ComputeCapability;
 pub struct Target {
     /// Ten times the compute capability.
     pub sm: u32,
-    /// What the code gave up portability for.
+    /// Features for which the code gave up portability.
     pub suffix: Option<Suffix>,
 }
 
-/// How far code with features of one architecture can travel.
+/// The range of architectures on which code with features of one architecture runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Suffix {
     /// `f`: this architecture and later ones of its family.
@@ -36,10 +36,10 @@ impl Target {
         ComputeCapability::of_sm(self.sm)
     }
 
-    /// Whether a GPU of architecture `gpu` accepts PTX that was compiled for `self`.
+    /// Returns true if a GPU of architecture `gpu` accepts PTX that was compiled for `self`.
     ///
-    /// PTX without suffix runs on every later architecture, with `f` on later ones of the same
-    /// major version, with `a` on its own only (PTX manual, `.target`).
+    /// PTX without suffix runs on every later architecture. PTX with `f` runs on later ones of the
+    /// same major version, with `a` on its own only (PTX manual, `.target`).
     #[must_use]
     pub const fn runs_on(self, gpu: u32) -> bool {
         match self.suffix {

@@ -1,4 +1,4 @@
-//! What a profiler would count an instruction as.
+//! The classes in which a profiler counts instructions.
 
 /// The counting class of an instruction, after nvprof's `inst_*` metrics.
 ///

@@ -1,6 +1,6 @@
 //! Modifiers that exclude or demand each other, whatever row they stand in.
 //!
-//! Rows say what may stand where; a few rules would multiply them. They are written here once,
+//! Rows list the words for each place; a few rules would multiply them. They are written here once,
 //! as the assembler states them.
 
 use super::{Modifier, Opcode};
@@ -38,7 +38,7 @@ const NOT_GLOBAL: &[M] = &[
     M::SharedCta,
     M::SharedCluster,
 ];
-/// What steers the caches behind global memory.
+/// The modifiers that steer the caches behind global memory.
 const CACHES: &[M] = &[
     M::L1EvictNormal,
     M::L1EvictUnchanged,

@@ -1,4 +1,4 @@
-//! What a row of the table says, parsed.
+//! A row of the table, parsed.
 
 use std::sync::LazyLock;
 
@@ -39,7 +39,7 @@ pub struct Form {
     pub min_isa: (u8, u8),
     /// The oldest target that has it.
     pub min_target: Target,
-    /// What a profiler counts it as.
+    /// Class in which a profiler counts it.
     pub class: InstructionClass,
     /// The section of the PTX ISA manual that describes it: of version 9.0, or of the version
     /// that stands behind it; empty where no manual does.
@@ -51,13 +51,13 @@ pub struct Form {
 /// A place for one modifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// What may stand there.
+    /// Modifiers that may stand there.
     pub choices: Vec<Modifier>,
-    /// Whether it may be left out.
+    /// True if it may be left out.
     pub optional: bool,
 }
 
-/// How an instruction uses an operand.
+/// Access of an instruction to an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Only read; addresses are read whatever happens to the memory.
@@ -68,7 +68,7 @@ pub enum Access {
     ReadWrite,
 }
 
-/// What kind of operand stands at a place.
+/// Kind of operand at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandKind {
     /// A register; where it is only read, also a literal.
@@ -86,7 +86,7 @@ pub enum OperandKind {
     Indexed,
     /// `[endpoint, offset]` of memory across the fabric, or `[endpoint, offset, counter]`.
     Handle {
-        /// Whether the offset of a counter follows.
+        /// True if the offset of a counter follows.
         counted: bool,
     },
     /// A branch target.
@@ -97,7 +97,7 @@ pub enum OperandKind {
     Callee,
     /// A parenthesised list of arguments or results.
     List,
-    /// What an indirect call may reach: `.calltargets`, `.callprototype`, or a call table.
+    /// The targets of an indirect call: `.calltargets`, `.callprototype`, or a call table.
     CallTargets,
 }
 
@@ -116,7 +116,7 @@ pub enum ShapeType {
     None,
 }
 
-/// How many registers an operand is.
+/// Number of registers of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Count {
     /// One.
@@ -142,7 +142,7 @@ pub enum PairResult {
     Required,
 }
 
-/// What may stand at an operand's place.
+/// The operands that may stand at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperandShape {
     /// The manual's name for it.
@@ -150,19 +150,19 @@ pub struct OperandShape {
     /// Read or written: `d`, `p` and `q` are written, `acc` is read and written, all others
     /// are read.
     pub access: Access,
-    /// What kind of operand it is.
+    /// Kind of the operand.
     pub kind: OperandKind,
     /// The type that it must have.
     pub ty: ShapeType,
-    /// Whether a wider register will do, as for `ld`, `st` and `cvt` (manual, section 9.4.1).
+    /// True if a wider register will do, as for `ld`, `st` and `cvt` (manual, section 9.4.1).
     pub wider: bool,
-    /// How many registers it is.
+    /// Number of its registers.
     pub count: Count,
-    /// Whether a second result may or must follow it after a bar.
+    /// Rule for a second result after a bar: none, optional or required.
     pub pair: PairResult,
-    /// Whether it may be left out.
+    /// True if it may be left out.
     pub optional: bool,
-    /// Whether it may select bytes or halves (`.b0`, `.h10`) or be negated (video).
+    /// True if it may select bytes or halves (`.b0`, `.h10`) or be negated (video).
     pub selectable: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Form, Modifier};
 
-/// Why the modifiers of an instruction do not fit a row.
+/// Reason why the modifiers of an instruction do not fit a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModifierMismatch {
     /// The modifier at this index fits no place that is still free.
@@ -11,7 +11,7 @@ pub enum ModifierMismatch {
     Missing(Vec<Modifier>),
 }
 
-/// Check `written` against the places of `form`.
+/// Checks `written` against the places of `form`.
 ///
 /// Like NVIDIA's assembler, this takes modifiers in any order (the manual's own examples write
 /// `atom.global.v8.f16.max.noftz`): each takes the first free place that allows it. Types, layouts

@@ -1,9 +1,9 @@
 //! The one instruction table.
 //!
-//! Everything this project knows about which instructions exist is written here once, as rows
-//! in the manual's own notation (`isa/rows`). The parser takes its words from here, the
-//! resolver matches instructions against the rows, the interpreter's lowering and the counters
-//! read the matched row's class and operand shapes.
+//! All existing instructions are written here once, as rows in the manual's own notation
+//! (`isa/rows`). The parser takes its words from here, and the resolver matches instructions
+//! against the rows. The interpreter's lowering and the counters read the matched row's class and
+//! operand shapes.
 //!
 //! ```text
 //! cvt.[rni rzi rmi rpi]{.ftz}{.sat}.<int>.<float>   d:t+, a:u+   ; 1.0 sm_10
@@ -11,8 +11,8 @@
 //! mnemonic  one of     optional   a named set     operand shapes   since when
 //! ```
 //!
-//! The notation is explained in `isa/notation.rs`; adding an instruction of a future ISA means adding
-//! its mnemonic, its new modifiers and its rows.
+//! The notation is explained in `isa/notation.rs`; adding an instruction of a future ISA means
+//! adding its mnemonic, its new modifiers and its rows.
 
 mod class;
 mod combinations;

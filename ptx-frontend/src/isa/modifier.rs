@@ -156,7 +156,8 @@ modifiers! {
         MbarrierReportFabric "mbarrier::report::fabric" CountedBytes "counted::bytes"
         OpRestrictFetching "op_restrict::fetching" SyncRestrictRead "sync_restrict::read"
         SyncRestrictReads "sync_restrict::reads"
-        // Structured sparsity: stored elements of how many, and the width of an index.
+        // Structured sparsity: the stored elements, the elements they are chosen from, and the
+        // width of an index.
         Sp1Of2 "sp::1:2" Sp1Of4 "sp::1:4" Sp1Of8 "sp::1:8" Sp1Of16 "sp::1:16" Sp2Of4 "sp::2:4"
         Sp2Of8 "sp::2:8" Sp2Of16 "sp::2:16" Sp4Of8 "sp::4:8" Sp4Of16 "sp::4:16" IndexB2 "b2"
         IndexB4 "b4"

@@ -1,6 +1,6 @@
 //! A small hash table from names to indices.
 //!
-//! Every mnemonic and modifier of a source text goes through one of these, so it is a flat
+//! Every mnemonic and modifier of a source text goes through one of these. So it is a flat
 //! open-addressing table with a multiplicative hash instead of the standard map.
 
 /// Names by hash; a name may stand for several indices.
@@ -35,7 +35,8 @@ impl Names {
         self.get_all(name).first().copied()
     }
 
-    /// Where `name` stands or would stand; the table is never more than a quarter full.
+    /// Returns the slot where `name` stands or would stand; the table is never more than a quarter
+    /// full.
     fn slot(&self, name: &str) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = hash(name.as_bytes()) as usize & mask;

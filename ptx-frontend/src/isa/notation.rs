@@ -102,11 +102,11 @@ const SETS: &[(&str, &str)] = &[
     ("wg256", "@i256"),
 ];
 
-/// Parse one row.
+/// Parses one row.
 ///
 /// # Errors
 ///
-/// What is wrong with the row, for the table's self-check.
+/// Returns the fault of the row, for the table's self-check.
 pub(super) fn parse(text: &'static str, group: &Group) -> Result<Form, String> {
     let (body, since) = text.split_once(';').unwrap_or((text, ""));
     let head = body.split(['{', ' ', '[', '<']).next().unwrap_or_default().trim_end_matches('.');

@@ -7,7 +7,7 @@ use super::names::Names;
 macro_rules! opcodes {
     ($($variant:ident $text:literal)+) => {
         /// A mnemonic. One variant for each word, or words, that names an instruction in the
-        /// manual; what may follow it is a [`Modifier`](super::Modifier).
+        /// manual; the words that may follow are [`Modifier`](super::Modifier)s.
         #[allow(missing_docs, reason = "the variants are the mnemonics")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
@@ -137,7 +137,7 @@ impl Opcode {
             .map(|opcode| (opcode, opcode.text().len()))
     }
 
-    /// Whether control never reaches the next instruction when this one executes unguarded.
+    /// Returns true if control never reaches the next instruction when this one executes unguarded.
     #[must_use]
     pub const fn ends_block_unconditionally(self) -> bool {
         matches!(self, Self::Bra | Self::BrxIdx | Self::Ret | Self::Exit | Self::Trap)

@@ -1,5 +1,4 @@
-//! Instructions written down from rows of the table, for tests and for the report of what is
-//! covered.
+//! Instructions written down from rows of the table, for tests and for the coverage report.
 
 use std::fmt::Write as _;
 
@@ -75,7 +74,8 @@ fn coordinates(form: &Form, modifiers: &[Modifier]) -> &'static str {
     }
 }
 
-/// What replaces parts of a tensor map: an endpoint, the base address, sizes and strides.
+/// Returns the operands that replace parts of a tensor map: an endpoint, the base address, sizes
+/// and strides.
 fn overrides(form: &Form, modifiers: &[Modifier]) -> String {
     let is = |modifier| modifiers.contains(&modifier);
     let mut text = String::new();
@@ -190,7 +190,7 @@ fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String 
     text
 }
 
-/// How many registers the operands have that the table leaves open.
+/// Returns the number of registers of operands whose number the table leaves open.
 fn open_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> usize {
     let texts: Vec<&str> = modifiers.iter().map(|modifier| modifier.text()).collect();
     let warpgroup = texts.iter().find_map(|text| {
@@ -227,7 +227,7 @@ fn open_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> usiz
     }
 }
 
-/// How many registers a vector of an instruction on structured sparsity has.
+/// Returns the number of registers of a vector of an instruction on structured sparsity.
 fn sparse_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> Option<usize> {
     let vectors = sparse_vectors(form.opcode, modifiers)?.ok()?;
     Some(match (form.opcode, shape.name) {
@@ -244,7 +244,7 @@ fn sparse_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> Op
 /// The line of the first instruction of [`module`].
 pub const FIRST_LINE: u32 = 20;
 
-/// A module for `target` whose kernel `k` holds the instructions, one a line, from line
+/// A module for `target` whose kernel `k` holds the instructions, one per line, from line
 /// [`FIRST_LINE`] on.
 #[must_use]
 pub fn module(target: &str, instructions: &[String]) -> String {

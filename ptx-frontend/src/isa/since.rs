@@ -1,4 +1,4 @@
-//! Since when there is what: the PTX ISA version and the target that code needs.
+//! The PTX ISA version and the target that code needs.
 //!
 //! Rows of the table say it of instructions; single modifiers and special registers can be
 //! younger than the instruction that they stand in.
@@ -17,7 +17,7 @@ pub struct Since {
 }
 
 impl Since {
-    /// What the first version had already.
+    /// Requirement of the features that the first version had already.
     pub const BEGINNING: Self = Self::new((1, 0), 10);
 
     /// The latest version of the manual that the table follows, and its latest target.
@@ -34,7 +34,7 @@ impl Since {
         Self { isa, target: Target { sm, specific: true } }
     }
 
-    /// What code needs that needs both.
+    /// Returns the requirement of code that needs both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl fmt::Display for Target {
 }
 
 impl Form {
-    /// Since when there is this form with these modifiers.
+    /// Returns the first version and target that have this form with these modifiers.
     #[must_use]
     pub fn since(&self, modifiers: &[Modifier]) -> Since {
         let row = Since { isa: self.min_isa, target: self.min_target };
@@ -74,7 +74,7 @@ impl Form {
     }
 }
 
-/// What single modifiers need, whatever the row says.
+/// Returns the requirement of a single modifier, whatever the row says.
 #[must_use]
 pub fn modifier_since(opcode: Opcode, modifier: Modifier) -> Option<Since> {
     let rubin = Some(Since::specific((9, 4), 107));
@@ -124,7 +124,7 @@ const fn in_bulk(opcode: Opcode) -> bool {
     )
 }
 
-/// Whether a load or store moves 32 bytes at once.
+/// Returns true if a load or store moves 32 bytes at once.
 fn wide_vector(opcode: Opcode, modifiers: &[Modifier]) -> bool {
     if !matches!(opcode, Opcode::Ld | Opcode::Ldu | Opcode::St) {
         return false;
@@ -140,7 +140,7 @@ fn wide_vector(opcode: Opcode, modifiers: &[Modifier]) -> bool {
 }
 
 impl SpecialRegister {
-    /// Since when the register can be read (manual, chapter 10).
+    /// Returns the first version and target on which the register can be read (manual, chapter 10).
     #[must_use]
     pub const fn since(self) -> Since {
         use SpecialRegister as S;

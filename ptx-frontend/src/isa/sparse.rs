@@ -1,5 +1,5 @@
-//! How many registers the instructions on structured sparsity take (manual of ISA 9.4, tables 37,
-//! 39 and 60), and which of their sizes go together.
+//! Register counts of the instructions on structured sparsity (manual of ISA 9.4, tables 37, 39 and
+//! 60), and the sizes that go together.
 
 use super::{Modifier, Opcode};
 
@@ -10,7 +10,7 @@ pub struct SparseVectors {
     pub dense: usize,
     /// The elements that are stored.
     pub stored: usize,
-    /// Where in the dense order the stored elements stand.
+    /// Registers of the metadata: the places of the stored elements in the dense order.
     pub metadata: usize,
 }
 
@@ -19,7 +19,7 @@ pub struct SparseVectors {
 ///
 /// # Errors
 ///
-/// What is wrong with the sizes.
+/// Returns the fault of the sizes.
 pub fn sparse_vectors(
     opcode: Opcode,
     modifiers: &[Modifier],

@@ -132,7 +132,7 @@ impl SpecialRegister {
         TABLE.0.get(text).map(|index| TABLE.1[index as usize])
     }
 
-    /// Whether `name` (without component) names a special register, so that `%tid.x` is not
+    /// Returns true if `name` (without component) names a special register, so that `%tid.x` is not
     /// mistaken for element `x` of a vector register.
     #[must_use]
     pub fn is_vector_name(name: &str) -> bool {
@@ -150,7 +150,7 @@ impl SpecialRegister {
     }
 }
 
-/// Names and what they stand for. The names are leaked once, about 120 short strings.
+/// Names and their special registers. The names are leaked once, about 120 short strings.
 static TABLE: std::sync::LazyLock<(Names, Vec<SpecialRegister>)> = std::sync::LazyLock::new(|| {
     let all = SpecialRegister::all();
     let names: Vec<&'static str> =

@@ -26,7 +26,7 @@ fn precedence(operator: &str) -> Option<u8> {
     })
 }
 
-/// Whether this may be the first of two results: `%p|%q`.
+/// Returns true if this may be the first of two results: `%p|%q`.
 fn names_register(left: &Expression<'_>) -> bool {
     match left {
         Expression::Name(name) => *name != "WARP_SZ",

@@ -152,7 +152,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Leave a statement that went wrong: behind its semicolon, or at a brace that ends the
+    /// Leaves a statement that went wrong: behind its semicolon, or at a brace that ends the
     /// enclosing scope. Braces that the statement itself opened are passed over.
     fn skip_broken_statement(&mut self, start: usize) {
         let mut depth = self.open_braces(start);

@@ -11,7 +11,7 @@ use nom::sequence::pair;
 
 use crate::source::Span;
 
-/// What a token is.
+/// The kinds of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TokenKind {
     /// `foo`, `%r1`, `$L__BB0_1`, `_`.
@@ -48,7 +48,7 @@ const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 
 type Lexeme<'a> = IResult<&'a [u8], TokenKind>;
 
-/// Split `text` into tokens, without white space and comments; ends with [`TokenKind::End`].
+/// Splits `text` into tokens, without white space and comments; ends with [`TokenKind::End`].
 pub(crate) fn tokenize(text: &str) -> Vec<Token> {
     // Compiled code has about one token every five bytes.
     let mut tokens = Vec::with_capacity(text.len() / 5 + 1);
@@ -179,7 +179,7 @@ fn dotted(input: &[u8]) -> Lexeme<'_> {
 
 /// `12`, `0x1F`, `0b01`, `017`, `1U`, `0f3F800000`, `0d3FF0000000000000`, `1.5e-3`.
 ///
-/// Whether the digits make sense is decided where the value is needed.
+/// The digits are checked where the value is needed.
 fn number(input: &[u8]) -> Lexeme<'_> {
     let prefixed = input[0] == b'0'
         && input.get(1).is_some_and(|byte| matches!(byte, b'x' | b'X' | b'f' | b'F' | b'd' | b'D'));

@@ -25,7 +25,7 @@ const MAX_DEPTH: u32 = 64;
 /// After this many errors a text is noise, and the rest of it is not looked at.
 const MAX_DIAGNOSTICS: usize = 100;
 
-/// Parse `text`; what could not be understood is left out of the tree and reported.
+/// Parses `text`; parts that could not be understood are left out of the tree and reported.
 #[must_use]
 pub fn parse(text: &str) -> (ast::File<'_>, Vec<Diagnostic>) {
     let mut items = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn parse_each<'a>(text: &'a str, take: impl FnMut(ast::Item<'a>)) -> 
     parser.diagnostics
 }
 
-/// What follows a mnemonic.
+/// The modifiers that follow a mnemonic.
 type Modifiers = SmallVec<[Modifier; 6]>;
 
 /// The result of parsing one construct.
@@ -71,7 +71,7 @@ pub(crate) struct Parser<'a, 't> {
     tokens: &'t [Token],
     at: usize,
     depth: u32,
-    /// Whether parentheses open lists: directly among the operands of a call.
+    /// True if parentheses open lists: directly among the operands of a call.
     lists: bool,
     diagnostics: Vec<Diagnostic>,
     /// Mnemonics and their modifiers that have been read before, by their text: a text has few
@@ -163,7 +163,7 @@ impl<'a> Parser<'a, '_> {
     /// The next token of something that is kept as written, where `what` would end it.
     fn verbatim(&mut self, what: &str) -> Parsed<&'a str> {
         match self.peek().kind {
-            // An unclosed string or a line of its own would swallow what is printed behind it.
+            // An unclosed string or a line of its own would swallow the text printed behind it.
             TokenKind::Unknown | TokenKind::DebugLine => Err(self.unexpected(what)),
             _ => {
                 let token = self.advance();
@@ -188,7 +188,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Run `parse` one level deeper.
+    /// Runs `parse` one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
             return Err(Diagnostic {
@@ -212,7 +212,7 @@ impl<'a> Parser<'a, '_> {
         first.to(last)
     }
 
-    /// How many of the braces opened since the token at index `start` are not closed yet.
+    /// Counts the braces opened since the token at index `start` that are not closed yet.
     fn open_braces(&self, start: usize) -> u32 {
         self.tokens[start..self.at].iter().fold(0_u32, |depth, token| match token.kind {
             TokenKind::Punctuation(b'{') => depth + 1,
@@ -243,7 +243,7 @@ pub(crate) fn abbreviate(text: &str) -> String {
     }
 }
 
-/// The closest of `candidates` to `word`, if it is close enough to be what was meant.
+/// The closest of `candidates` to `word`, if it is close enough to be the intended one.
 pub(crate) fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,

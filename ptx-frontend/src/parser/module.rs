@@ -50,8 +50,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Leave an item that went wrong: behind a semicolon or closing brace, or before a
-    /// directive that begins the next one; always at least one token on.
+    /// Leaves an item that went wrong: behind a semicolon or closing brace, or before a directive
+    /// that begins the next one; always at least one token on.
     fn skip_item(&mut self, start: usize) {
         if self.at == start {
             self.advance();

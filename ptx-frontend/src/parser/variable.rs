@@ -9,7 +9,7 @@ use crate::isa::Modifier;
 use crate::module::Linkage;
 use crate::types::{ScalarType, StateSpace};
 
-/// Where a declaration stands, which decides what may be left out.
+/// Place of a declaration, which decides the parts that may be left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// A statement or module-scope declaration.
@@ -18,7 +18,7 @@ pub(super) enum Place {
     Parameter,
 }
 
-/// Whether a directive begins a declaration: a state space, or an alignment before it.
+/// Returns true if a directive begins a declaration: a state space, or an alignment before it.
 pub(super) fn declares(directive: &str) -> bool {
     directive == ".align" || declared_space(directive).is_some()
 }

@@ -91,7 +91,7 @@ impl<'a> Resolver<'a> {
     fn collect_labels(&mut self, statements: &[Statement<'a>], body: &mut Body) -> ScopeLabels<'a> {
         let mut scopes: ScopeLabels<'a> = vec![Vec::new()];
         let mut open = vec![0];
-        // What a label directly before a directive names is the directive.
+        // A label directly before a directive names the directive.
         let mut pending: Option<(&'a str, Span)> = None;
         for (index, statement) in statements.iter().enumerate() {
             let named = match &statement.kind {
@@ -256,13 +256,13 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether the first operand is a result in a register.
+/// Returns true if the first operand is a result in a register.
 fn writes(shape: &OperandShape, operands: &[Operand]) -> bool {
     shape.access != Access::Read && !matches!(operands.first(), Some(Operand::Address(_)))
 }
 
-/// Whether the label at `index` names the `.branchtargets`, `.calltargets` or `.callprototype`
-/// behind it, and not an instruction.
+/// Returns true if the label at `index` names the `.branchtargets`, `.calltargets` or
+/// `.callprototype` behind it, and not an instruction.
 fn names_directive(statements: &[Statement<'_>], index: usize) -> bool {
     matches!(
         statements.get(index + 1).map(|statement| &statement.kind),

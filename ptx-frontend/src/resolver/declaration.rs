@@ -16,7 +16,7 @@ const KERNEL_DIRECTIVES: &[&str] =
 /// More registers than this in one declaration are a mistake; ptxas gives up earlier.
 const MAX_FAMILY: u64 = 1 << 24;
 
-/// What the qualifiers of a declaration say.
+/// The parsed qualifiers of a declaration.
 pub(super) struct Qualifiers {
     pub(super) align: Option<u32>,
     pub(super) vector: u8,
@@ -71,7 +71,7 @@ impl<'a> Resolver<'a> {
         Ok(found)
     }
 
-    /// Declare everything that one declaration names in the innermost scope.
+    /// Declares everything that one declaration names in the innermost scope.
     pub(super) fn declare_variables(
         &mut self,
         variable: &ast::Variable<'a>,
@@ -398,7 +398,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// What `.language` may name (manual of ISA 9.4, section 11.8.2), or its number from 0 to 10.
+/// Returns true for a name that `.language` may have (manual of ISA 9.4, section 11.8.2), or its
+/// number from 0 to 10.
 fn is_language(text: &str) -> bool {
     const NAMES: [&str; 9] = [
         "\"unknown\"",

@@ -15,7 +15,7 @@ struct Shape<'s> {
     ty: ScalarType,
     /// Lengths of the dimensions, the vector's elements last.
     lengths: &'s [u64],
-    /// Whether the last length is that of a vector.
+    /// True if the last length is that of a vector.
     vector: bool,
     span: Span,
 }
@@ -39,7 +39,7 @@ impl<'a> Resolver<'a> {
         Ok(items)
     }
 
-    /// Fill one level of an array from byte `offset` on; returns the offset behind it.
+    /// Fills one level of an array from byte `offset` on; returns the offset behind it.
     fn fill(
         &self,
         initializer: &Initializer<'a>,
@@ -144,8 +144,8 @@ impl<'a> Resolver<'a> {
 }
 
 /// A constant as the assembler lays it out in `width` bytes of an untyped or floating-point
-/// variable: `0f` literals as the 32 bits that they are, all other floating-point values in
-/// single precision for four bytes and else the low bytes of the double.
+/// variable. `0f` literals are the 32 bits that they are. All other floating-point values are in
+/// single precision for four bytes, and else the low bytes of the double.
 fn initial_bits(constant: Constant, width: usize) -> SmallVec<[u8; 8]> {
     let bits = match constant {
         Constant::Integer { bits, .. } => bits,

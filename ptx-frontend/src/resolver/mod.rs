@@ -1,9 +1,9 @@
 //! A syntax tree to a [`Module`]: names become indices, instructions are matched against the
 //! table and checked by the manual's type rules.
 //!
-//! What is refused here, NVIDIA's assembler refuses too; the reverse is the aim, and the known
-//! exceptions are these: alignment and value ranges of operands, `.param` conventions of calls,
-//! and limits of resources are not checked.
+//! NVIDIA's assembler refuses everything that is refused here; the reverse is the aim. The known
+//! exceptions are not checked: alignment and value ranges of operands, `.param` conventions of
+//! calls, and limits of resources.
 
 mod body;
 mod check;
@@ -46,7 +46,7 @@ pub fn load(text: &str) -> Result<Module, Vec<Diagnostic>> {
     Err(diagnostics)
 }
 
-/// Resolve a parsed file.
+/// Resolves a parsed file.
 ///
 /// # Errors
 ///
@@ -58,11 +58,11 @@ pub fn resolve(file: &File<'_>) -> Result<Module, Vec<Diagnostic>> {
     if resolver.diagnostics.is_empty() { Ok(resolver.module) } else { Err(resolver.diagnostics) }
 }
 
-/// What is known of a mnemonic with its modifiers once it has been met.
+/// The facts known of a mnemonic with its modifiers once it has been met.
 struct KnownForms {
     /// The rows whose modifiers fit.
     fitting: SmallVec<[FormId; 2]>,
-    /// The row that version and target were found to allow; what else they depend on is in the
+    /// The row that version and target were found to allow. They depend on nothing else but the
     /// modifiers, so the answer holds for every further instance.
     allowed: Option<FormId>,
 }
@@ -92,10 +92,10 @@ struct Resolver<'a> {
     diagnostics: Vec<Diagnostic>,
     forms: FormCache,
     known_forms: Vec<KnownForms>,
-    /// Where the text's first item stands: its `.version`, else the default.
+    /// Place of the text's first item: its `.version`, else the default.
     first: Option<Span>,
     directives_seen: DirectivesSeen,
-    /// What computes operands such as `%r1 + 4`, to go before the instruction at hand.
+    /// Instructions that compute operands such as `%r1 + 4`, to go before the instruction at hand.
     prelude: Vec<Prelude>,
     /// `.alias` directives, applied to all code at the end.
     aliases: Vec<(FunctionId, FunctionId)>,
@@ -168,7 +168,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// What can be said only once the whole text has been seen.
+    /// Makes the checks that need the whole text.
     ///
     /// `complete` says that nothing of it was left out because it could not be parsed.
     fn finish(&mut self, complete: bool) {
@@ -308,7 +308,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Let every use of an alias refer to what it stands for.
+    /// Lets every use of an alias refer to its target.
     fn apply_aliases(&mut self) {
         fn replace(operand: &mut Operand, aliases: &[(FunctionId, FunctionId)]) {
             match operand {

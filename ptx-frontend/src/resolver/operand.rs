@@ -222,7 +222,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// What stands between the brackets of a memory operand.
+    /// Resolves the expression between the brackets of a memory operand.
     fn address(
         &mut self,
         base: &Expression<'a>,
@@ -265,7 +265,7 @@ fn special_vector(name: &str) -> Operand {
     Operand::Vector(elements.chain([zero]).collect())
 }
 
-/// Whether an offset is added: `%r1 - 4` is no value, though `%r1 + -4` is one.
+/// Returns true if an offset is added: `%r1 - 4` is no value, though `%r1 + -4` is one.
 fn only_sums(value: &Expression<'_>) -> bool {
     match value {
         Expression::Binary("+", sides) => only_sums(&sides[0]),

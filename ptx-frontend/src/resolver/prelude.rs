@@ -132,7 +132,7 @@ impl<'a> Resolver<'a> {
         self.compute(Opcode::Mad, &modifiers, &format!("{name}[]"), function, operands)
     }
 
-    /// Put an instruction into the prelude; a new register with its result.
+    /// Puts an instruction into the prelude; a new register with its result.
     fn compute<const N: usize>(
         &mut self,
         opcode: Opcode,

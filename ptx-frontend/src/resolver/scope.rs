@@ -1,10 +1,10 @@
-//! What names mean where.
+//! The meaning of names in each scope.
 
 use crate::hash::FastMap;
 use crate::module::{FunctionId, LabelId, PrototypeId, RegisterId, TargetListId, VariableId};
 use crate::types::ScalarType;
 
-/// What a name stands for.
+/// The item that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     Register(RegisterId),
@@ -49,7 +49,7 @@ impl<'a> Scopes<'a> {
         Self { stack: vec![Scope::default()] }
     }
 
-    /// Enter a function: only the module's names remain visible.
+    /// Enters a function: only the module's names remain visible.
     pub(super) fn enter_function(&mut self) {
         self.stack.truncate(1);
         self.stack.push(Scope::default());
@@ -69,7 +69,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// Declare a name in the innermost scope; false if it is taken there.
+    /// Declares a name in the innermost scope. Returns false if it is taken there.
     pub(super) fn declare(&mut self, name: &'a str, symbol: Symbol) -> bool {
         let depth = self.stack.len() - 1;
         self.stack[depth].symbols.insert(name, symbol).is_none()
@@ -79,7 +79,7 @@ impl<'a> Scopes<'a> {
         self.stack[scope].symbols.insert(name, symbol);
     }
 
-    /// Whether the innermost scope has this name.
+    /// Returns true if the innermost scope has this name.
     pub(super) fn is_taken(&self, name: &str) -> bool {
         self.stack.last().is_some_and(|scope| scope.symbols.contains_key(name))
     }
@@ -96,7 +96,7 @@ impl<'a> Scopes<'a> {
         self.stack.iter().rev().find_map(|scope| scope.symbols.get(name).copied())
     }
 
-    /// Look up a name that may be a member of a register family.
+    /// Looks up a name that may be a member of a register family.
     pub(super) fn find_register(&self, name: &str) -> Option<Found> {
         for (depth, scope) in self.stack.iter().enumerate().rev() {
             if let Some(&symbol) = scope.symbols.get(name) {

@@ -1,4 +1,5 @@
-//! Accesses to local and global memory: reads of what nothing has written, and the device heap.
+//! Checks accesses to local and global memory: reads of bytes that nothing has written, and the
+//! device heap.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What one CTA reports, checked as it comes: barriers here, accesses by the memory they go to.
+//! Checks the events of one CTA as they come: barriers here, accesses by the memory they go to.
 
 mod device;
 mod shared;
@@ -37,7 +37,7 @@ pub struct CtaChecker {
     /// Bits of the written bytes of each thread's local memory, made when it is first written.
     local: Vec<Vec<u64>>,
     own_writes: OwnWrites,
-    /// Of the store that is reported next.
+    /// Digests of the store that is reported next.
     digests: [u32; 32],
     pub(crate) found: Collection,
 }
@@ -75,7 +75,7 @@ impl CtaChecker {
         self.launch.party(self.cta.ctaid, instruction, Some(thread))
     }
 
-    /// The CTA's last event: what it held goes back.
+    /// Handles the CTA's last event: its storage goes back.
     pub(crate) fn end(&mut self) {
         self.launch.device.keep(&mut self.own_writes, &self.launch.writes);
         if let Some(cluster) = self.cluster.take() {
@@ -83,7 +83,7 @@ impl CtaChecker {
         }
     }
 
-    /// Add a finding about a lane of this CTA.
+    /// Adds a finding about a lane of this CTA.
     fn add(&mut self, key: Key, thread: u32, other: Option<Party>, place: Option<Place>) {
         let (launch, ctaid) = (&self.launch, self.cta.ctaid);
         self.found.add(key, 1, || Example {
@@ -102,7 +102,7 @@ impl CtaChecker {
         self.add(key, thread, None, Some(place));
     }
 
-    /// Look at the threads of a barrier that is passed.
+    /// Looks at the threads of a barrier that is passed.
     fn check_barrier(&mut self, release: &Release<'_>) {
         let role = self.launch.roles.of(release.instruction);
         let Some(&(first_warp, first_lanes)) = release.waited.first() else { return };
@@ -193,7 +193,7 @@ impl CtaChecker {
         }
     }
 
-    /// Tell the clocks of something, where they are needed.
+    /// Tells the clocks of something, where they are needed.
     fn order(&mut self, change: impl FnOnce(&mut ClusterState, u32)) {
         if self.launch.checks.has(Check::Race)
             && let Some(cluster) = &self.cluster
@@ -328,7 +328,7 @@ impl Recorder for CtaChecker {
             let (offset, bytes) = (u64::from(copy.offsets[lane as usize]), u64::from(copy.bytes));
             let shadow = &mut state.shadows[rank as usize];
             shadow.initialise(offset, bytes);
-            // Who exits without having waited leaves it pending for ever.
+            // A copy of a lane that exits without having waited stays pending for ever.
             if copy.waited {
                 let thread = first_thread + lane;
                 shadow.complete(&state.clocks, thread, copy.instruction, offset, bytes);

@@ -1,4 +1,4 @@
-//! Accesses to shared memory: races and reads of what nothing has written.
+//! Checks accesses to shared memory: races and reads of bytes that nothing has written.
 
 use gpucast_interpreter::{Access, AccessKind, GroupUse, Pattern};
 use gpucast_ptx_frontend::types::StateSpace;
@@ -43,7 +43,7 @@ impl CtaChecker {
         if race && self.cta.ctas_per_cluster > 1 {
             self.note_remote(state, access, agent);
         }
-        // Broadcasts of what was written long ago are one read.
+        // A broadcast of bytes that were written long ago is one read.
         if access.pattern == Pattern::Uniform
             && !writes
             && flags == 0
@@ -118,7 +118,7 @@ impl CtaChecker {
         }
     }
 
-    /// Keep what an access uses of the shared memory of other CTAs.
+    /// Records an access's use of the shared memory of other CTAs.
     fn note_remote(&self, state: &mut ClusterState, access: &Access<'_>, agent: Option<Stamp>) {
         let first_thread = 32 * (self.launch.warps * self.cta.rank + access.warp);
         for lane in lanes(access.mask) {
@@ -134,8 +134,8 @@ impl CtaChecker {
         }
     }
 
-    /// Lanes commit groups of asynchronous reads or wait for them: what they have waited for counts as
-    /// read now.
+    /// Handles lanes that commit groups of asynchronous reads or wait for them. A read counts as
+    /// done now if it was waited for.
     pub(super) fn groups(&mut self, group: &GroupUse) {
         if !self.has(Check::Race) {
             return;
@@ -167,7 +167,7 @@ impl CtaChecker {
         }
     }
 
-    /// Add a finding of two accesses that nothing orders.
+    /// Adds a finding of two accesses that nothing orders.
     fn conflict(
         &mut self,
         access: &Access<'_>,

@@ -7,7 +7,7 @@ use super::CtaChecker;
 use crate::clocks::lanes;
 use crate::finding::{Absence, Example, Key, Kind};
 
-/// The lanes of a warp, and what keeps them.
+/// The lanes of a warp, and the reasons why they wait.
 #[derive(Clone, Debug)]
 pub(super) struct WarpLanes {
     /// Lanes that have exited.
@@ -21,7 +21,7 @@ pub(super) struct WarpLanes {
 /// Lanes that wait for all others that their mask names.
 #[derive(Clone, Copy, Debug)]
 struct Meeting {
-    /// Where the first of them waits.
+    /// Instruction at which the first of them waits.
     instruction: u32,
     members: u32,
     /// The lanes that have come.

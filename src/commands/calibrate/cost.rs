@@ -107,7 +107,7 @@ fn form(arguments: &CalibrateCost) -> Result<Form, Failure> {
     Ok(Form { text, terms, formula })
 }
 
-/// Where values of features come from.
+/// The sources of the features' values.
 struct Gathering<'a> {
     formula: &'a Formula,
     names: &'a Names,

@@ -38,7 +38,8 @@ pub(super) fn run(library: &GpuLibrary, arguments: Derive) -> Result<(), Failure
     gpu.display_name.clone_from(display_name);
     gpu.aliases.clear();
     let text = gpu.to_toml(!arguments.given_only);
-    // A file that could not be read again would help nobody; the name is all that has not been looked at.
+    // A file that could not be read again would help nobody; the name is all that has not been
+    // looked at.
     Gpu::from_toml(&text)
         .map_err(|error| Report::new(error.problem.to_string()).maybe_hint(error.hint()))?;
     Output::open(arguments.output)?.write(&text)

@@ -42,7 +42,7 @@ pub(super) fn run(
     })
 }
 
-/// Whether each word is part of what people call the GPU.
+/// Returns true if each word is part of a name of the GPU.
 fn is_meant(gpu: &Gpu, words: &[String]) -> bool {
     let text = |field: &str| fields(gpu).into_iter().find(|f| f.name == field).map(|f| f.value);
     let known = ["vendor", "architecture", "compute_capability"].into_iter().filter_map(text);

@@ -7,10 +7,10 @@ use gpucast_model::duration;
 
 use crate::render::table::{Align, aligned};
 
-/// What models of throughput say about their time besides, as the thesis tabulates it.
+/// Further results of the throughput models on their time, as the thesis tabulates them.
 const SYMBOLS: [&str; 2] = ["E_instr", "T_predicted"];
 
-/// Whether more than one model was asked.
+/// Returns true if more than one model was asked.
 pub(super) fn has_several_models(kernel: &KernelView) -> bool {
     let predicted = kernel.predictions.iter().map(|view| view.prediction.model);
     let mut models = predicted.chain(kernel.declined.iter().map(|one| one.model));

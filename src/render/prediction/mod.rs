@@ -19,7 +19,7 @@ struct Document<'a> {
     schema: &'static str,
     counts: Vec<Counts<'a>>,
     predictions: Vec<Numbered<'a>>,
-    /// Where a file has several launches: their times together.
+    /// Total times of files with several launches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     totals: Vec<Total<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,4 +1,4 @@
-//! What a time is made of: a line for each part, a column for each resource.
+//! The parts of a time: a line for each part, a column for each resource.
 
 use gpucast_model::{Bound, Part, duration};
 

@@ -99,8 +99,8 @@ fn counts_title(profile: &KernelProfile) -> String {
     }
 }
 
-/// The metrics that the model of the thesis reads (Konstantinidis 2017, table 4.1), and what a
-/// person wants to know first besides; `gpucast profile` shows all.
+/// The metrics that the model of the thesis reads (Konstantinidis 2017, table 4.1), and those that
+/// a person wants first; `gpucast profile` shows all.
 const COUNTS: [&str; 13] = [
     "flop_count_sp_fma",
     "flop_count_dp_fma",

@@ -1,4 +1,4 @@
-//! What-ifs for people: before and after with the speed-up, and what was changed.
+//! What-ifs for people: before and after with the speed-up, and the changes.
 
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::KernelView;
@@ -23,7 +23,7 @@ pub(super) fn text(kernel: &KernelView) -> String {
     text.push_str(&aligned(2, &[Left, Left, Left, Right, Right, Left, Right, Left], &rows));
     text.push('\n');
     for view in &kernel.what_ifs {
-        // Together, they change what each changes.
+        // The combination has the changes of each.
         if !view.what_if.contains(',') {
             text.push_str(&wrapped("- ", 4, WIDTH, &changes(view)));
         }

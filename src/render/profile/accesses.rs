@@ -12,7 +12,7 @@ use crate::render::table::{Align, aligned};
 /// The features of invocations that have the same.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FeaturesView {
-    /// How many invocations have them.
+    /// Number of invocations that have them.
     invocations: u64,
     accesses: Vec<AccessView>,
     operations: Vec<OperationView>,
@@ -89,7 +89,7 @@ impl AccessView {
         }
     }
 
-    /// Whether addresses say nothing: each thread has private memory of its own.
+    /// Returns true if addresses say nothing: each thread has private memory of its own.
     fn has_no_pattern(&self) -> bool {
         self.memory == MemorySpace::Private.name()
     }

@@ -68,8 +68,8 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Failure> {
     crate::render::csv::document(&header, &rows)
 }
 
-/// Name, value, unit and kind of each metric; with machine instructions also its level and what it
-/// is on PTX. Of all metrics, those that are zero have no lines but are listed.
+/// Name, value, unit and kind of each metric; with machine instructions also its level and its
+/// value on PTX. If all metrics are shown, those that are zero have no lines but are listed.
 pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
     let mut shown = view.metrics.of(&counted.profile);
     let mut zeros = Vec::new();

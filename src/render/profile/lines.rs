@@ -83,12 +83,12 @@ pub(super) fn ptx_text(loaded: &Loaded, line: u32) -> String {
     printable(&text.unwrap_or_default().trim().replace('\t', " "))
 }
 
-/// The CUDA line of an instruction; compilers write line 0 for what belongs to none.
+/// The CUDA line of an instruction; compilers write line 0 for instructions that belong to none.
 pub(super) fn location(row: &Row) -> Option<Location> {
     row.description.location.filter(|location| location.line != 0)
 }
 
-/// Whether lines are CUDA's.
+/// Returns true if lines are those of the CUDA source.
 fn is_cuda(view: &View<'_>, counted: &Counted) -> bool {
     match view.source {
         SourceChoice::Ptx => false,
@@ -231,8 +231,8 @@ pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
     text
 }
 
-/// Counts beside each line under a header, the source last; columns in which there is nothing are left
-/// out.
+/// Counts beside each line under a header, the source last; columns in which there is nothing are
+/// left out.
 pub(super) fn table(view: &View<'_>, counted: &Counted) -> Vec<Vec<String>> {
     let lines = lines(view, counted);
     let is_used =
@@ -325,7 +325,7 @@ fn cut_sources(rows: &mut [Vec<String>], width: Option<usize>) {
     }
 }
 
-/// What the columns mean, and what could not be attributed.
+/// Explains the columns, and names the counts that could not be attributed.
 pub(super) fn legend(counted: &Counted) -> String {
     let profile = &counted.profile;
     let mut text = String::from(

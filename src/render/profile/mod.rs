@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::cli::{By, Format, SourceChoice};
 use crate::failure::Failure;
 
-/// What is shown of the launches.
+/// The selection of launch data to show.
 pub(crate) struct View<'a> {
     /// The GPU whose counters are modelled.
     pub(crate) gpu: &'a Gpu,
@@ -56,7 +56,7 @@ struct LaunchView<'a> {
     invocations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     ordered_because: Option<&'a str>,
-    /// CTAs ran in parallel or in order because of what was seen while they ran.
+    /// True if CTAs were watched, and ran in parallel or in order as a result.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     watched: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ struct LaunchView<'a> {
     timing: Option<Timing>,
 }
 
-/// What was asked for of a launch.
+/// The requested data of a launch.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Rows<'a> {
@@ -98,7 +98,8 @@ enum Rows<'a> {
     },
 }
 
-/// The lines of a launch with their counts, under a header, the source last; and what the columns mean.
+/// Renders the lines of a launch with their counts under a header, the source last, and explains
+/// the columns.
 pub(crate) fn listing(view: &View<'_>, counted: &Counted) -> (Vec<Vec<String>>, String) {
     (lines::table(view, counted), lines::legend(counted))
 }
@@ -184,7 +185,7 @@ fn too_large(gpu: &Gpu, counted: &Counted) -> Option<String> {
     ))
 }
 
-/// What is said of a launch before its table.
+/// Renders the text before the table of a launch.
 fn heading(view: &View<'_>, counted: &Counted) -> String {
     let profile = &counted.profile;
     let (grid, block) = (extent(profile.grid), extent(profile.block));
@@ -216,7 +217,7 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
     text
 }
 
-/// Where machine instructions come from, and what was approximated.
+/// Renders the origin of machine instructions, and the approximations.
 fn machine_line(machine: &MachineProfile) -> String {
     let version = machine.back_end.version().map_or(String::new(), |version| format!(" {version}"));
     let registers = machine

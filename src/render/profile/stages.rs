@@ -1,4 +1,4 @@
-//! The stages of each launch: what its CTAs do between two barriers.
+//! The stages of each launch: the work of its CTAs between two barriers.
 
 use std::collections::BTreeMap;
 

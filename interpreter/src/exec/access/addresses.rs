@@ -34,7 +34,7 @@ pub(in crate::exec) unsafe fn addresses(frame: &Frame, op: &MemoryOp) -> [u64; 3
     addresses
 }
 
-/// How the addresses of a full warp relate.
+/// Returns how the addresses of a full warp relate.
 #[inline(always)]
 pub(in crate::exec) fn pattern(addresses: &[u64; 32], mask: u32, bytes: u64) -> Pattern {
     if mask != FULL_MASK {
@@ -53,8 +53,8 @@ pub(in crate::exec) fn pattern(addresses: &[u64; 32], mask: u32, bytes: u64) -> 
     }
 }
 
-/// Split a generic access whose lanes go to several spaces: the space of the lowest lane of
-/// `mask`, the lanes that go there, and all lanes' addresses relative to its window.
+/// Splits a generic access whose lanes go to several spaces. Returns the space of the lowest lane
+/// of `mask`, the lanes that go there, and all lanes' addresses relative to its window.
 pub(in crate::exec) fn generic_part(addresses: &[u64; 32], mask: u32) -> (Space, u32, [u64; 32]) {
     let (space, window) = window_of(addresses[mask.trailing_zeros() as usize & 31]);
     let in_space =

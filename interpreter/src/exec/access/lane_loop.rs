@@ -9,7 +9,7 @@ use crate::exec::lanes::Frame;
 use crate::program::memory_op::{MemoryOp, Space};
 use crate::program::op::Op;
 
-/// What the lane loop needs to make accesses.
+/// The parts of a warp and its launch that the lane loop needs for accesses.
 ///
 /// # Invariants
 ///
@@ -21,8 +21,8 @@ pub(in crate::exec) struct LoopAccesses<'a> {
     pub(in crate::exec) listener: Listener<'a>,
 }
 
-/// Who is told of accesses, without its type: the lane loop is compiled for each CPU level, and must
-/// not be for each recorder too.
+/// The receiver of accesses, without its type. The lane loop is compiled for each CPU level, and
+/// must not be compiled for each recorder too.
 pub(in crate::exec) struct Listener<'a> {
     who: *mut (),
     tell: unsafe fn(*mut (), &MemoryOp, Space, u32, &AccessReport),
@@ -59,17 +59,17 @@ impl<'a> Listener<'a> {
 }
 
 impl LoopAccesses<'_> {
-    /// Execute a memory operation with those lanes of `mask` whose guard holds, and tell the
-    /// listener; `false` if it is not simple or there is something wrong with it, and nothing has
-    /// been done or counted.
+    /// Executes a memory operation with those lanes of `mask` whose guard holds, and tells the
+    /// listener. Returns `false` if it is not simple or there is something wrong with it; then
+    /// nothing has been done or counted.
     ///
     /// # Safety
     ///
     /// The invariants of [`Frame`] and of this, and `op` is a memory operation of their program.
     #[inline(always)]
     pub(in crate::exec) unsafe fn access(&mut self, frame: &Frame, op: &Op, mask: u32) -> bool {
-        // SAFETY: memory operations name one of the program's; the listener is what `Listener::new`
-        // has borrowed, for longer than this lives.
+        // SAFETY: memory operations name one of the program's; `Listener::new` has borrowed the
+        // listener for longer than this lives.
         unsafe {
             let memory_op = &*self.ops.add(op.a as usize);
             let lanes = frame.guarded(op, mask);

@@ -13,8 +13,8 @@ use crate::program::op::{Op, copy_local};
 ///
 /// # Invariants
 ///
-/// Each pointer is aligned to 64 bytes (16 for local memory) and good for the bytes that go with
-/// it, of all 32 lanes for `local`; constant and parameter memory is only read.
+/// Each pointer is aligned to 64 bytes (16 for local memory). It is good for the bytes that go with
+/// it, of all 32 lanes for `local`. Constant and parameter memory is only read.
 pub(in crate::exec) struct Memories<'a> {
     pub(in crate::exec) device: &'a DeviceMemory,
     /// Vectors that the CPU has.
@@ -44,7 +44,7 @@ pub(in crate::exec) struct Segment {
 }
 
 impl Segment {
-    /// Whether `bytes` bytes at `address` lie within.
+    /// Returns true if the `bytes` bytes at `address` lie within.
     #[inline(always)]
     pub(in crate::exec) fn holds(&self, address: u64, bytes: u64) -> bool {
         let offset = address.wrapping_sub(self.start);
@@ -82,8 +82,9 @@ impl Memories<'_> {
         })
     }
 
-    /// Copy bytes within each lane's local memory: what a call passes in `.param` variables.
-    /// `frames` are the offsets of the lanes' frames, where the operation says that they count.
+    /// Copies bytes within each lane's local memory: the values that a call passes in `.param`
+    /// variables. `frames` are the offsets of the lanes' frames, where the operation says that they
+    /// count.
     ///
     /// The layout has placed both variables within the lanes' local memory.
     pub(in crate::exec) fn copy_local(&self, op: &Op, frames: &[u32; 32], mask: u32) {
@@ -106,7 +107,7 @@ impl Memories<'_> {
         }
     }
 
-    /// Where one lane's access goes.
+    /// Resolves the address of one lane's access.
     pub(in crate::exec) fn resolve(
         &self,
         space: Space,

@@ -1,8 +1,7 @@
 //! Loads, stores and atomics of one warp.
 //!
-//! What is simple goes the short way of [`simple`], mostly without leaving the lane loop
-//! ([`lane_loop`]); everything else goes lane by lane after one check of the whole range where
-//! possible.
+//! Simple accesses go the short way of [`simple`], mostly without leaving the lane loop
+//! ([`lane_loop`]). All others go lane by lane, after one check of the whole range where possible.
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
@@ -29,7 +28,7 @@ pub(super) use lane_loop::{Listen, Listener, LoopAccesses};
 pub(super) use memories::{Memories, Segment, window_of};
 pub(super) use transfer::{digests, for_lanes, load_zeros};
 
-/// What an access did, for the observer.
+/// A report of an access for the observer.
 #[derive(Clone, Debug)]
 pub(super) struct AccessReport {
     pub(super) addresses: [u64; 32],
@@ -43,9 +42,9 @@ pub(super) struct AccessFault {
     pub(super) kind: FaultKind,
 }
 
-/// Execute a memory operation with the lanes of `mask` and report its addresses, unless the lanes
-/// of a generic access go to several spaces: then nothing is done and the answer is `None`; see
-/// [`generic_part`]. The answer is the space that the access went to.
+/// Executes a memory operation with the lanes of `mask`, reports its addresses and returns the
+/// space that the access went to. If the lanes of a generic access go to several spaces, nothing is
+/// done and the result is `None`; see [`generic_part`].
 ///
 /// # Safety
 ///
@@ -80,8 +79,8 @@ pub(super) unsafe fn access(
     }
 }
 
-/// Execute the part of a memory operation that goes to `space` with the lanes of `mask`, whose
-/// `report.addresses` are addresses of that space, and fill in the rest of the report.
+/// Executes the part of a memory operation that goes to `space` with the lanes of `mask`. Their
+/// `report.addresses` are addresses of that space. Fills in the rest of the report.
 ///
 /// # Safety
 ///

@@ -1,12 +1,12 @@
 //! Host memory that several threads may use at the same time: the buffers of a launch.
 //!
-//! CTAs may race as those of a kernel may, with plain loads and stores beside atomics, and what is
-//! a race of the kernel must not become one of the host program. So buffers are only read and
-//! written by relaxed atomic accesses, of whole elements where they are aligned and of bytes where
-//! they may not be. Wide elements are two accesses of eight bytes: the PTX memory model lets weak
-//! loads and stores of 128 bits be torn, and `atom.b128` takes the same two under a lock of its
-//! own. CTAs that use elements of different sizes at one place at the same time are the one thing
-//! that stays without a meaning here, as it is in PTX.
+//! CTAs may race as those of a kernel may, with plain loads and stores beside atomics. A race of
+//! the kernel must not become one of the host program. So buffers are only read and written by
+//! relaxed atomic accesses. These access whole elements where they are aligned, and bytes where
+//! they may not be. Wide elements are two accesses of eight bytes, because the PTX memory model
+//! lets weak loads and stores of 128 bits be torn. `atom.b128` takes the same two under a lock of
+//! its own. One case stays without a meaning here, as in PTX: CTAs that use elements of different
+//! sizes at one place at the same time.
 //!
 //! A whole row of 32 elements is one copy of vectors on x86-64, since compilers do not join atomic
 //! accesses. It is assembly, which no rule about races applies to; the processor reads and writes
@@ -26,7 +26,7 @@ pub(in crate::exec) trait Element: Copy {
     /// `host` is aligned and good for reads of the element, by atomic accesses only.
     unsafe fn load(host: *const Self) -> Self;
 
-    /// Write the element at `host`.
+    /// Writes the element at `host`.
     ///
     /// # Safety
     ///
@@ -85,7 +85,7 @@ pub(in crate::exec) enum Vectors {
     Zmm,
 }
 
-/// Copy 32 elements from memory to a register.
+/// Copies 32 elements from memory to a register.
 ///
 /// # Safety
 ///
@@ -107,7 +107,7 @@ pub(super) unsafe fn load_row<T: Element>(from: *const T, to: &mut [T; 32], vect
     }
 }
 
-/// Copy 32 elements from a register to memory.
+/// Copies 32 elements from a register to memory.
 ///
 /// # Safety
 ///
@@ -149,8 +149,8 @@ macro_rules! copy {
     };
 }
 
-/// Copy a row of 128 or 256 bytes by `vectors` that this CPU has: what is stored in narrower ones
-/// than it is read in later arrives late.
+/// Copies a row of 128 or 256 bytes by `vectors` that this CPU has. Bytes that are stored in
+/// narrower vectors than they are read in later arrive late.
 ///
 /// # Safety
 ///
@@ -178,7 +178,7 @@ unsafe fn copy_vectors(from: *const u8, to: *mut u8, bytes: usize, vectors: Vect
     }
 }
 
-/// Copy bytes between places of which either may be in a buffer, as if all were read first.
+/// Copies bytes between places of which either may be in a buffer, as if all were read first.
 ///
 /// # Safety
 ///
@@ -199,7 +199,7 @@ pub(in crate::exec) unsafe fn copy_bytes(from: *mut u8, to: *mut u8, bytes: usiz
     };
     let rest = 8 * words..bytes;
     if (to as usize).wrapping_sub(from as usize) < bytes {
-        // What is written would overwrite what is still to be read.
+        // A copy in ascending order would overwrite bytes that are still to be read.
         rest.rev().for_each(copy_byte);
         (0..words).rev().for_each(copy_word);
     } else {
@@ -208,7 +208,7 @@ pub(in crate::exec) unsafe fn copy_bytes(from: *mut u8, to: *mut u8, bytes: usiz
     }
 }
 
-/// Read bytes of a buffer.
+/// Reads bytes of a buffer.
 ///
 /// # Safety
 ///
@@ -218,7 +218,7 @@ pub(in crate::exec) unsafe fn read_bytes(from: *mut u8, to: &mut [u8]) {
     unsafe { copy_bytes(from, to.as_mut_ptr(), to.len()) };
 }
 
-/// Write bytes of a buffer.
+/// Writes bytes of a buffer.
 ///
 /// # Safety
 ///

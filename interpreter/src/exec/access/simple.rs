@@ -1,8 +1,9 @@
 //! Simple accesses: whole registers for each lane, to a space that all lanes share.
 //!
 //! Nearly all accesses are of this kind. One check of the whole range is enough for them; where all
-//! lanes use one address or consecutive ones for one register, so is one copy. Whatever is not right with an access
-//! is left to the way that all other accesses go, before anything has been done.
+//! lanes use one address or consecutive ones for one register, so is one copy. Whatever is not
+//! right with an access is left to the way that all other accesses go, before anything has been
+//! done.
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
@@ -16,8 +17,8 @@ use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::observer::{AccessKind, Pattern};
 use crate::program::memory_op::{MemoryOp, Space};
 
-/// Execute a simple operation with the lanes of `mask` and report its addresses; `false` if there
-/// is something wrong with it, and nothing has been done.
+/// Executes a simple operation with the lanes of `mask` and reports its addresses. Returns `false`
+/// if there is something wrong with it; then nothing has been done.
 ///
 /// # Safety
 ///
@@ -70,7 +71,7 @@ unsafe fn access<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     }
 }
 
-/// Whether all lanes use one address or consecutive ones, and the first.
+/// Returns the pattern and the first address if all lanes use one address or consecutive ones.
 ///
 /// # Safety
 ///
@@ -98,7 +99,7 @@ unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
             double(4);
             double(8);
             double(16);
-            // The compiler must not see what is asked of the distances, or it compares, packs and
+            // The compiler must not see the test on the distances, or it compares, packs and
             // permutes them one by one instead of joining vectors.
             match (std::hint::black_box(deviation), step) {
                 (0, 0) => Pattern::Uniform,
@@ -126,8 +127,8 @@ unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
 ///
 /// # Safety
 ///
-/// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type `T`;
-/// the lanes' addresses are as `pattern` and `first` say.
+/// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type
+/// `T`; the lanes' addresses are as `pattern` and `first` say.
 #[inline(always)]
 unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64>(
     frame: &Frame,
@@ -167,8 +168,8 @@ unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64>(
 ///
 /// # Safety
 ///
-/// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type `T`;
-/// `mask` is not empty.
+/// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type
+/// `T`; `mask` is not empty.
 #[inline(always)]
 unsafe fn transfer_any<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     frame: &Frame,
@@ -187,7 +188,7 @@ unsafe fn transfer_any<T: Lane<Store = T> + Element + Default, const BYTES: u64>
     for lane in 0..32 {
         let address = if mask & 1 << lane != 0 { addresses[lane] } else { first };
         let offset = address.wrapping_sub(segment.start);
-        // Segments are smaller than 2^63 bytes, so that signs tell what lies outside.
+        // Segments are smaller than 2^63 bytes, so that signs tell which accesses lie outside.
         beyond |= offset | last.wrapping_sub(offset);
         low_bits |= address;
         offsets[lane] = offset;

@@ -1,4 +1,4 @@
-//! What moves between registers and memory once all addresses are known to be good.
+//! Moves data between registers and memory once all addresses are known to be good.
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
@@ -32,7 +32,7 @@ pub(super) unsafe fn transfer_lanes(
     }
 }
 
-/// How elements of memory are used.
+/// The use of elements of memory by an access.
 trait Transfer: Copy {
     /// # Safety
     ///
@@ -144,7 +144,7 @@ unsafe fn transfer_with(
     }
 }
 
-/// Give the lanes of `mask` zeros for what an access would have brought into their registers.
+/// Gives the lanes of `mask` zeros in the registers that an access would have loaded.
 ///
 /// # Safety
 ///
@@ -167,7 +167,7 @@ pub(in crate::exec) unsafe fn load_zeros(frame: &Frame, op: &MemoryOp, mask: u32
     }
 }
 
-/// A digest of what each lane stores: equal for equal bytes, and very likely not for others.
+/// A digest of each lane's stored value: equal for equal bytes, and very likely not for others.
 ///
 /// # Safety
 ///
@@ -197,7 +197,7 @@ pub(in crate::exec) unsafe fn digests(frame: &Frame, op: &MemoryOp) -> [u32; 32]
     digests.map(|digest| (digest ^ digest >> 32) as u32)
 }
 
-/// Call `f` for each lane of `mask`.
+/// Calls `f` for each lane of `mask`.
 #[inline(always)]
 pub(in crate::exec) fn for_lanes(mask: u32, mut f: impl FnMut(usize)) {
     if mask == FULL_MASK {

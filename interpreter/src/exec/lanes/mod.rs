@@ -1,9 +1,9 @@
 //! The inner loop: operations on registers, one warp at a time.
 //!
-//! [`run_lane_operations`] executes micro-operations from a program counter on until it meets one that
-//! needs more than registers. It is compiled once per CPU level (see [`super::level`]); inlined
-//! into a function with the level's target features, each lane loop becomes vector code of that
-//! level.
+//! [`run_lane_operations`] executes micro-operations from a program counter on until it meets one
+//! that needs more than registers. It is compiled once per CPU level (see [`super::level`]);
+//! inlined into a function with the level's target features, each lane loop becomes vector code of
+//! that level.
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
@@ -17,20 +17,21 @@ use crate::semantics::{
     minifloat, packed, shuffle, video,
 };
 
-/// Rows of the widest register: what [`Frame::set_row`] needs beside the register file.
+/// Rows of the widest register, which [`Frame::set_row`] needs beside the register file.
 pub(crate) const SCRATCH_ROWS: usize = 4;
 
 /// All lanes of a warp.
 pub(crate) const FULL_MASK: u32 = !0;
 
-/// What the inner loop works on.
+/// The data on which the inner loop works.
 ///
 /// # Invariants
 ///
 /// `Program` construction guarantees that every row and predicate index of every operation is
-/// within the warp's register file, wide enough for the operation, and that the operation list
-/// ends in one that leaves the loop. `guards` and `guarded_lanes` have as many elements as the
-/// program has guarded instructions. `scratch` is [`SCRATCH_ROWS`] rows that no operation names.
+/// within the warp's register file. Each row is wide enough for its operation. The operation list
+/// ends in an operation that leaves the loop. `guards` and `guarded_lanes` have as many elements as
+/// the program has guarded instructions. `scratch` is [`SCRATCH_ROWS`] rows that no operation
+/// names.
 pub(crate) struct Frame {
     pub(crate) ops: *const Op,
     pub(crate) guards: *const GuardPredicate,
@@ -74,7 +75,7 @@ impl Frame {
         }
     }
 
-    /// Count `lanes` that execute `op`, if it is guarded and its instruction's first.
+    /// Counts `lanes` that execute `op`, if it is guarded and its instruction's first.
     ///
     /// # Safety
     ///
@@ -116,7 +117,7 @@ impl Frame {
         unsafe { *self.predicates.add(predicate as usize) }
     }
 
-    /// Write the lanes of `mask` of a predicate.
+    /// Writes the lanes of `mask` of a predicate.
     ///
     /// # Safety
     ///
@@ -130,11 +131,11 @@ impl Frame {
         }
     }
 
-    /// Write the lanes of `mask` of a row.
+    /// Writes the lanes of `mask` of a row.
     ///
     /// Whatever the mask, the value is stored once, as a whole: to the row, or to scratch rows of
-    /// which the lanes are then taken. A path of its own for masks would need the value in memory,
-    /// and the compiler would no longer keep it in vector registers for the other path either.
+    /// which the lanes are then taken. A path of its own for masks would need the value in memory.
+    /// The compiler would then no longer keep it in vector registers for the other path either.
     ///
     /// # Safety
     ///
@@ -152,7 +153,7 @@ impl Frame {
         }
     }
 
-    /// Write the same value to the lanes of `mask`.
+    /// Writes the same value to the lanes of `mask`.
     ///
     /// # Safety
     ///
@@ -164,7 +165,7 @@ impl Frame {
     }
 }
 
-/// Write the lanes of `mask`. Not inlined: every operation has this path, and few executions take
+/// Writes the lanes of `mask`. Not inlined: every operation has this path, and few executions take
 /// it.
 #[inline(never)]
 fn blend<T: Copy>(row: &mut [T; 32], value: &[T; 32], mask: u32) {
@@ -173,7 +174,7 @@ fn blend<T: Copy>(row: &mut [T; 32], value: &[T; 32], mask: u32) {
     }
 }
 
-/// Combine a comparison's raw result with its predicate operand as `op.n` says.
+/// Combines a comparison's raw result with its predicate operand as `op.n` says.
 ///
 /// # Safety
 ///
@@ -207,8 +208,9 @@ macro_rules! define_lane_loop {
         other { $($(#[$om:meta])* $other:ident,)+ }
         control { $($(#[$cm:meta])* $control:ident,)+ }
     ) => {
-        /// Execute operations from `pc` on for the lanes of `mask`, up to the first that is neither
-        /// a lane operation nor a memory operation that `access` executes, and return its index.
+        /// Executes operations from `pc` on for the lanes of `mask` and returns the index of the
+        /// first one that it leaves to others. That one is neither a lane operation nor a memory
+        /// operation that `access` executes.
         ///
         /// # Safety
         ///

@@ -137,7 +137,7 @@ pub(super) unsafe fn Shuffle(frame: &Frame, op: &Op, mask: u32) {
     }
 }
 
-/// The predicate of `shfl`: whether the source lane is in range.
+/// The predicate of `shfl`: true if the source lane is in range.
 #[inline(always)]
 pub(super) unsafe fn ShuffleInRange(frame: &Frame, op: &Op, mask: u32) {
     // SAFETY: rows of `u32`; the destination is a predicate.
@@ -259,8 +259,8 @@ pub(super) unsafe fn MatchAny64(frame: &Frame, op: &Op, mask: u32) {
     unsafe { match_any::<u64>(frame, op, mask) }
 }
 
-/// `match.all`: row `dst` gets the executing lanes if all agree, else 0; predicate `c`
-/// whether they do.
+/// `match.all`: row `dst` gets the executing lanes if all agree, else 0; predicate `c` is true if
+/// they do.
 #[inline(always)]
 unsafe fn match_all<T: Lane<Store: PartialEq>>(frame: &Frame, op: &Op, mask: u32) {
     // SAFETY: `a` is a row of type `T`, `dst` a row, `c` a predicate.

@@ -1,4 +1,4 @@
-//! Matrix instructions of warps and warpgroups. What they mean is in [`crate::semantics::matrix`].
+//! Matrix instructions of warps and warpgroups. Their meaning is in [`crate::semantics::matrix`].
 
 #![allow(unsafe_code, reason = "registers are rows of checked programs")]
 
@@ -15,7 +15,7 @@ use crate::program::matrix_op::MatrixOp;
 use crate::program::memory_op::MemoryOp;
 use crate::program::op::Op;
 
-/// Why a lane's operands have no meaning.
+/// The reason why a lane's operands have no meaning.
 #[derive(Debug)]
 pub(crate) struct OperandFault {
     pub(crate) lane: u32,

@@ -49,7 +49,7 @@ fn undefined(lane: u32, what: &'static str, value: u32) -> OperandFault {
     OperandFault { lane, kind: FaultKind::UndefinedOperand { what, value: u64::from(value) } }
 }
 
-/// Execute a matrix multiplication for a full warp.
+/// Executes a matrix multiplication for a full warp.
 ///
 /// # Safety
 ///
@@ -218,7 +218,7 @@ unsafe fn integer(
     Ok(())
 }
 
-/// Decode a fragment of 32-bit registers into a dense matrix.
+/// Decodes a fragment of 32-bit registers into a dense matrix.
 ///
 /// # Safety
 ///
@@ -247,10 +247,10 @@ unsafe fn gather<T: Copy, const N: usize>(
     }
 }
 
-/// Put each value at its place.
+/// Puts each value at its place.
 ///
-/// Not inlined, so that it is compiled for every CPU alike: AVX-512 has a scatter instruction, which
-/// is slower than the stores that it stands for.
+/// Not inlined, so that it is compiled for every CPU alike: AVX-512 has a scatter instruction,
+/// which is slower than the stores that it stands for.
 #[inline(never)]
 fn put_each<T: Copy, const N: usize>(places: &[u16], values: &[T; 256], matrix: &mut [T; N]) {
     for (&place, &value) in places.iter().zip(values) {
@@ -258,7 +258,7 @@ fn put_each<T: Copy, const N: usize>(places: &[u16], values: &[T; 256], matrix: 
     }
 }
 
-/// Take each value from its place; not inlined for the same reason.
+/// Takes each value from its place; not inlined for the same reason.
 #[inline(never)]
 fn take_each(places: &[u16], matrix: &[f64; LARGEST_D], values: &mut [f64; 256]) {
     for (&place, value) in places.iter().zip(values) {
@@ -350,7 +350,7 @@ pub(super) unsafe fn find_columns(
     Ok(())
 }
 
-/// Multiply A and B by their block scales; every product is exact. `columns` are those of A's
+/// Multiplies A and B by their block scales; every product is exact. `columns` are those of A's
 /// elements if it is sparse.
 ///
 /// # Safety
@@ -399,8 +399,8 @@ struct Factors<'a> {
 }
 
 impl<'a> Factors<'a> {
-    /// Check the selectors, of which the instruction is one for the whole warp; `threads` is how
-    /// many values a thread selector has.
+    /// Checks the selectors, which are the same for the whole warp; `threads` is the number of
+    /// values of a thread selector.
     ///
     /// # Safety
     ///

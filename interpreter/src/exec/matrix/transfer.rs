@@ -1,5 +1,5 @@
-//! `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load` and `wmma.store`: what happens in registers and
-//! to addresses; the accesses are those of loads and stores.
+//! The register and address parts of `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load` and
+//! `wmma.store`. The accesses are those of loads and stores.
 
 use super::super::lanes::{FULL_MASK, Frame};
 use super::OperandFault;
@@ -8,7 +8,7 @@ use crate::observer::AccessKind;
 use crate::program::matrix_op::{FragmentPart, FragmentTransfer, RowTransfer};
 use crate::semantics::matrix::transfer;
 
-/// Bring the rows that `ldmatrix` has loaded into its registers.
+/// Brings the rows that `ldmatrix` has loaded into its registers.
 ///
 /// # Safety
 ///
@@ -35,7 +35,7 @@ pub(crate) unsafe fn distribute_rows(frame: &Frame, op: &RowTransfer) {
     }
 }
 
-/// Bring the registers of `stmatrix` into the rows that it is about to store.
+/// Brings the registers of `stmatrix` into the rows that it is about to store.
 ///
 /// # Safety
 ///
@@ -72,8 +72,8 @@ pub(crate) unsafe fn transpose(frame: &Frame, source: u32, destination: u32) {
     }
 }
 
-/// The address and the stride in bits of `wmma.load` and `wmma.store`, which must be the same in all
-/// lanes, checked for alignment.
+/// The address and the stride in bits of `wmma.load` and `wmma.store`, which must be the same in
+/// all lanes, checked for alignment.
 ///
 /// # Safety
 ///
@@ -119,7 +119,8 @@ pub(crate) unsafe fn fragment_address(
     Ok((bases[0], stride))
 }
 
-/// Give the next access of a fragment its addresses, which begin at `start`, and what it stores.
+/// Gives the next access of a fragment its addresses, which begin at `start`, and the values that
+/// it stores.
 ///
 /// # Safety
 ///
@@ -147,7 +148,8 @@ pub(crate) unsafe fn before_access(
     }
 }
 
-/// Bring what the access of `part` has loaded into its part of a register, and copy the register.
+/// Moves the value that the access of `part` has loaded into its part of a register, and copies the
+/// register.
 ///
 /// # Safety
 ///

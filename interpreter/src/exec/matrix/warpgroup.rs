@@ -17,8 +17,8 @@ use crate::semantics::matrix::element::{self, Format};
 use crate::semantics::matrix::warpgroup::{Descriptor, Major};
 use crate::semantics::matrix::{Shape, fragment, product};
 
-/// Bytes of a row of A and of a column of B, whatever the format. Of a sparse A they are half of the
-/// columns, and columns of B are twice as long.
+/// Bytes of a row of A and of a column of B, whatever the format. Of a sparse A they are half of
+/// the columns, and columns of B are twice as long.
 const DEPTH_BYTES: u32 = 32;
 /// Rows of A and D of one warp.
 const ROWS: usize = 16;
@@ -46,7 +46,7 @@ impl<T: Copy + Default> Tile<T> {
 /// The columns of A's stored elements, if it is sparse.
 type Columns = Option<[u16; ROWS * A_DEPTH]>;
 
-/// Execute the part of warp `warp` of its warpgroup.
+/// Executes the part of warp `warp` of its warpgroup.
 ///
 /// # Safety
 ///
@@ -206,9 +206,10 @@ unsafe fn integer(
     Ok(())
 }
 
-/// Tell the recorder what warp `warp` of a warpgroup reads of shared memory: its rows of A, and its
-/// share of B. A warpgroup reads B once: an SM's 128 bytes in a clock could not feed the tensor cores
-/// of four warps that each read all of it. Each warp reports every fourth group of eight 16-byte rows.
+/// Tells the recorder the reads of shared memory by warp `warp` of a warpgroup: its rows of A, and
+/// its share of B. A warpgroup reads B once. An SM's 128 bytes per clock could not feed the tensor
+/// cores of four warps that each read all of it. Each warp reports every fourth group of eight
+/// 16-byte rows.
 ///
 /// # Safety
 ///
@@ -270,7 +271,7 @@ pub(super) unsafe fn tell_reads<R: Recorder>(
     Ok(())
 }
 
-/// How a column of B lies in shared memory.
+/// Returns the layout of a column of B in shared memory.
 fn depth_of_b(op: &WarpgroupMultiply) -> Depth {
     let bytes = DEPTH_BYTES * if op.sparse.is_some() { 2 } else { 1 };
     Depth { major: op.b_major, format: op.b_format, bytes }
@@ -381,7 +382,7 @@ fn columns(
     Ok(words)
 }
 
-/// How a row of A or a column of B lies in shared memory.
+/// The layout of a row of A or a column of B in shared memory.
 #[derive(Clone, Copy)]
 struct Depth {
     major: Major,
@@ -395,8 +396,8 @@ impl Depth {
         4 * self.format.per_register()
     }
 
-    /// The addresses of the 16-byte rows that hold the eight rows or columns from `first` on, in
-    /// groups of eight that lie together unless a swizzle takes them apart.
+    /// The addresses of the 16-byte rows that hold the eight rows or columns from `first` on. They
+    /// are in groups of eight that lie together unless a swizzle takes them apart.
     fn groups(self, descriptor: Descriptor, first: u32) -> impl Iterator<Item = [u64; 8]> {
         let per_row = self.per_row();
         (0..self.bytes / 16).map(move |group| {
@@ -459,7 +460,7 @@ fn row(memories: &Memories<'_>, address: u64) -> Result<[u8; 16], OperandFault> 
     Ok(unsafe { host.cast::<[u8; 16]>().read_unaligned() })
 }
 
-/// Whether D is added to: `scale-d`, which must be the same in all lanes.
+/// Returns true if the product is added to D: `scale-d`, which must be the same in all lanes.
 ///
 /// # Safety
 ///

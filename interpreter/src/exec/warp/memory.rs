@@ -1,4 +1,4 @@
-//! Loads, stores and atomics of a warp, and what the recorder is told of them.
+//! Loads, stores and atomics of a warp, and their reports to the recorder.
 
 #![allow(unsafe_code, reason = "accesses are made with a frame of the right size")]
 
@@ -48,7 +48,7 @@ impl<R: Recorder> Listen for Teller<'_, R> {
 }
 
 impl Warp {
-    /// Execute a load, store or atomic and tell the recorder.
+    /// Executes a load, store or atomic and tells the recorder.
     // Matrix instructions access memory too, but the loop over splits must not pay a call for that.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
     #[inline(always)]
@@ -106,8 +106,8 @@ impl Warp {
         Ok(())
     }
 
-    /// What becomes of a lane's bad access: the fault, or, where bad accesses are left out, the
-    /// mask of all other lanes.
+    /// Handles a lane's bad access. Returns the fault or, where bad accesses are left out, the mask
+    /// of all other lanes.
     ///
     /// # Safety
     ///

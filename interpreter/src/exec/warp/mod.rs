@@ -23,7 +23,7 @@ use crate::program::op::{Code, Op};
 use memory::Teller;
 pub(super) use split::{Next, Split, Wait, lanes_with};
 
-/// What became of a warp's turn.
+/// The outcome of a warp's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// All lanes have exited.
@@ -71,29 +71,29 @@ pub(super) struct Warp {
     pub(super) saved: Vec<SavedActivation>,
     /// The highest top that a stack of its threads has had in this CTA.
     pub(super) stack_top: u64,
-    /// What its threads have printed since the CTA took it last.
+    /// Output that its threads have printed since the CTA took it last.
     pub(super) printed: Vec<u8>,
     /// Asynchronous copies on their way.
     pub(super) copies: CopyQueue,
-    /// Where its lanes are with the cluster's barrier.
+    /// State of its lanes at the cluster's barrier.
     pub(super) cluster: ClusterLanes,
 }
 
-/// What a warp needs of its surroundings for a turn.
+/// The surroundings that a warp needs for a turn.
 pub(super) struct Context<'a> {
     pub(super) program: &'a Program,
     pub(super) level: Level,
     pub(super) memories: Memories<'a>,
     /// One count for each guarded instruction of the program, the CTA's own.
     pub(super) guarded_lanes: *mut u64,
-    /// Whether bad accesses are left out instead of ending the launch.
+    /// True if bad accesses are left out instead of ending the launch.
     pub(super) skip_bad_accesses: bool,
-    /// Who looks for accesses of which another CTA could tell the order.
+    /// Detector of accesses whose order another CTA could tell.
     pub(super) watching: Option<Watching<'a>>,
 }
 
 impl Context<'_> {
-    /// Tell the recorder of an access, and who watches besides.
+    /// Tells the recorder of an access, and the watcher if there is one.
     #[inline(always)]
     pub(super) fn tell<R: Recorder>(&self, recorder: &mut R, access: &Access<'_>) {
         if let Some(watching) = &self.watching {
@@ -124,7 +124,7 @@ impl Warp {
         }
     }
 
-    /// Put all of `mask` at the kernel's entry.
+    /// Puts all of `mask` at the kernel's entry.
     pub(super) fn start(&mut self, entry_block: u32, entry_pc: u32, mask: u32) {
         self.live = mask;
         self.issued = 0;
@@ -144,7 +144,7 @@ impl Warp {
         });
     }
 
-    /// Run until every lane has exited or waits, or `limit` warp-instructions have been issued.
+    /// Runs until every lane has exited or waits, or `limit` warp-instructions have been issued.
     pub(super) fn run<R: Recorder>(
         &mut self,
         context: &Context<'_>,
@@ -164,7 +164,7 @@ impl Warp {
         }
     }
 
-    /// What the lane loop works on: the program and this warp's registers.
+    /// Returns the data on which the lane loop works: the program and this warp's registers.
     pub(super) fn frame(&mut self, context: &Context<'_>) -> Frame {
         Frame {
             ops: context.program.ops.as_ptr(),
@@ -176,7 +176,7 @@ impl Warp {
         }
     }
 
-    /// Run one split until it has to give way, and put what remains of it back.
+    /// Runs one split until it has to give way, and puts the rest of it back.
     fn run_split<R: Recorder>(
         &mut self,
         context: &Context<'_>,

@@ -1,9 +1,10 @@
 //! Splits: the lanes of a warp that execute together, and which of them goes next.
 //!
-//! The split whose block comes first in reverse post-order runs first, deepest call first, so
-//! that lanes that fell behind catch up and splits meet at the reconvergence point; splits at the same
-//! place merge. A split that has run [`SPLIT_QUANTUM`] blocks while others wait gives way, so
-//! that lanes which spin on what another lane of their warp does make progress, as on Volta and later.
+//! The split whose block comes first in reverse post-order runs first, deepest call first. Lanes
+//! that fell behind therefore catch up, and splits meet at the reconvergence point; splits at the
+//! same place merge. A split that has run [`SPLIT_QUANTUM`] blocks while others wait gives way.
+//! Lanes that spin on an action of another lane of their warp therefore make progress, as on Volta
+//! and later.
 
 use super::Warp;
 use crate::observer::{Recorder, WarpRelease};
@@ -13,7 +14,7 @@ use crate::program::op::NO_BLOCK;
 /// Blocks that a split runs before it gives way to the other splits of its warp.
 const SPLIT_QUANTUM: u32 = 1 << 10;
 
-/// Why a split does not run.
+/// The reason why a split does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) enum Wait {
     /// It can run.
@@ -29,7 +30,7 @@ pub(in crate::exec) enum Wait {
     ClusterBarrier,
 }
 
-/// What a split does after an operation.
+/// The next step of a split after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) enum Next {
     /// It goes on with the next operation.
@@ -47,7 +48,7 @@ pub(in crate::exec) struct Split {
     pub(in crate::exec) pc: u32,
     /// The block of `pc`.
     pub(in crate::exec) block: u32,
-    /// Whether the block is still to be entered (and counted).
+    /// True if the block is still to be entered (and counted).
     pub(super) entering: bool,
     pub(in crate::exec) wait: Wait,
     /// Return addresses, innermost last: block and program counter.
@@ -68,7 +69,7 @@ impl Split {
         self.entering = true;
     }
 
-    /// Enter `block`, or go on behind the branch where the text has no block after it.
+    /// Enters `block`, or goes on behind the branch where the text has no block after it.
     pub(super) fn fall_through(&mut self, program: &Program, block: u32) {
         if block == NO_BLOCK {
             self.pc += 1;
@@ -85,7 +86,7 @@ impl Split {
 }
 
 impl Warp {
-    /// Merge what can be merged and choose the split to run.
+    /// Merges the splits that can be merged and chooses the one to run.
     pub(super) fn next_split<R: Recorder>(&mut self, recorder: &mut R) -> Option<usize> {
         if self.splits.len() == 1 {
             let split = &mut self.splits[0];
@@ -109,7 +110,7 @@ impl Warp {
         runnable.min_by_key(|(_, split)| priority(split)).map(|(index, _)| index)
     }
 
-    /// Let lanes go on for which all others have come.
+    /// Lets lanes go on for which all others have come.
     fn wake_complete<R: Recorder>(&mut self, recorder: &mut R) {
         for at in 0..self.splits.len() {
             let wait = self.splits[at].wait;
@@ -132,7 +133,7 @@ impl Warp {
         }
     }
 
-    /// Join splits that stand at the same place, waiting for the same thing.
+    /// Joins splits that stand at the same place, waiting for the same thing.
     fn merge_splits(&mut self) {
         let mut at = 0;
         while at < self.splits.len() {

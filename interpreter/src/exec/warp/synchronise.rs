@@ -120,8 +120,8 @@ impl Warp {
         Ok(next)
     }
 
-    /// Make the lanes of `mask` wait behind the operation whose fellow members have not all come
-    /// with them; answers the lanes of `mask` that need not wait, and what `split` does next.
+    /// Makes the lanes of `mask` wait behind the operation whose fellow members have not all come
+    /// with them. Returns the lanes of `mask` that need not wait, and the next step of `split`.
     fn wait_for_members(
         &mut self,
         split: &mut Split,
@@ -157,8 +157,9 @@ impl Warp {
         }
     }
 
-    /// For how many threads the lanes of `mask` count at a barrier with a thread count: the count
-    /// is in whole warps, so a warp that is not full, or that has lost lanes, counts as one.
+    /// Returns the number of threads for which the lanes of `mask` count at a barrier with a thread
+    /// count. The count is in whole warps, so a warp that is not full, or that has lost lanes,
+    /// counts as one.
     pub(in crate::exec) fn counted_as(&self, mask: u32) -> u32 {
         if mask == self.live { 32 } else { mask.count_ones() }
     }
@@ -170,7 +171,8 @@ impl Warp {
     }
 }
 
-/// Tell the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same members.
+/// Tells the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same
+/// members.
 #[inline]
 fn release_groups<R: Recorder>(recorder: &mut R, warp: u32, lanes: u32, members: &[u32; 32]) {
     for_each_group(lanes, members, |lanes, _| recorder.warp_release(&WarpRelease { warp, lanes }));

@@ -1,4 +1,4 @@
-//! Integer arithmetic, logic and selection, and what all arithmetic shares.
+//! Integer arithmetic, logic and selection, and the helpers of all arithmetic.
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
@@ -46,7 +46,7 @@ pub(super) fn rounding(instruction: &Instruction) -> u16 {
     rounding.unwrap_or(0) | if instruction.has(M::Ftz) { 4 } else { 0 }
 }
 
-/// Emit `code` with `N` operands of the given types and a result of type `result`.
+/// Emits `code` with `N` operands of the given types and a result of type `result`.
 pub(super) fn map<const N: usize>(
     builder: &mut Builder<'_>,
     instruction: &Instruction,
@@ -110,7 +110,7 @@ pub(super) fn unsupported(instruction: &Instruction) -> String {
     format!("{}{modifiers} is not executed yet", instruction.opcode.text())
 }
 
-/// Lower an arithmetic, logic, shift or selection instruction.
+/// Lowers an arithmetic, logic, shift or selection instruction.
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let Some(ty) = instruction.types().next() else { return Err(unsupported(instruction)) };
     match ty {

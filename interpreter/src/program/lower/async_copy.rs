@@ -1,4 +1,4 @@
-//! `cp.async` and what waits for it.
+//! `cp.async` and the instructions that wait for it.
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Opcode, ShapeType};
@@ -68,7 +68,8 @@ pub(super) fn require(op: &MemoryOp, space: Space, what: &str) -> Lowered<()> {
     Err(format!("{what} must be in {name} memory"))
 }
 
-/// `commit_group` and `wait_group` of `cp.async`, `cp.async.bulk` and `wgmma`, and `cp.async.wait_all`.
+/// `commit_group` and `wait_group` of `cp.async`, `cp.async.bulk` and `wgmma`, and
+/// `cp.async.wait_all`.
 pub(super) fn groups(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     use Opcode as O;
     let queue = match instruction.opcode {

@@ -17,13 +17,13 @@ use super::super::runtime::RuntimeCall;
 use super::call_graph::{CallGraph, Signature};
 use super::layout::{Layout, function_address};
 
-/// Why an instruction cannot be executed.
+/// Reason why an instruction cannot be executed.
 pub(crate) type Reason = String;
 
-/// What lowering one instruction yields.
+/// Result of lowering one instruction.
 pub(crate) type Lowered<T> = Result<T, Reason>;
 
-/// Where a register lives.
+/// Place of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// A predicate index.
@@ -77,7 +77,7 @@ pub(crate) struct Builder<'m> {
     pub(crate) bulk_ops: Vec<BulkOp>,
     pub(crate) tensor_ops: Vec<TensorOp>,
     pub(crate) branch_tables: Vec<Vec<u32>>,
-    /// What indirect calls pass.
+    /// The values that indirect calls pass.
     pub(crate) signatures: Vec<Signature>,
     pub(crate) runtime_calls: Vec<RuntimeCall>,
     /// Functions whose registers are saved around calls.
@@ -138,7 +138,7 @@ impl<'m> Builder<'m> {
         &self.module.functions[self.function.index()]
     }
 
-    /// Append an operation.
+    /// Appends an operation.
     pub(crate) fn emit(&mut self, code: Code, n: u16, dst: u32, [a, b, c]: [u32; 3]) {
         self.ops.push(Op { code, n, guard: self.guard, dst, a, b, c });
         self.op_instruction.push(self.instruction);
@@ -227,12 +227,12 @@ impl<'m> Builder<'m> {
         SavedRegisters { rows: saved, predicates }
     }
 
-    /// Where a register of the current function lives.
+    /// Returns the place of a register of the current function.
     pub(crate) fn slot(&mut self, register: RegisterId) -> Slot {
         self.slot_of(self.function, register, 0)
     }
 
-    /// Where element `element` of a register of any function lives.
+    /// Returns the place of element `element` of a register of any function.
     pub(crate) fn slot_of(
         &mut self,
         function: FunctionId,
@@ -458,7 +458,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Call `emit` with a destination row for a result of type `ty`, then bring the result into
+    /// Calls `emit` with a destination row for a result of type `ty`, then brings the result into
     /// the operand's register if that is wider: with its sign if `ty` is signed, else zeros.
     pub(crate) fn define(
         &mut self,
@@ -516,7 +516,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Add `window` to a row, or subtract it: address conversion.
+    /// Adds `window` to a row, or subtracts it: address conversion.
     pub(crate) fn window_row(&mut self, window: u64, width: Width) -> u32 {
         debug_assert!(window.is_multiple_of(window::BYTES), "windows are multiples of their size");
         self.bits(window, width)

@@ -19,7 +19,7 @@ use crate::tensor_map;
 pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let mut spaces = instruction.modifiers.iter().filter_map(|modifier| modifier.as_space());
     let (to, from) = (spaces.next(), spaces.next());
-    // Where data of a certain pattern is reported as not valid, later waits would have to say so.
+    // If data of a certain pattern is reported as not valid, later waits would have to say so.
     let reports = |modifier: &M| modifier.text().starts_with("mbarrier::report::validity");
     if instruction.modifiers.iter().any(reports) {
         return Err("reports about the data of bulk copies are not made yet".to_owned());
@@ -157,7 +157,7 @@ pub(super) fn reduce_async(builder: &mut Builder<'_>, instruction: &Instruction)
     signal(builder, instruction)
 }
 
-/// Tell the mbarrier, if there is one, of the bytes that each lane has written.
+/// Tells the mbarrier, if there is one, of the bytes that each lane has written.
 fn signal(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     if !instruction.has(M::MbarrierCompleteTxBytes) {
         return Ok(());

@@ -86,7 +86,7 @@ fn signature_of(builder: &Builder<'_>, function: &Function) -> Signature {
     Signature::of(builder.module, function)
 }
 
-/// Call a function whose formals have fixed places.
+/// Calls a function whose formals have fixed places.
 fn fixed(
     builder: &mut Builder<'_>,
     call: &Call<'_>,
@@ -106,7 +106,7 @@ fn fixed(
     })
 }
 
-/// Call through the argument area.
+/// Calls through the argument area.
 fn through_area(
     builder: &mut Builder<'_>,
     call: &Call<'_>,
@@ -172,7 +172,7 @@ fn through_area(
 /// A register that is passed by value, or an element of one.
 struct Part {
     operand: Operand,
-    /// Where it lies in local memory.
+    /// Offset in local memory.
     offset: u64,
     ty: T,
 }
@@ -191,8 +191,8 @@ fn parts_by_value(
     Ok(operands.into_iter().enumerate().map(part).collect())
 }
 
-/// Emit what follows the call operation that was just emitted. Only lanes that called get there,
-/// so nothing of it is guarded; the others skip it.
+/// Emits the operations that follow the call operation just emitted. Only lanes that called get
+/// there, so nothing of it is guarded; the others skip it.
 fn after_call(
     builder: &mut Builder<'_>,
     emit: impl FnOnce(&mut Builder<'_>) -> Lowered<()>,
@@ -206,7 +206,7 @@ fn after_call(
     Ok(())
 }
 
-/// Copy `bytes` bytes within local memory; each side is an offset and whether that counts from
+/// Copies `bytes` bytes within local memory; each side is an offset and whether that counts from
 /// the current function's frame.
 pub(super) fn copy(builder: &mut Builder<'_>, from: (u64, bool), to: (u64, bool), bytes: u64) {
     let mut n = 0;
@@ -228,7 +228,8 @@ fn bits_type(bytes: u64) -> Lowered<T> {
     }
 }
 
-/// What a function does before its first block: find its frame and fetch its arguments.
+/// Emits the prologue of a function, before its first block: find its frame and fetch its
+/// arguments.
 pub(super) fn prologue(builder: &mut Builder<'_>) -> Lowered<()> {
     let convention = builder.calls.convention(builder.function);
     if convention.framed {
@@ -244,7 +245,7 @@ pub(super) fn prologue(builder: &mut Builder<'_>) -> Lowered<()> {
     Ok(())
 }
 
-/// What a function does before it returns: leave its results and its frame.
+/// Emits the epilogue of a function, before it returns: leave its results and its frame.
 pub(super) fn epilogue(builder: &mut Builder<'_>) -> Lowered<()> {
     let convention = builder.calls.convention(builder.function);
     if convention.through_area {
@@ -259,7 +260,7 @@ pub(super) fn epilogue(builder: &mut Builder<'_>) -> Lowered<()> {
     Ok(())
 }
 
-/// Copy formals from the argument area (`fetch`) or to it.
+/// Copies formals from the argument area (`fetch`) or to it.
 fn exchange(
     builder: &mut Builder<'_>,
     formals: &[Formal],

@@ -1,4 +1,4 @@
-//! Which functions a kernel can reach, and how each is called.
+//! The functions that a kernel can reach, and how each is called.
 //!
 //! Most functions are called directly and never call themselves: their registers, parameters and
 //! local variables have fixed places, and a call copies the arguments there. Functions that are
@@ -15,7 +15,8 @@ use gpucast_ptx_frontend::module::{
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 
-/// Sizes in bytes of what a call passes, as a caller who knows only a prototype sees them.
+/// Sizes in bytes of the values that a call passes, as a caller who knows only a prototype sees
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
     pub(crate) returns: Vec<u64>,
@@ -44,8 +45,9 @@ impl Signature {
     }
 }
 
-/// Where values of these sizes lie in the argument area, and at the end where the last one ends.
-/// Every value begins at a multiple of 16 bytes, so that alignment is no part of the agreement.
+/// Returns the offsets of values of these sizes in the argument area, and at the end the end of the
+/// last one. Every value begins at a multiple of 16 bytes, so that alignment is no part of the
+/// agreement.
 pub(crate) fn area_offsets(sizes: &[u64]) -> Vec<u64> {
     let mut offsets = vec![0];
     let mut end = 0u64;
@@ -56,7 +58,7 @@ pub(crate) fn area_offsets(sizes: &[u64]) -> Vec<u64> {
     offsets
 }
 
-/// How a function gets its arguments and where its variables live.
+/// The places of a function's arguments and of its variables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Convention {
     /// Arguments and results go through the thread's argument area, because callers do not know
@@ -132,13 +134,13 @@ impl CallGraph {
         self.conventions.get(&function).copied().unwrap_or_default()
     }
 
-    /// Whether a call in `caller` to `callee` may enter `caller` again before it returns.
+    /// Returns true if a call in `caller` to `callee` may enter `caller` again before it returns.
     pub(crate) fn reenters(&self, caller: FunctionId, callee: FunctionId) -> bool {
         self.convention(caller).recursive
             && self.component.get(&caller) == self.component.get(&callee)
     }
 
-    /// Whether an indirect call in `caller` may enter `caller` again before it returns.
+    /// Returns true if an indirect call in `caller` may enter `caller` again before it returns.
     pub(crate) fn reenters_indirectly(&self, caller: FunctionId, signature: &Signature) -> bool {
         let mut candidates = self.address_taken.iter().filter(|&(_, own)| own == signature);
         candidates.any(|(&callee, _)| self.reenters(caller, callee))
@@ -150,7 +152,8 @@ impl CallGraph {
     }
 }
 
-/// What an indirect call passes, from its prototype, its list of targets, or its table.
+/// Returns the values that an indirect call passes, from its prototype, its list of targets, or its
+/// table.
 pub(crate) fn indirect_signature(
     module: &Module,
     body: &Body,
@@ -219,7 +222,7 @@ impl<'m> Walk<'m> {
                 self.scanned += 1;
                 self.scan(function);
             }
-            // What pointers may lead to is known only when all code has been seen.
+            // The targets of pointers are known only when all code has been seen.
             let called = |own: &Signature| self.indirect.iter().any(|(_, wanted)| wanted == own);
             let reached: Vec<FunctionId> = self
                 .address_taken

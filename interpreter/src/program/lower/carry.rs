@@ -11,7 +11,7 @@ use gpucast_ptx_frontend::module::Instruction;
 use super::super::op::Code;
 use super::builder::{Builder, Lowered, Width, operand};
 
-/// Lower an instruction that reads or writes the carry flag.
+/// Lowers an instruction that reads or writes the carry flag.
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
     let width = Width::of(ty);
     let wide = width == Width::W64;

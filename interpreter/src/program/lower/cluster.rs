@@ -79,8 +79,8 @@ pub(super) fn getctarank(builder: &mut Builder<'_>, instruction: &Instruction) -
     })
 }
 
-/// `isspacep.shared::cta`: whether the generic address in row `address` lies in the CTA's own
-/// memory, at the beginning of the window or at the place of its rank.
+/// `isspacep.shared::cta`: tests that the generic address in row `address` lies in the CTA's own
+/// memory. That is at the beginning of the window or at the place of its rank.
 pub(super) fn is_own_shared(
     builder: &mut Builder<'_>,
     address: u32,

@@ -136,7 +136,7 @@ struct Outcome {
     pair: usize,
 }
 
-/// Emit the comparison of operands 1 and 2 into each of `outcomes`.
+/// Emits the comparison of operands 1 and 2 into each of `outcomes`.
 fn compare_into(
     builder: &mut Builder<'_>,
     instruction: &Instruction,

@@ -13,7 +13,7 @@ use gpucast_ptx_frontend::module::{
 use super::super::op::{Code, GUARD_REPEATED, GuardPredicate, NO_BLOCK, barrier as flag};
 use super::builder::{Builder, Lowered, Slot, operand};
 
-/// Where functions and their blocks are in the program.
+/// Places of functions and their blocks in the program.
 #[derive(Debug, Default)]
 pub(in crate::program) struct BlockTargets {
     functions: HashMap<FunctionId, FunctionTargets>,
@@ -55,7 +55,7 @@ impl BlockTargets {
     }
 }
 
-/// What control flow needs to know around an instruction.
+/// The surroundings of an instruction that control flow needs.
 pub(super) struct Context<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a ControlFlowGraph,
@@ -113,7 +113,7 @@ impl Builder<'_> {
         self.guard = guard_index + 1;
     }
 
-    /// Let the guard of the instruction being lowered be what it is now, whatever the
+    /// Keeps the present value of the guard of the instruction being lowered, whatever the
     /// instruction's own operations write.
     pub(super) fn preserve_guard(&mut self) {
         let Some(index) = (self.guard & !GUARD_REPEATED).checked_sub(1) else { return };

@@ -28,7 +28,7 @@ fn is_integer(ty: T) -> bool {
     matches!(ty, T::U8 | T::S8 | T::U16 | T::S16 | T::U32 | T::S32 | T::U64 | T::S64)
 }
 
-/// Lower `cvt`.
+/// Lowers `cvt`.
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let mut types = instruction.types();
     let (Some(to), Some(from)) = (types.next(), types.next()) else {

@@ -15,7 +15,7 @@ fn flushed(ftz: bool, plain: Code, flush: Code) -> (Code, u16) {
     (if ftz { flush } else { plain }, 0)
 }
 
-/// Lower `.f32` arithmetic, halves accumulated in `.f32` included.
+/// Lowers `.f32` arithmetic, halves accumulated in `.f32` included.
 pub(super) fn single(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let n = rounding(instruction);
     let ftz = instruction.has(M::Ftz);
@@ -85,7 +85,7 @@ pub(super) fn single(builder: &mut Builder<'_>, instruction: &Instruction) -> Lo
     }
 }
 
-/// Lower `.f64` arithmetic.
+/// Lowers `.f64` arithmetic.
 pub(super) fn double(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let n = rounding(instruction);
     let rounded = |plain, other| if n & 3 == 0 { (plain, 0) } else { (other, n & 3) };

@@ -21,7 +21,7 @@ macro_rules! half_code {
     };
 }
 
-/// Lower arithmetic on a half type.
+/// Lowers arithmetic on a half type.
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<()> {
     let relu = instruction.has(M::Relu);
     let nan = instruction.has(M::Nan);

@@ -1,4 +1,4 @@
-//! Where variables live: offsets in shared, local, constant and parameter memory.
+//! Places of variables: offsets in shared, local, constant and parameter memory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub(crate) struct KernelParameter {
     pub(crate) offset: u64,
 }
 
-/// Where each variable that a kernel can reach lives.
+/// The place of each variable that a kernel can reach.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     places: HashMap<VariableId, Place>,
@@ -28,7 +28,7 @@ pub(crate) struct Layout {
     pub(crate) shared_static_bytes: u64,
     /// Local memory of one thread without its stack.
     pub(crate) local_bytes: u64,
-    /// Where the argument area begins in local memory.
+    /// Offset of the argument area in local memory.
     pub(crate) area: u64,
     /// Bytes of the frame of each function that has one.
     frames: HashMap<FunctionId, u64>,
@@ -46,7 +46,7 @@ pub(crate) struct ConstantAddress {
     pub(crate) width: u8,
     pub(crate) variable: VariableId,
     pub(crate) addend: i64,
-    /// Which bytes of the address are meant.
+    /// Mask of the bytes of the address that are meant.
     pub(crate) mask: u64,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Place {
     pub(crate) space: Space,
     /// From the start of the space, or of the function's frame.
     pub(crate) offset: u64,
-    /// Whether the variable lives in its function's frame.
+    /// True if the variable lives in its function's frame.
     pub(crate) framed: bool,
 }
 
@@ -73,7 +73,7 @@ impl Place {
     }
 }
 
-/// What a function's address is: nothing lies in its window, so loads and stores through it fault.
+/// Returns a function's address. Nothing lies in its window, so loads and stores through it fault.
 pub(crate) const fn function_address(function: FunctionId) -> u64 {
     window::CODE + (function.0 as u64 + 1) * FUNCTION_STRIDE
 }
@@ -100,7 +100,7 @@ fn place(end: &mut u64, bytes: u64, align: u32) -> u64 {
 }
 
 impl Layout {
-    /// Lay out what the functions of `calls` can reach.
+    /// Lays out the variables that the functions of `calls` can reach.
     ///
     /// # Errors
     ///
@@ -241,7 +241,7 @@ impl Layout {
         InitializerValue::Bytes(bytes[..usize::from(width).min(8)].into())
     }
 
-    /// Where each variable in shared memory begins.
+    /// Returns the offset of each variable in shared memory.
     pub(crate) fn shared_offsets(&self) -> HashMap<VariableId, u64> {
         let shared = self.places.iter().filter(|(_, place)| place.space == Space::Shared);
         shared.map(|(&variable, place)| (variable, place.offset)).collect()

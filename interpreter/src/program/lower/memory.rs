@@ -14,7 +14,7 @@ use super::super::registers::{ConstantValue, ParameterRow};
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use crate::observer::AccessKind;
 
-/// Where an address operand leads: the space, a base row and its width, and an offset.
+/// The place that an address operand means: the space, a base row and its width, and an offset.
 pub(super) struct Target {
     pub(super) space: Space,
     pub(super) base: Option<(u32, Width)>,
@@ -104,7 +104,7 @@ pub(super) fn elements(builder: &Builder<'_>, operand: &Operand) -> Vec<Operand>
     }
 }
 
-/// What a vector access holds at most.
+/// Checks that a vector access has at most 8 elements and a power of two of bytes.
 fn check_elements(elements: &[Operand], ty: T) -> Lowered<()> {
     let bytes = elements.len() as u32 * ty.bytes();
     if elements.len() > 8 || !bytes.is_power_of_two() {
@@ -170,7 +170,7 @@ fn is_call_parameter(builder: &Builder<'_>, target: &Target) -> bool {
     target.space == Space::Local && target.variable.is_some_and(is_param)
 }
 
-/// Whether an access may take the short way.
+/// Returns true if an access may take the short way.
 pub(super) fn is_simple(op: &MemoryOp) -> bool {
     let is_load = matches!(op.kind, AccessKind::Load | AccessKind::LoadReadOnly);
     let whole_register = matches!((op.element_bytes, op.wide_registers), (4, false) | (8, true));
@@ -388,8 +388,8 @@ pub(super) fn atomic(builder: &mut Builder<'_>, instruction: &Instruction) -> Lo
     Ok(())
 }
 
-/// Where a device function's `.param` formal or a call's `.param` actual lies in local memory, and
-/// whether that counts from the current function's frame.
+/// Returns the offset in local memory of a device function's `.param` formal or a call's `.param`
+/// actual. The flag says whether the offset counts from the current function's frame.
 pub(super) fn stack_slot(builder: &Builder<'_>, variable: VariableId) -> Lowered<(u64, bool)> {
     match builder.layout.place(variable) {
         Some(place) if place.space == Space::Local => Ok((place.offset, place.framed)),
@@ -414,31 +414,31 @@ fn slot_op(
     op
 }
 
-/// Load a row from a fixed place in local memory.
+/// Loads a row from a fixed place in local memory.
 pub(super) fn load_local(builder: &mut Builder<'_>, offset: u64, ty: T, row: u32) {
     builder.load_slot((offset, false), ty, row);
 }
 
-/// Store a row to a fixed place in local memory.
+/// Stores a row to a fixed place in local memory.
 pub(super) fn store_local(builder: &mut Builder<'_>, offset: u64, ty: T, row: u32) {
     builder.store_slot((offset, false), ty, row);
 }
 
 impl Builder<'_> {
-    /// Load a row from a slot in local memory; see [`stack_slot`].
+    /// Loads a row from a slot in local memory; see [`stack_slot`].
     pub(super) fn load_slot(&mut self, slot: (u64, bool), ty: T, row: u32) {
         let op = slot_op(self, slot, AccessKind::Load, ty, row);
         emit_memory_op(self, op);
     }
 
-    /// Store a row to a slot in local memory; see [`stack_slot`].
+    /// Stores a row to a slot in local memory; see [`stack_slot`].
     pub(super) fn store_slot(&mut self, slot: (u64, bool), ty: T, row: u32) {
         let op = slot_op(self, slot, AccessKind::Store, ty, row);
         emit_memory_op(self, op);
     }
 }
 
-/// Pass a predicate to the predicate `formal` of the callee, or the other way round.
+/// Passes a predicate to the predicate `formal` of the callee, or the other way round.
 fn pass_predicate(
     builder: &mut Builder<'_>,
     actual: &Operand,
@@ -455,7 +455,7 @@ fn pass_predicate(
     Ok(())
 }
 
-/// Pass `actual` to `formal`, which has a fixed place, or the other way round for results.
+/// Passes `actual` to `formal`, which has a fixed place, or the other way round for results.
 pub(super) fn pass(
     builder: &mut Builder<'_>,
     caller: FunctionId,
@@ -522,7 +522,7 @@ pub(super) fn parts_of(
     Err(format!("the call passes {} values where the function has {count}", parts.len()))
 }
 
-/// Pass one register, or one element of a vector register.
+/// Passes one register, or one element of a vector register.
 fn pass_register(
     builder: &mut Builder<'_>,
     callee: FunctionId,

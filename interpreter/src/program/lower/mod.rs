@@ -1,8 +1,8 @@
 //! From a resolved kernel to a [`Program`].
 //!
-//! The kernel and the device functions that it calls are lowered one after the other, each block
-//! in reverse post-order, so that a block's index is its scheduling priority. Every instruction
-//! of the table is dispatched by its opcode in [`instruction`]; one that cannot be executed becomes
+//! The kernel and the device functions that it calls are lowered one after the other. Their blocks
+//! are in reverse post-order, so that a block's index is its scheduling priority. Every instruction
+//! of the table is dispatched by its opcode in [`instruction`]. One that cannot be executed becomes
 //! a trap with its reason, and a caller learns of all of them before anything runs.
 
 mod arithmetic;
@@ -48,7 +48,7 @@ pub(crate) use layout::function_at;
 pub(crate) use layout::{ConstantAddress, masked, write};
 use sharing::Sharing;
 
-/// Lower `kernel` of `module`, whose text is `text`.
+/// Lowers `kernel` of `module`, whose text is `text`.
 pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Program, LowerError> {
     let kernel_id = find_kernel(module, kernel)?;
     let fail = |reason: String, span| LowerError::Unsupported {
@@ -190,7 +190,7 @@ struct Lowering<'m> {
     instructions: Vec<StaticInstruction>,
     guarded: Vec<u32>,
     blocks: Vec<Block>,
-    /// What keeps the kernel as a whole from running.
+    /// Reasons why the kernel as a whole cannot run.
     refusals: Vec<Unsupported>,
     /// Instructions that end the launch where a thread reaches them, in the order in which the
     /// traps that stand for them were emitted.
@@ -265,7 +265,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Note what stands in the way of a function as a whole.
+    /// Notes the reasons why a function as a whole cannot run.
     fn collect(&mut self, module: &Module, function: FunctionId, result: Lowered<()>) {
         if let Err(reason) = result {
             let span = module.functions[function.index()].span;
@@ -314,7 +314,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// Lower one instruction.
+/// Lowers one instruction.
 ///
 /// There is no catch-all arm: a new mnemonic of the table has to be thought about here.
 fn instruction(
@@ -387,8 +387,8 @@ fn instruction(
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => {
             movement::between_lanes(builder, instruction)
         }
-        // There is one device, so that a multimem address stands for one place: what is loaded is
-        // reduced over one value.
+        // There is one device, so that a multimem address stands for one place: a load reduces over
+        // one value.
         O::Ld | O::Ldu | O::MultimemLdReduce => memory::load(builder, instruction),
         O::St | O::MultimemSt | O::MultimemStAsync => memory::store(builder, instruction),
         O::Atom | O::Red | O::MultimemRed | O::MultimemRedAsync => {

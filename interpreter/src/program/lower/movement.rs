@@ -119,7 +119,7 @@ fn pack(builder: &mut Builder<'_>, parts: &[Operand], ty: T) -> Lowered<u32> {
     Ok(rows[0])
 }
 
-/// Write the parts of a value to registers, lowest first.
+/// Writes the parts of a value to registers, lowest first.
 fn unpack(builder: &mut Builder<'_>, parts: &[Operand], source: &Operand, ty: T) -> Lowered<()> {
     let part = part_type(ty, parts.len())?;
     let mut values = vec![builder.value(source, ty)?];
@@ -154,7 +154,7 @@ fn unpack(builder: &mut Builder<'_>, parts: &[Operand], source: &Operand, ty: T)
     Ok(())
 }
 
-/// What `createpolicy` yields. Policies are opaque and no cache hint has an effect on results, so
+/// The result of `createpolicy`. Policies are opaque and no cache hint has an effect on results, so
 /// one stands for all.
 const CACHE_POLICY: u64 = 1 << 60;
 
@@ -223,7 +223,7 @@ pub(super) fn isspacep(builder: &mut Builder<'_>, instruction: &Instruction) -> 
     Ok(())
 }
 
-/// Wait for the member lanes of a `.sync` instruction; `mask` is the operand's index. Answers the
+/// Waits for the member lanes of a `.sync` instruction; `mask` is the operand's index. Returns the
 /// row of the member masks.
 fn synchronise(builder: &mut Builder<'_>, instruction: &Instruction, mask: usize) -> Lowered<u32> {
     let members = builder.value(operand(instruction, mask)?, T::U32)?;

@@ -42,7 +42,7 @@ fn format(ty: T) -> Option<u16> {
     })
 }
 
-/// Lower a conversion that is one of these, `None` if it is not.
+/// Lowers a conversion that is one of these, `None` if it is not.
 pub(super) fn lower(
     builder: &mut Builder<'_>,
     instruction: &Instruction,
@@ -233,7 +233,7 @@ fn quad(builder: &mut Builder<'_>, instruction: &Instruction, n: u16, to: T) -> 
         *row = builder.value(source, T::F32)?;
     }
     let random = builder.value(operand(instruction, 2)?, T::B32)?;
-    // Which bytes of the random bits serve the upper pair and the lower one.
+    // The bytes of the random bits that serve the upper pair and the lower one.
     let narrowest = to == T::E2m1x4;
     let selectors = if narrowest { [0x4431, 0x4420] } else { [0x4432, 0x4410] };
     let zero = builder.bits(0, Width::W32);
@@ -259,7 +259,7 @@ pub(super) fn quad_arithmetic(
     instruction: &Instruction,
     to: T,
 ) -> Lowered<()> {
-    // Operands after the first type, which is the result's and that of what is added.
+    // Operands after the first type, which is that of the result and of the addend.
     let mut types = instruction.types().skip(1);
     let a = types.next().ok_or_else(|| unsupported(instruction))?;
     let (operation, b, c) = match instruction.opcode {
@@ -287,7 +287,7 @@ pub(super) fn quad_arithmetic(
     })
 }
 
-/// How the four elements of a type lie in their register.
+/// Returns the layout of a type's four elements in their register.
 fn elements(ty: T) -> Lowered<Elements> {
     Ok(match ty {
         T::E4m3x4 => Elements::E4m3,

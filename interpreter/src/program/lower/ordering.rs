@@ -1,8 +1,8 @@
 //! Can a kernel tell in which order its CTAs run?
 //!
-//! CTAs run in parallel only where their order cannot be seen: no atomic on global memory returns
-//! a value that something reads, the reductions commute, and nothing waits for another CTA. The answer
-//! is read off the code, so it errs on the side of order.
+//! CTAs run in parallel only where their order cannot be seen: no atomic on global memory returns a
+//! value that something reads, the reductions commute, and nothing waits for another CTA. The
+//! answer is read off the code, so it errs on the side of order.
 
 use gpucast_ptx_frontend::isa::{Access, Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{AddressBase, Operand, RegisterId};
@@ -13,8 +13,8 @@ use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
 use super::builder::Builder;
 use crate::observer::AccessKind;
 
-/// Whether anything reads what an atomic returns. Compilers write `atom` with a register that nothing
-/// reads where CUDA ignores the result of `atomicAdd`.
+/// Returns true if anything reads the result of an atomic. Compilers write `atom` with a register
+/// that nothing reads where CUDA ignores the result of `atomicAdd`.
 fn returns_something(instructions: &[StaticInstruction], op: &MemoryOp) -> bool {
     let atomic = &instructions[op.instruction as usize];
     let Some(Operand::Register(result)) = atomic.instruction.operands.first() else { return true };
@@ -31,7 +31,7 @@ fn returns_something(instructions: &[StaticInstruction], op: &MemoryOp) -> bool 
     })
 }
 
-/// Whether an operand has a register anywhere in it.
+/// Returns true if an operand has a register anywhere in it.
 fn mentions(operand: &Operand, register: RegisterId) -> bool {
     match operand {
         Operand::Register(id)
@@ -58,7 +58,7 @@ fn mentions(operand: &Operand, register: RegisterId) -> bool {
     }
 }
 
-/// Why the CTAs of a program must run in order, if they must.
+/// Returns the reason why the CTAs of a program must run in order, if they must.
 pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) -> Option<String> {
     let bulk = builder.bulk_ops.iter().map(|op| &op.destination);
     let ops = builder.memory_ops.iter().chain(bulk);

@@ -132,7 +132,8 @@ fn map_address(builder: &mut Builder<'_>, map: &Operand) -> Lowered<MemoryOp> {
     memory::address_of(builder, &map, None, AccessKind::Load, T::B128)
 }
 
-/// What a reduction does to elements of a type, if it is allowed (manual, section 9.7.9.25.5.3).
+/// Returns the effect of a reduction on elements of a type, if it is allowed (manual, section
+/// 9.7.9.25.5.3).
 fn reduction(instruction: &Instruction, element: Element) -> Option<AtomicOperation> {
     let bits = [M::And, M::Or, M::Xor].iter().any(|&operation| instruction.has(operation));
     let integer = matches!(element, Element::U32 | Element::S32 | Element::U64 | Element::S64);

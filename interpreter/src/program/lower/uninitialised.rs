@@ -1,9 +1,9 @@
 //! Registers that may be read before they are written.
 //!
-//! PTX leaves their value undefined; here it is zero in every CTA, so that results do not depend
-//! on which CTA used the register file before. The analysis is the usual backward liveness: what
-//! is live at a function's entry may be read before it is written. A guarded write does not end
-//! liveness.
+//! PTX leaves their value undefined; here it is zero in every CTA, so that results do not depend on
+//! which CTA used the register file before. The analysis is the usual backward liveness: a register
+//! that is live at a function's entry may be read before it is written. A guarded write does not
+//! end liveness.
 
 use std::collections::HashSet;
 
@@ -37,7 +37,8 @@ pub(super) fn analyse(
 
 fn live_at_entry(instructions: &[Instruction], graph: &ControlFlowGraph) -> Registers {
     let blocks = graph.blocks();
-    // Per block: what it reads before it writes, and what it writes whatever happens.
+    // Per block: registers that it reads before it writes them, and registers that it writes in any
+    // case.
     let summaries: Vec<(Registers, Registers)> = blocks
         .iter()
         .map(|block| {
@@ -78,12 +79,12 @@ fn live_at_entry(instructions: &[Instruction], graph: &ControlFlowGraph) -> Regi
     order.first().map(|entry| live[entry.index()].clone()).unwrap_or_default()
 }
 
-/// Whether an operand consists of or contains `register`.
+/// Returns true if an operand consists of or contains `register`.
 pub(super) fn mentions(operand: &Operand, register: RegisterId) -> bool {
     registers_in(operand).contains(&register)
 }
 
-/// Note the rows and predicates to be cleared.
+/// Notes the rows and predicates to be cleared.
 pub(super) fn record(uninitialised: &HashSet<(FunctionId, RegisterId)>, builder: &mut Builder<'_>) {
     let mut rows = Vec::new();
     let mut predicates = Vec::new();

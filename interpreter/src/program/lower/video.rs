@@ -33,7 +33,7 @@ fn operation(instruction: &Instruction) -> Option<Operation> {
     })
 }
 
-/// Whether the operands `a` and `b` and the result are signed.
+/// Returns the signedness of the operands `a` and `b` and of the result; true is signed.
 fn signs(instruction: &Instruction) -> [bool; 3] {
     let types: Vec<bool> = instruction.types().map(T::is_signed).collect();
     match types[..] {

@@ -1,14 +1,14 @@
 //! Element formats of A and B, and how registers of them are decoded.
 //!
-//! A register's elements are decoded into plain arrays, lane by lane and low bits first, so that the
-//! products that follow are loops over `f64` or `i32`.
+//! A register's elements are decoded into plain arrays, lane by lane and low bits first. The
+//! products that follow are then loops over `f64` or `i32`.
 
 use std::sync::LazyLock;
 
 use super::super::half::{Bf16, F16, Half};
 use super::super::minifloat::{self, E2m1, E2m3, E3m2, E4m3, E5m2, Minifloat};
 
-/// What an element of A or B is, and how many a 32-bit register holds.
+/// The format of an element of A or B, and the number of elements per 32-bit register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `.f16`, two to a register.
@@ -94,8 +94,8 @@ pub fn e4m3(code: u8) -> f64 {
     E4M3_VALUES[usize::from(code)]
 }
 
-/// Decode a register of each lane; the values of lane `l` start at `l` times the number of elements in
-/// a register. Formats that are not floating-point, and `.f64`, give nothing.
+/// Decodes a register of each lane; the values of lane `l` start at `l` times the number of
+/// elements in a register. Formats that are not floating-point, and `.f64`, give nothing.
 #[inline(always)]
 pub fn decode_float(format: Format, register: &[u32; 32], values: &mut [f64; 256]) {
     let bytes = |table: &[f64; 256], values: &mut [f64; 256]| {

@@ -1,8 +1,8 @@
-//! Which element of a matrix each place of a fragment holds (PTX ISA 9.7.14.4 and 9.7.14.5).
+//! The element of a matrix that each place of a fragment holds (PTX ISA 9.7.14.4 and 9.7.14.5).
 //!
-//! All layouts but one are built of tiles: a lane belongs to group `lane / 4` and has number
-//! `lane % 4` in it; a register of A holds consecutive columns of one row, a register of B consecutive
-//! rows of one column, and the groups are rows of A and columns of B. The exception is
+//! All layouts but one are built of tiles. A lane belongs to group `lane / 4` and has number
+//! `lane % 4` in it. A register of A holds consecutive columns of one row, a register of B
+//! consecutive rows of one column. The groups are rows of A and columns of B. The exception is
 //! `mma.m8n8k4` with `.f16`, which computes four products of eight lanes each.
 
 use super::Shape;
@@ -10,7 +10,7 @@ use super::Shape;
 /// A row and a column of one of the products that an instruction computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which product; always 0 but for `mma.m8n8k4` with `.f16`.
+    /// Index of the product; always 0 but for `mma.m8n8k4` with `.f16`.
     pub product: u32,
     /// Row of the matrix.
     pub row: u32,

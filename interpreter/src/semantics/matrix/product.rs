@@ -1,6 +1,6 @@
 //! Products of decoded matrices and the rounding of their sums.
 //!
-//! Matrices are dense and row-major. All shapes have multiples of eight rows and columns, so the
+//! Matrices are dense and row-major. All shapes have multiples of eight rows and columns. So the
 //! loops work on tiles of four rows by eight columns, whose sums stay in registers.
 
 use super::super::float;
@@ -8,7 +8,7 @@ use super::super::half::{F16, Half, NAN};
 use super::super::rounding::{Mode, Rm, Rn, Rp, Rz};
 use super::Shape;
 
-/// Add A·B to `d`, term after term in order of k.
+/// Adds A·B to `d`, term after term in order of k.
 #[inline(always)]
 fn multiply_add<T: Copy>(shape: Shape, a: &[T], b: &[T], d: &mut [T], term: impl Fn(T, T, T) -> T) {
     let (n, k) = (shape.n as usize, shape.k as usize);
@@ -106,7 +106,7 @@ pub fn sparse_integer(shape: Shape, a: &[i32], columns: &[u16], b: &[i32], d: &m
     multiply_add_sparse(shape, a, columns, b, d, |a, b, sum| sum.wrapping_add(a.wrapping_mul(b)));
 }
 
-/// How single bits are multiplied.
+/// The multiplication of single bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitOperation {
     /// `.xor.popc`

@@ -1,8 +1,8 @@
 //! Block scaling of `mma` (PTX ISA 9.7.14.3): D = (A · scale_A) (B · scale_B) + C.
 //!
 //! A row of A, or a column of B, is cut into 1, 2 or 4 blocks, each with a factor of its own. The
-//! factors are bytes of one register of some of the lanes: of a pair in each group of four for A,
-//! whose rows `group` and `group + 8` they belong to, and of one lane for B.
+//! factors are bytes of one register of some of the lanes. For A these are a pair in each group of
+//! four, which has the factors of rows `group` and `group + 8`. For B it is one lane.
 
 use super::element;
 
@@ -45,8 +45,8 @@ pub fn factor(register: u32, byte_id: u32, block: u32) -> u8 {
     (register >> (8 * ((byte_id + block) % 4))) as u8
 }
 
-/// Whether the manual (table 37) allows these selectors with `blocks` blocks; `threads` is 2 for A and 4
-/// for B.
+/// Returns true if the manual (table 37) allows these selectors with `blocks` blocks; `threads` is
+/// 2 for A and 4 for B.
 #[must_use]
 pub fn are_selectors_valid(blocks: u32, byte_id: u32, thread_id: u32, threads: u32) -> bool {
     byte_id + blocks <= 4 && byte_id.is_multiple_of(blocks) && thread_id < threads

@@ -3,7 +3,7 @@
 //! A row of A is cut into chunks, of whose elements half are stored. A 4-bit field of metadata says
 //! which: two 2-bit indices of elements, or of pairs of them.
 
-/// How the elements of a chunk are chosen.
+/// The choice of the stored elements of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sparsity {
     /// One of two (`.tf32`).
@@ -25,8 +25,8 @@ impl Sparsity {
         }
     }
 
-    /// Where the stored elements of a chunk go, as many as are stored (`chunk() / 2`). `None` if
-    /// the manual gives the field no meaning; `ordered` is `::ordered_metadata`.
+    /// Returns the positions of a chunk's stored elements, as many as are stored (`chunk() / 2`).
+    /// `None` if the manual gives the field no meaning; `ordered` is `::ordered_metadata`.
     #[must_use]
     pub fn positions(self, field: u32, ordered: bool) -> Option<[u32; 4]> {
         let (first, second) = (field & 3, field >> 2 & 3);
@@ -43,13 +43,13 @@ impl Sparsity {
     }
 }
 
-/// Where the metadata of a row's chunks lies.
+/// The layout of the metadata of a row's chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// Chunks of one row.
     pub chunks: u32,
-    /// Whether the two rows of a group share registers, half and half (elements of 16 and 32
-    /// bits), instead of alternating (8 and 4 bits).
+    /// True if the two rows of a group share registers, half and half (elements of 16 and 32 bits).
+    /// Otherwise they alternate (8 and 4 bits).
     pub rows_share_registers: bool,
 }
 
@@ -61,7 +61,7 @@ impl Metadata {
         2 * self.chunks * 4 / 32
     }
 
-    /// Whether `selector` selects lanes that exist.
+    /// Returns true if `selector` selects lanes that exist.
     #[must_use]
     pub const fn is_selector_valid(self, selector: u32) -> bool {
         selector < 4 / self.lanes()

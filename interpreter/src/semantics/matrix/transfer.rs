@@ -3,7 +3,7 @@
 //!
 //! Lane `i` gives the address of row `i` of the first matrix, then of the next, and so on.
 
-/// What the 16 bytes of an unpacked row are, and which of them a lane gets.
+/// The format of the 16 bytes of an unpacked row, and the bytes of them that a lane gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowFormat {
     /// Eight elements of 16 bits; with `transpose` a lane gets two rows of one column.
@@ -19,7 +19,7 @@ pub enum RowFormat {
     M16n8,
 }
 
-/// How elements lie in a row of memory.
+/// The layout of elements in a row of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// As they are.
@@ -81,8 +81,8 @@ impl RowFormat {
         }
     }
 
-    /// Where byte `byte` of register `register` of `lane` lies: the row of the matrix, and the
-    /// byte of the row.
+    /// Returns the place of byte `byte` of register `register` of `lane`: the row of the matrix,
+    /// and the byte of the row.
     #[must_use]
     pub const fn place(self, lane: u32, register: u32, byte: u32) -> (u32, u32) {
         let (group, member) = (lane / 4, lane % 4);
@@ -95,7 +95,8 @@ impl RowFormat {
     }
 }
 
-/// `movmatrix.m8n8.trans.b16`: the transpose of a matrix whose rows are held by groups of four lanes.
+/// `movmatrix.m8n8.trans.b16`: the transpose of a matrix whose rows are held by groups of four
+/// lanes.
 #[must_use]
 pub fn transpose(source: &[u32; 32]) -> [u32; 32] {
     let element =

@@ -1,11 +1,11 @@
 //! Matrices in shared memory as `wgmma` sees them (PTX ISA 9.7.17.5.1.2): descriptors, and where
 //! each element lies.
 //!
-//! A matrix is made of rows of 16 bytes: T consecutive elements along its leading dimension, K or M/N.
-//! The manual gives the layouts in CuTe's notation (table "Canonical Layouts"); a swizzling mode
-//! permutes the 16-byte rows within patterns of eight times 32, 64 or 128 bytes.
+//! A matrix is made of rows of 16 bytes: T consecutive elements along its leading dimension, K or
+//! M/N. The manual gives the layouts in CuTe's notation (table "Canonical Layouts"); a swizzling
+//! mode permutes the 16-byte rows within patterns of eight times 32, 64 or 128 bytes.
 
-/// Which dimension is contiguous in memory.
+/// The dimension that is contiguous in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Major {
     /// K: A by rows, B by columns.
@@ -23,7 +23,7 @@ pub struct Descriptor {
     pub leading: u64,
     /// Stride dimension byte offset.
     pub stride: u64,
-    /// Where a pattern begins, in units of 128 bytes, if not at a multiple of its size.
+    /// Offset of the start of a pattern, in units of 128 bytes, if not at a multiple of its size.
     pub base_offset: u64,
     /// Bits of the swizzle: 0 for none, 1, 2 and 3 for 32, 64 and 128 bytes.
     pub swizzle: u32,
@@ -51,8 +51,8 @@ impl Descriptor {
         }
     }
 
-    /// Where the 16-byte row lies that holds element (`mn`, `k`) of a matrix whose rows hold `per_row`
-    /// elements.
+    /// Returns the place of the 16-byte row that holds element (`mn`, `k`) of a matrix whose rows
+    /// hold `per_row` elements.
     #[must_use]
     pub const fn row(self, major: Major, per_row: u32, mn: u32, k: u32) -> u64 {
         let (mn, k, per_row) = (mn as u64, k as u64, per_row as u64);

@@ -52,7 +52,7 @@ pub(super) const GROUPS: &[Group] = &[
         "cp.reduce.async.bulk{.relaxed}{.<scope>}.global.shared::cta.bulk_group{.<hint>}.add.noftz.[f16 bf16]  [d], [a], size:u32{, cache:b64}  ; 8.0 sm_90",
         "cp.reduce.async.bulk{.relaxed}{.<scope>}.global.shared::cta.bulk_group{.<hint>}.add.noftz.f32  [d], [a], size:u32{, cache:b64}  ; 9.4 sm_90",
     ]),
-    // Not in the manual of ISA 9.0: read off what ptxas of CUDA 13.5 accepts.
+    // Not in the manual of ISA 9.0: read off the forms that ptxas of CUDA 13.5 accepts.
     group(LoadStore, "9.7.9.25", &[
         "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group     [d], [a], size:u32                         ; 9.1 sm_90",
         "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask  [d], [a], size:u32, bytes:u16         ; 9.1 sm_100",

@@ -34,7 +34,7 @@ pub(super) const GROUPS: &[Group] = &[
     ]),
     group(Misc, "9.7.11.5.5 of 9.4", &[
         "fabric.submit{.op_restrict::fetching}           ; 9.3 sm_100",
-        // Not in the manual of ISA 9.4: read off what ptxas of CUDA 13.5 accepts.
+        // Not in the manual of ISA 9.4: read off the forms that ptxas of CUDA 13.5 accepts.
         "fabric.submit.commit_group                      ; 9.5 sm_100",
     ]),
     group(Misc, "9.7.11.5.6 of 9.4", &[

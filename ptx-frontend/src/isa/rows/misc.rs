@@ -14,6 +14,6 @@ pub(super) const GROUPS: &[Group] = &[
                               "pmevent.mask            #a:u32                   ; 3.0 sm_20"]),
     group(Control, "9.7.19.4", &["trap"]),
     group(Misc, "9.7.19.5", &["setmaxnreg.[inc dec].sync.aligned.u32  #n:u32    ; 8.0 sm_90a"]),
-    // Not in the manual of ISA 9.4: read off what ptxas of CUDA 13.5 accepts.
+    // Not in the manual of ISA 9.4: read off the forms that ptxas of CUDA 13.5 accepts.
     group(Misc, "", &["trace.mark              #a:u32                   ; 9.5 sm_107f"]),
 ];

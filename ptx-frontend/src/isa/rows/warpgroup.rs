@@ -1,7 +1,7 @@
 //! Warpgroup-level matrix instructions (manual, section 9.7.15).
 //!
-//! `A` comes from shared memory through a descriptor, or from registers (four of 32 bits). How
-//! many registers the accumulator has follows from the shape and is not checked.
+//! `A` comes from shared memory through a descriptor, or from registers (four of 32 bits). The
+//! accumulator's number of registers follows from the shape and is not checked.
 
 use super::InstructionClass::{Misc, Tensor};
 use super::{Group, group};

@@ -6,7 +6,7 @@ use crate::isa::{Form, Opcode, OperandShape};
 use crate::module::{Address, AddressBase, Operand};
 use crate::types::StateSpace;
 
-/// What rows call an address in tensor memory.
+/// Name in the rows for an address in tensor memory.
 const TENSOR_ADDRESS: &str = "taddr";
 
 impl Context<'_, '_> {

@@ -1,4 +1,5 @@
-//! What is read without being a register: literals, special registers, addresses as values.
+//! Checks operands that are read without being a register: literals, special registers, addresses
+//! as values.
 
 use super::operands::Context;
 use super::ranges::in_range;

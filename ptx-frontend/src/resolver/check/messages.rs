@@ -1,4 +1,4 @@
-//! What is said of an instruction whose modifiers fit no row.
+//! Messages about an instruction whose modifiers fit no row.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ pub(super) fn spelled(instruction: &Instruction<'_>) -> String {
     text
 }
 
-/// What may stand somewhere, for hints; long lists are cut.
+/// Lists the modifiers that may stand somewhere, for hints; long lists are cut.
 pub(super) fn choices(modifiers: &[Modifier]) -> String {
     const SHOWN: usize = 12;
     let shown = modifiers.iter().take(SHOWN).map(|modifier| format!("`.{modifier}`"));
@@ -78,7 +78,7 @@ pub(super) fn no_such_modifiers(instruction: &Instruction<'_>, span: Span) -> Di
     }
 }
 
-/// What could still stand in `form` after the modifiers `written`.
+/// Returns the modifiers that could still stand in `form` after the modifiers `written`.
 fn free_choices<'f>(
     form: &'f Form,
     written: &'f [Modifier],

@@ -23,7 +23,7 @@ use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use messages::no_such_modifiers;
 use operands::Context;
 
-/// Why an operand does not fit its place.
+/// Reason why an operand does not fit its place.
 struct Misfit {
     message: String,
     hint: Option<String>,
@@ -49,7 +49,7 @@ impl<'a> Resolver<'a> {
             modifiers: &instruction.modifiers,
             types: instruction.modifiers.iter().filter_map(|one| one.as_type()).collect(),
         };
-        // The first row whose operands fit; else what is wrong with the row that fits furthest.
+        // The first row whose operands fit; else the misfit of the row that fits furthest.
         let mut best: Option<(usize, Diagnostic)> = None;
         for &id in &self.known_forms[known].fitting {
             let form = id.form();
@@ -90,7 +90,7 @@ impl<'a> Resolver<'a> {
         ))
     }
 
-    /// The index of what is known of the instruction's mnemonic and modifiers.
+    /// The index in `Resolver::known_forms` of the instruction's mnemonic and modifiers.
     fn matching_forms(
         &mut self,
         instruction: &Instruction<'a>,

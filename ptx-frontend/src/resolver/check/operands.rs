@@ -12,7 +12,7 @@ use crate::module::{Immediate, Operand, Register, RegisterId};
 use crate::resolver::Resolver;
 use crate::types::{ScalarType, TypeKind};
 
-/// What the fit of an operand depends on.
+/// The facts on which the fit of an operand depends.
 pub(super) struct Context<'c, 'a> {
     pub(super) resolver: &'c Resolver<'a>,
     pub(super) registers: &'c [Register],
@@ -25,7 +25,7 @@ impl Context<'_, '_> {
         self.modifiers.contains(&modifier)
     }
 
-    /// Check all operands; the error carries the index of the operand that does not fit.
+    /// Checks all operands; the error carries the index of the operand that does not fit.
     pub(super) fn fit(&self, form: &Form, operands: &[Operand]) -> Result<(), (usize, Misfit)> {
         let required = form.operands.iter().filter(|shape| !shape.optional).count();
         let mut spare = operands
@@ -64,7 +64,8 @@ impl Context<'_, '_> {
         self.check_spaces(form, operands)
     }
 
-    /// Whether an optional place takes this operand, or leaves it to the next one.
+    /// Returns true if an optional place takes this operand, and false if it leaves it to the next
+    /// one.
     fn may_take(&self, shape: &OperandShape, operand: &Operand) -> bool {
         match shape.kind {
             OperandKind::List => matches!(operand, Operand::List(_)),
@@ -224,7 +225,8 @@ impl Context<'_, '_> {
         }
     }
 
-    /// How long a vector of an instruction on structured sparsity is; `None` for the others.
+    /// Returns the length of a vector of an instruction on structured sparsity; `None` for the
+    /// others.
     fn sparse_length(&self, form: &Form, shape: &OperandShape) -> Result<Option<usize>, Misfit> {
         let Some(vectors) = sparse_vectors(form.opcode, self.modifiers) else { return Ok(None) };
         let vectors = vectors.map_err(misfit)?;

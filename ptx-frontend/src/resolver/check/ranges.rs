@@ -5,7 +5,7 @@ use crate::isa::{Modifier, Opcode, OperandShape};
 use Allowed::{Between, Multiple, OneOf, UpTo};
 use Opcode as O;
 
-/// What a constant may be.
+/// The allowed values of a constant.
 #[derive(Clone, Copy)]
 enum Allowed {
     /// From zero to this.
@@ -18,14 +18,14 @@ enum Allowed {
     Multiple(i128),
 }
 
-/// A place for a constant, and what may stand there.
+/// A place for a constant, and the values that may stand there.
 struct Row {
     opcodes: &'static [Opcode],
     /// A modifier that must stand there.
     modifier: Option<Modifier>,
     /// The operand's name in the table of forms.
     operand: &'static str,
-    /// What the operand is, in a sentence for people.
+    /// Meaning of the operand, in a sentence for people.
     meaning: &'static str,
     allowed: Allowed,
 }
@@ -73,7 +73,7 @@ const fn with(modifier: Modifier, row: Row) -> Row {
     Row { modifier: Some(modifier), ..row }
 }
 
-/// Whether an integer constant is in the range of its place.
+/// Checks that an integer constant is in the range of its place.
 pub(super) fn in_range(
     opcode: Opcode,
     modifiers: &[Modifier],

@@ -119,7 +119,7 @@ impl Context<'_, '_> {
     }
 }
 
-/// Whether a register of type `register` can hold an operand of type `wanted`.
+/// Returns true if a register of type `register` can hold an operand of type `wanted`.
 pub(super) fn fits(register: ScalarType, wanted: ScalarType, wider: bool) -> bool {
     if register == ScalarType::Pred || wanted == ScalarType::Pred {
         return register == wanted;

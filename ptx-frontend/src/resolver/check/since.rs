@@ -1,4 +1,4 @@
-//! Whether the module's version and target have what an instruction uses.
+//! Checks that the module's version and target have the features that an instruction uses.
 
 use super::messages::{choices, spelled};
 use crate::ast::Instruction;
@@ -142,9 +142,9 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// How wide a vector access may be (manual, `ld` and `st`): 16 bytes, or 32 from sm_100 on
-    /// as `.v8` of 32-bit or `.v4` of 64-bit elements; the `.L2::evict` priorities need the
-    /// latter.
+    /// Checks the width of a vector access (manual, `ld` and `st`). It may be 16 bytes, or 32 from
+    /// sm_100 on as `.v8` of 32-bit or `.v4` of 64-bit elements. The `.L2::evict` priorities need
+    /// the latter.
     fn check_vector(&self, instruction: &Instruction<'_>, span: Span) -> Result<(), Diagnostic> {
         if !matches!(instruction.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St) {
             return Ok(());

@@ -13,7 +13,7 @@ use crate::observer::AccessKind;
 use crate::semantics::matrix::Shape;
 use crate::semantics::matrix::fragment;
 
-/// Which of the matrices is transferred.
+/// The matrix that is transferred.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     A,
@@ -94,7 +94,7 @@ impl Matrix {
         Box::new(std::array::from_fn(|lane| self.place(lane as u32, i)))
     }
 
-    /// Whether the units of a register are consecutive in memory.
+    /// Returns true if the units of a register are consecutive in memory.
     fn is_contiguous(&self) -> bool {
         let (first, last) = (self.place(0, 0), self.place(0, self.per_register - 1));
         let distance = (self.per_register - 1) as u16;

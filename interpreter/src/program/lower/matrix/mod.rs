@@ -16,7 +16,7 @@ use crate::observer::AccessKind;
 use crate::semantics::matrix::Shape;
 use crate::semantics::matrix::transfer::{Packing, RowFormat};
 
-/// Wait for all lanes of the warp, then execute `op`.
+/// Waits for all lanes of the warp, then executes `op`.
 fn emit(builder: &mut Builder<'_>, op: MatrixOp) {
     let everyone = builder.bits(u64::from(u32::MAX), Width::W32);
     builder.emit(Code::WarpSync, MEMBERS | ALIGNED, 0, [everyone, 0, 0]);

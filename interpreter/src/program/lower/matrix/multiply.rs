@@ -216,7 +216,7 @@ pub(super) fn metadata(
     })
 }
 
-/// The operands of block scaling, from operand `first` on, and what the manual's table 36 allows.
+/// The operands of block scaling, from operand `first` on, checked against the manual's table 36.
 fn scales(
     builder: &mut Builder<'_>,
     instruction: &Instruction,

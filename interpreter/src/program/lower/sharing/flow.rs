@@ -1,4 +1,4 @@
-//! Where the values of each instruction come from and where they go.
+//! The sources and destinations of the values of each instruction.
 
 use std::collections::HashMap;
 
@@ -81,11 +81,11 @@ pub(super) struct Flow {
     pub(super) from: Vec<u32>,
     /// The nodes that they go to: any of the former may reach any of these.
     pub(super) to: Vec<u32>,
-    /// The nodes whose values decide what is executed or counted.
+    /// The nodes whose values decide the executed or counted instructions.
     pub(super) decides: Vec<u32>,
 }
 
-/// How an instruction uses memory and its operands.
+/// The use of memory and operands by an instruction.
 enum Role {
     /// From registers to registers; without a register to write, all that it reads decides.
     Value,
@@ -154,7 +154,7 @@ fn role(opcode: O) -> Role {
         | O::CpAsyncBulkPrefetchTensor
         | O::Membar
         | O::Fence => Role::Decides,
-        // Whatever else there is works on registers; what writes none decides.
+        // All other instructions work on registers; one that writes none decides.
         _ => Role::Value,
     }
 }
@@ -200,7 +200,7 @@ impl Flow {
                 (flow.from, flow.to) = (read, written);
             }
             Role::Load => {
-                // What is no address is a stride or a policy.
+                // An operand that is no address is a stride or a policy.
                 flow.decides.extend(plain);
                 (flow.from, flow.to) = (memory(&spaces), written);
             }

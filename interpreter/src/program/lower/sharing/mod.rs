@@ -1,5 +1,5 @@
-//! Which loads of global memory decide what a launch does, and which instructions may change what
-//! they read.
+//! The loads of global memory that decide the course of a launch, and the instructions that may
+//! change the bytes they read.
 //!
 //! A load decides if its value may reach a branch, a guard, an address or another operand that
 //! counts depend on. Values are followed through registers, through the arguments of calls, and
@@ -37,7 +37,7 @@ pub(crate) struct Load {
     pub(crate) decides: Decides,
 }
 
-/// How the value of a load gets where it decides.
+/// The way from a load's value to the place where it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Decides {
     Never,
@@ -91,7 +91,7 @@ impl Sharing {
     }
 }
 
-/// The nodes whose values may decide, with what flows `through_global` memory or without.
+/// The nodes whose values may decide, with the flow `through_global` memory or without.
 fn deciding(nodes: &Nodes, flows: &[Flow], through_global: bool) -> Vec<bool> {
     let mut decides = vec![false; nodes.count()];
     for flow in flows {

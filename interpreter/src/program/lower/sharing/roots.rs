@@ -106,7 +106,7 @@ impl Analysis {
         }
     }
 
-    /// Give the variables of an operand their indices.
+    /// Gives the variables of an operand their indices.
     fn name(&mut self, operand: &Operand) {
         let variable = match operand {
             Operand::Variable(variable, _) => *variable,
@@ -162,7 +162,7 @@ impl Analysis {
         roots
     }
 
-    /// The roots of what an instruction writes.
+    /// The roots of the values that an instruction writes.
     fn of_value(&self, nodes: &Nodes, item: &StaticInstruction, flow: &Flow) -> Roots {
         let instruction = &item.instruction;
         let types = || instruction.types();
@@ -189,7 +189,7 @@ impl Analysis {
                 roots
             }
             O::Call => roots.with(self.roots[places[1] as usize]),
-            // A product is no address, but what is added to it may be one.
+            // A product is no address, but its addend may be one.
             O::Mul | O::Mul24 => roots.without(Roots::ANYTHING),
             O::Mad | O::Mad24 => {
                 let sum = self.of_operand(nodes, item, operands.last());
@@ -240,7 +240,7 @@ impl Analysis {
         }
     }
 
-    /// The roots of what is loaded from a parameter.
+    /// The roots of a value loaded from a parameter.
     fn of_parameter(&self, nodes: &Nodes, instruction: &Instruction) -> Roots {
         let passed = self.roots[nodes.of(Place::Arguments) as usize];
         let named = instruction.operands.iter().find_map(|operand| match operand {
