@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::machine::MachineProfile;
 use crate::table::{BaseTable, Row};
 
-/// What some instructions did.
+/// The counts of a set of instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PartCounts {
     /// Static PTX instructions.
@@ -162,7 +162,7 @@ impl Attribution {
         counts
     }
 
-    /// What part of the launch some counts are.
+    /// The fraction of the launch's counts that `part` holds.
     #[must_use]
     pub fn shares(&self, part: &PartCounts) -> Shares {
         let share = |of: fn(&PartCounts) -> u64| {

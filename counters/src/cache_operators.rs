@@ -1,9 +1,9 @@
-//! Which loads go past first-level caches, whatever the generation keeps there.
+//! The loads that go past first-level caches, whatever the generation keeps there.
 
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::Instruction;
 
-/// Which caches a load from global memory uses that has no cache operator: ptxas's option
+/// The caches that serve loads from global memory without a cache operator: ptxas's option
 /// `--def-load-cache` (`-dlcm`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LoadCaching {
@@ -14,7 +14,7 @@ pub enum LoadCaching {
     L2Only,
 }
 
-/// Whether the loads from global memory that an instruction makes are served by the L2.
+/// Returns true if the L2 serves the instruction's loads from global memory.
 ///
 /// Those are loads with `.cg` and `.cv` (manual, section 9.7.9.1), volatile ones and such that other
 /// CTAs' stores must be seen by (9.7.9.8: `.relaxed`, `.acquire` and `.mmio` wider than a CTA), copies

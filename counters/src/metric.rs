@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How a figure came about; every published figure carries one.
+/// The origin of a figure; every published figure carries one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -18,7 +18,7 @@ pub enum Kind {
     Estimated,
 }
 
-/// Which instructions a figure counts.
+/// The level of the instructions that a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -56,7 +56,7 @@ pub struct MetricValue {
     pub value: Number,
     /// The vendor's unit, singular: `instruction`, `operation`, `transaction`, `byte`, `percent`.
     pub unit: &'static str,
-    /// How the figure came about.
+    /// The origin of the figure.
     pub kind: Kind,
 }
 

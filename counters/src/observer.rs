@@ -236,7 +236,7 @@ impl Counter {
         self
     }
 
-    /// How many CTAs run at the same time on an SM, and why not more.
+    /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
     #[must_use]
     pub fn occupancy(&self) -> Occupancy {
         self.device.occupancy(self.cta)
@@ -316,8 +316,7 @@ impl Observer for Counter {
     }
 }
 
-/// What the caches would have done if every request had been replayed: as the replayed ones did,
-/// in proportion.
+/// Scales the caches' traffic to all requests, in proportion to the replayed ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extrapolation {
     /// Sectors of all requests.

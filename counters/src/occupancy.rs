@@ -1,4 +1,4 @@
-//! How many CTAs an SM runs at the same time, and what keeps it from more.
+//! The CTAs that an SM runs at the same time, and the limit that keeps it from more.
 //!
 //! The rules are those of NVIDIA's occupancy calculator (`CUDA_Occupancy_Calculator.xls`, and
 //! `cuda_occupancy.h` of the CUDA toolkit, which holds the same as code).
@@ -13,7 +13,7 @@
 
 use crate::device::{DeviceModel, RegisterAllocation};
 
-/// What one CTA of a launch takes of an SM.
+/// The resources that one CTA of a launch takes of an SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CtaShape {
     /// Threads.
@@ -24,7 +24,7 @@ pub struct CtaShape {
     pub registers_per_thread: Option<u32>,
 }
 
-/// What can keep an SM from running more CTAs.
+/// A limit that can keep an SM from running more CTAs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limiter {
     /// Warps that the SM can hold, or threads of one CTA.
@@ -50,7 +50,7 @@ impl Limiter {
     }
 }
 
-/// How many CTAs an SM runs at the same time, and why not more.
+/// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
     /// CTAs that run at the same time; none if one is too large.

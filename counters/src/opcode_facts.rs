@@ -1,4 +1,4 @@
-//! What a mnemonic says whatever its modifiers are: one row for each.
+//! The facts of a mnemonic that hold for all its modifiers: one row per mnemonic.
 //!
 //! Counting classes depend on types too and stand in the instruction table; what stands here does
 //! not. Classification for the models, floating-point operations, dead code and the names of
@@ -15,7 +15,7 @@ use crate::integer_kind::IntegerKind;
 use crate::operation::FlopKind;
 use crate::throughput::Operation;
 
-/// What an instruction does besides writing its results.
+/// The effect of an instruction besides writing its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing, and its operands alone decide the results.
@@ -87,7 +87,7 @@ impl IntegerRow {
     }
 }
 
-/// What a floating-point instruction computes.
+/// The kind of result that a floating-point instruction computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FloatRow {
     /// Additions and subtractions.
@@ -132,7 +132,7 @@ impl FloatRow {
 /// The row of a mnemonic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpcodeFacts {
-    /// What it does besides writing its results.
+    /// The effect besides writing its results.
     pub(crate) effect: Effect,
     /// Its row if it works on integers; `None` if it never does.
     pub(crate) integer: Option<IntegerRow>,

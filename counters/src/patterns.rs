@@ -1,4 +1,4 @@
-//! What an access says of its lanes, spelled out.
+//! Computes the facts about an access's lanes that its pattern implies.
 
 use gpucast_interpreter::{Access, Pattern};
 
@@ -22,7 +22,7 @@ fn same_as_first(mask: u32, addresses: &[u64; 32]) -> u32 {
     (0..32).fold(0, |all, lane| all | same(lane)) & mask
 }
 
-/// How the lanes of a mask are spread over addresses.
+/// The spread of a mask's lanes over addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spread {
     /// The different addresses.

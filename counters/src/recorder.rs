@@ -14,14 +14,14 @@ use crate::hierarchy::{CtaStream, Demand, Request, RowTraffic};
 use crate::patterns::{Spread, lane_addresses};
 use crate::sparse::SparseRows;
 
-/// How often a block ran.
+/// The executions of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockCount {
     pub(crate) warps: u64,
     pub(crate) lanes: u64,
 }
 
-/// How the lanes of a conditional branch decided.
+/// The decisions of the lanes of a conditional branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BranchCounts {
     /// Lanes that branched.
@@ -30,12 +30,12 @@ pub struct BranchCounts {
     pub divergent: u64,
 }
 
-/// What one memory instruction did to one state space.
+/// The accesses of one memory instruction to one state space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryCounts {
     /// The space; generic addresses are resolved.
     pub space: StateSpace,
-    /// What it does.
+    /// Load, store or update.
     pub kind: AccessKind,
     /// Executions by a warp with at least one lane that takes part.
     pub requests: u64,
@@ -43,7 +43,7 @@ pub struct MemoryCounts {
     pub requested_bytes: u64,
     /// Sectors that each request moves, summed (global and local memory).
     pub sectors: u64,
-    /// What the GPU's profiler calls transactions, of each request, summed (global and local
+    /// The transactions of all requests, as the GPU's profiler counts them (global and local
     /// memory): [`crate::coalescing::TransactionRule`]. Of atomics and reductions, the distinct
     /// addresses.
     pub transactions: u64,
@@ -51,14 +51,14 @@ pub struct MemoryCounts {
     /// global memory, passes over the banks of a first-level cache that shares them with shared
     /// memory, 32 of four bytes, as since capability 7.0, whatever GPU is counted for.
     pub passes: u64,
-    /// What `passes` would be if no two lanes that are served together conflicted. `passes` over
+    /// The value of `passes` if no two lanes that are served together conflicted. `passes` over
     /// this is the conflict degree.
     pub conflict_free: u64,
     /// Steps that atomics and reductions take if those of a request that go to the same address
     /// follow each other: the most lanes at one address, of each request, summed (CUDA C Programming
     /// Guide 4.2, section 4.1: such updates are serialised).
     pub update_steps: u64,
-    /// Where the sectors were found, once the caches have been replayed.
+    /// The traffic of the sectors, once the caches have been replayed.
     pub traffic: RowTraffic,
 }
 
@@ -192,7 +192,7 @@ impl RowKey {
     }
 }
 
-/// How an instruction's accesses go, as far as that is known before it runs.
+/// The path of an instruction's accesses, as far as it is known before the instruction runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// Its loads of global memory go past first-level caches:
@@ -211,7 +211,7 @@ pub struct RecorderShape {
     pub blocks: usize,
     /// Guarded instructions of the program.
     pub guarded: usize,
-    /// How accesses to device memory are put together.
+    /// The rules by which accesses to device memory are coalesced.
     pub coalescing: Coalescing,
     /// The banks of shared memory.
     pub banks: BankGeometry,
@@ -301,7 +301,8 @@ impl CtaRecorder {
         self.cache_banks.passes(access)
     }
 
-    /// Whether machine code makes no request for the local memory that an instruction accesses.
+    /// Returns true if machine code makes no request for the local memory that an instruction
+    /// accesses.
     fn is_in_registers(&self, instruction: u32) -> bool {
         self.routes[instruction as usize].local_in_registers
     }
@@ -319,7 +320,7 @@ impl CtaRecorder {
 /// Bytes of a lane's widest load that is no bulk copy.
 const WIDEST_LOAD: u32 = 32;
 
-/// What an access to global or local memory asks of the caches.
+/// The demand of an access to global or local memory on the caches.
 fn demand(access: &Access<'_>, past_l1: bool) -> Demand {
     match (access.space, access.kind) {
         (StateSpace::Global, AccessKind::Load) if past_l1 => Demand::LoadPastL1,

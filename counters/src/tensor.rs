@@ -48,7 +48,7 @@ impl TensorFormat {
     }
 }
 
-/// What one warp does in one execution of a matrix instruction.
+/// The operations of one warp in one execution of a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOperations {
     /// On which format.

@@ -1,4 +1,4 @@
-//! Which row of the vendor's throughput table an instruction belongs to.
+//! The row of the vendor's throughput table that an instruction belongs to.
 //!
 //! The CUDA C++ Programming Guide tabulates results per clock and SM for each compute capability and
 //! kind of operation ("Arithmetic Instructions", "Throughput of Native Arithmetic Instructions"). The

@@ -16,7 +16,7 @@ use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Row};
 use crate::tensor::TensorFormat;
 
-/// What the metrics of one launch are computed from.
+/// The inputs that the metrics of one launch are computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Totals<'a> {
     /// The counts of each static instruction.
@@ -25,9 +25,9 @@ pub struct Totals<'a> {
     pub machine: Option<&'a MachineProfile>,
     /// The launch, and how it fits an SM.
     pub launch: LaunchFacts,
-    /// What the L2 did.
+    /// The traffic of the L2.
     pub l2: L2Traffic,
-    /// Whether some requests were too many to be replayed, so that DRAM traffic is in part
+    /// True if some requests were too many to be replayed, so that DRAM traffic is in part
     /// extrapolated.
     pub extrapolated: bool,
 }
@@ -39,13 +39,13 @@ pub struct LaunchFacts {
     pub ctas: u64,
     /// Threads of a CTA.
     pub threads_per_cta: u64,
-    /// What a CTA takes of an SM.
+    /// The resources that a CTA takes of an SM.
     pub cta: CtaShape,
     /// CTAs that one SM runs at a time.
     pub ctas_per_sm: u64,
     /// Warps that one SM can hold.
     pub max_warps_per_sm: u64,
-    /// What of them the grid uses in the mean, as a fraction.
+    /// The mean fraction of those warps that the grid uses.
     pub achieved_occupancy: f64,
     /// SMs of the GPU.
     pub sms: u64,
@@ -154,7 +154,7 @@ impl Operation {
 /// An instruction of either level.
 struct Counted {
     class: InstructionClass,
-    /// What it would be if it were an integer one.
+    /// The kind that it would have as an integer instruction.
     integer: IntegerKind,
     flops: Option<Flops>,
     warps: u64,
@@ -414,7 +414,7 @@ impl Totals<'_> {
         row.access?.space.or_else(|| self.space_most_accessed(row.instruction?))
     }
 
-    /// Where most requests of a PTX instruction went.
+    /// The state space that took most requests of a PTX instruction.
     fn space_most_accessed(&self, instruction: u32) -> Option<StateSpace> {
         let row = self.table.rows.iter().find(|row| row.instruction == instruction)?;
         Some(row.memory.iter().max_by_key(|counts| counts.requests)?.space)
@@ -465,8 +465,8 @@ impl Totals<'_> {
         }
     }
 
-    /// Sectors that accesses of one direction to one space take to the L2. What an L1 writes back
-    /// of local memory belongs to no instruction and is not among them.
+    /// Sectors that accesses of one direction to one space take to the L2. Sectors that an L1
+    /// writes back of local memory belong to no instruction and are not included.
     #[must_use]
     pub fn l2_sectors_of(&self, space: StateSpace, direction: Direction) -> u64 {
         self.memory(space, direction).traffic.l2_sectors

@@ -1,9 +1,9 @@
-//! How many passes a shared-memory access needs because of its banks.
+//! The passes that a shared-memory access needs because of its banks.
 //!
-//! Shared memory is interleaved over banks, and a bank delivers one row of its memory in a pass.
-//! Lanes that touch the same row of a bank share it; lanes that touch different rows of one bank
-//! wait for each other. What the generations differ in is written in the CUDA C Programming Guide
-//! (4.2, appendix F; 11.7, appendix K) and makes up a [`BankGeometry`]:
+//! Shared memory is interleaved over banks, and a bank delivers one row of its memory per pass.
+//! Lanes that touch the same row of a bank share it. Lanes that touch different rows of one bank
+//! wait for each other. The generations differ in the figures of a [`BankGeometry`] (CUDA C
+//! Programming Guide, 4.2, appendix F; 11.7, appendix K):
 //!
 //! | capability | banks | a bank delivers | neighbouring banks hold | lanes together | section |
 //! |---|---|---|---|---|---|
@@ -29,17 +29,17 @@ use gpucast_interpreter::{Access, AccessKind, Pattern};
 
 use crate::patterns::lane_addresses;
 
-/// How the lanes that go together share the banks.
+/// The rule by which lanes that are served together share the banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Serving {
     /// Capability 2.0 on: every row of a bank that several lanes load is handed to all of them, and
     /// fewer lanes go together where they access more than a bank delivers: half-warps for 64-bit
     /// and quarter-warps for 128-bit accesses.
     InPhases,
-    /// Capability 1.x: wide accesses are done word by word (guide 4.2, F.3.3.4), and in each pass
-    /// *one* word is handed to all lanes that load it, while of the other words each bank
-    /// serves one lane (F.3.3.2). Which word and which lane is not specified; here it is the word
-    /// that most lanes wait for, and otherwise the lowest lane.
+    /// Capability 1.x: wide accesses are done word by word (guide 4.2, F.3.3.4). In each pass *one*
+    /// word is handed to all lanes that load it; of the other words, each bank serves one lane
+    /// (F.3.3.2). The guide does not specify the word and the lanes. Here it is the word that most
+    /// lanes wait for, and otherwise the lowest lane.
     WordByWord,
 }
 
@@ -56,7 +56,7 @@ pub struct BankGeometry {
     serving: Serving,
 }
 
-/// What the banks make of one access.
+/// The bank passes of one access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BankPasses {
     /// Passes over the banks.
@@ -125,7 +125,7 @@ impl BankGeometry {
         Self { serving, ..self }
     }
 
-    /// How many banks there are.
+    /// The number of banks.
     #[must_use]
     pub fn banks(self) -> u32 {
         self.banks
@@ -149,7 +149,7 @@ impl BankGeometry {
         self.lanes
     }
 
-    /// How lanes share the banks.
+    /// The rule by which lanes share the banks.
     #[must_use]
     pub fn serving(self) -> Serving {
         self.serving
@@ -160,7 +160,7 @@ impl BankGeometry {
 #[derive(Clone, Copy, Debug)]
 pub struct Banks {
     geometry: BankGeometry,
-    /// Whether they are those of [`BankGeometry::CAPABILITY_2`], as on most GPUs, which need no
+    /// True if the geometry is [`BankGeometry::CAPABILITY_2`], as on most GPUs. It needs no
     /// divisions.
     usual: bool,
 }

@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// Whether all lanes want the same word, or no two of them the same bank: what most loads are.
+/// Returns true if all lanes want the same word, or no two of them the same bank. Most loads do.
 fn is_one_step(active: u32, places: &[(usize, u64); 32]) -> bool {
     let first = places[active.trailing_zeros() as usize & 31];
     let (mut all_same, mut all_apart) = (true, true);

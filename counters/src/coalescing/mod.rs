@@ -1,4 +1,4 @@
-//! How one warp access to device memory becomes memory transactions.
+//! Turns one warp access to device memory into memory transactions.
 //!
 //! Each generation has its own way, published in the CUDA C Programming Guide:
 //!
@@ -23,7 +23,7 @@ pub use sectors::{Footprint, SectorSize, contiguous};
 use crate::patterns::lane_addresses;
 use crate::units::LOCAL_LINES_PER_WARP;
 
-/// How a warp's lanes are put together.
+/// The rule by which a warp's lanes are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Capability 1.0 and 1.1: the lanes of a half-warp must access the words of an aligned segment
@@ -36,8 +36,8 @@ pub enum Protocol {
     Lines,
 }
 
-/// What the profiler counts as a transaction under [`Protocol::Lines`]; under the others the
-/// protocol itself says what a transaction is.
+/// The unit that the profiler counts as a transaction under [`Protocol::Lines`]. The other
+/// protocols define their own transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransactionRule {
     /// The lines of 128 bytes of each request. A warp makes one request, or two, one for each
@@ -56,22 +56,22 @@ pub enum TransactionRule {
 /// The way of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Coalescing {
-    /// How lanes are put together.
+    /// The rule by which lanes are combined.
     pub protocol: Protocol,
-    /// What counts as a transaction of loads.
+    /// The transactions of loads.
     pub loads: TransactionRule,
-    /// What counts as a transaction of stores.
+    /// The transactions of stores.
     pub stores: TransactionRule,
     /// The smallest piece that moves: a sector, or the smallest segment of capability 1.x.
     pub sector: SectorSize,
 }
 
-/// What one access came to.
+/// The sectors and transactions of one access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Sectors that move.
     pub sectors: u64,
-    /// What the profiler calls transactions; of atomics and reductions the distinct addresses.
+    /// Transactions as the profiler counts them; of atomics and reductions, the distinct addresses.
     pub transactions: u64,
 }
 
@@ -217,7 +217,7 @@ impl Coalescer {
     }
 }
 
-/// Where word `word` of a lane's local memory lies in the region of its warp.
+/// The offset of word `word` of a lane's local memory in the region of its warp.
 fn interleaved(word: u64, lane: usize) -> u64 {
     word % LOCAL_LINES_PER_WARP * LINE_BYTES + lane as u64 * 4
 }

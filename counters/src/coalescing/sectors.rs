@@ -1,4 +1,4 @@
-//! Which sectors of which 128-byte lines one warp access touches.
+//! The sectors that one warp access touches, by 128-byte line.
 //!
 //! A warp access is a short list of lines, each with a mask of sectors, and this list is all that
 //! the caches see. Sectors have 32 bytes on every GPU so far; other sizes are for GPUs that do not

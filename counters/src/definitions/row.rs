@@ -1,4 +1,4 @@
-//! How the tables of definitions are written down.
+//! The notation for the tables of definitions.
 
 use crate::metric::Number;
 

@@ -21,7 +21,7 @@ pub(super) struct CapabilityRow {
     pub(super) source: Source,
 }
 
-/// How the requests of a warp are served.
+/// The rules by which the requests of a warp are served.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestRules {
     pub(super) coalescing: Coalescing,

@@ -1,4 +1,4 @@
-//! Which elements of memory instructions touch: bitmaps in pages that all recorders share.
+//! The elements that memory instructions touch: bitmaps in pages that all recorders share.
 //!
 //! Bits are only ever set, so that the result does not depend on who sets them first. An
 //! instruction keeps a bounded number of pages; if it touches more, pages are kept by a hash of their
@@ -87,12 +87,12 @@ pub(super) struct Footprints {
     most_pages: usize,
 }
 
-/// How many elements were touched.
+/// The number of elements that were touched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Footprint {
     /// Distinct elements.
     pub elements: f64,
-    /// Whether all of them were counted; otherwise the number is extrapolated from a sample.
+    /// True if all of them were counted; otherwise the number is extrapolated from a sample.
     pub exact: bool,
 }
 

@@ -19,7 +19,7 @@ struct Reference {
     address: u64,
 }
 
-/// What the sampled CTAs say of one memory instruction in one space.
+/// The samples of one memory instruction in one space, from the sampled CTAs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sampled {
     lane_bytes: u32,
@@ -27,9 +27,9 @@ pub(super) struct Sampled {
     local: Option<Strides>,
     /// Of each block, one thread and where it went.
     references: Vec<Reference>,
-    /// How far a warp has moved after 1, 2, 4, … executions.
+    /// The distances that a warp has moved after 1, 2, 4, … executions.
     moved: Vec<Option<i64>>,
-    /// Whether warps, blocks or lanes moved differently.
+    /// True if warps, blocks or lanes moved differently.
     moved_apart: bool,
     /// Bytes of shared memory that any block touched.
     touched_bytes: Vec<u64>,
@@ -118,7 +118,7 @@ fn merged(one: Strides, other: Strides) -> Strides {
     Strides::Affine(all)
 }
 
-/// What accesses have in common that are one to a model.
+/// The key of accesses that a model treats as one.
 type Group = (MemorySpace, AccessDirection, Option<String>, ElementType, Strides, Strides);
 
 /// Everything that was found out, as features.

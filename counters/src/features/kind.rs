@@ -1,4 +1,4 @@
-//! What features tell apart: memory spaces, directions, element types, arithmetic operations.
+//! The categories of features: memory spaces, directions, element types, arithmetic operations.
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ impl MemorySpace {
     }
 }
 
-/// What an access does.
+/// The direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessDirection {
     /// Reads.
@@ -60,7 +60,7 @@ pub enum AccessDirection {
 }
 
 impl AccessDirection {
-    /// Whether it is a load or a store, and no atomic.
+    /// Returns true for a load or a store that is no atomic.
     #[must_use]
     pub fn is_plain(self) -> bool {
         match self {
@@ -109,9 +109,9 @@ pub enum Numbers {
 /// The type of an element, as features name it: `float32`, `int64`, `bits32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementType {
-    /// What it holds.
+    /// The kind of numbers that it holds.
     pub numbers: Numbers,
-    /// How wide it is.
+    /// Its width in bits.
     pub bits: u32,
 }
 
@@ -145,8 +145,8 @@ impl ElementType {
         self.bits.div_ceil(8)
     }
 
-    /// Whether a feature that asks for `wanted` means accesses of this type: untyped instructions
-    /// serve all types of their width.
+    /// Returns true if a feature that asks for `wanted` includes accesses of this type. Untyped
+    /// instructions serve all types of their width.
     #[must_use]
     pub fn is_taken_for(self, wanted: Self) -> bool {
         self == wanted || (self.numbers == Numbers::Bits && self.bits == wanted.bits)
@@ -205,8 +205,8 @@ impl Serialize for ElementType {
     }
 }
 
-/// What features call the arithmetic of `opcode`: the paper's `add`, `mul` and `madd`, and PTX's
-/// mnemonics for what the paper does not name.
+/// The features' name for the arithmetic of `opcode`. These are the paper's `add`, `mul` and
+/// `madd`, and PTX's mnemonics for operations that the paper does not name.
 #[must_use]
 pub fn operation_name(opcode: Opcode) -> Option<&'static str> {
     Some(match opcode {

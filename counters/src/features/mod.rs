@@ -40,7 +40,7 @@ pub use kind::{
 pub use pattern::{Stride, Strides};
 pub use recorder::FeatureRecorder;
 
-/// How the addresses of an access depend on who makes it.
+/// The dependence of an access's addresses on the thread and block that make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessPattern {
     /// Bytes from thread to thread, along the axes of a block.
@@ -56,13 +56,13 @@ pub struct AccessPattern {
 pub struct MemoryAccess {
     /// The kind of memory.
     pub space: MemorySpace,
-    /// What they do.
+    /// Load, store or atomic.
     pub direction: AccessDirection,
     /// The buffer, if it has a name.
     pub buffer: Option<String>,
     /// The type of their elements.
     pub element: ElementType,
-    /// How addresses depend on indices.
+    /// The dependence of addresses on indices.
     pub pattern: AccessPattern,
     /// Elements accessed, each counted once for each warp that accesses it in one instruction.
     pub sub_groups: u64,
@@ -105,7 +105,7 @@ impl MemoryAccess {
         Some(self.work_items as f64 / footprint.elements)
     }
 
-    /// Whether all threads along axis 0 access the same element (section 5: *uniform*).
+    /// Returns true if all threads along axis 0 access the same element (section 5: *uniform*).
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         self.local_stride(0) == Some(0.0)
@@ -122,7 +122,7 @@ impl MemoryAccess {
     }
 }
 
-/// How often an operation of arithmetic was done.
+/// The executions of an arithmetic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationCount {
     /// One of [`OPERATION_NAMES`].

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// How an address moves along one axis of thread or block indices.
+/// The movement of an address along one axis of thread or block indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stride {
     /// So many bytes for each step; 0 where the address does not depend on the index, or the axis
@@ -70,7 +70,7 @@ pub(super) fn fit(points: &[Point], extents: [u32; 3]) -> Option<Strides> {
     })
 }
 
-/// What the indices add to the address, as far as strides are known.
+/// Returns the bytes that the indices add to the address, as far as strides are known.
 pub(super) fn offset(index: [u32; 3], strides: &[Stride; 3]) -> u64 {
     (0..3).fold(0_u64, |sum, axis| {
         sum.wrapping_add_signed(i64::from(index[axis]).wrapping_mul(strides[axis].bytes()))

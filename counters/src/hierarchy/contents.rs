@@ -47,7 +47,7 @@ impl L2Contents {
         }
     }
 
-    /// Whether a launch finds what was in the cache before it.
+    /// Returns true if a launch finds what was in the cache before it.
     #[must_use]
     pub const fn stays(self) -> bool {
         match self {

@@ -1,6 +1,6 @@
 //! The first-level caches of an SM: which requests they keep from the L2.
 //!
-//! What a first-level cache holds changed with every generation:
+//! The accesses that a first-level cache holds changed with every generation:
 //!
 //! | generation | global loads | read-only loads | local loads | local stores | global stores |
 //! |---|---|---|---|---|---|
@@ -35,13 +35,13 @@ pub struct L1Geometry {
     pub ways: u32,
     /// Bytes that a miss brings in: a sector, or the whole line where the cache has no sectors.
     pub fill_bytes: u64,
-    /// Which line of a set gives way.
+    /// The policy that chooses the line of a set to evict.
     pub replacement: Replacement,
-    /// Which loads are kept.
+    /// The loads that are kept.
     pub keeps: L1Loads,
-    /// What a store to global memory does.
+    /// The effect of a store to global memory.
     pub stores: L1Stores,
-    /// Where a store to local memory goes.
+    /// The destination of a store to local memory.
     pub local_stores: LocalStores,
 }
 
@@ -56,7 +56,7 @@ pub struct L1Loads {
     pub local: bool,
 }
 
-/// Where a store to local memory goes, if the cache keeps local memory.
+/// The destination of a store to local memory, if the cache keeps local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LocalStores {
     /// It stays in the cache until its line is evicted.
@@ -65,12 +65,12 @@ pub enum LocalStores {
     WriteThrough,
 }
 
-/// What a store to global memory does to its line; it reaches the L2 in any case.
+/// The effect of a store to global memory on its line; the store reaches the L2 in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L1Stores {
     /// The line is dropped.
     Evict,
-    /// What is there is updated.
+    /// Data that is in the line is updated.
     Update,
     /// The line is allocated, and the sectors that are written as a whole are there afterwards.
     Allocate,
@@ -105,7 +105,7 @@ impl L1Geometry {
     };
 }
 
-/// What a first-level cache asks of the L2.
+/// A request of a first-level cache to the L2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum L1Miss {
     /// Sectors to read.
@@ -138,7 +138,7 @@ impl L1 {
         }
     }
 
-    /// What its misses ask the L2 for.
+    /// The operation that its misses request from the L2.
     pub(crate) fn fill_operation(&self) -> L2Operation {
         if self.shape.fills_lines() { L2Operation::ReadLine } else { L2Operation::Read }
     }

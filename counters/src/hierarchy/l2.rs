@@ -19,7 +19,7 @@ use super::traffic::{L2Traffic, RowTraffic};
 use crate::sparse::SparseRows;
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
-/// What a write to part of a sector does when the sector is not in the cache.
+/// The effect of a write to part of a sector that is not in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PartialWrites {
     /// The sector is read from DRAM first (boards with ECC).
@@ -52,9 +52,9 @@ pub struct L2Geometry {
     pub slices: u32,
     /// Lines of one set.
     pub ways: u32,
-    /// Which line of a set gives way.
+    /// The policy that chooses the line of a set to evict.
     pub replacement: Replacement,
-    /// What writing a part of a sector costs.
+    /// The cost of writing a part of a sector.
     pub partial_writes: PartialWrites,
     /// Clocks from a miss until the line is there; a slice serves one sector a clock. Requests for
     /// the line in the meantime are merged with the miss and do not count as re-use of the line.
@@ -98,7 +98,7 @@ impl L2Geometry {
     }
 }
 
-/// What a request does to the sectors that it touches.
+/// The effect of a request on the sectors that it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L2Operation {
     /// Loads.
@@ -112,7 +112,7 @@ pub enum L2Operation {
 }
 
 impl L2Operation {
-    /// Whether it leaves the sectors dirty.
+    /// Returns true if it leaves the sectors dirty.
     #[inline]
     fn writes(self) -> bool {
         match self {
@@ -176,7 +176,7 @@ impl L2 {
         &self.geometry
     }
 
-    /// What happened since the cache was made or [`L2::take_traffic`] was called.
+    /// The traffic since the cache was made or [`L2::take_traffic`] was called.
     #[must_use]
     pub fn traffic(&self) -> L2Traffic {
         let mut traffic = L2Traffic::default();
@@ -209,7 +209,7 @@ impl L2 {
         moved.dram_read_sectors as u32
     }
 
-    /// What finds the slice of a request.
+    /// The router that finds the slice of a request.
     pub(crate) fn router(&self) -> Router {
         self.router
     }
@@ -319,11 +319,11 @@ const LARGE_LINES: usize = 1 << 15;
 struct Slice {
     cache: SectoredCache,
     shape: LineShape,
-    /// Where the lines of local memory begin.
+    /// The first tag of local memory.
     first_local_tag: u64,
-    /// Whether the GPU has an L2; otherwise requests go on to DRAM.
+    /// True if the GPU has an L2; otherwise requests go on to DRAM.
     is_there: bool,
-    /// Whether the cache is so large that its tags are read for several requests at once.
+    /// True if the cache is so large that its tags are read for several requests at once.
     looks_ahead: bool,
     partial_writes: PartialWrites,
     traffic: L2Traffic,

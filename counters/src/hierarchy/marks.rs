@@ -19,7 +19,7 @@ const EMPTY: u8 = 0;
 /// A place of the last word that is no way of the set.
 const NO_WAY: u8 = 0xFF;
 
-/// Which ways of each set may hold a tag, and which hold none.
+/// For each set, the ways that may hold a tag and the ways that hold none.
 #[derive(Clone, Debug)]
 pub(crate) struct Marks {
     words_per_set: usize,

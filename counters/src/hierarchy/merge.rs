@@ -48,7 +48,7 @@ impl Resident {
 struct Head {
     time: u64,
     sm: u32,
-    /// Where the CTA stands among the residents.
+    /// The place of the CTA among the residents.
     place: u32,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Merger {
     /// Places in `residents` whose CTA has ended; their streams are empty and can be used again.
     vacant: Vec<usize>,
     heads: BinaryHeap<Reverse<Head>>,
-    /// What is under way.
+    /// The accesses that are in progress.
     step: Step,
     /// Places in `residents` whose last requests are in the step.
     ending: Vec<usize>,
@@ -214,7 +214,7 @@ impl Merger {
     }
 }
 
-/// Where requests go that the first-level caches do not keep.
+/// The destination of requests that the first-level caches do not keep.
 struct Sink<'a> {
     queues: &'a mut [Vec<SliceRequest>],
     router: &'a Router,

@@ -7,10 +7,11 @@
 //! ```
 //!
 //! CTAs arrive one by one, in order of the grid. The `schedule` gives each a slot of an SM and a
-//! start; their requests are merged by the clocks of their warps, then by warp, then by SM, go through the caches of their SM (`l1`), and what those do not keep is queued for the slice of the
-//! `l2` that its address belongs to. Slices are replayed side by side while the next requests are
-//! merged. Which requests meet in which order depends on the streams and the geometry alone, so
-//! the result does not depend on the number of threads.
+//! start. Their requests are merged by the clocks of their warps, then by warp, then by SM, and go
+//! through the caches of their SM (`l1`). Requests that those do not keep are queued for the slice
+//! of the `l2` that their address belongs to. Slices are replayed side by side while the next
+//! requests are merged. The order in which requests meet depends on the streams and the geometry
+//! alone, so the result does not depend on the number of threads.
 //!
 //! Only the streams of CTAs that are resident, or that arrived before their turn, are held, whatever
 //! the size of the grid.
@@ -57,7 +58,7 @@ pub struct HierarchyGeometry {
     pub resident_ctas: u32,
     /// Warps of one CTA.
     pub warps_per_cta: u32,
-    /// How CTAs follow each other.
+    /// The order in which CTAs follow each other.
     pub schedule: Schedule,
     /// The first-level cache of an SM, if it has one.
     pub l1: Option<L1Geometry>,
@@ -72,7 +73,7 @@ pub struct HierarchyGeometry {
 pub struct Hierarchy {
     merger: Merger,
     l2: L2,
-    /// What is merged and what is replayed, in turns.
+    /// The queue that is being merged and the one that is being replayed, in turns.
     queues: [Vec<Vec<SliceRequest>>; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Where a line may stand: its slice and its set.
+//! The place of a line: its slice and its set.
 //!
 //! Real caches are cut into slices by a hash of the address that vendors do not publish. Here the
 //! sets of all slices are numbered together, a run of consecutive lines walks through all of them

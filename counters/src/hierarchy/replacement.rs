@@ -1,12 +1,12 @@
 //! Replacement policies: which line of a full set gives way, and how long a new one may stay.
 
-/// Which line of a set gives way to a new one.
+/// The policy that chooses the line of a set that gives way to a new one.
 ///
 /// Vendors publish no policy. Mei & Chu ("Dissecting GPU Memory Hierarchy through
-/// Microbenchmarking", IEEE TPDS 2017) find that the L2 of Fermi, Kepler and Maxwell is *not*
-/// least recently used; an NVIDIA patent of Fermi's time (US 8,868,838, filed 2008) evicts by a
-/// class of re-use potential kept with each line. What each policy does to the DRAM traffic of
-/// measured kernels is in `docs/dram-study.md`.
+/// Microbenchmarking", IEEE TPDS 2017) find that the L2 of Fermi, Kepler and Maxwell is *not* least
+/// recently used. An NVIDIA patent of Fermi's time (US 8,868,838, filed 2008) evicts by a class of
+/// re-use potential kept with each line. `docs/dram-study.md` shows each policy's DRAM traffic for
+/// measured kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Replacement {
     /// The one that was not used for longest.
@@ -14,7 +14,7 @@ pub enum Replacement {
     /// Any, with equal chance: xorshift64* from `seed`, so that the same requests always evict
     /// the same lines.
     Random {
-        /// Where the sequence starts.
+        /// The start of the sequence.
         seed: u64,
     },
     /// Any but the one that was used last.
@@ -68,7 +68,7 @@ pub enum Replacement {
 }
 
 impl Replacement {
-    /// What the victim of a full set is told by.
+    /// The property of lines that decides the victim of a full set.
     pub(crate) fn rank(self) -> Rank {
         match self {
             Self::Lru | Self::Bimodal { .. } | Self::DuelingInsertion { .. } => Rank::LastUse,
@@ -82,7 +82,7 @@ impl Replacement {
         }
     }
 
-    /// Where a random sequence starts; anything but 0.
+    /// The start of a random sequence; anything but 0.
     pub(crate) fn seed(self) -> u64 {
         match self {
             Self::Random { seed } | Self::NotMostRecent { seed } => seed.max(1),
@@ -97,7 +97,7 @@ impl Replacement {
         }
     }
 
-    /// Which requests take part in a duel.
+    /// The requests that take part in a duel.
     pub(crate) fn duels_for(self) -> DuelsFor {
         match self {
             Self::ClientReReference { .. } => DuelsFor::AllButSectorLoads,
@@ -113,7 +113,7 @@ impl Replacement {
         }
     }
 
-    /// How new lines are inserted.
+    /// The insertion of new lines.
     pub(crate) fn insertion(self) -> Insertion {
         match self {
             Self::Bimodal { promote_every } => Insertion::Rarely(promote_every.max(1)),
@@ -130,7 +130,7 @@ impl Replacement {
     }
 }
 
-/// What is remembered of each line to find the victim.
+/// The property of each line that is remembered to find the victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// The time of its last use.
@@ -139,7 +139,7 @@ pub(crate) enum Rank {
     AnyButLast,
     /// Its predicted re-reference interval.
     Prediction,
-    /// Whether it was used since the bits were cleared.
+    /// A bit for lines used since the bits were cleared.
     Referenced,
     /// Nothing at all.
     Nothing,
@@ -163,7 +163,7 @@ pub(crate) enum Newcomer {
     Other,
 }
 
-/// Whether a new line is inserted with the good prospects of the policy's plain form.
+/// The new lines that are inserted with the good prospects of the policy's plain form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insertion {
     /// Each.

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How CTAs follow each other.
+/// The order in which CTAs follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Schedule {
     /// The CTAs that are resident together (a wave) start together; the next wave starts when the

@@ -19,8 +19,8 @@ pub(crate) struct SectoredCache {
     fill_clocks: u64,
 }
 
-/// How many sectors a mask holds. Baseline x86-64 counts bits in a dozen instructions; masks of four
-/// sectors are looked up in a word of sixteen digits.
+/// Returns the number of sectors in a mask. Baseline x86-64 counts bits in a dozen instructions;
+/// masks of four sectors are looked up in a word of sixteen digits.
 #[inline]
 pub(crate) fn count(sectors: u16) -> u64 {
     const OF_FOUR: u64 = 0x4332_3221_3221_2110;
@@ -64,15 +64,15 @@ impl Line {
         self.sectors |= u32::from(sectors) << 16;
     }
 
-    /// Whether its data is there. Requests that arrive while it is on its way are merged with the
-    /// miss: they wait for the same data and say nothing about whether it will be used again.
+    /// Returns true if its data is there. Requests that arrive while it is on its way are merged
+    /// with the miss. They wait for the same data and say nothing about later use.
     #[inline]
     fn is_filled(&self, clock: u64, fill_clocks: u64) -> bool {
         clock - self.allocated >= fill_clocks
     }
 }
 
-/// A line that gave way. Where none did, nothing is dirty.
+/// The line that gave way. If none did, nothing is dirty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evicted {
     pub(crate) tag: u64,
@@ -230,7 +230,7 @@ impl LineShape {
         LINE_BYTES / u64::from(self.per_request) * u64::from(self.per_line)
     }
 
-    /// Whether a miss brings in a line of several sectors as a whole.
+    /// Returns true if a miss brings in a line of several sectors as a whole.
     pub(crate) fn fills_lines(self) -> bool {
         self.per_fill == self.per_line && self.per_line > 1
     }

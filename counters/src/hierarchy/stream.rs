@@ -47,7 +47,7 @@ impl Demand {
         }
     }
 
-    /// Whether lines are relative to the warp's own region of local memory.
+    /// Returns true if lines are relative to the warp's own region of local memory.
     pub(crate) fn is_local(self) -> bool {
         matches!(self, Self::LocalLoad | Self::LocalStore)
     }
@@ -88,7 +88,7 @@ impl PackedTouch {
     }
 }
 
-/// What a warp asks for at once, in 16 bytes: all lines of one access.
+/// A warp's request in 16 bytes: all lines of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     /// The warp's clock, as far as 32 bits go; later requests stay in the order they came in.
@@ -172,10 +172,10 @@ impl Request {
     }
 }
 
-/// Where local memory begins, in lines: beyond every global address.
+/// The first line of local memory: beyond every global address.
 const LOCAL_FIRST_LINE: u64 = 1 << LINE_BITS;
 
-/// Where local memory begins, in bytes.
+/// The first byte of local memory.
 pub(crate) const LOCAL_FIRST_BYTE: u64 = LOCAL_FIRST_LINE * LINE_BYTES;
 
 /// The first line of a warp's local memory, of the `region`-th warp that the GPU holds.
@@ -264,7 +264,7 @@ impl CtaStream {
         self.length = self.length.max(time + 1);
     }
 
-    /// How long the CTA ran, by the clock of its longest warp.
+    /// The time that the CTA ran, by the clock of its longest warp.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }

@@ -48,7 +48,7 @@ pub struct L2Traffic {
     pub dram_write_sectors: u64,
     /// Sectors that were dirty at the end.
     pub dirty_sectors: u64,
-    /// What of all this local memory caused without a row of its own.
+    /// Of all this, the traffic of local memory that has no row of its own.
     pub local: LocalTraffic,
 }
 

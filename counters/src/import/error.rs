@@ -43,14 +43,14 @@ impl fmt::Display for Position {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{position}: {reason}")]
 pub struct ImportError {
-    /// Where in the file.
+    /// The position in the file.
     pub position: Position,
-    /// What is wrong there.
+    /// The fault there.
     pub reason: Reason,
 }
 
 impl ImportError {
-    /// What the user could do about it, where there is something to say.
+    /// A remedy for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match &self.reason {
@@ -94,7 +94,7 @@ impl ImportError {
     }
 }
 
-/// What is wrong with a file of counts.
+/// A fault of a file of counts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Reason {
     /// Not TOML at all.
@@ -162,7 +162,7 @@ pub enum Reason {
         name: String,
         /// The value as written.
         value: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// A quoted field that does not end on its line.

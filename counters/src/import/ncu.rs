@@ -21,12 +21,12 @@ const METRIC_NAME: &str = "Metric Name";
 const METRIC_UNIT: &str = "Metric Unit";
 const METRIC_VALUE: &str = "Metric Value";
 
-/// Whether a line is a header of Nsight Compute's table.
+/// Returns true if a line is a header of Nsight Compute's table.
 pub(super) fn is_header(line: &str) -> bool {
     Row::split(1, line).is_ok_and(|row| row.find(ID).is_some() && row.find(KERNEL).is_some())
 }
 
-/// What was read of one launch, by Nsight Compute's names.
+/// The figures of one launch, by Nsight Compute's names.
 type Launch = BTreeMap<String, f64>;
 
 /// The launches of the file by kernel, in the order of their first appearance.
@@ -35,7 +35,7 @@ struct Launches {
     order: Vec<String>,
     by_kernel: BTreeMap<String, BTreeMap<String, Launch>>,
     ignored: BTreeSet<String>,
-    /// Whether some launch is one of the process of [`crate::export`], which models.
+    /// True if some launch is one of the process of [`crate::export`], which models.
     modelled: bool,
 }
 

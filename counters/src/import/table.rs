@@ -31,7 +31,7 @@ impl Row {
         Ok(Self { line, fields, columns: field_columns(text) })
     }
 
-    /// How many fields the line has.
+    /// The number of fields of the line.
     pub(super) fn len(&self) -> usize {
         self.fields.len()
     }
@@ -46,12 +46,12 @@ impl Row {
         self.fields.iter().map(String::as_str)
     }
 
-    /// Where the field with this name stands, if this row is a header that has it.
+    /// The position of the field with this name, if this row is a header that has it.
     pub(super) fn find(&self, column: &str) -> Option<usize> {
         self.fields().position(|field| field == column)
     }
 
-    /// Where the field with this name stands.
+    /// The position of the field with this name.
     pub(super) fn require(&self, column: &'static str) -> Result<usize, ImportError> {
         self.find(column).ok_or_else(|| self.error(0, Reason::MissingColumn { column }))
     }

@@ -1,9 +1,9 @@
 //! Traffic of local memory as machine code causes it.
 //!
-//! An assembler keeps many `.local` arrays in registers. Where it keeps none of a kernel's in
-//! memory, the counter leaves their accesses out from the beginning
-//! ([`Counter::with_local_in_registers`](crate::Counter::with_local_in_registers)). Where it keeps
-//! a part, the caches have seen the PTX's accesses, and what those caused is scaled here.
+//! An assembler keeps many `.local` arrays in registers. If it keeps none of a kernel's in memory,
+//! the counter leaves their accesses out from the beginning
+//! ([`Counter::with_local_in_registers`](crate::Counter::with_local_in_registers)). If it keeps a
+//! part, the caches have seen the PTX's accesses, and the traffic that those caused is scaled here.
 
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::types::StateSpace::Local;

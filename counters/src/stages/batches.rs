@@ -1,12 +1,12 @@
 //! Loads that are under way together.
 //!
-//! A warp issues in order and waits where it needs what a load brings. `ptxas` puts the loads of a basic
-//! block as far ahead as it may, so that those of which none needs another's result (by its address
-//! or its guard) are one *batch*, and the warp waits for them once. What ends a batch besides:
-//! barriers, fences and calls, and stores that the load might have to see, since the compiler does
-//! not know that they go elsewhere. Asynchronous copies belong to no batch: they are there so that nobody
-//! waits. Approximation: no batch is too large for the registers, and none
-//! reaches beyond its basic block.
+//! A warp issues in order and waits where it needs the data of a load. `ptxas` puts the loads of a
+//! basic block as far ahead as it may. Loads of which none needs another's result (by its address
+//! or its guard) are thus one *batch*, and the warp waits for them once. Barriers, fences and calls
+//! also end a batch, and so do stores that the load might have to see, because the compiler does
+//! not know that they go elsewhere. Asynchronous copies belong to no batch: they exist so that
+//! nobody waits. Approximation: no batch is too large for the registers, and none reaches beyond
+//! its basic block.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ struct Batches {
 }
 
 impl Batches {
-    /// Whether the next instruction begins a batch.
+    /// Returns true if the next instruction begins a batch.
     fn next(&mut self, instruction: &Instruction) -> bool {
         let uses = Uses::of(instruction);
         let of = |register| self.of.get(register).copied().unwrap_or(0);
@@ -66,7 +66,7 @@ impl Batches {
 enum Kind {
     /// From global memory, as far as the instruction shows.
     Load {
-        /// Whether stores before it come first.
+        /// True if stores before it come first.
         sees_stores: bool,
     },
     /// To what loads might read.

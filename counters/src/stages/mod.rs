@@ -2,8 +2,8 @@
 //! for GPU Architectures", HPCA 2011.
 //!
 //! A stage of a CTA reaches from one barrier that all its threads wait at to the next. Stages are
-//! told apart as they happen, so that each pass of a loop around a barrier has its own; the k-th
-//! stages of all CTAs are added up. What a barrier of some threads only separates is not cut.
+//! told apart as they happen, so that each pass of a loop around a barrier has its own. The k-th
+//! stages of all CTAs are added up. A barrier of only some threads does not separate stages.
 //!
 //! A block of instructions is reported when a warp enters it, a barrier in its middle or not: what
 //! stands behind the barrier is moved to the next stage, warp by warp. Approximation: if the barrier
@@ -32,7 +32,7 @@ pub use recorder::StageRecorder;
 /// Stages that are told apart; what lies beyond is added to the last one.
 pub const MOST_STAGES: usize = 1024;
 
-/// How often instructions of one class ran.
+/// The executions of instructions of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassCount {
     /// Times that a warp issued one.
@@ -41,7 +41,7 @@ pub struct ClassCount {
     pub threads: u64,
 }
 
-/// What a stage did to one kind of memory.
+/// The accesses of a stage to one kind of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageMemory {
     /// Executions by a warp with at least one lane that takes part.

@@ -1,4 +1,4 @@
-//! Whether the executions of machine code can be explained by those of the PTX.
+//! Tests if the executions of the PTX can explain those of the machine code.
 //!
 //! An assembler moves, merges and copies instructions, so that no single line has to agree with the
 //! block that it stands in. But a block that runs more often than every line in it says, and that
@@ -10,7 +10,7 @@ use super::listing::Listing;
 /// A block whose executions no line explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Contradiction {
-    /// Where the block begins in its function.
+    /// The offset of the block in its function.
     pub(super) offset: u64,
     /// The PTX line that contradicts it most.
     pub(super) line: u32,

@@ -93,11 +93,11 @@ pub fn examine(image: &[u8], prepared: &Prepared, kernel: &str) -> Result<(), Ma
 /// Of so many executed instructions one may be in a block that contradicts the PTX.
 const MOST_CONTRADICTED: u64 = 20;
 
-/// How much of the arithmetic and of the accesses must be found again. Less than all may be right:
-/// an assembler may move what does not change out of a loop.
+/// The percentage of the arithmetic and of the accesses that must be found again. Less than all may
+/// be right: an assembler may move what does not change out of a loop.
 const LEAST_PERCENT_FOUND: u128 = 75;
 
-/// Whether a machine instruction that stands for PTX of this class runs at least as often.
+/// Returns true if a machine instruction that stands for PTX of this class runs at least as often.
 fn is_kept(class: InstructionClass) -> bool {
     use InstructionClass as C;
     matches!(class, C::Fp16 | C::Fp32 | C::Fp64 | C::LoadStore)

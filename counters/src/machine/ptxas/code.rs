@@ -22,7 +22,7 @@ pub(super) struct Instruction {
 pub(super) struct Edge {
     /// The block that it leads to; `None` where threads leave the function.
     pub(super) to: Option<usize>,
-    /// Whether it is the way that the block's last instruction takes where its guard is true.
+    /// True if the block's last instruction takes this way when its guard is true.
     pub(super) taken: bool,
 }
 
@@ -35,10 +35,10 @@ pub(super) struct Block {
     pub(super) calls: Option<usize>,
 }
 
-/// Where threads come in.
+/// The origin of the threads that come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Where the kernel begins.
+    /// The start of the kernel.
     Kernel,
     /// A function that is entered by known calls only.
     Calls,
@@ -62,7 +62,7 @@ pub(super) struct Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unknown {
     pub(super) opcode: u64,
-    /// What its instructions are assumed to be.
+    /// The class that its instructions are assumed to have.
     pub(super) class: InstructionClass,
     /// Its instructions in the code.
     pub(super) count: usize,
@@ -194,8 +194,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         }
     }
 
-    /// Whether threads that come to an instruction may return from the function that it is in, as
-    /// far as jumps show; calls come back.
+    /// Returns true if threads that come to an instruction may return from its function, as far as
+    /// jumps show. Calls come back.
     fn returns(&self, first: usize) -> bool {
         let section = self.instructions[first].section;
         let mut seen = BTreeSet::new();

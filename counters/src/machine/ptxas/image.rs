@@ -1,4 +1,4 @@
-//! What is read out of a cubin: machine code by function, relocations, jump tables, positions.
+//! The contents of a cubin: machine code by function, relocations, jump tables, positions.
 //!
 //! The launch facts (registers, architecture) come from the front end's reader of cubins; this
 //! one adds what it leaves alone, the code itself. Every function has a section `.text.NAME`.
@@ -30,12 +30,12 @@ pub(super) struct Section<'a> {
     pub(super) functions: Vec<u64>,
     /// For instructions whose target the linker fills in: section index and offset of the target.
     pub(super) relocations: BTreeMap<u64, (usize, u64)>,
-    /// Where indirect branches go, by their offset.
+    /// The targets of indirect branches, by the offset of the branch.
     pub(super) jump_tables: BTreeMap<u64, Vec<u64>>,
 }
 
 impl Section<'_> {
-    /// Where the function begins that holds an offset.
+    /// The start of the function that holds an offset.
     pub(super) fn function_at(&self, offset: u64) -> u64 {
         let after = self.functions.partition_point(|&start| start <= offset);
         after.checked_sub(1).map_or(0, |index| self.functions[index])
@@ -50,7 +50,7 @@ pub(super) struct Image<'a> {
     /// `.debug_line` with the addresses that its relocations mean: the section index in the upper
     /// half, the offset in the lower.
     pub(super) line_table: Vec<u8>,
-    /// Which of [`Image::sections`] the kernel is.
+    /// The kernel's index into [`Image::sections`].
     pub(super) kernel: usize,
 }
 

@@ -6,9 +6,9 @@
 //!        MachineProfile ◄── attribute ◄── flow ◄── code ◄── isa, line_table ◄── image ◄──┘
 //! ```
 //!
-//! Each machine instruction knows by its injected line which PTX instruction it stands for, and
-//! the base table knows how often that one ran. Where the assembler unrolled, duplicated, merged or
-//! moved code, lines alone do not say how often each copy ran; `flow` finds it out from the
+//! Each machine instruction knows by its injected line which PTX instruction it stands for, and the
+//! base table knows that one's executions. If the assembler unrolled, duplicated, merged or moved
+//! code, lines alone do not give the executions of each copy. `flow` finds them from the
 //! conservation of threads over the machine's own control-flow graph.
 //!
 //! This module reads bytes and runs nothing; who finds and starts the assembler is the caller.
@@ -51,7 +51,7 @@ pub enum MachineError {
     /// The file is no cubin, or a damaged one.
     #[error("the machine code cannot be read: {reason}")]
     Image {
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The cubin does not hold the kernel.
@@ -63,7 +63,7 @@ pub enum MachineError {
     /// Its table of source lines is damaged.
     #[error("the line table of the machine code cannot be read: {reason}")]
     LineTable {
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// It was not assembled from the prepared text.
@@ -98,7 +98,7 @@ pub enum MachineError {
     Contradiction {
         /// The kernel.
         kernel: String,
-        /// Where the block begins in its function.
+        /// The offset of the block in its function.
         offset: u64,
         /// The line of the PTX.
         line: u32,

@@ -14,9 +14,9 @@ const FILE_NAME: &str = "ptx-instructions";
 /// A text that is ready for the assembler, and the way back to the text that it was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// What to assemble.
+    /// The text to assemble.
     pub text: String,
-    /// Where instruction `n` of the text stands, at index `n - 1`: its injected line is `n`.
+    /// The position of instruction `n` of the text, at index `n - 1`: its injected line is `n`.
     instructions: Vec<Span>,
     /// The `.file` index of the injected lines.
     pub(super) file: u64,
@@ -25,7 +25,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Where the instruction with this injected line stands in the original text.
+    /// The position in the original text of the instruction with this injected line.
     pub(super) fn instruction(&self, line: u64) -> Option<Span> {
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         self.instructions.get(index).copied()
@@ -43,7 +43,7 @@ impl Prepared {
 ///
 /// # Errors
 ///
-/// What keeps the text from being parsed.
+/// The diagnostics that keep the text from being parsed.
 pub fn prepare(text: &str) -> Result<Prepared, Vec<Diagnostic>> {
     let (module, diagnostics) = gpucast_ptx_frontend::parse(text);
     if !diagnostics.is_empty() {

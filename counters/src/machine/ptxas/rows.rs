@@ -71,8 +71,8 @@ impl Listing<'_> {
         }
     }
 
-    /// Whether it brings numbers too small or large for a `MUFU` into its range or back: its guard is false
-    /// where numbers are ordinary.
+    /// Returns true if it brings numbers too small or large for a `MUFU` into its range or back.
+    /// Its guard is false for ordinary numbers.
     fn scales(&self, index: usize) -> bool {
         use Opcode as O;
         let decoded = &self.code.instructions[index].decoded;
@@ -97,7 +97,7 @@ impl Listing<'_> {
     }
 }
 
-/// Whether an instruction leads away from the next one.
+/// Returns true if an instruction leads away from the next one.
 fn is_jump(flow: Flow) -> bool {
     !matches!(flow, Flow::Next | Flow::Push(..) | Flow::Call(_))
 }

@@ -35,7 +35,8 @@ pub(super) struct ControlInstruction {
     pub(super) executions: Option<(u64, u64)>,
 }
 
-/// What control takes: branches, exits, and what brings separated lanes together.
+/// Selects the instructions of control: branches, exits, and those that bring separated lanes
+/// together.
 pub(super) fn control(
     graph: &Graph<'_>,
     family: &Family,
@@ -147,9 +148,10 @@ fn padding(graph: &Graph<'_>, exit: u32) -> u32 {
     if before.next().is_some_and(|index| graph.op(index).opcode == Opcode::Bar) { 4 } else { 0 }
 }
 
-/// What is done before a loop with atomics goes round, so that lanes which wait for each other get on: up to Ada in
-/// all such loops, since Hopper where the result is read; Volta also asks which lanes are there, unless the loop is one
-/// block that ends by the result itself (`ptxas` 12.9).
+/// The instructions before a loop with atomics goes round, so that lanes which wait for each other
+/// make progress. Up to Ada all such loops have them; since Hopper, those whose result is read.
+/// Volta also asks which lanes are there, unless the loop is one block that ends by the result
+/// itself (`ptxas` 12.9).
 fn catch_up(
     graph: &Graph<'_>,
     family: &Family,
@@ -191,7 +193,7 @@ fn catch_up(
     }
 }
 
-/// Whether nothing else leads to the only successor of a block.
+/// Returns true if nothing else leads to the only successor of a block.
 fn is_only_way(graph: &Graph<'_>, block: u32) -> bool {
     match graph.blocks[block as usize].successors.as_slice() {
         [next] => graph.blocks[*next as usize].predecessors.as_slice() == [block],
@@ -203,7 +205,7 @@ fn separates(guard: Option<GuardedBy>, uniform: &[bool]) -> bool {
     guard.is_some_and(|guard| !uniform[guard.predicate.index()])
 }
 
-/// Whether a block does nothing but end the kernel.
+/// Returns true if a block does nothing but end the kernel.
 pub(super) fn only_exits(graph: &Graph<'_>, block: u32) -> bool {
     let this = &graph.blocks[block as usize];
     (this.first..this.end).all(|index| {

@@ -1,4 +1,4 @@
-//! What control flow says: dominance, and which values are the same in all lanes.
+//! Facts from control flow: dominance, and the values that are the same in all lanes.
 
 use gpucast_ptx_frontend::isa::SpecialRegister;
 
@@ -42,7 +42,7 @@ impl Dominators {
         Self { immediate: immediate.iter().enumerate().map(own).collect() }
     }
 
-    /// Whether every path to `block` passes `dominator`.
+    /// Returns true if every path to `block` passes `dominator`.
     pub(super) fn dominates(&self, dominator: u32, block: u32) -> bool {
         let mut at = block;
         loop {
@@ -58,7 +58,7 @@ impl Dominators {
     }
 }
 
-/// Whether a function begins at `block`: no block before it leads there.
+/// Returns true if a function begins at `block`: no block before it leads there.
 fn is_entry(graph: &Graph<'_>, block: usize) -> bool {
     graph.blocks[block].predecessors.iter().all(|&from| from as usize >= block)
 }
@@ -102,7 +102,7 @@ pub(super) fn outside_of_loops(graph: &Graph<'_>, dominators: &Dominators) -> Ve
         .collect()
 }
 
-/// Which registers hold the same value in all lanes of a warp.
+/// Returns the registers that hold the same value in all lanes of a warp.
 ///
 /// A register is uniform if everything that it is computed from is: constants, parameters,
 /// launch dimensions and the CTA's index. The analysis starts from "all are" and takes back what

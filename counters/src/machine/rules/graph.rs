@@ -39,7 +39,7 @@ pub(super) enum Bank {
     Address(VariableId, i64),
 }
 
-/// What an operation reads.
+/// An argument of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Arg {
     /// A register.
@@ -54,7 +54,7 @@ pub(super) enum Arg {
     Special(SpecialRegister),
 }
 
-/// Which part of a product an operation yields.
+/// The part of a product that an operation yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
     /// The low half, or all of what is no product.
@@ -70,13 +70,13 @@ pub(super) enum Part {
 pub(super) struct MemoryOperand {
     /// The space, if the instruction names one.
     pub(super) space: Option<StateSpace>,
-    /// What the offset is added to; `None` for an absolute address.
+    /// The base that the offset is added to; `None` for an absolute address.
     pub(super) base: Option<Arg>,
     /// Bytes added to the base.
     pub(super) offset: i64,
 }
 
-/// Whether machine instructions stand for an operation.
+/// Says if machine instructions stand for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// They do.
@@ -99,15 +99,15 @@ pub(super) struct GuardedBy {
 pub(super) struct Op<'p> {
     /// The instruction as written.
     pub(super) source: &'p Instruction,
-    /// What it does, which passes may have changed.
+    /// Its opcode, which passes may have changed.
     pub(super) opcode: Opcode,
     /// The first type among its modifiers, which passes may have changed; `B32` if it has none.
     pub(super) ty: ScalarType,
-    /// Which part of a product.
+    /// The part of a product that it yields.
     pub(super) part: Part,
     /// The registers that it writes.
     pub(super) results: SmallVec<[Register; 2]>,
-    /// What it reads, memory operand and guard aside.
+    /// The arguments, apart from memory operand and guard.
     pub(super) args: SmallVec<[Arg; 4]>,
     /// Its memory operand.
     pub(super) memory: Option<MemoryOperand>,
@@ -115,11 +115,11 @@ pub(super) struct Op<'p> {
     pub(super) guard: Option<GuardedBy>,
     /// The block that it belongs to, an index into [`Graph::blocks`].
     pub(super) block: u32,
-    /// Whether machine instructions stand for it.
+    /// Says if machine instructions stand for it.
     pub(super) state: State,
     /// Iterations of an unrolled loop that share it; 1 where nothing is unrolled.
     pub(super) shared_by: u32,
-    /// Whether nobody reads the high half of its 64-bit result.
+    /// True if nobody reads the high half of its 64-bit result.
     pub(super) low_half_only: bool,
     /// Registers of which it accesses one that the thread chooses; 0 where it accesses memory.
     pub(super) chosen_of: u32,
@@ -175,7 +175,7 @@ pub(super) struct GraphBlock {
     pub(super) successors: SmallVec<[u32; 2]>,
     /// Blocks that control can come from.
     pub(super) predecessors: SmallVec<[u32; 2]>,
-    /// Where separated lanes come together.
+    /// The block where separated lanes come together.
     pub(super) reconvergence: Option<u32>,
     /// Times that a warp ran it.
     pub(super) warps: u64,
@@ -196,7 +196,7 @@ pub(super) struct Graph<'p> {
     pub(super) definitions: Vec<SmallVec<[u32; 1]>>,
     /// The operations that read each register, as of the last [`Graph::find_uses`].
     uses: Vec<SmallVec<[u32; 2]>>,
-    /// How many times each register is read, reads by one operation counted apart.
+    /// The reads of each register; each read by one operation counts.
     use_counts: Vec<u32>,
 }
 
@@ -290,7 +290,7 @@ impl<'p> Graph<'p> {
         &self.uses[register.index()]
     }
 
-    /// How many times a register is read.
+    /// The number of reads of a register.
     pub(super) fn use_count(&self, register: Register) -> u32 {
         self.use_counts[register.index()]
     }
@@ -367,7 +367,7 @@ impl Names<'_> {
     }
 }
 
-/// What the operands of one instruction come to.
+/// The operands of one instruction, resolved.
 #[derive(Default)]
 struct Operands {
     results: SmallVec<[Register; 2]>,

@@ -1,4 +1,4 @@
-//! Which pipe moves go to.
+//! Chooses the pipe of each move.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -10,11 +10,11 @@ use super::select::Selected;
 #[derive(Debug)]
 pub(super) struct Pipes {
     has_two: bool,
-    /// How many moves there were.
+    /// The number of moves so far.
     moves: usize,
 }
 
-/// Whether each of five moves is the multiplier's.
+/// Of five moves in a row, true for those of the multiplier.
 const MULTIPLIER_MOVES: [bool; 5] = [true, false, true, true, false];
 
 impl Pipes {

@@ -1,4 +1,4 @@
-//! What each unknown can be at least and at most, as far as one equation after the other shows.
+//! The bounds of each unknown, as far as one equation after the other shows.
 //!
 //! Elimination alone does not see that a sum is too large for its unknowns when none of them is
 //! determined. Here every equation passes on what its unknowns leave to each other, until nothing

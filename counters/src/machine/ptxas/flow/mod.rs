@@ -1,4 +1,4 @@
-//! How often each block of machine code ran, from how often the PTX ran that its lines stand for.
+//! Computes the executions of each block of machine code from those of the PTX behind its lines.
 //!
 //! Threads are conserved: as many as enter a block leave it. With one unknown for each edge that is
 //! a system of linear equations; the kernel's entry is known, and every line of PTX adds an
@@ -7,8 +7,8 @@
 //! so they are taken in order of how many instructions support them, and those that contradict
 //! what is known already, or would make an edge negative, are refused.
 //!
-//! Where a loop was unrolled into several versions the lines give their sum only; `versions` says
-//! how it is divided.
+//! If a loop was unrolled into several versions, the lines give only their sum; `versions` divides
+//! it.
 //!
 //! Warps are not conserved where they diverge. A block's warps are those of the lines that were
 //! found to agree with it, or else follow from its neighbours.
@@ -22,7 +22,8 @@ use system::{Form, Outcome, System};
 
 use super::code::{Code, Source};
 
-/// What a line of PTX says about blocks: `Σ copies · executions = executions of the line`.
+/// The equation that a line of PTX gives for blocks: `Σ copies · executions = executions of the
+/// line`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Observation {
     /// Blocks that hold copies, and how many, by ascending block.
@@ -33,17 +34,17 @@ pub(super) struct Observation {
     pub(super) visits: Option<u64>,
     /// The block of the PTX that the line is in.
     pub(super) block: u32,
-    /// How much it is to be believed.
+    /// The weight of the equation: higher means more reliable.
     pub(super) weight: f64,
-    /// Whether it is more than control or fetching of operands.
+    /// True if it is more than control or fetching of operands.
     pub(super) is_firm: bool,
 }
 
 impl Observation {
-    /// Whether a stronger line of the same PTX block shows that the block was unrolled into
-    /// versions, and this one counts them otherwise. A version that goes `k` rounds at once
-    /// advances its index once, and it is controlled in other ways: whether rounds are left
-    /// for a version is asked in front of it.
+    /// Returns true if a stronger line of the same PTX block shows that the block was unrolled into
+    /// versions, and this one counts them otherwise. A version of `k` rounds advances its index
+    /// once per `k` rounds. Its control differs, too: the code in front of a version asks if enough
+    /// rounds are left for it.
     fn gives_way_to(&self, stronger: &Self) -> bool {
         let is_unrolled = stronger.copies.iter().map(|&(_, count)| count).sum::<f64>() > 1.0;
         let holds = |block| stronger.copies.binary_search_by_key(&block, |&(one, _)| one).is_ok();
@@ -55,7 +56,7 @@ impl Observation {
     }
 }
 
-/// What was found out.
+/// The result of the analysis.
 pub(super) struct Solution {
     /// Executions of each block by a thread.
     pub(super) lanes: Vec<u64>,
@@ -182,7 +183,7 @@ impl Network {
         terms.collect()
     }
 
-    /// What enters a block leaves it.
+    /// Adds the equations of conservation: the threads that enter a block leave it.
     fn conserve(&self, code: &Code, entry: f64, system: &mut System) {
         for block in 0..code.blocks.len() {
             let mut form = self.block(block);

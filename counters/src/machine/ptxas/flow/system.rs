@@ -12,12 +12,12 @@ pub(super) type Form = Vec<(u32, f64)>;
 /// Values closer than this, relative to the larger one, are the same count.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
-/// Whether two counts are equal up to the rounding of the elimination.
+/// Returns true if two counts are equal up to the rounding of the elimination.
 pub(super) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()).max(1.0)
 }
 
-/// What became of an equation.
+/// The result of adding an equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// It was new and holds now.
@@ -148,14 +148,14 @@ impl System {
         self.reduce(form).0.max(0.0)
     }
 
-    /// Whether a form has one value only.
+    /// Returns true if a form has one value only.
     pub(super) fn is_determined(&self, form: &[(u32, f64)]) -> bool {
         self.reduce(form).1.is_empty()
     }
 }
 
-/// Whether `constant + Σ terms` is below zero whatever the unknowns are; `scale` is how large the
-/// counts are that it was computed from.
+/// Returns true if `constant + Σ terms` is below zero whatever the unknowns are. `scale` is the
+/// size of the counts that it was computed from.
 fn is_negative(constant: f64, terms: &[(u32, f64)], scale: f64) -> bool {
     constant < -TOLERANCE * scale.max(1.0) && terms.iter().all(|&(_, factor)| factor <= 0.0)
 }

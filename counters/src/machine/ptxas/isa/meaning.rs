@@ -1,4 +1,4 @@
-//! What a mnemonic means to a profiler: its class, its operations, its access to memory.
+//! The meaning of mnemonics for a profiler: class, operations, access to memory.
 //!
 //! Classes follow the groups of the instruction set reference in NVIDIA's "CUDA Binary Utilities"
 //! and, where a group of that reference holds several classes, nvprof's definitions of its
@@ -22,10 +22,10 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::operation::{FlopKind, Flops, Precision};
 
-/// What is known of a mnemonic.
+/// The meaning of a mnemonic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super::super) struct Meaning {
-    /// What a profiler counts it as.
+    /// The class that a profiler counts it as.
     pub(in super::super::super) class: InstructionClass,
     /// Its floating-point operations.
     pub(in super::super::super) flops: Option<Flops>,
@@ -34,7 +34,7 @@ pub(in super::super::super) struct Meaning {
 }
 
 impl Meaning {
-    /// Whether an instruction of this mnemonic works on the uniform datapath.
+    /// Returns true if an instruction of this mnemonic works on the uniform datapath.
     pub(in super::super) fn is_uniform(&self, mnemonic: &str) -> bool {
         let computes = matches!(
             self.class,

@@ -27,13 +27,13 @@ pub(in super::super) use meaning::{Meaning, meaning};
 pub(super) enum Guard {
     /// Always.
     Always,
-    /// Where a predicate is true.
+    /// When a predicate is true.
     Sometimes,
     /// Never: `@!PT`.
     Never,
 }
 
-/// Where a region that a warp may leave by a later instruction continues.
+/// The point at which a region continues that a warp may leave by a later instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Region {
     /// Divergent lanes meet (`SSY`, `BSSY`); the number is that of the convergence barrier, 0
@@ -47,7 +47,7 @@ pub(super) enum Region {
     Return,
 }
 
-/// What an instruction does to the flow of control.
+/// The effect of an instruction on the flow of control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     /// The next instruction follows.
@@ -75,19 +75,19 @@ pub(super) struct Decoded {
     pub(super) mnemonic: &'static str,
     pub(super) guard: Guard,
     pub(super) flow: Flow,
-    /// Whether control may also go on with the next instruction although `flow` leads elsewhere.
+    /// True if control may also go on with the next instruction although `flow` leads elsewhere.
     pub(super) conditional: bool,
     /// The bits that are no operands: equal in copies of the same instruction.
     pub(super) shape: u64,
     /// Bytes of one lane's access, where the encoding says.
     pub(super) bytes: Option<u32>,
-    /// Whether a special function works on half of a double.
+    /// True if a special function works on half of a double.
     pub(super) is_half_of_double: bool,
     /// The class of an instruction that the tables do not know, after its neighbours.
     pub(super) assumed: Option<InstructionClass>,
 }
 
-/// How instructions stand in memory.
+/// The encoding of instructions in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Kepler,

@@ -9,7 +9,7 @@
 
 use super::{Decoded, Flow, Guard, Region, Word, access_bytes, bits, displaced, guard, signed};
 
-/// What must hold for a row to apply, beside the opcode.
+/// The condition, beside the opcode, under which a row applies.
 #[derive(Clone, Copy)]
 enum When {
     Always,

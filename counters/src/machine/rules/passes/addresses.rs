@@ -101,10 +101,10 @@ fn sink(graph: &mut Graph<'_>, family: &Family) {
     super::copies::propagate(graph);
 }
 
-/// How many sums stand between a literal and the addresses that use it.
+/// The most sums between a literal and the addresses that use it.
 const DEPTH: u32 = 4;
 
-/// Whether a value is used as an address, or in sums that are, and nowhere else.
+/// Returns true if a value is used only as an address, or in sums that are.
 fn only_addresses(graph: &Graph<'_>, register: Register, depth: u32) -> bool {
     let is_base = |op: &Op<'_>| {
         let memory = op.memory.filter(|memory| memory.base == Some(Arg::Register(register)));

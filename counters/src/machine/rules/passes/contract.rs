@@ -65,7 +65,7 @@ fn share_with_narrow(graph: &mut Graph<'_>, product: u32, result: Register) {
     graph.find_uses();
 }
 
-/// Whether an operation is a product or a shift by a literal, unguarded and read.
+/// Returns true if an operation is a product or a shift by a literal, unguarded and read.
 fn is_product(graph: &Graph<'_>, index: u32, family: &Family) -> bool {
     let op = graph.op(index);
     let Some(result) = op.result() else { return false };
@@ -83,7 +83,7 @@ fn is_product(graph: &Graph<'_>, index: u32, family: &Family) -> bool {
     kind && op.is_live() && graph.value(result) == Some(index) && !graph.uses(result).is_empty()
 }
 
-/// Whether contraction into every user costs no more than the product by itself.
+/// Returns true if contraction into every user costs no more than the product by itself.
 fn worthwhile(graph: &Graph<'_>, product: u32, users: usize, family: &Family) -> bool {
     let op = graph.op(product);
     if !op.is_integer() || users == 1 {
@@ -99,7 +99,7 @@ fn worthwhile(graph: &Graph<'_>, product: u32, users: usize, family: &Family) ->
     }
 }
 
-/// Whether `user` is a sum that can take `product`.
+/// Returns true if `user` is a sum that can take `product`.
 fn takes(graph: &Graph<'_>, product: u32, user: u32, family: &Family) -> bool {
     let (product_op, op) = (graph.op(product), graph.op(user));
     let Some(result) = product_op.result() else { return false };
@@ -142,7 +142,7 @@ fn takes(graph: &Graph<'_>, product: u32, user: u32, family: &Family) -> bool {
         && (op.opcode == Opcode::Add || subtracts(product_op, op, result, family))
 }
 
-/// Whether a difference takes a product with a literal, which is negated then.
+/// Returns true if a difference takes a product with a literal, which is negated then.
 fn subtracts(product: &Op<'_>, op: &Op<'_>, result: Register, family: &Family) -> bool {
     let literal = product.args.iter().any(|arg| matches!(arg, Arg::Constant(_)));
     op.opcode == Opcode::Sub
@@ -153,7 +153,7 @@ fn subtracts(product: &Op<'_>, op: &Op<'_>, result: Register, family: &Family) -
         && op.args.get(1) == Some(&Arg::Register(result))
 }
 
-/// Whether everything that `product` reads is the same where `user` stands.
+/// Returns true if everything that `product` reads has the same value where `user` stands.
 pub(super) fn keeps(graph: &Graph<'_>, product: u32, user: u32) -> bool {
     let op = graph.op(product);
     op.args.iter().all(|arg| match arg {

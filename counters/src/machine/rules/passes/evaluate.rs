@@ -39,10 +39,12 @@ pub(super) fn evaluate(op: &Op<'_>) -> Option<Value> {
     execute(op, &arguments?)
 }
 
-/// Whether `ptxas` computes an operation itself where its operands are literals (12.9, sm_50 and
-/// sm_80, tried for each): neither multiply-adds of floating-point numbers, quotients and roots
-/// that are rounded, directed roundings, integer quotients, permutations and `lop3`, nor
-/// conversions of integers to doubles or of 64-bit integers to floating-point numbers.
+/// Returns true if `ptxas` computes an operation itself when its operands are literals (12.9, sm_50
+/// and sm_80, tried for each). It does not compute:
+///
+/// - floating-point multiply-adds, rounded quotients and roots, and directed roundings;
+/// - integer quotients, permutations and `lop3`;
+/// - conversions of integers to doubles, or of 64-bit integers to floating-point numbers.
 fn is_computed(op: &Op<'_>) -> bool {
     use Opcode as O;
     let simple = matches!(op.ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Bits)

@@ -28,7 +28,8 @@ pub(super) fn fold(graph: &mut Graph<'_>, family: &Family) {
     graph.find_uses();
 }
 
-/// Whether an operation changes the sign of a number that only arithmetic takes, which has modifiers for it.
+/// Returns true if an operation changes the sign of a number that only arithmetic takes. Arithmetic
+/// has operand modifiers for it.
 fn is_operand_modifier(graph: &Graph<'_>, index: u32) -> bool {
     use Opcode as O;
     let op = graph.op(index);
@@ -122,7 +123,7 @@ fn logic_inputs<'a>(op: &'a Op<'_>) -> &'a [Arg] {
     &op.args[..inputs.min(op.args.len())]
 }
 
-/// Whether `index` asks if a logic result of the same block is zero.
+/// Returns true if `index` asks if a logic result of the same block is zero.
 fn compares_logic_with_zero(graph: &Graph<'_>, index: u32) -> bool {
     let op = graph.op(index);
     let equality = op.has(Modifier::Eq) || op.has(Modifier::Ne);

@@ -33,7 +33,7 @@ struct Candidate {
 
 /// Widths of merged accesses of one lane in bytes, widest first.
 const WIDTHS: [u32; 2] = [16, 8];
-/// How many operations deep alignment is looked for.
+/// The depth, in operations, to which alignment is looked for.
 const DEPTH: u32 = 8;
 
 /// Merges what may be merged; followers are folded into their leaders.
@@ -87,7 +87,7 @@ fn candidate(index: u32, op: &Op<'_>) -> Option<Candidate> {
     })
 }
 
-/// Whether loads of shared memory may not be moved across an operation.
+/// Returns true if loads of shared memory may not be moved across an operation.
 fn orders_memory(op: &Op<'_>) -> bool {
     use Opcode as O;
     match op.opcode {
@@ -132,7 +132,7 @@ fn close(graph: &mut Graph<'_>, open: &mut Vec<Candidate>, merged: &mut Vec<Merg
     open.clear();
 }
 
-/// How many low bits of a value are known to be zero.
+/// The number of low bits of a value that are known to be zero.
 fn zero_bits(graph: &Graph<'_>, arg: Arg, depth: u32) -> u32 {
     let register = match arg {
         Arg::Constant(0) => return u64::BITS,

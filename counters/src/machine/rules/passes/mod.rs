@@ -1,4 +1,4 @@
-//! What a compiler does to the PTX before it chooses machine instructions, one pass a file.
+//! The transformations of the PTX before machine instructions are chosen, one pass per file.
 
 mod addresses;
 mod constants;

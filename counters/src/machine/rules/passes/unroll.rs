@@ -14,7 +14,7 @@ use super::super::family::Family;
 use super::super::graph::{Arg, Graph, Register};
 use super::super::select::select;
 
-/// How many iterations become one.
+/// The iterations that become one.
 const FACTOR: u32 = 4;
 /// The most machine instructions of a loop that is unrolled: assumed, between the two loops above.
 const LONGEST: u32 = 64;
@@ -47,7 +47,7 @@ pub(super) fn unroll(graph: &mut Graph<'_>, family: &Family) {
     }
 }
 
-/// Whether `index` is `x = x + literal`.
+/// Returns true if `index` is `x = x + literal`.
 fn steps_by_literal(graph: &Graph<'_>, index: u32, result: Register) -> bool {
     let op = graph.op(index);
     let [left, right] = op.args.as_slice() else { return false };
@@ -59,7 +59,7 @@ fn steps_by_literal(graph: &Graph<'_>, index: u32, result: Register) -> bool {
         && ((*left == own && literal(right)) || (*right == own && literal(left)))
 }
 
-/// Whether the loop's branch compares a counter with what no iteration changes.
+/// Returns true if the loop's branch compares a counter with a value that no iteration changes.
 fn is_counted(graph: &Graph<'_>, block: u32) -> bool {
     let this = &graph.blocks[block as usize];
     let Some(branch) = (this.first..this.end).rev().find(|&index| graph.op(index).is_live()) else {

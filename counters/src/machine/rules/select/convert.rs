@@ -52,7 +52,7 @@ fn extend(
     }
 }
 
-/// Whether the only use of a result is a 64-bit sum.
+/// Returns true if the only use of a result is a 64-bit sum.
 fn is_added(graph: &Graph<'_>, op: &Op<'_>) -> bool {
     let Some(result) = op.result() else { return false };
     let is_sum = |user: u32| {

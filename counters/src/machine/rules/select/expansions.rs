@@ -15,7 +15,7 @@ use super::super::family::{Expansions, Family};
 use super::super::graph::{Arg, Graph, Op, Part};
 use super::{Selected, Selection};
 
-/// How many instructions of each kind.
+/// The number of instructions of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Steps {
     integer: u32,
@@ -37,7 +37,7 @@ struct Steps {
     misc: u32,
 }
 
-/// What sets one row of the table apart from others of the same mnemonic and type.
+/// The condition that sets one row of the table apart from others of the same mnemonic and type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     Always,
@@ -52,7 +52,7 @@ struct Expansion {
     opcode: Opcode,
     ty: &'static [ScalarType],
     when: When,
-    /// Where it is not Kepler's.
+    /// The steps on Fermi, if they are not Kepler's.
     fermi: Option<Steps>,
     kepler: Steps,
     maxwell: Steps,
@@ -305,8 +305,8 @@ pub(super) fn expand(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Option<
     Some(selection(op, row.steps(family.expansions)))
 }
 
-/// Whether the scaled reciprocal of an approximate quotient's divisor is there already, from an
-/// earlier quotient of the same block.
+/// Returns true if an earlier quotient of the same block left the scaled reciprocal of an
+/// approximate quotient's divisor.
 fn divides_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
     let Some(Arg::Register(divisor)) = op.args.get(1) else { return false };
     let approximate = |op: &Op<'_>| {
@@ -327,7 +327,8 @@ fn divides_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
         })
 }
 
-/// Whether the range of an angle has been reduced for an earlier sine or cosine of the same block.
+/// Returns true if the range of an angle has been reduced for an earlier sine or cosine of the same
+/// block.
 fn reduces_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
     let turns = |op: &Op<'_>| matches!(op.opcode, Opcode::Sin | Opcode::Cos) && op.guard.is_none();
     let [Arg::Register(angle)] = op.args.as_slice() else { return false };

@@ -49,8 +49,8 @@ fn moves(graph: &Graph<'_>, op: &Op<'_>) -> Selection {
     }
 }
 
-/// Whether a move into a variable needs no instruction: the moved value dies with it, so that it
-/// can be computed in the variable's register.
+/// Returns true if a move into a variable needs no instruction. The moved value dies with it, so
+/// that it can be computed in the variable's register.
 fn coalesces(
     graph: &Graph<'_>,
     op: &Op<'_>,

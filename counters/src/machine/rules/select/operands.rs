@@ -16,7 +16,7 @@ use super::super::flow::{Dominators, outside_of_loops};
 use super::super::graph::{Arg, Graph, Op, Part};
 use super::{Selected, Selection};
 
-/// What has been brought into registers so far; ask block by block, in reverse post-order.
+/// The operands that are in registers so far; ask block by block, in reverse post-order.
 #[derive(Debug)]
 pub(in super::super) struct Operands<'a> {
     family: &'a Family,
@@ -121,7 +121,7 @@ fn constants_of_lanes(graph: &Graph<'_>, family: &Family) -> HashSet<Arg> {
     found
 }
 
-/// How many operations take each constant from a register, where that takes an instruction.
+/// The number of operations that take each constant from a register, if that takes an instruction.
 #[derive(Debug, Default)]
 pub(in super::super) struct ConstantUses {
     uses: HashMap<Arg, u32>,
@@ -155,7 +155,7 @@ impl ConstantUses {
     }
 }
 
-/// How many of some operations need each constant.
+/// For each constant, the number of the given operations that need it.
 fn uses(
     indices: impl Iterator<Item = u32>,
     graph: &Graph<'_>,
@@ -177,7 +177,7 @@ const WINDOW: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 struct Need {
     arg: Arg,
-    /// Whether the instruction cannot take it as it is.
+    /// True if the instruction cannot take it as it is.
     in_register: bool,
     /// Moves of 32 bits that it takes.
     words: u32,
@@ -269,8 +269,8 @@ fn needs(op: &Op<'_>, family: &Family) -> SmallVec<[Need; 4]> {
     needs
 }
 
-/// Whether an argument is no register: neither the zero register nor the start of shared memory
-/// where that is one.
+/// Returns true if an argument is no register: neither the zero register nor the start of shared
+/// memory where that is one.
 fn is_literal(arg: &Arg) -> bool {
     match arg {
         Arg::Constant(value) => *value != 0,
@@ -279,7 +279,7 @@ fn is_literal(arg: &Arg) -> bool {
     }
 }
 
-/// Which arguments are not ordinary operands.
+/// The arguments that are not ordinary operands.
 #[derive(Clone, Copy, Debug, Default)]
 struct Direct {
     /// Part of the instruction itself.
@@ -292,7 +292,7 @@ fn is_product(op: &Op<'_>) -> bool {
     matches!(op.opcode, Opcode::Mul | Opcode::Mad) && op.is_integer()
 }
 
-/// Where a product has a literal of more than 16 bits.
+/// The index of a product's literal of more than 16 bits.
 fn long_factor(op: &Op<'_>) -> Option<usize> {
     op.args.iter().take(2).position(|arg| match arg {
         Arg::Constant(value) => *value > 0xffff && !value.is_power_of_two(),
