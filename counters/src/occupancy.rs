@@ -20,7 +20,8 @@ pub struct CtaShape {
     pub threads: u64,
     /// Shared memory, static and dynamic.
     pub shared_bytes: u64,
-    /// Registers of a thread; PTX does not say it, so it may be unknown, and then it limits nothing.
+    /// Registers of a thread; PTX does not say it, so it may be unknown, and then it limits
+    /// nothing.
     pub registers_per_thread: Option<u32>,
 }
 

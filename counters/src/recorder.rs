@@ -47,16 +47,16 @@ pub struct MemoryCounts {
     /// memory): [`crate::coalescing::TransactionRule`]. Of atomics and reductions, the distinct
     /// addresses.
     pub transactions: u64,
-    /// Passes over the banks (shared memory), or over distinct addresses (constant memory). Of loads from
-    /// global memory, passes over the banks of a first-level cache that shares them with shared
-    /// memory, 32 of four bytes, as since capability 7.0, whatever GPU is counted for.
+    /// Passes over the banks (shared memory), or over distinct addresses (constant memory). Of
+    /// loads from global memory, passes over the banks of a first-level cache that shares them with
+    /// shared memory, 32 of four bytes, as since capability 7.0, whatever GPU is counted for.
     pub passes: u64,
     /// The value of `passes` if no two lanes that are served together conflicted. `passes` over
     /// this is the conflict degree.
     pub conflict_free: u64,
     /// Steps that atomics and reductions take if those of a request that go to the same address
-    /// follow each other: the most lanes at one address, of each request, summed (CUDA C Programming
-    /// Guide 4.2, section 4.1: such updates are serialised).
+    /// follow each other: the most lanes at one address, of each request, summed (CUDA C
+    /// Programming Guide 4.2, section 4.1: such updates are serialised).
     pub update_steps: u64,
     /// The traffic of the sectors, once the caches have been replayed.
     pub traffic: RowTraffic,
@@ -288,8 +288,8 @@ impl CtaRecorder {
         (moved, passes)
     }
 
-    /// The passes of an access over the banks of a first-level cache that it does not go past, as bulk copies
-    /// always do. Textures have banks of their own.
+    /// The passes of an access over the banks of a first-level cache that it does not go past, as
+    /// bulk copies always do. Textures have banks of their own.
     fn cache_passes(&self, access: &Access<'_>) -> BankPasses {
         let is_load = matches!(access.kind, AccessKind::Load | AccessKind::LoadReadOnly);
         if access.space != StateSpace::Global || !is_load || access.bytes_per_lane > WIDEST_LOAD {

@@ -1,8 +1,9 @@
 //! The row of the vendor's throughput table that an instruction belongs to.
 //!
-//! The CUDA C++ Programming Guide tabulates results per clock and SM for each compute capability and
-//! kind of operation ("Arithmetic Instructions", "Throughput of Native Arithmetic Instructions"). The
-//! rows here are those of the table, as far as GPU descriptions keep them apart.
+//! The CUDA C++ Programming Guide tabulates results per clock and SM for each compute capability
+//! and kind of operation ("Arithmetic Instructions", "Throughput of Native Arithmetic
+//! Instructions"). The rows here are those of the table, as far as GPU descriptions keep them
+//! apart.
 
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::module::Instruction;
@@ -125,8 +126,8 @@ impl Operation {
 
     /// The operation of an instruction.
     ///
-    /// A division is the reciprocal in it, which takes longest of its parts; what else it expands to
-    /// only machine-level counts know.
+    /// A division is the reciprocal in it, which takes longest of its parts; what else it expands
+    /// to only machine-level counts know.
     #[must_use]
     pub fn of(instruction: &Instruction) -> Self {
         let facts = opcode_facts(instruction.opcode);

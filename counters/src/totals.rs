@@ -283,8 +283,8 @@ impl Totals<'_> {
         self.sum(|row| if row.class == class { row.warps } else { 0 })
     }
 
-    /// Loads and stores issued by a warp, textures included, but for those of constant memory, which
-    /// go another way.
+    /// Loads and stores issued by a warp, textures included, but for those of constant memory,
+    /// which go another way.
     #[must_use]
     pub fn loads_and_stores(&self) -> u64 {
         use InstructionClass::{LoadStore, Texture};

@@ -1,4 +1,4 @@
-//! How far predictions are from measurements, by the formulas of the papers.
+//! The errors of predictions against measurements, by the formulas of the papers.
 //!
 //! | figure | formula | source |
 //! |---|---|---|
@@ -39,7 +39,7 @@ impl Pair {
 /// The errors of several predictions; all figures are fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many predictions.
+    /// The number of predictions.
     pub count: usize,
     /// The mean error: its sign shows a bias.
     pub mean_error: f64,

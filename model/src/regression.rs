@@ -116,9 +116,9 @@ impl LinearFit {
         })
     }
 
-    /// How far the coefficient may be from its value with the given confidence (0.95 for 95 %), if
-    /// the samples' errors are independent, normal and alike: Student's t times the standard
-    /// error. `None` without standard errors or for a confidence that is none.
+    /// The half-width of the coefficient's interval with the given confidence (0.95 for 95 %). It
+    /// is Student's t times the standard error, if the samples' errors are independent, normal and
+    /// alike. Returns `None` without standard errors or for a confidence that is none.
     #[must_use]
     pub fn margin(&self, coefficient: usize, confidence: f64) -> Option<f64> {
         let error = self.coefficients.get(coefficient)?.standard_error?;

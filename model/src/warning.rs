@@ -15,7 +15,7 @@ pub enum Warning {
     FewBlocks {
         /// Blocks of the grid.
         blocks: u64,
-        /// How many the model wants.
+        /// The number that the model wants.
         wanted: u64,
     },
     /// A launch that fills a small part of the GPU, though it has blocks enough for smaller ones.
@@ -29,18 +29,18 @@ pub enum Warning {
     SmallBlocks {
         /// Threads of a block.
         threads: u64,
-        /// How many the model wants.
+        /// The number that the model wants.
         wanted: u64,
     },
     /// Blocks larger than the GPU allows.
     BlockTooLarge {
         /// Threads of a block.
         threads: u64,
-        /// How many the GPU allows.
+        /// The number that the GPU allows.
         allowed: u64,
     },
-    /// An invocation shorter than half a millisecond (section 5.2.6), of which launching takes a part that
-    /// shows.
+    /// An invocation shorter than half a millisecond (section 5.2.6), of which launching takes a
+    /// part that shows.
     ShortLaunch {
         /// The predicted time of one invocation.
         milliseconds: f64,
@@ -49,7 +49,7 @@ pub enum Warning {
     },
     /// Something that the model leaves out, with which the time would be much longer.
     LeftOut {
-        /// What it leaves out.
+        /// The work that it leaves out.
         what: &'static str,
         /// The refinement that charges it.
         refinement: &'static str,
@@ -68,14 +68,14 @@ pub enum Warning {
     },
     /// Arithmetic that the model has no throughput for.
     Uncharged {
-        /// What kind of instructions.
+        /// The kind of instructions.
         what: &'static str,
-        /// How many.
+        /// The number of instructions.
         instructions: f64,
     },
     /// Products of tensor cores on formats whose throughput is not known.
     OtherTensorFormats {
-        /// How many operations.
+        /// The number of operations.
         operations: f64,
     },
     /// The compute operations are integer ones, whose cost varies (section 6.2).
@@ -102,12 +102,12 @@ pub enum Warning {
     NegativeTime,
     /// Work that no feature of a cost model counts.
     NoCost {
-        /// What, in words.
+        /// The work, in words.
         what: String,
     },
     /// Accesses that several features of a cost model count.
     SeveralCosts {
-        /// Which, in words.
+        /// The accesses, in words.
         what: String,
     },
     /// Features of a cost model that the kernel has none of.
@@ -128,7 +128,7 @@ pub enum Warning {
     ScaledStages,
     /// Stages beyond those that are told apart.
     MergedStages {
-        /// How many are part of the last one.
+        /// The number of stages that are part of the last one.
         merged: u64,
     },
     /// The counts say nothing of a level of memory, so that its bandwidth bounds nothing.
@@ -145,7 +145,7 @@ pub enum Warning {
     FewWarps {
         /// Warps of an SM.
         warps: f64,
-        /// How many cover it.
+        /// The number that covers it.
         needed: f64,
     },
     /// The time was multiplied by E_util of the reference GPU (equation 5.13).
@@ -345,7 +345,8 @@ impl Warning {
     }
 }
 
-/// Writes `warnings`, the sentences, and `warning_codes` beside each other into the surrounding map.
+/// Writes `warnings`, the sentences, and `warning_codes` beside each other into the surrounding
+/// map.
 pub(crate) fn with_codes<S: Serializer>(
     warnings: &[Warning],
     serializer: S,

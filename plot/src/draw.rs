@@ -1,4 +1,4 @@
-//! What the writers of pictures have in common: errors and the limits of a canvas.
+//! The common part of the writers of pictures: errors and the limits of a canvas.
 
 use thiserror::Error;
 

@@ -13,7 +13,7 @@ pub struct Labels {
     taken: Vec<Quad>,
     /// Lines of the data; covered only where there is no other place.
     lines: Vec<(Point, Point)>,
-    /// What found no place.
+    /// The labels that found no place.
     missed: Vec<String>,
 }
 
@@ -137,8 +137,8 @@ impl Labels {
         self.put(scene, text);
     }
 
-    /// Labels a straight line along it, above or below, near `start` first, with the first of several
-    /// wordings that finds room. Returns whether one did.
+    /// Labels a straight line along it, above or below, near `start` first, with the first of
+    /// several wordings that finds room. Returns whether one did.
     pub fn along(
         &mut self,
         scene: &mut Scene,

@@ -9,8 +9,9 @@
 //! | [`font`] | the embedded fonts: widths and outlines |
 //! | [`svg`], [`png`] | a scene as a file's bytes |
 //!
-//! A picture is the same on every machine, byte by byte: it is laid out with embedded fonts, and nothing
-//! depends on the time, the locale or the order of a hash. This crate reads no files, and knows no PTX.
+//! A picture is the same on every machine, byte by byte: it is laid out with embedded fonts, and
+//! nothing depends on the time, the locale or the order of a hash. This crate reads no files, and
+//! knows no PTX.
 
 pub mod axis;
 mod draw;

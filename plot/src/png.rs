@@ -1,4 +1,5 @@
-//! A scene as PNG, with twice as many pixels as the canvas along each side, for dense screens and slides.
+//! A scene as PNG, with twice as many pixels as the canvas along each side, for dense screens and
+//! slides.
 //!
 //! tiny-skia draws shapes and the outlines of letters alike, anti-aliased.
 

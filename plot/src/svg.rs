@@ -1,6 +1,7 @@
 //! A scene as SVG.
 //!
-//! Each text carries the length that the layout computed, so that no fallback font makes texts overlap.
+//! Each text carries the length that the layout computed, so that no fallback font makes texts
+//! overlap.
 
 use crate::draw::{self, DrawError};
 use crate::font::Weight;

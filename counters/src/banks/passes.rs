@@ -82,7 +82,8 @@ impl BankGeometry {
     /// The bank and the row in it of a piece of [`BankGeometry::interleave_bytes`].
     fn place(self, piece: u64) -> (usize, u64) {
         let pieces_per_row = self.bank_bytes / self.interleave_bytes;
-        // Nearly all numbers of banks are powers of two, and a division costs more than all the rest.
+        // Nearly all numbers of banks are powers of two, and a division costs more than all the
+        // rest.
         let (bank, row) = match self.banks.is_power_of_two() {
             true => (piece & u64::from(self.banks - 1), piece >> self.banks.trailing_zeros()),
             false => (piece % u64::from(self.banks), piece / u64::from(self.banks)),

@@ -45,11 +45,11 @@ pub enum TransactionRule {
     Lines,
     /// The sectors of the warp's access.
     Sectors,
-    /// For each half-warp, the distinct 16-byte pieces that it touches, or an eighth of its
-    /// active lanes if that is more: 8 for a coalesced load of 4-byte words. No manual says so; the
-    /// rule gives every `gld_transactions` that nvprof measured for Rodinia's backprop and
-    /// hotspot on GTX 970, GTX 980, Titan X and P100 (data of github.com/marcosamaris/gpuperfpredict),
-    /// whose loads have 4 bytes.
+    /// For each half-warp, the distinct 16-byte pieces that it touches, or an eighth of its active
+    /// lanes if that is more: 8 for a coalesced load of 4-byte words. No manual says so; the rule
+    /// gives every `gld_transactions` that nvprof measured for Rodinia's backprop and hotspot on
+    /// GTX 970, GTX 980, Titan X and P100 (data of github.com/marcosamaris/gpuperfpredict), whose
+    /// loads have 4 bytes.
     Quads,
 }
 

@@ -1,5 +1,5 @@
-//! The table of `ncu --csv --page raw`: one row for each launch, one column for each metric, and the
-//! units in a row of their own.
+//! The table of `ncu --csv --page raw`: one row for each launch, one column for each metric, and
+//! the units in a row of their own.
 
 use std::collections::BTreeMap;
 

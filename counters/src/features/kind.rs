@@ -178,8 +178,8 @@ impl ElementType {
         (Self { numbers, bits }, count)
     }
 
-    /// The type that a memory instruction is written with, if it is whole bytes; the last one, since
-    /// formats of caches and matrices come first.
+    /// The type that a memory instruction is written with, if it is whole bytes; the last one,
+    /// since formats of caches and matrices come first.
     pub(super) fn of_instruction(instruction: &Instruction) -> Option<Self> {
         let (element, _) = Self::of(instruction.types().last()?);
         matches!(element.bits, 8 | 16 | 32 | 64 | 128).then_some(element)

@@ -45,8 +45,8 @@ pub(super) type Point = ([u32; 3], u64);
 /// The affine function that goes through all `points`; indices along an axis lie below its extent.
 ///
 /// An axis' stride follows from two points that differ in it and, at most, in axes whose stride is
-/// known already. Every point is then checked, save those that differ from the first in an axis whose
-/// stride could not be told.
+/// known already. Every point is then checked, save those that differ from the first in an axis
+/// whose stride could not be told.
 pub(super) fn fit(points: &[Point], extents: [u32; 3]) -> Option<Strides> {
     let &(first, address) = points.first()?;
     let mut strides = extents.map(|extent| (extent == 1).then_some(Stride::Bytes(0)));

@@ -35,8 +35,8 @@ pub enum PartialWrites {
 
 /// Size and habits of a second-level cache.
 ///
-/// Sizes are rounded to what can be: powers of two, sectors of 16 to 128 bytes, lines of a sector to
-/// 256 bytes, fills of a sector to a line, and whole sets.
+/// Sizes are rounded to what can be: powers of two, sectors of 16 to 128 bytes, lines of a sector
+/// to 256 bytes, fills of a sector to a line, and whole sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L2Geometry {
     /// Data capacity of all slices.
@@ -65,12 +65,12 @@ impl L2Geometry {
     /// The GTX 480's: 768 KB with lines of 128 bytes and 4 sectors, re-reference prediction that
     /// duels for whole lines and stores.
     ///
-    /// NVIDIA publishes the size and the six partitions (Fermi white paper). Two slices a
-    /// partition are GPGPU-Sim's. 16 ways are assumed. The policy is not published; this one is
-    /// the best over all measured kernels (`docs/dram-study.md`). The fill time is the
-    /// difference of the latencies of DRAM and L2 (685 and 310 shader clocks on a Fermi:
-    /// Andersch et al., "On Latency in GPU Throughput Microarchitectures", ISPASS 2015) in clocks of the L2, half
-    /// as many. The board has no ECC.
+    /// NVIDIA publishes the size and the six partitions (Fermi white paper). Two slices a partition
+    /// are GPGPU-Sim's. 16 ways are assumed. The policy is not published; this one is the best over
+    /// all measured kernels (`docs/dram-study.md`). The fill time is the difference of the
+    /// latencies of DRAM and L2 (685 and 310 shader clocks on a Fermi: Andersch et al., "On Latency
+    /// in GPU Throughput Microarchitectures", ISPASS 2015) in clocks of the L2, half as many. The
+    /// board has no ECC.
     pub const GTX_480: Self = Self {
         size_bytes: 768 << 10,
         line_bytes: 128,
@@ -259,8 +259,8 @@ impl L2 {
         }
     }
 
-    /// A copy from the host into `bytes` bytes from `address` on, which ends before the next launch:
-    /// whatever of it the cache keeps is there, clean.
+    /// A copy from the host into `bytes` bytes from `address` on, which ends before the next
+    /// launch: whatever of it the cache keeps is there, clean.
     pub fn copy_in(&mut self, address: u64, bytes: u64) {
         if bytes == 0 {
             return;

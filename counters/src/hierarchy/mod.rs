@@ -13,8 +13,8 @@
 //! requests are merged. The order in which requests meet depends on the streams and the geometry
 //! alone, so the result does not depend on the number of threads.
 //!
-//! Only the streams of CTAs that are resident, or that arrived before their turn, are held, whatever
-//! the size of the grid.
+//! Only the streams of CTAs that are resident, or that arrived before their turn, are held,
+//! whatever the size of the grid.
 
 mod contents;
 mod l1;

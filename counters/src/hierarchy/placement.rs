@@ -9,8 +9,8 @@
 //! slice = place mod slices,    set = ⌊place / slices⌋
 //! ```
 //!
-//! This spreads consecutive lines evenly, as the hardware does, sends neighbours to different slices,
-//! and keeps rows of any pitch from falling onto the same sets.
+//! This spreads consecutive lines evenly, as the hardware does, sends neighbours to different
+//! slices, and keeps rows of any pitch from falling onto the same sets.
 
 /// Slices and sets of a cache.
 #[derive(Clone, Copy, Debug)]

@@ -17,8 +17,8 @@ pub enum Schedule {
     /// A CTA starts as soon as another one ends, as on hardware. CTAs of the same length stay in
     /// step; others drift apart.
     Drift,
-    /// As [`Schedule::Drift`], but the first CTAs start one after the other, evenly over the length of
-    /// a CTA: as far out of step as CTAs can get.
+    /// As [`Schedule::Drift`], but the first CTAs start one after the other, evenly over the length
+    /// of a CTA: as far out of step as CTAs can get.
     Staggered,
 }
 

@@ -34,8 +34,9 @@ pub(crate) struct Line {
     tag: u64,
     /// When the line was allocated.
     allocated: u64,
-    /// Valid sectors, and dirty ones in the upper half. One word, because a new line's are read as soon as they
-    /// are written: the CPU forwards what was stored as a whole, and waits for what was stored in parts.
+    /// Valid sectors, and dirty ones in the upper half. One word, because a new line's are read as
+    /// soon as they are written: the CPU forwards what was stored as a whole, and waits for what
+    /// was stored in parts.
     sectors: u32,
 }
 
@@ -100,7 +101,8 @@ impl SectoredCache {
 
     /// A request for so many `sectors` of the line `tag`: makes sure that the line is there, and
     /// returns it for the caller to change, and the line that gave way.
-    // Calls for each request, here and in what it calls, are one instruction of twenty of the replay.
+    // Calls for each request, here and in what it calls, are one instruction of twenty of the
+    // replay.
     #[inline(always)]
     pub(crate) fn touch(
         &mut self,

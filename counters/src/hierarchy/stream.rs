@@ -95,9 +95,9 @@ pub(crate) struct Request {
     time: u32,
     /// The row of the base table in the upper 24 bits, the warp in the lower 8.
     row_and_warp: u32,
-    /// The demand in the lowest three bits. Above it the only line, as most requests have it; or, where
-    /// the bit `SEVERAL` is set, from the top: 32 bits of where the lines begin in the stream, and 24
-    /// bits of how many there are.
+    /// The demand in the lowest three bits. Above it the only line, as most requests have it; or,
+    /// where the bit `SEVERAL` is set, from the top: 32 bits of where the lines begin in the
+    /// stream, and 24 bits of how many there are.
     lines: PackedTouch,
 }
 
@@ -286,8 +286,8 @@ impl CtaStream {
         }
     }
 
-    /// Sorts by the clock alone, and keeps the order of what is at the same time: by counting, where
-    /// the clocks are dense enough.
+    /// Sorts by the clock alone, and keeps the order of what is at the same time: by counting,
+    /// where the clocks are dense enough.
     fn sort_by_time(&mut self) {
         let times = self.requests.iter().map(Request::time);
         let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return };

@@ -154,8 +154,8 @@ fn scale(metric: &str, unit: &str) -> Result<f64, Reason> {
 
 /// Reads Nsight Compute's CSV, long or wide.
 ///
-/// Metrics that are not defined here are listed in [`Imported::ignored`]. `measured_on` stays empty:
-/// this CSV does not name the GPU.
+/// Metrics that are not defined here are listed in [`Imported::ignored`]. `measured_on` stays
+/// empty: this CSV does not name the GPU.
 ///
 /// # Errors
 ///

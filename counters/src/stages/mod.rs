@@ -6,8 +6,9 @@
 //! stages of all CTAs are added up. A barrier of only some threads does not separate stages.
 //!
 //! A block of instructions is reported when a warp enters it, a barrier in its middle or not: what
-//! stands behind the barrier is moved to the next stage, warp by warp. Approximation: if the barrier
-//! stands in a function, what the caller's block has behind the call stays where it was counted.
+//! stands behind the barrier is moved to the next stage, warp by warp. Approximation: if the
+//! barrier stands in a function, what the caller's block has behind the call stays where it was
+//! counted.
 
 mod batches;
 mod code;
@@ -86,9 +87,10 @@ pub struct Stage {
     pub ctas: u64,
     /// Warps that executed anything, summed over the CTAs.
     pub warps: u64,
-    /// Warps that did the kernel's work, summed over the CTAs: that executed floating-point or matrix
-    /// arithmetic without a guard, or accessed shared, global or local memory, with at least one
-    /// lane. A warp that only finds out that it has nothing to do, and waits, is not among them.
+    /// Warps that did the kernel's work, summed over the CTAs: that executed floating-point or
+    /// matrix arithmetic without a guard, or accessed shared, global or local memory, with at least
+    /// one lane. A warp that only finds out that it has nothing to do, and waits, is not among
+    /// them.
     pub active_warps: u64,
     /// Instructions by class.
     classes: [ClassCount; CLASSES.len()],
@@ -100,8 +102,8 @@ pub struct Stage {
     pub shared_loads: u64,
     /// Loads among the requests to global memory.
     pub global_loads: u64,
-    /// Of these, the first ones of a batch: loads of which none needs what another one brings are under
-    /// way together, and a warp waits for them once.
+    /// Of these, the first ones of a batch: loads of which none needs what another one brings are
+    /// under way together, and a warp waits for them once.
     pub global_load_batches: u64,
     /// Shared memory.
     pub shared: StageMemory,
@@ -214,8 +216,8 @@ impl Stage {
 pub struct Stages {
     /// In order of time, at most [`MOST_STAGES`].
     pub stages: Vec<Stage>,
-    /// Stages beyond [`MOST_STAGES`] of the CTA that has most of them; they are part of the last one
-    /// of `stages`.
+    /// Stages beyond [`MOST_STAGES`] of the CTA that has most of them; they are part of the last
+    /// one of `stages`.
     pub merged: u64,
 }
 

@@ -1,10 +1,10 @@
-//! The component-throughput model: Y. Zhang and J. D. Owens, "A Quantitative Performance Analysis Model
-//! for GPU Architectures", HPCA 2011.
+//! The component-throughput model: Y. Zhang and J. D. Owens, "A Quantitative Performance Analysis
+//! Model for GPU Architectures", HPCA 2011.
 //!
-//! A kernel keeps three components busy at the same time: the instruction pipeline, shared memory and
-//! global memory. Each takes its work over its throughput, which depends on the warps of an SM; the
-//! slowest is the bottleneck and hides the others. Barriers cut the kernel into stages, which follow each
-//! other where an SM has one block and overlap where it has several.
+//! A kernel keeps three components busy at the same time: the instruction pipeline, shared memory
+//! and global memory. Each takes its work over its throughput, which depends on the warps of an SM;
+//! the slowest is the bottleneck and hides the others. Barriers cut the kernel into stages, which
+//! follow each other where an SM has one block and overlap where it has several.
 //!
 //! | file | holds |
 //! |---|---|
@@ -77,16 +77,16 @@ impl Components {
     }
 }
 
-/// What the model says of a kernel on a GPU.
+/// The model's results for a kernel on a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     /// The GPU's components.
     pub components: Components,
-    /// What stages ask of them.
+    /// The work of the stages for these components.
     pub work: Work,
     /// Matrix products of warps whose throughput is not known, so that they only have to be issued.
     pub uncharged_products: f64,
-    /// How blocks share SMs.
+    /// The way in which blocks share SMs.
     pub residency: Residency,
     /// Warps of an SM, of all resident blocks (table 2: active warps).
     pub warps_per_sm: f64,
@@ -109,7 +109,8 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// When the counts come without stages or the shape of the launch, and when the GPU lacks a parameter.
+    /// When the counts come without stages or the shape of the launch, and when the GPU lacks a
+    /// parameter.
     pub fn of(
         profile: &KernelProfile,
         gpu: &Gpu,
@@ -186,7 +187,7 @@ impl Analysis {
         })
     }
 
-    /// Whether stages follow each other.
+    /// Returns true if stages follow each other.
     #[must_use]
     pub fn is_serialised(&self) -> bool {
         self.residency.serialises()

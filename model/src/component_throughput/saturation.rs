@@ -1,27 +1,28 @@
-//! How much of its peak a component reaches with few warps.
+//! The fraction of its peak that a component reaches with few warps.
 //!
-//! Zhang & Owens measured it on a GTX 285 (figure 2): throughput grows with the warps of an SM until
-//! they cover the pipeline's latency, and slowly from there on. The points are those that the text
-//! prints (section 5.1), with straight lines between them. Below the first one every warp adds what it
-//! reaches alone:
+//! Zhang & Owens measured it on a GTX 285 (figure 2): throughput grows with the warps of an SM
+//! until they cover the pipeline's latency, and slowly from there on. The points are those that the
+//! text prints (section 5.1), with straight lines between them. Below the first one every warp adds
+//! what it reaches alone:
 //!
 //! - an instruction in each latency (Little's law), until the measured plateau is met;
-//! - of shared memory, 272 GB/s. Section 5.2 prints 397 GB/s as the average over the nine steps of cyclic
-//!   reduction, which have 8, 4, 2, 1, 1, 1, 1, 1 and 1 warps; with straight lines that is so if one warp
-//!   reaches 272 GB/s. It is what the latency says, too: the benchmark copies, so that a warp reads and
-//!   writes 128 bytes in 38 clocks of latency and 4 of issue, which is 271 GB/s.
+//! - of shared memory, 272 GB/s. Section 5.2 prints 397 GB/s as the average over the nine steps of
+//!   cyclic reduction, which have 8, 4, 2, 1, 1, 1, 1, 1 and 1 warps; with straight lines that is
+//!   so if one warp reaches 272 GB/s. It is what the latency says, too: the benchmark copies, so
+//!   that a warp reads and writes 128 bytes in 38 clocks of latency and 4 of issue, which is 271
+//!   GB/s.
 //!
-//! For other GPUs the law alone decides: the warps that cover the latency at the peak's rate reach the
-//! peak, fewer reach their share of it.
+//! For other GPUs the law alone decides: the warps that cover the latency at the peak's rate reach
+//! the peak, fewer reach their share of it.
 
 /// A fraction of the peak at a number of warps of an SM.
 type Point = (f64, f64);
 
-/// The peak that the paper computes for instructions of type II: 8 units, 30 SMs, 1.48 GHz, 32 lanes
-/// (section 4.1), in 10⁹ warp instructions.
+/// The peak that the paper computes for instructions of type II: 8 units, 30 SMs, 1.48 GHz, 32
+/// lanes (section 4.1), in 10⁹ warp instructions.
 const INSTRUCTION_PEAK: f64 = 8.0 * 30.0 * 1.48 / 32.0;
-/// The peak that the paper computes for shared memory: 4 bytes for each of 8 processors (section 4.2),
-/// in GB/s.
+/// The peak that the paper computes for shared memory: 4 bytes for each of 8 processors (section
+/// 4.2), in GB/s.
 const SHARED_PEAK: f64 = 4.0 * 8.0 * 30.0 * 1.48;
 
 /// Section 5.1: 6, 16 and 32 warps reach 8.39, 9.05 and 9.33 GI/s. Warps are those that cover the
@@ -32,7 +33,8 @@ const INSTRUCTION: [Point; 3] = [
     (32.0 / 6.0, 9.33 / INSTRUCTION_PEAK),
 ];
 
-/// Section 5.1: 6, 16 and 32 warps reach 870, 1112 and 1165 GB/s; one warp as the module derives it.
+/// Section 5.1: 6, 16 and 32 warps reach 870, 1112 and 1165 GB/s; one warp as the module derives
+/// it.
 const SHARED: [Point; 4] = [
     (1.0, 272.0 / SHARED_PEAK),
     (6.0, 870.0 / SHARED_PEAK),

@@ -1,7 +1,7 @@
 //! Shared memory: section 4.2.
 //!
-//! Every pass over the banks takes the time of a whole one, so that an n-way conflict counts n times. The
-//! bandwidth depends on the warps of an SM (figure 2, right).
+//! Every pass over the banks takes the time of a whole one, so that an n-way conflict counts n
+//! times. The bandwidth depends on the warps of an SM (figure 2, right).
 
 use gpucast_counters::device::DeviceModel;
 

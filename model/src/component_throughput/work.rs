@@ -1,9 +1,10 @@
-//! What a stage of a kernel asks of each component, from the counts between barriers.
+//! The work of a kernel's stages for each component, from the counts between barriers.
 //!
-//! Stages carry PTX instructions. Where the profile has machine-level counts, those of each class are
-//! scaled to them, the same in every stage: an estimate, since unrolled and folded instructions need not
-//! lie evenly. On compute capability 1.x arithmetic takes an operand from shared memory, so that a load
-//! from there is no instruction as long as there is arithmetic to take it.
+//! Stages carry PTX instructions. If the profile has machine-level counts, those of each class are
+//! scaled to them, the same in every stage. That is an estimate, because unrolled and folded
+//! instructions need not lie evenly. On compute capability 1.x, arithmetic takes an operand from
+//! shared memory. A load from there is then no instruction as long as there is arithmetic to take
+//! it.
 
 use gpucast_counters::operation::class_metric;
 use gpucast_counters::stages::{ClassCount, Stage, StageMemory, Stages};
@@ -53,13 +54,13 @@ pub struct StageWork {
 pub struct Work {
     /// In order of time.
     pub stages: Vec<StageWork>,
-    /// Whether instructions are scaled to machine-level counts.
+    /// True if instructions are scaled to machine-level counts.
     pub scaled: bool,
 }
 
 impl Work {
-    /// What stages ask of the components of a GPU; `folds` says whether arithmetic takes operands from
-    /// shared memory.
+    /// The work of the stages for the components of a GPU. `folds` is true if arithmetic takes
+    /// operands from shared memory.
     ///
     /// # Errors
     ///
@@ -142,7 +143,8 @@ impl Work {
     }
 }
 
-/// The share of loaded sectors that first-level caches hold; none where the counts know of no such cache.
+/// The share of loaded sectors that first-level caches hold; none where the counts know of no such
+/// cache.
 fn first_level_hits(profile: &KernelProfile) -> f64 {
     let percent = profile.metrics.get("global_hit_rate").map(|figure| figure.value.as_f64());
     percent.filter(|percent| percent.is_finite()).unwrap_or_default() / 100.0

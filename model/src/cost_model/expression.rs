@@ -25,7 +25,7 @@ pub enum Expression {
     Call(Function, Box<Expression>),
 }
 
-/// Whether an operand is added.
+/// The sign of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// It is.
@@ -34,7 +34,7 @@ pub enum Sign {
     Minus,
 }
 
-/// Whether an operand multiplies.
+/// The role of an operand: factor or divisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It does.
@@ -87,7 +87,8 @@ impl Expression {
     /// 0.
     pub(super) const ZERO: Self = Self::Number(0.0);
 
-    /// The value with these parameters and features; a place without a value counts as not a number.
+    /// The value with these parameters and features; a place without a value counts as not a
+    /// number.
     #[must_use]
     pub fn evaluate(&self, parameters: &[f64], features: &[f64]) -> f64 {
         let value = |one: &Self| one.evaluate(parameters, features);

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! `p_NAME` is a parameter, `c_NAME` another expression by name, `f_…` a feature
-//! ([`feature_parser`](super::feature_parser)). Functions are those of [`Function`], and the paper's two
-//! building blocks: `step(x, p)` = (tanh(p·x) + 1)/2, equation 6, and
-//! `overlap(a, b, p)` = a·step(a − b, p) + b·step(b − a, p), equation 5.
+//! ([`feature_parser`](super::feature_parser)). Functions are those of [`Function`], and the
+//! paper's two building blocks: `step(x, p)` = (tanh(p·x) + 1)/2, equation 6, and `overlap(a, b,
+//! p)` = a·step(a − b, p) + b·step(b − a, p), equation 5.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -39,11 +39,11 @@ const MOST_OPERANDS: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ExpressionError {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// Where, in bytes of the text.
+    /// The bytes of the text that are at fault.
     pub range: Range<usize>,
-    /// What can be done about it.
+    /// A remedy, if there is one.
     pub hint: Option<String>,
     /// In which named expression; `None` in the model's own.
     pub within: Option<String>,
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         Self { text, rest: text }
     }
 
-    /// Where it stands.
+    /// The position in the text, in bytes.
     pub(super) fn at(&self) -> usize {
         self.text.len() - self.rest.len()
     }
@@ -273,7 +273,7 @@ impl<'a> Parser<'a> {
         self.call(name, range, cursor, depth)
     }
 
-    /// What a name stands for.
+    /// The expression that a name stands for.
     fn named(&mut self, name: &str, range: Range<usize>, cursor: &Cursor<'_>) -> Parsed {
         let Some((name, text)) = self.terms.get_key_value(name) else {
             let error =

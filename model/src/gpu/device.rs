@@ -298,7 +298,7 @@ impl Gpu {
     }
 }
 
-/// What a file calls a parameter of the counters.
+/// The name of a counters' parameter in GPU files.
 fn name_in_files(parameter: &'static str) -> &'static str {
     match parameter {
         "max_warps" => "max_warps_per_sm",

@@ -8,14 +8,14 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{position}: {problem}")]
 pub struct GpuError {
-    /// Where in the file.
+    /// The position in the file.
     pub position: Position,
-    /// What is wrong there.
+    /// The fault there.
     pub problem: FieldError,
 }
 
 impl GpuError {
-    /// What the user could do about it, where there is something to say.
+    /// A remedy for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match &self.problem {
@@ -50,7 +50,7 @@ impl GpuError {
     }
 }
 
-/// What is wrong with a GPU file.
+/// A fault of a GPU file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FieldError {
     /// Not TOML at all.
@@ -112,7 +112,7 @@ pub enum FieldError {
         field: String,
         /// The value as written.
         value: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// A file without a name.
@@ -208,7 +208,7 @@ pub enum CountingError {
         field: &'static str,
         /// Its value.
         value: u64,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// A compute capability that does not exist, or is newer than this program.

@@ -10,7 +10,7 @@ pub struct Figure<'a> {
     pub value: Value,
     /// The unit in which figures of this kind are kept; none for names.
     pub unit: Option<&'static str>,
-    /// Where it comes from.
+    /// The origin of the figure.
     pub source: &'a Source,
 }
 

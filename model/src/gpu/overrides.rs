@@ -3,13 +3,15 @@
 //! A change reaches everything that follows from the field:
 //!
 //! - what rules filled is filled anew;
-//! - what a file gives although a rule exists for it (a measured throughput) is scaled by the ratio of what the
-//!   rule says after and before: twice the SMs do twice the measured operations. Its source says so;
-//! - another compute capability brings its own limits of an SM and its own counting rules, whatever the file
-//!   said of those of the old one;
+//! - what a file gives although a rule exists for it (a measured throughput) is scaled by the ratio
+//!   of what the rule says after and before: twice the SMs do twice the measured operations. Its
+//!   source says so;
+//! - another compute capability brings its own limits of an SM and its own counting rules, whatever
+//!   the file said of those of the old one;
 //! - an effective memory bandwidth takes its peak along, so that their ratio stays.
 //!
-//! What the field itself follows from stays: a higher `sp_throughput` adds no SMs.
+//! The fields that the changed field itself follows from stay: a higher `sp_throughput` adds no
+//! SMs.
 
 use gpucast_counters::Capability;
 use thiserror::Error;
@@ -20,7 +22,7 @@ use super::error::{FieldError, nearest};
 use super::quantity::{ComputeCapability, Units, Value};
 use super::source::Source;
 
-/// What a field is to become.
+/// A change of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// So many times what it is.
@@ -53,9 +55,9 @@ pub enum OverrideError {
     Unreadable {
         /// The field.
         field: &'static str,
-        /// What was written.
+        /// The text as it was written.
         text: String,
-        /// What can be written.
+        /// A description of the values that can be written.
         wanted: String,
     },
     /// A factor of a field that is not known.
@@ -155,7 +157,7 @@ impl Change {
     }
 }
 
-/// What can be written for a field.
+/// A description of the values that can be written for a field.
 fn wanted(units: Units) -> String {
     match units {
         [] => "a name".to_owned(),
@@ -170,8 +172,8 @@ fn wanted(units: Units) -> String {
 impl Gpu {
     /// This GPU, completed, with a field changed and everything that follows from it.
     ///
-    /// The text is a factor (`1.2x`), a number with a unit (`8 TB/s`), a number where the field has one unit only
-    /// (`120` SMs), or a name.
+    /// The text is a factor (`1.2x`), a number with a unit (`8 TB/s`), a number where the field has
+    /// one unit only (`120` SMs), or a name.
     ///
     /// # Errors
     ///

@@ -234,7 +234,7 @@ choice!(
     "it is one of `lockstep-waves`, `drift` and `staggered`"
 );
 
-/// Which line of a set of a cache gives way.
+/// The policy that chooses the line of a cache's set to evict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheReplacement(pub Replacement);
 

@@ -1,11 +1,11 @@
-//! Where a figure comes from.
+//! The origin of a figure.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::quantity::Quantity;
 
-/// Where a figure comes from; the text says where to look.
+/// The origin of a figure; the text says where to look.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -34,7 +34,7 @@ impl Source {
         }
     }
 
-    /// Where to look.
+    /// The text that says where to look.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -63,7 +63,7 @@ impl Source {
 pub struct Sourced<T> {
     /// The figure.
     pub value: T,
-    /// Where it comes from.
+    /// The origin of the figure.
     pub source: Source,
 }
 

@@ -8,7 +8,7 @@ use crate::gpu::{Gpu, Source};
 use crate::inputs::optional;
 use crate::tensor;
 
-/// What a ceiling limits.
+/// The quantity that a ceiling limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// GB/s of a level: a diagonal.
@@ -19,7 +19,7 @@ pub enum Limit {
     Tensor(TensorFormat),
 }
 
-/// Which instructions arithmetic consists of.
+/// The instructions that arithmetic consists of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mix {
     /// Multiply-adds only.
@@ -30,7 +30,7 @@ pub enum Mix {
     NoFma,
 }
 
-/// Where a ceiling's value comes from.
+/// The origin of a ceiling's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -43,9 +43,9 @@ pub enum Basis {
 /// A limit of a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
-    /// What it limits.
+    /// The quantity that it limits.
     pub limit: Limit,
-    /// Whether it was measured.
+    /// The origin of its value.
     pub basis: Basis,
     /// GB/s or GFLOP/s.
     pub value: f64,

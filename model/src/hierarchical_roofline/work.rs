@@ -1,4 +1,4 @@
-//! What a kernel computes and moves: the slides' "Collect Application Performance".
+//! The computation and traffic of a kernel: the slides' "Collect Application Performance".
 
 use gpucast_counters::KernelProfile;
 
@@ -116,11 +116,13 @@ pub struct Work {
 }
 
 impl Work {
-    /// The work that a profile counts. Bytes of shared memory are those of its passes, `pass_bytes` each.
+    /// The work that a profile counts. Bytes of shared memory are those of its passes, `pass_bytes`
+    /// each.
     ///
     /// # Errors
     ///
-    /// When the profile lacks the operations or the traffic to device memory, or has impossible counts.
+    /// When the profile lacks the operations or the traffic to device memory, or has impossible
+    /// counts.
     pub fn of(profile: &KernelProfile, pass_bytes: Option<f64>) -> Result<Self, ModelError> {
         let totals = Totals(profile);
         let mut operations = Vec::new();
@@ -193,9 +195,10 @@ fn transactions<const N: usize>(
 
 /// Bytes of the first level: global, local and atomic sectors, and passes of shared memory.
 ///
-/// The slides multiply the profiler's transactions by 32 bytes; on the GPUs where a transaction is more
-/// than a sector, our counts have the sectors themselves. They count shared transactions as 32 bytes,
-/// too; a pass keeps all banks busy, so that here it costs what the cache could deliver meanwhile.
+/// The slides multiply the profiler's transactions by 32 bytes; on the GPUs where a transaction is
+/// more than a sector, our counts have the sectors themselves. They count shared transactions as 32
+/// bytes, too; a pass keeps all banks busy, so that here it costs what the cache could deliver
+/// meanwhile.
 fn first_level(totals: Totals<'_>, pass_bytes: Option<f64>) -> Result<Option<f64>, ModelError> {
     let sectors = transactions(totals, ["global_load_sectors", "global_store_sectors"])?;
     let global = match sectors {

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::{Offload, Workload, symmetric_error};
 use crate::regression::{LinearFit, RegressionError};
 
-/// What a sample took, in seconds.
+/// The measured time of a sample, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MeasuredTime {
     /// Dispatch, execution and collection apart.
@@ -29,9 +29,9 @@ impl MeasuredTime {
 /// A measured run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// What it did.
+    /// The work that was done.
     pub workload: Workload,
-    /// How long it took.
+    /// The time that it took.
     pub time: MeasuredTime,
 }
 
@@ -76,9 +76,9 @@ pub struct Calibration {
     pub constant: Constant,
     /// R² of the total over the samples that the model was fitted to.
     pub r_squared: f64,
-    /// How many samples the model was fitted to.
+    /// The number of samples that the model was fitted to.
     pub fitted: usize,
-    /// How many samples it was evaluated on.
+    /// The number of samples that it was evaluated on.
     pub evaluated: usize,
     /// The largest ε over the evaluated samples.
     pub worst_error: f64,
@@ -94,7 +94,7 @@ pub enum CalibrationError {
     /// No plane goes through them.
     #[error("{step} cannot be fitted: {error}")]
     Regression {
-        /// Which step.
+        /// The step.
         step: &'static str,
         /// Why.
         error: RegressionError,
@@ -104,7 +104,7 @@ pub enum CalibrationError {
         "{step} gets faster with more work in these samples ({slope:.3e} s per unit), which no rate can express"
     )]
     NegativeRate {
-        /// Which step.
+        /// The step.
         step: &'static str,
         /// Seconds per byte or operation.
         slope: f64,

@@ -25,7 +25,7 @@ pub use calibration::{
 };
 pub use model::{CalibratedOffload, OffloadModel, Transfers};
 
-/// What is to be done.
+/// The work to be done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Workload {
     /// W_dispatch: bytes from the CPU's memory to the GPU's.

@@ -42,7 +42,7 @@ pub struct Analysis {
     pub kernel: KernelParameters,
     /// W_op, W_ldst and W_other, equations 4.9 to 4.12.
     pub weights: Weights,
-    /// What the kernel's instructions cost.
+    /// The cost of the kernel's instructions.
     pub costs: PipelineCosts,
     /// T_op: the peak of the kernel's operations, in GFLOPS or GIOPS.
     pub peak_throughput: f64,
@@ -62,7 +62,7 @@ pub struct Analysis {
     pub throughput_bound: Bound,
     /// The time of all invocations, in milliseconds.
     pub time_ms: f64,
-    /// What it is spent on.
+    /// The resource that it is spent on.
     pub bound: Bound,
     pub(super) refined: Refinements,
 }
@@ -176,7 +176,7 @@ impl Analysis {
         parts
     }
 
-    /// What was computed for the GPU, by the thesis's symbols.
+    /// The values that were computed for the GPU, by the thesis's symbols.
     pub(super) fn symbols(&self) -> Symbols {
         let unit = self.kernel.operation_type.throughput_unit();
         let mut symbols = Symbols::default();
@@ -205,7 +205,7 @@ impl Analysis {
         symbols
     }
 
-    /// Whether the operations are integer ones.
+    /// Returns true if the operations are integer ones.
     #[must_use]
     pub fn counts_integers(&self) -> bool {
         self.kernel.operation_type == OperationType::Int

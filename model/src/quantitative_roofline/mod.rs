@@ -75,8 +75,8 @@ impl Model for QuantitativeRoofline {
     }
 }
 
-/// Refinements whose absence we warn about when they would lengthen the time by a quarter. Wide shared
-/// accesses are not among them: that refinement overshoots from Maxwell on.
+/// Refinements whose absence we warn about when they would lengthen the time by a quarter. Wide
+/// shared accesses are not among them: that refinement overshoots from Maxwell on.
 const WARNED_OF: [(Refinement, &str); 3] = [
     (Refinement::BankConflicts, "bank conflicts"),
     (Refinement::ConstantSerialisation, "loads of several constants at once"),

@@ -1,13 +1,14 @@
-//! What if: the counts of a kernel as they would be if something about it were different.
+//! Transforms the counts of a kernel to those that it would have if something about it were
+//! different.
 //!
-//! A what-if changes counts and conditions before any model sees them, so that it holds for every model
-//! that reads what it changes, and for none of the others. It is a bound, not another execution: what
-//! removing a cause does to the rest of the kernel (to the order of its accesses, to its
-//! instructions) is left as it was. Zhang & Owens 2011 (section 5) put such questions to their model one
-//! cause at a time; `no-bank-conflicts` and `perfect-coalescing` are theirs.
+//! A what-if changes counts and conditions before any model sees them, so that it holds for every
+//! model that reads what it changes, and for none of the others. It is a bound, not another
+//! execution: what removing a cause does to the rest of the kernel (to the order of its accesses,
+//! to its instructions) is left as it was. Zhang & Owens 2011 (section 5) put such questions to
+//! their model one cause at a time; `no-bank-conflicts` and `perfect-coalescing` are theirs.
 //!
-//! The metrics, the counts between barriers and the features of the cost model are changed alike, each as
-//! far as it knows of the cause.
+//! The metrics, the counts between barriers and the features of the cost model are changed alike,
+//! each as far as it knows of the cause.
 //!
 //! | what-if | changes |
 //! |---|---|
@@ -65,7 +66,7 @@ pub enum WhatIfError {
     NoValue {
         /// The name.
         name: &'static str,
-        /// How to write it.
+        /// An example of the notation.
         example: &'static str,
     },
     /// A value where none belongs.
@@ -79,13 +80,13 @@ pub enum WhatIfError {
     Impossible {
         /// The value as it was written.
         value: String,
-        /// What would be one.
+        /// A description of a possible value.
         wanted: &'static str,
     },
 }
 
 impl WhatIfError {
-    /// What to write instead, if that is known.
+    /// The text to write instead, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -215,7 +216,7 @@ pub struct Changed {
     pub profile: KernelProfile,
     /// The conditions.
     pub conditions: Conditions,
-    /// What is different; empty if the counts have nothing of the kind.
+    /// The differences; empty if the counts have nothing of the kind.
     pub changes: Vec<Change>,
 }
 

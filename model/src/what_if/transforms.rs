@@ -1,4 +1,4 @@
-//! What each what-if does to the counts.
+//! The effect of each what-if on the counts.
 
 use gpucast_counters::InstructionClass;
 use gpucast_counters::stages::{CLASSES, ClassCount, StageMemory};
@@ -68,8 +68,8 @@ pub(super) fn perfect_coalescing(counts: &mut Editor) {
         }
         if requests > 0.0 {
             counts.follow(side.sectors_per_request, perfect / requests);
-            // Where a transaction is a sector, it stays one. Otherwise it is the widest there is, and
-            // every request takes at least one.
+            // Where a transaction is a sector, it stays one. Otherwise it is the widest there is,
+            // and every request takes at least one.
             if let Some(transactions) = counts.get(side.transactions) {
                 let fewest = if transactions == sectors {
                     perfect
@@ -180,7 +180,7 @@ fn coalesce(memory: &mut StageMemory) {
 }
 
 /// As many multiply-adds as there are pairs of an addition and a multiplication; each saves an
-/// instruction. Whether the pairs' operands fit is not looked at, so it is a bound.
+/// instruction. The operands of the pairs need not fit, so it is a bound.
 pub(super) fn fma(counts: &mut Editor) {
     // Threads that a warp's instruction is executed by, in the mean.
     let executed = counts.get("inst_executed").unwrap_or(0.0);

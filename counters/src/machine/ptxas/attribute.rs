@@ -105,8 +105,8 @@ fn is_kept(class: InstructionClass) -> bool {
 
 /// Executions of threads that the arithmetic and the accesses among `rows` account for, and those
 /// of the PTX instructions in `listed`, for which the code has some; `expected` knows those that
-/// count, with the bytes of an access. An access of twice the bytes stands for two, as where iterations of a
-/// loop were unrolled and their loads became one.
+/// count, with the bytes of an access. An access of twice the bytes stands for two, as where
+/// iterations of a loop were unrolled and their loads became one.
 fn work_found(
     rows: &[MachineRow],
     listed: impl Iterator<Item = u32>,

@@ -176,7 +176,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         targets
     }
 
-    /// Since Volta `ptxas` also leaves a loop by a `CALL` to code that never returns: those are jumps.
+    /// Since Volta `ptxas` also leaves a loop by a `CALL` to code that never returns: those are
+    /// jumps.
     fn tell_jumps_from_calls(&mut self) {
         let jumps: Vec<(usize, u64)> = self
             .instructions

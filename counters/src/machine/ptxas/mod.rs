@@ -32,13 +32,13 @@ pub use attribute::{attribute, examine};
 pub(super) use isa::meaning;
 pub use prepare::{Prepared, prepare};
 
-/// The number of instructions of a kernel's machine code, with those of the functions it calls, read
-/// as [`attribute`] reads them.
+/// The number of instructions of a kernel's machine code, with those of the functions it calls,
+/// read as [`attribute`] reads them.
 ///
 /// # Errors
 ///
-/// If the image is damaged or does not hold the kernel, and if it has an instruction that the tables
-/// do not know.
+/// If the image is damaged or does not hold the kernel, and if it has an instruction that the
+/// tables do not know.
 pub fn instruction_count(image: &[u8], kernel: &str) -> Result<usize, MachineError> {
     let image = image::Image::parse(image, kernel)?;
     line_table::LineTable::parse(&image.line_table, 1)?;

@@ -132,8 +132,8 @@ pub(super) fn control(
     instructions
 }
 
-/// `NOP`s before a guarded exit: one after the comparison, four where a barrier is all that stands before it in its
-/// block (`ptxas` 12.9, sm_50).
+/// `NOP`s before a guarded exit: one after the comparison, four where a barrier is all that stands
+/// before it in its block (`ptxas` 12.9, sm_50).
 fn padding(graph: &Graph<'_>, exit: u32) -> u32 {
     let block = graph.op(exit).block;
     let first = graph.blocks[block as usize].first;

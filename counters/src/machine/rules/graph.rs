@@ -417,8 +417,8 @@ fn build<'p>(
     op
 }
 
-/// A load of a kernel parameter, or of a constant whose address the instruction states, is a move from
-/// a bank of constants.
+/// A load of a kernel parameter, or of a constant whose address the instruction states, is a move
+/// from a bank of constants.
 fn bank_load(names: &Names<'_>, in_kernel: bool, op: &mut Op<'_>) {
     let Some(Operand::Address(address)) = op.source.operands.get(1) else { return };
     let AddressBase::Variable(variable) = address.base else { return };

@@ -5,8 +5,9 @@ use smallvec::{SmallVec, smallvec};
 use super::family::{Family, Multiplier};
 use super::select::Selected;
 
-/// Since Volta the multiplier moves words, too (`IMAD.MOV.U32`), which is an integer instruction for profilers. `ptxas`
-/// (12.9, sm_70 to sm_90) takes it for three of five moves, so that both pipes are busy.
+/// Since Volta the multiplier moves words, too (`IMAD.MOV.U32`), which is an integer instruction
+/// for profilers. `ptxas` (12.9, sm_70 to sm_90) takes it for three of five moves, so that both
+/// pipes are busy.
 #[derive(Debug)]
 pub(super) struct Pipes {
     has_two: bool,

@@ -1,8 +1,8 @@
 //! The least squares problem and its minimum.
 //!
-//! The Euclidean norm of the residual t − g(p) is minimised by Levenberg and Marquardt's method with
-//! the symbolic Jacobian. The method finds a minimum near where it starts, so it starts from several
-//! places, the same ones each time, and the best minimum is taken:
+//! The Euclidean norm of the residual t − g(p) is minimised by Levenberg and Marquardt's method
+//! with the symbolic Jacobian. The method finds a minimum near where it starts, so it starts from
+//! several places, the same ones each time, and the best minimum is taken:
 //!
 //! 1. parameters in which the model is linear where all of them are zero start at the solution of
 //!    that linear problem, or where each explains an equal share of the times;
@@ -139,7 +139,7 @@ pub(super) fn best(
     best.map(|(_, found, termination)| (found, termination)).ok_or(CalibrationError::Failed { why })
 }
 
-/// Where the method starts: see the module's description.
+/// The starting points of the method: see the module's description.
 fn starting_places(prepared: &Prepared<'_>, start: &BTreeMap<String, f64>) -> Vec<Vec<f64>> {
     let names = &prepared.formula.parameters;
     let zero = prepared.at(&vec![0.0; names.len()]);
@@ -207,8 +207,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 /// Standard errors, in the order of the parameters, and the degrees of freedom.
 type StandardErrors = (Vec<Option<f64>>, usize);
 
-/// The standard errors at a minimum. A parameter that has no effect there, such as the edge of a step
-/// that is sharp already, has none; costs that cannot be told apart are an error.
+/// The standard errors at a minimum. A parameter that has no effect there, such as the edge of a
+/// step that is sharp already, has none; costs that cannot be told apart are an error.
 pub(super) fn standard_errors(
     formula: &Formula,
     jacobian: &[Vec<f64>],

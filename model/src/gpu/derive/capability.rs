@@ -1,4 +1,4 @@
-//! What a compute capability says of an SM: `data/capabilities.toml`, read once.
+//! The values of an SM that follow from a compute capability: `data/capabilities.toml`, read once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

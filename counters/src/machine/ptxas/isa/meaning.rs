@@ -1,12 +1,12 @@
 //! The meaning of mnemonics for a profiler: class, operations, access to memory.
 //!
 //! Classes follow the groups of the instruction set reference in NVIDIA's "CUDA Binary Utilities"
-//! and, where a group of that reference holds several classes, nvprof's definitions of its
-//! `inst_*` metrics: what computes on integers is `Integer`, moves, selections, predicates,
-//! barriers and fences are `Misc`. Instructions of the uniform datapath have the class of their
-//! counterparts; constants that they fetch are operands (`Misc`), as `LDC` is not: the reference
-//! lists it with loads. nvprof's `inst_compute_ld_st` has no space in its definition, so `LDC` is one
-//! of them; `ldst_executed` names its spaces, and constant memory is not among them.
+//! and, where a group of that reference holds several classes, nvprof's definitions of its `inst_*`
+//! metrics: what computes on integers is `Integer`, moves, selections, predicates, barriers and
+//! fences are `Misc`. Instructions of the uniform datapath have the class of their counterparts;
+//! constants that they fetch are operands (`Misc`), as `LDC` is not: the reference lists it with
+//! loads. nvprof's `inst_compute_ld_st` has no space in its definition, so `LDC` is one of them;
+//! `ldst_executed` names its spaces, and constant memory is not among them.
 //!
 //! Instructions of the uniform datapath are executed once for a warp and for no thread. Counters of
 //! an RTX 2080 Ti say so (public tuning data of a Coulomb kernel, 210 variants): the counts by

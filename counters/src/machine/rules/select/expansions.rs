@@ -25,8 +25,8 @@ struct Steps {
     multiply_adds: u32,
     /// Products among it.
     products: u32,
-    /// Products and sums that bring numbers too small or large for a `MUFU` into its range and back: guarded,
-    /// so that no thread executes them where numbers are ordinary.
+    /// Products and sums that bring numbers too small or large for a `MUFU` into its range and
+    /// back: guarded, so that no thread executes them where numbers are ordinary.
     scalings: u32,
     /// Sums among it.
     sums: u32,

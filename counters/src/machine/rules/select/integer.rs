@@ -37,8 +37,8 @@ fn logic(family: &Family) -> &'static str {
     if family.lop3 { "LOP3" } else { "LOP" }
 }
 
-/// Shifts of 64 bits by a literal take an instruction for each half that is neither zero nor a copy, by a
-/// register two to four.
+/// Shifts of 64 bits by a literal take an instruction for each half that is neither zero nor a
+/// copy, by a register two to four.
 fn shift_64(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> u32 {
     let signed = op.opcode == Opcode::Shr && op.ty.is_signed();
     let halves = match op.args.as_slice() {

@@ -104,8 +104,8 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// The constants that no uniform register can hold, because an instruction takes them where it takes
-/// registers of the lanes only, or takes another uniform register already.
+/// The constants that no uniform register can hold, because an instruction takes them where it
+/// takes registers of the lanes only, or takes another uniform register already.
 fn constants_of_lanes(graph: &Graph<'_>, family: &Family) -> HashSet<Arg> {
     let mut found = HashSet::new();
     if family.constants == Constants::Direct {
@@ -128,7 +128,8 @@ pub(in super::super) struct ConstantUses {
 }
 
 impl ConstantUses {
-    /// Up to Ada constants are operands, and where they are moved the assembler does not reckon with it.
+    /// Up to Ada constants are operands, and where they are moved the assembler does not reckon
+    /// with it.
     pub(in super::super) fn new(graph: &Graph<'_>, family: &Family) -> Self {
         if family.constants == Constants::Direct {
             return Self::default();
@@ -136,7 +137,8 @@ impl ConstantUses {
         Self { uses: uses((0..graph.ops.len()).map(|index| index as u32), graph, family) }
     }
 
-    /// Instructions that load constants which only `members` use, or compute where shared memory begins.
+    /// Instructions that load constants which only `members` use, or compute where shared memory
+    /// begins.
     pub(in super::super) fn instructions(
         &self,
         members: &[u32],
