@@ -23,10 +23,10 @@ pub const PROFILE_SCHEMA: &str = "gpucast.profile/1";
 
 /// The counts of one launch.
 ///
-/// Serialises to an entry of `launches` of [`PROFILE_SCHEMA`]: `kernel`, `grid`, `block`,
-/// `invocations`, `metrics`, each metric with its level, and, if machine instructions were counted,
-/// `machine` and `ptx_metrics`. The base table is not part of it; it serialises on its own, to a
-/// list with one object for each static instruction.
+/// Serialises to an entry of `launches` of [`PROFILE_SCHEMA`]. Its fields are `kernel`, `grid`,
+/// `block`, `invocations` and `metrics`, each metric with its level. If machine instructions were
+/// counted, it also has `machine` and `ptx_metrics`. The base table is not part of it. The table
+/// serialises on its own, to a list with one object per static instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchProfile {
     /// The kernel's name.

@@ -19,9 +19,9 @@ use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::LaunchFacts;
 
-/// Lines that the CTAs which a GPU holds may ask for in all, 16 bytes each at most; those of a CTA
-/// beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are held:
-/// 800 MB at most.
+/// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
+/// CTA beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are
+/// held: 800 MB at most.
 const RESIDENT_LINES: usize = 1 << 24;
 
 /// CTAs that are taken over together, at most: enough to keep all cores busy with their streams.
@@ -207,9 +207,9 @@ impl Counter {
         self
     }
 
-    /// Leaves out the accesses to local memory of these instructions, of which machine code keeps
-    /// the data in registers: they make no requests, and what they would move enters no cache. To
-    /// be said before the launch begins.
+    /// Leaves out the accesses to local memory of these instructions, because machine code keeps
+    /// their data in registers. They make no requests, and their data enters no cache. Call it
+    /// before the launch begins.
     #[must_use]
     pub fn with_local_in_registers(mut self, instructions: &[u32]) -> Self {
         let mut routes = self.shape.routes.to_vec();

@@ -3,13 +3,13 @@
 //! The rules are those of NVIDIA's occupancy calculator (`CUDA_Occupancy_Calculator.xls`, and
 //! `cuda_occupancy.h` of the CUDA toolkit, which holds the same as code).
 //!
-//! **Theoretical occupancy** is the warps of the CTAs that fit an SM, of the warps that it can
-//! hold. **Achieved occupancy** is what nvprof calls the average active warps per active cycle, of
-//! the same. Here it follows from the grid alone: every CTA takes equally long, its warps live as
-//! long as it does, and CTAs are dealt to SMs in turns, each SM beginning the next CTA as soon as
-//! one ends. An SM is active while it has a CTA. So only a grid that does not fill its waves
-//! lowers it; warps that exit early, CTAs of unequal length and the time between two CTAs,
-//! which lower it further on hardware, are left out.
+//! **Theoretical occupancy** is the warps of the CTAs that fit an SM, over the warps that it can
+//! hold. **Achieved occupancy** is nvprof's average active warps per active cycle, over the same.
+//! Here it follows from the grid alone. Every CTA takes equally long, its warps live as long as it
+//! does, and CTAs are dealt to SMs in turns. Each SM begins the next CTA as soon as one ends. An SM
+//! is active while it has a CTA. So only a grid that does not fill its waves lowers it. Warps that
+//! exit early, CTAs of unequal length and the time between two CTAs lower it further on hardware;
+//! they are left out.
 
 use crate::device::{DeviceModel, RegisterAllocation};
 
@@ -84,8 +84,8 @@ impl Occupancy {
         self.limits.into_iter().filter(move |(_, ctas)| *ctas == binding).map(|(limit, _)| limit)
     }
 
-    /// Achieved occupancy of a grid of `ctas` CTAs on `sm_count` SMs, as the module defines it:
-    /// warps × CTAs over the sum of the SMs' active times, in lengths of a CTA. 0 for no CTAs.
+    /// Achieved occupancy of a grid of `ctas` CTAs on `sm_count` SMs, as the module defines it. It
+    /// is warps × CTAs over the sum of the SMs' active times, in lengths of a CTA. 0 for no CTAs.
     #[must_use]
     pub fn achieved(&self, ctas: u64, sm_count: u32) -> f64 {
         let sms = u64::from(sm_count.max(1));

@@ -73,8 +73,8 @@ impl IntegerRow {
     /// The rate of GPU descriptions that it runs at.
     ///
     /// Bit fields and absolute differences have the rate of shifts in the vendor's table, and SIMD
-    /// video instructions that of additions, wherever they are one instruction but for
-    /// capabilities 3.5 and 3.7 (half as fast as shifts).
+    /// video instructions that of additions. This holds wherever they are one instruction, except
+    /// on capabilities 3.5 and 3.7, where they are half as fast as shifts.
     pub(crate) const fn operation(self) -> Operation {
         match self {
             Self::Add | Self::Simd => Operation::IntegerAdd,

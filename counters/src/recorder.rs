@@ -1,7 +1,7 @@
 //! Counts the events of one CTA.
 //!
-//! The methods run inside the interpreter's inner loop: a block costs two additions, and an
-//! access whose lanes share an address or are consecutive is counted without looking at them.
+//! The methods run inside the interpreter's inner loop. A block costs two additions. An access
+//! whose lanes share an address or are consecutive is counted without looking at the lanes.
 
 use std::sync::Arc;
 
@@ -47,16 +47,16 @@ pub struct MemoryCounts {
     /// memory): [`crate::coalescing::TransactionRule`]. Of atomics and reductions, the distinct
     /// addresses.
     pub transactions: u64,
-    /// Passes over the banks (shared memory), or over distinct addresses (constant memory). Of
+    /// Passes over the banks (shared memory), or over distinct addresses (constant memory). For
     /// loads from global memory, passes over the banks of a first-level cache that shares them with
-    /// shared memory, 32 of four bytes, as since capability 7.0, whatever GPU is counted for.
+    /// shared memory. There are 32 of four bytes, as since capability 7.0, on every GPU.
     pub passes: u64,
     /// The value of `passes` if no two lanes that are served together conflicted. `passes` over
     /// this is the conflict degree.
     pub conflict_free: u64,
-    /// Steps that atomics and reductions take if those of a request that go to the same address
-    /// follow each other: the most lanes at one address, of each request, summed (CUDA C
-    /// Programming Guide 4.2, section 4.1: such updates are serialised).
+    /// Steps that atomics and reductions take if those of a request to the same address follow each
+    /// other. They are the most lanes at one address, of each request, summed (CUDA C Programming
+    /// Guide 4.2, section 4.1: such updates are serialised).
     pub update_steps: u64,
     /// The traffic of the sectors, once the caches have been replayed.
     pub traffic: RowTraffic,

@@ -98,8 +98,8 @@ pub struct BaseTable {
 }
 
 impl BaseTable {
-    /// The rows grouped by a key, such as the PTX line or the CUDA line, in order of the keys;
-    /// rows without a key are left out.
+    /// The rows grouped by a key, such as the PTX line or the CUDA line, in order of the keys. Rows
+    /// without a key are left out.
     ///
     /// ```
     /// # let table = gpucast_counters::table::BaseTable::default();

@@ -435,8 +435,8 @@ impl Totals<'_> {
         Some(self.machine?.rows.iter().map(bytes).sum())
     }
 
-    /// Sectors of all accesses to global, local and texture memory that first-level caches held,
-    /// and all of them: stores count, as in Nsight Compute's hit rate.
+    /// Sectors of all accesses to global, local and texture memory: those that first-level caches
+    /// held, and all of them. Stores count, as in Nsight Compute's hit rate.
     #[must_use]
     pub fn first_level_hits(&self) -> (u64, u64) {
         let is_cached = |counts: &MemoryCounts| {

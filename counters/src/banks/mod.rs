@@ -32,9 +32,9 @@ use crate::patterns::lane_addresses;
 /// The rule by which lanes that are served together share the banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Serving {
-    /// Capability 2.0 on: every row of a bank that several lanes load is handed to all of them, and
-    /// fewer lanes go together where they access more than a bank delivers: half-warps for 64-bit
-    /// and quarter-warps for 128-bit accesses.
+    /// Capability 2.0 on: every row of a bank that several lanes load is handed to all of them.
+    /// Fewer lanes go together if they access more than a bank delivers: half-warps for 64-bit and
+    /// quarter-warps for 128-bit accesses.
     InPhases,
     /// Capability 1.x: wide accesses are done word by word (guide 4.2, F.3.3.4). In each pass *one*
     /// word is handed to all lanes that load it; of the other words, each bank serves one lane

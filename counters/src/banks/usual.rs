@@ -1,7 +1,7 @@
 //! The passes over the usual 32 banks of 4 bytes, where each lane wants one aligned piece.
 //!
-//! A phase has as many lanes as have 128 bytes of pieces, and a piece lies in one of as many groups
-//! of banks; the phase takes as many passes as the most wanted group has different pieces.
+//! A phase has as many lanes as have 128 bytes of pieces. A piece lies in one of as many groups of
+//! banks. The passes of a phase are the different pieces of its most wanted group.
 
 use super::BankPasses;
 

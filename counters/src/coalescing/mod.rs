@@ -27,10 +27,10 @@ use crate::units::LOCAL_LINES_PER_WARP;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Capability 1.0 and 1.1: the lanes of a half-warp must access the words of an aligned segment
-    /// in order; otherwise each lane has a transaction of its own.
+    /// in order. Otherwise each lane has a transaction of its own.
     AlignedHalfWarps,
     /// Capability 1.2 and 1.3: the lanes of a half-warp that fall into the same segment share a
-    /// transaction, which shrinks to the part that they use.
+    /// transaction. It shrinks to the part that they use.
     HalfWarpSegments,
     /// Capability 2.0 on: the lanes of a warp that fall into the same line share its sectors.
     Lines,
@@ -46,9 +46,9 @@ pub enum TransactionRule {
     /// The sectors of the warp's access.
     Sectors,
     /// For each half-warp, the distinct 16-byte pieces that it touches, or an eighth of its active
-    /// lanes if that is more: 8 for a coalesced load of 4-byte words. No manual says so; the rule
+    /// lanes if that is more: 8 for a coalesced load of 4-byte words. No manual says so. The rule
     /// gives every `gld_transactions` that nvprof measured for Rodinia's backprop and hotspot on
-    /// GTX 970, GTX 980, Titan X and P100 (data of github.com/marcosamaris/gpuperfpredict), whose
+    /// GTX 970, GTX 980, Titan X and P100 (data of github.com/marcosamaris/gpuperfpredict). Their
     /// loads have 4 bytes.
     Quads,
 }
@@ -166,9 +166,9 @@ impl Coalescer {
 
     /// An access to local memory, whose lines count from the beginning of the warp's own region.
     ///
-    /// Local memory is laid out so that the same 32-bit word of consecutive threads is
-    /// consecutive (CUDA C Programming Guide 4.2, section 5.3.2.2): word `w` of lane `l` is word
-    /// `32·w + l` of the warp's region, so that one word of a whole warp is one line.
+    /// Local memory is laid out so that the same 32-bit word of consecutive threads is consecutive
+    /// (CUDA C Programming Guide 4.2, section 5.3.2.2). Word `w` of lane `l` is word `32·w + l` of
+    /// the warp's region, so that one word of a whole warp is one line.
     pub fn local(&mut self, access: &Access<'_>, send: impl FnMut(LineTouch)) -> Moved {
         if self.rules.protocol != Protocol::Lines {
             return self.local_half_warps(access, send);

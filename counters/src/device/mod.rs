@@ -82,8 +82,8 @@ pub struct DeviceModel {
 }
 
 impl DeviceModel {
-    /// The GPU that published counts were taken on: a GTX 480 (compute capability 2.0, 15 SMs),
-    /// with the default split of 48 KB of shared memory and 16 KB of L1.
+    /// A GTX 480, the GPU of the published counts: compute capability 2.0 and 15 SMs. It has the
+    /// default split of 48 KB of shared memory and 16 KB of L1.
     pub const GTX_480: Self = Self {
         capability: Capability { major: 2, minor: 0 },
         sm_count: 15,

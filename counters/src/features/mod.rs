@@ -1,15 +1,16 @@
-//! Kernel features of Stevens & Klöckner, "A mechanism for balancing accuracy and scope in
-//! cross-machine black-box GPU performance modeling", IJHPCA 2020, sections 5 and 6.1, gathered
-//! from an execution.
+//! Kernel features, gathered from an execution.
+//!
+//! They are those of Stevens & Klöckner, "A mechanism for balancing accuracy and scope in
+//! cross-machine black-box GPU performance modeling", IJHPCA 2020, sections 5 and 6.1.
 //!
 //! The paper counts symbolically, on the loops of a program; here the same quantities come from
 //! what the threads did. A [`FeatureCounter`] watches a launch beside a
 //! [`Counter`](crate::Counter), whose base table has the counts, and adds what only addresses tell:
 //!
-//! - **strides**, of thread indices (*local*) and block indices (*global*), from sampled blocks: of
-//!   each thread the first address, checked against an affine function of all sampled threads and
-//!   blocks, and the second, third, fifth, ninth … execution of each warp, which must have moved by
-//!   as much as those of all others;
+//! - **strides**, of thread indices (*local*) and block indices (*global*), from sampled blocks.
+//!   The first address of each thread is checked against an affine function of all sampled threads
+//!   and blocks. The second, third, fifth, ninth … execution of each warp must have moved by as
+//!   much as those of all others;
 //! - the **footprint**, the distinct elements touched, from every access (the pages that hold it
 //!   are bounded: what exceeds them is sampled and marked as an estimate).
 //!

@@ -77,7 +77,7 @@ pub(super) fn offset(index: [u32; 3], strides: &[Stride; 3]) -> u64 {
     })
 }
 
-/// The stride along an axis that is not known yet, from the first two points that show it;
+/// The stride along an axis that is not known yet, from the first two points that show it. Returns
 /// `Some(None)` if it is no whole number of bytes.
 fn observed(points: &[Point], axis: usize, strides: &[Option<Stride>; 3]) -> Option<Option<i64>> {
     if strides[axis].is_some() {

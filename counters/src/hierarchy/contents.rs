@@ -1,7 +1,7 @@
 //! The L2's contents between launches, and who pays for what a launch leaves dirty there.
 //!
-//! A GPU does not empty its L2 between kernels, and it writes a dirty line when that line is
-//! evicted, which may be long after the kernel that wrote it. Profilers differ:
+//! A GPU does not empty its L2 between kernels. It writes a dirty line when that line is evicted,
+//! possibly long after the kernel that wrote it. Profilers differ:
 //!
 //! | | before a launch | sectors that the launch leaves dirty |
 //! |---|---|---|

@@ -10,14 +10,18 @@
 //! | Pascal (6.x) | unified L1, sectors of 32 bytes | unified L1 | unified L1 | written through | update the line |
 //! | Volta on (7.0) | L1, sectors of 32 bytes | L1 | L1 | written through | allocate the line |
 //!
-//! Sources: CUDA C Programming Guide 4.2, F.4.2 (Fermi); CUDA C++ Programming Guide 11.7, K.3 to
-//! K.7 (Kepler to Volta) and section 5.3.2.2, which caches local memory in L1 and L2 on 3.x, and
-//! from 5.x on "in the same way as global memory"; Nsight Compute's Kernel Profiling Guide, "Memory
-//! Tables" (sectors). Stores to local memory are written through on capability 7.5: in 45 Coulomb
-//! kernels on an RTX 2080 Ti the sectors written to the L2 are those of global and local stores
-//! together, to 0.003 % (Nsight Compute's counts of the KTT autotuner). The guides do not tell
-//! what a store to global memory does to a line that is there; eviction on Fermi and Kepler is
-//! what GPGPU-Sim assumes, as is that they write local memory back.
+//! Sources:
+//!
+//! - Fermi: CUDA C Programming Guide 4.2, F.4.2;
+//! - Kepler to Volta: CUDA C++ Programming Guide 11.7, K.3 to K.7 and section 5.3.2.2. The latter
+//!   caches local memory in L1 and L2 on 3.x, and from 5.x on "in the same way as global memory";
+//! - sectors: Nsight Compute's Kernel Profiling Guide, "Memory Tables".
+//!
+//! Stores to local memory are written through on capability 7.5. In 45 Coulomb kernels on an RTX
+//! 2080 Ti, the sectors written to the L2 are those of global and local stores together, to 0.003 %
+//! (Nsight Compute's counts of the KTT autotuner). The guides do not tell the effect of a store to
+//! global memory on a line that is there. GPGPU-Sim assumes eviction on Fermi and Kepler, and that
+//! they write local memory back; so do we.
 
 use super::l2::L2Operation;
 use super::placement::Placement;

@@ -26,17 +26,17 @@ pub enum PartialWrites {
     Fill,
     /// Byte masks remember what was written; DRAM is read only if the sector is read later.
     ///
-    /// Boards without ECC do this: nvprof shows 262 157 sectors read on a GTX 680 for Rodinia's
-    /// hotspot on a 1024² grid, whose inputs are 262 144 sectors and whose stores come in runs
-    /// of 48 bytes. Approximation: a sector that was pieced together by several partial writes
-    /// still counts one fill when it is read.
+    /// Boards without ECC do this. For Rodinia's hotspot on a 1024² grid, nvprof shows 262 157
+    /// sectors read on a GTX 680. The inputs are 262 144 sectors, and the stores come in runs of 48
+    /// bytes. Approximation: a sector that was pieced together by several partial writes still
+    /// counts one fill when it is read.
     Masked,
 }
 
 /// Size and habits of a second-level cache.
 ///
-/// Sizes are rounded to what can be: powers of two, sectors of 16 to 128 bytes, lines of a sector
-/// to 256 bytes, fills of a sector to a line, and whole sets.
+/// Sizes are rounded to possible ones: powers of two, sectors of 16 to 128 bytes, lines of a sector
+/// to 256 bytes. Fills have a sector to a line, and sets are whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L2Geometry {
     /// Data capacity of all slices.
@@ -260,7 +260,7 @@ impl L2 {
     }
 
     /// A copy from the host into `bytes` bytes from `address` on, which ends before the next
-    /// launch: whatever of it the cache keeps is there, clean.
+    /// launch. The part that the cache keeps is there, clean.
     pub fn copy_in(&mut self, address: u64, bytes: u64) {
         if bytes == 0 {
             return;

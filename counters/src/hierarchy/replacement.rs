@@ -25,11 +25,10 @@ pub enum Replacement {
     /// One reference bit a line, which hits and fills set: the first line whose bit is clear.
     /// When all are set, those of the other lines are cleared ("bit pseudo-LRU").
     NotRecentlyUsed,
-    /// As [`Replacement::Lru`], but a new line starts out as the next victim, except each
-    /// `promote_every`-th one of a set, which starts out as the most recently used: bimodal
-    /// insertion (BIP), Qureshi et al., "Adaptive Insertion Policies for High Performance
-    /// Caching", ISCA 2007. It keeps part of a working set that cycles through more than the
-    /// cache.
+    /// As [`Replacement::Lru`], but a new line starts out as the next victim. Each
+    /// `promote_every`-th one of a set starts out as the most recently used. This is bimodal
+    /// insertion (BIP): Qureshi et al., "Adaptive Insertion Policies for High Performance Caching",
+    /// ISCA 2007. It keeps part of a working set that cycles through more than the cache.
     Bimodal {
         /// 1 is LRU; 32 is the paper's choice.
         promote_every: u32,

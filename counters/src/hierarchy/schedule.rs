@@ -1,9 +1,9 @@
 //! When and where each CTA runs: CTAs are dealt in order to the slots of the SMs, as many a GPU
 //! as occupancy allows.
 //!
-//! Time is counted in instructions of a warp: all resident warps are taken to advance alike, and
-//! a CTA lasts as long as its longest warp. No schedule looks at cache hits, so the order of
-//! requests is known before the caches see them, and slices can be replayed side by side.
+//! Time is counted in instructions of a warp. All resident warps are taken to advance alike, and a
+//! CTA lasts as long as its longest warp. No schedule looks at cache hits. So the order of requests
+//! is known before the caches see them, and slices can be replayed side by side.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +18,7 @@ pub enum Schedule {
     /// step; others drift apart.
     Drift,
     /// As [`Schedule::Drift`], but the first CTAs start one after the other, evenly over the length
-    /// of a CTA: as far out of step as CTAs can get.
+    /// of a CTA. This is as far out of step as CTAs can get.
     Staggered,
 }
 

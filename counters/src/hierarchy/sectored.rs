@@ -34,9 +34,9 @@ pub(crate) struct Line {
     tag: u64,
     /// When the line was allocated.
     allocated: u64,
-    /// Valid sectors, and dirty ones in the upper half. One word, because a new line's are read as
-    /// soon as they are written: the CPU forwards what was stored as a whole, and waits for what
-    /// was stored in parts.
+    /// Valid sectors, and dirty ones in the upper half. They share one word because a new line's
+    /// sectors are read as soon as they are written. The CPU forwards a word that was stored as a
+    /// whole, and waits for one that was stored in parts.
     sectors: u32,
 }
 
@@ -99,8 +99,8 @@ impl SectoredCache {
         }
     }
 
-    /// A request for so many `sectors` of the line `tag`: makes sure that the line is there, and
-    /// returns it for the caller to change, and the line that gave way.
+    /// A request for so many `sectors` of the line `tag`. It makes sure that the line is there, and
+    /// returns it for the caller to change, with the line that gave way.
     // Calls for each request, here and in what it calls, are one instruction of twenty of the
     // replay.
     #[inline(always)]
@@ -134,8 +134,8 @@ impl SectoredCache {
         (line, evicted)
     }
 
-    /// Reads what requests for these sets and tags will need, so that the CPU waits for all of it
-    /// at once and not for one request after the other.
+    /// Reads the data that requests for these sets and tags will need, so that the CPU waits for
+    /// all of it at once.
     #[inline]
     pub(crate) fn look_ahead(&self, requests: impl Iterator<Item = (usize, u64)> + Clone) {
         let mut seen = 0;
@@ -214,8 +214,8 @@ pub(crate) struct LineShape {
 }
 
 impl LineShape {
-    /// Sizes are rounded to what can be: powers of two, sectors of 16 to 128 bytes, lines of a
-    /// sector to 256 bytes, fills of a sector to a line.
+    /// Sizes are rounded to possible ones: powers of two, sectors of 16 to 128 bytes, lines of a
+    /// sector to 256 bytes. Fills have a sector to a line.
     pub(crate) fn new(sector_bytes: u64, line_bytes: u64, fill_bytes: u64) -> Self {
         let sector = sector_bytes.next_power_of_two().clamp(16, LINE_BYTES);
         let line = line_bytes.next_power_of_two().clamp(sector, 256);

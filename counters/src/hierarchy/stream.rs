@@ -95,9 +95,9 @@ pub(crate) struct Request {
     time: u32,
     /// The row of the base table in the upper 24 bits, the warp in the lower 8.
     row_and_warp: u32,
-    /// The demand in the lowest three bits. Above it the only line, as most requests have it; or,
-    /// where the bit `SEVERAL` is set, from the top: 32 bits of where the lines begin in the
-    /// stream, and 24 bits of how many there are.
+    /// The demand in the lowest three bits. Most requests have one line, which stands above it. If
+    /// the bit `SEVERAL` is set, the upper bits hold, from the top: 32 bits for the place of the
+    /// lines in the stream, and 24 bits for their number.
     lines: PackedTouch,
 }
 
@@ -274,8 +274,8 @@ impl CtaStream {
         std::mem::take(&mut self.left_out_sectors)
     }
 
-    /// Brings the requests into the order of the warps' clocks; requests of different warps at
-    /// the same time are ordered by warp, those of one warp keep their order.
+    /// Brings the requests into the order of the warps' clocks. Requests of different warps at the
+    /// same time are ordered by warp; those of one warp keep their order.
     pub(crate) fn sort(&mut self) {
         self.sort_by_time();
         // Warps that run in turns have come in order; after a barrier they may not.

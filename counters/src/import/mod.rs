@@ -62,8 +62,8 @@ impl Format {
 ///
 /// # Errors
 ///
-/// When the text is not well formed, names what it must not, or holds a figure that is no
-/// figure: the first place where that shows, with its line and column.
+/// When the text is not well formed, has a name that is not allowed, or holds a figure that is no
+/// figure. The error gives the first such place, with its line and column.
 pub fn read(text: &str) -> Result<Imported, ImportError> {
     match Format::of(text) {
         Format::MetricsToml => match reason_against_toml(text) {

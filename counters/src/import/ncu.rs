@@ -1,8 +1,8 @@
 //! The CSV of Nsight Compute: long (`ncu --csv`) and wide (`ncu --csv --page raw`).
 //!
-//! The long form has a row for each launch and metric, the wide form a row for each launch, a
-//! column for each metric and the units in a row of their own. Nsight Compute lists every
-//! launch; launches of a kernel are averaged here, as nvprof does.
+//! The long form has a row per launch and metric. The wide form has a row per launch, a column per
+//! metric, and the units in a row of their own. Nsight Compute lists every launch; launches of a
+//! kernel are averaged here, as nvprof does.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! CSV as profilers write it: quoted, one record a line, between lines that are not CSV.
 //!
-//! Banner lines (`==1234== …`) and the program's own output stand between the records, so a
-//! file is read line by line; `csv` splits the line and this module knows where each field stood.
+//! Banner lines (`==1234== …`) and the program's own output stand between the records, so a file is
+//! read line by line. `csv` splits the line, and this module knows the place of each field.
 
 use csv::ReaderBuilder;
 

@@ -1,7 +1,7 @@
 //! Counts of the GPU's own instructions.
 //!
-//! A back end says which machine instructions stand for the PTX of a kernel and how often each of
-//! them ran; the metrics that a profiler takes at machine level are sums over its rows.
+//! A back end gives the machine instructions that stand for the PTX of a kernel, and the executions
+//! of each. The metrics that a profiler takes at machine level are sums over its rows.
 
 pub mod architecture;
 mod local;

@@ -1,12 +1,12 @@
 //! Loads that are under way together.
 //!
 //! A warp issues in order and waits where it needs the data of a load. `ptxas` puts the loads of a
-//! basic block as far ahead as it may. Loads of which none needs another's result (by its address
-//! or its guard) are thus one *batch*, and the warp waits for them once. Barriers, fences and calls
-//! also end a batch, and so do stores that the load might have to see, because the compiler does
-//! not know that they go elsewhere. Asynchronous copies belong to no batch: they exist so that
-//! nobody waits. Approximation: no batch is too large for the registers, and none reaches beyond
-//! its basic block.
+//! basic block as far ahead as it may. So loads that are independent of each other's results (by
+//! address or guard) are one *batch*, and the warp waits for them once. Barriers, fences and calls
+//! also end a batch. So do stores that the load might have to see, because the compiler does not
+//! know that they go elsewhere. Asynchronous copies belong to no batch: they exist so that nobody
+//! waits. Approximation: no batch is too large for the registers, and none reaches beyond its basic
+//! block.
 
 use std::collections::HashMap;
 

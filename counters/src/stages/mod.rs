@@ -5,9 +5,9 @@
 //! told apart as they happen, so that each pass of a loop around a barrier has its own. The k-th
 //! stages of all CTAs are added up. A barrier of only some threads does not separate stages.
 //!
-//! A block of instructions is reported when a warp enters it, a barrier in its middle or not: what
-//! stands behind the barrier is moved to the next stage, warp by warp. Approximation: if the
-//! barrier stands in a function, what the caller's block has behind the call stays where it was
+//! A block of instructions is reported when a warp enters it, even with a barrier in its middle.
+//! The part behind the barrier is moved to the next stage, warp by warp. Approximation: if the
+//! barrier stands in a function, the part of the caller's block behind the call stays where it was
 //! counted.
 
 mod batches;
@@ -87,10 +87,10 @@ pub struct Stage {
     pub ctas: u64,
     /// Warps that executed anything, summed over the CTAs.
     pub warps: u64,
-    /// Warps that did the kernel's work, summed over the CTAs: that executed floating-point or
-    /// matrix arithmetic without a guard, or accessed shared, global or local memory, with at least
-    /// one lane. A warp that only finds out that it has nothing to do, and waits, is not among
-    /// them.
+    /// Warps that did the kernel's work, summed over the CTAs. Such a warp executed floating-point
+    /// or matrix arithmetic without a guard, or accessed shared, global or local memory, with at
+    /// least one lane. A warp that only finds out that it has nothing to do, and waits, is not
+    /// among them.
     pub active_warps: u64,
     /// Instructions by class.
     classes: [ClassCount; CLASSES.len()],
@@ -102,8 +102,8 @@ pub struct Stage {
     pub shared_loads: u64,
     /// Loads among the requests to global memory.
     pub global_loads: u64,
-    /// Of these, the first ones of a batch: loads of which none needs what another one brings are
-    /// under way together, and a warp waits for them once.
+    /// Of these, the first ones of a batch. The loads of a batch are independent of each other and
+    /// under way together; a warp waits for them once.
     pub global_load_batches: u64,
     /// Shared memory.
     pub shared: StageMemory,

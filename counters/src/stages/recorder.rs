@@ -28,8 +28,8 @@ pub struct StageRecorder {
     blocks: Vec<BlockCount>,
     guarded_lanes: Vec<u64>,
     memory: Vec<MemoryCounts>,
-    /// Executions of each instruction in the present stage, beyond those that `blocks` give: what
-    /// warps have left to do of the blocks in whose middle they waited.
+    /// Executions of each instruction in the present stage, beyond those that `blocks` give. They
+    /// are the rest of the blocks in whose middle warps waited.
     carried: Vec<(u64, u64)>,
     waiting: Vec<Waiting>,
     /// One bit for each warp: a CTA has at most 1024 threads.

@@ -1,8 +1,8 @@
 //! Tests if the executions of the PTX can explain those of the machine code.
 //!
 //! An assembler moves, merges and copies instructions, so that no single line has to agree with the
-//! block that it stands in. But a block that runs more often than every line in it says, and that
-//! no line bears out, has been given the executions of other code.
+//! block that it stands in. But a block may run more often than every line in it says, with no line
+//! to bear it out. Such a block has been given the executions of other code.
 
 use super::flow::{Observation, Solution};
 use super::listing::Listing;

@@ -17,8 +17,8 @@ use crate::metric::Kind;
 use crate::operation::class_metric;
 use crate::table::BaseTable;
 
-/// Counts the machine instructions of `program`'s kernel in the cubin `image`, which was assembled
-/// from `prepared` by an assembler of that `version`; `table` holds the counts of the execution.
+/// Counts the machine instructions of `program`'s kernel in the cubin `image`. An assembler of that
+/// `version` made it from `prepared`. `table` holds the counts of the execution.
 ///
 /// # Errors
 ///
@@ -104,9 +104,9 @@ fn is_kept(class: InstructionClass) -> bool {
 }
 
 /// Executions of threads that the arithmetic and the accesses among `rows` account for, and those
-/// of the PTX instructions in `listed`, for which the code has some; `expected` knows those that
-/// count, with the bytes of an access. An access of twice the bytes stands for two, as where
-/// iterations of a loop were unrolled and their loads became one.
+/// of the PTX instructions in `listed`, which the code has machine instructions for. `expected`
+/// knows those that count, with the bytes of an access. An access of twice the bytes stands for
+/// two, as when iterations of a loop were unrolled and their loads became one.
 fn work_found(
     rows: &[MachineRow],
     listed: impl Iterator<Item = u32>,

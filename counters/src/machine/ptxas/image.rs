@@ -159,7 +159,7 @@ fn line_table(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, MachineError> {
     Ok(table)
 }
 
-/// Reads the targets of indirect branches out of `.nv.info.KERNEL`: for each branch its offset, a
+/// Reads the targets of indirect branches out of `.nv.info.KERNEL`. Each branch has its offset, a
 /// word that is not understood, the number of targets, and the targets.
 fn jump_tables(info: &[u8]) -> BTreeMap<u64, Vec<u64>> {
     let word = |bytes: &[u8], index: usize| {

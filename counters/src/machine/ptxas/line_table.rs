@@ -1,7 +1,7 @@
 //! The line table: which injected line each machine instruction comes from.
 //!
 //! The assembler writes DWARF 2 with two opcodes of its own (for inlined functions), which are
-//! skipped, and keeps the `.file` numbers of the text although its list of files is shorter.
+//! skipped. It keeps the `.file` numbers of the text although its list of files is shorter.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl LineTable {
     }
 
     /// The injected line of the instruction at `offset` of a section, in a function that begins at
-    /// `function`: subroutines that the assembler adds have no lines, and what precedes them says
+    /// `function`. Subroutines that the assembler adds have no lines, and the lines before them say
     /// nothing about them.
     pub(super) fn line(&self, section: usize, function: u64, offset: u64) -> Option<u64> {
         let (_, line) = self.rows.range((section, function)..=(section, offset)).next_back()?;

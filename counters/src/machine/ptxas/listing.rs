@@ -138,9 +138,9 @@ impl<'a> Listing<'a> {
         calls || self.sums_whole_warps(block)
     }
 
-    /// Returns true if a block adds up the lanes of a whole warp for an atomic of the PTX whose
-    /// warps are less than half full. `ptxas` writes such a sum once for whole warps and once for
-    /// others.
+    /// Returns true if a block adds up the lanes of a whole warp for an atomic of the PTX. The
+    /// warps of the atomic must be less than half full. `ptxas` writes such a sum once for whole
+    /// warps and once for others.
     fn sums_whole_warps(&self, block: usize) -> bool {
         self.code.blocks[block].instructions.clone().any(|index| {
             let row = self.ptx[index].and_then(|ptx| self.counts.get(&ptx));

@@ -18,8 +18,8 @@ impl Listing<'_> {
     /// One observation per PTX instruction, about the blocks that hold its machine code.
     ///
     /// The machine instructions of one PTX instruction differ in their bits, and copies of it
-    /// repeat the same bits. So each kind of bits gives an equation of its own; how many belong
-    /// to one copy follows from the greatest number that divides all of them.
+    /// repeat the same bits. So each kind of bits gives an equation of its own. The number of
+    /// instructions per copy follows from the greatest number that divides all of them.
     pub(super) fn observations(&self) -> Vec<Observation> {
         // Of each PTX instruction, by kind of bits: machine instructions of each block.
         type Kinds = BTreeMap<u64, BTreeMap<usize, u32>>;

@@ -1,8 +1,8 @@
 //! PTX in which every instruction is a source line of its own.
 //!
 //! The assembler writes into its line table which `.loc` each machine instruction comes from. Here
-//! every PTX instruction gets a `.loc` whose line is its number in the text, in a file of ours, in
-//! place of those that the compiler wrote. Positions are no part of what is translated, so the
+//! every PTX instruction gets a `.loc` in a file of ours, in place of those that the compiler
+//! wrote. Its line is the instruction's number in the text. Positions are not translated, so the
 //! machine code stays the same byte for byte.
 
 use gpucast_ptx_frontend::ast::{Item, StatementKind};

@@ -50,7 +50,7 @@ impl Listing<'_> {
             Guard::Sometimes if decoded.conditional && is_jump(decoded.flow) => {
                 solution.taken[block].min(lanes)
             }
-            // The guard is that of the PTX instruction, or stands for a branch around it; copies
+            // The guard is that of the PTX instruction, or stands for a branch around it. Copies
             // share its executions as they share those of the block.
             Guard::Sometimes => {
                 let Some(row) = self.ptx[index].and_then(|ptx| self.counts.get(&ptx)) else {

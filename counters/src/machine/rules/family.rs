@@ -1,11 +1,12 @@
 //! The differences between generations of machine code, as columns of one table.
 //!
-//! Each column is what some rule asks. The sources are machine code that NVIDIA's assembler
-//! makes: `ptxas` 12.9 for sm_50, sm_70, sm_80 and sm_90, read with `nvdisasm`. Blackwell has
-//! Hopper's columns. Those of Fermi and Kepler follow from the lists of machine instructions in the
-//! vendor's documentation of its binary utilities and from the throughput table of the programming
-//! guide, which says what takes several instructions; of Kepler, guarded blocks, expansions and
-//! video instructions were read from what `ptxas` 11.8 makes for sm_35.
+//! Each column answers a question of some rule. The sources are machine code that NVIDIA's
+//! assembler makes: `ptxas` 12.9 for sm_50, sm_70, sm_80 and sm_90, read with `nvdisasm`. Blackwell
+//! has Hopper's columns. The columns of Fermi and Kepler follow from two documents. One is the
+//! lists of machine instructions in the vendor's documentation of its binary utilities. The other
+//! is the throughput table of the programming guide, which says which operations take several
+//! instructions. Kepler's guarded blocks, expansions and video instructions were read from the code
+//! of `ptxas` 11.8 for sm_35.
 
 use super::super::architecture::Architecture;
 

@@ -1,11 +1,11 @@
 //! Computes the executions of each block of machine code from those of the PTX behind its lines.
 //!
-//! Threads are conserved: as many as enter a block leave it. With one unknown for each edge that is
-//! a system of linear equations; the kernel's entry is known, and every line of PTX adds an
-//! equation: the executions of the blocks that hold its copies, each as often as it holds one,
-//! add up to its executions. Lines that were moved between blocks give equations that do not hold,
-//! so they are taken in order of how many instructions support them, and those that contradict
-//! what is known already, or would make an edge negative, are refused.
+//! Threads are conserved: as many as enter a block leave it. With one unknown per edge, that is a
+//! system of linear equations. The kernel's entry is known, and every line of PTX adds an equation.
+//! The executions of the blocks that hold its copies, each times its copies, add up to the line's
+//! executions. Lines that were moved between blocks give equations that do not hold. So equations
+//! are taken in order of the number of instructions that support them. Those that contradict known
+//! values, or would make an edge negative, are refused.
 //!
 //! If a loop was unrolled into several versions, the lines give only their sum; `versions` divides
 //! it.
@@ -70,9 +70,9 @@ pub(super) struct Solution {
     pub(super) estimated_warps: Vec<usize>,
 }
 
-/// Solves for the executions of every block; `entry` is how often the kernel's first
-/// instruction ran, by threads and by warps, and `is_cold` says which blocks threads are assumed
-/// to stay out of where they may.
+/// Solves for the executions of every block. `entry` holds the executions of the kernel's first
+/// instruction, by threads and by warps. `is_cold` returns true for blocks that threads are assumed
+/// to stay out of if they can.
 pub(super) fn solve(
     code: &Code,
     observations: &[Observation],
@@ -207,8 +207,8 @@ impl Network {
         }
     }
 
-    /// The edges in the order in which values are assumed for them: those that lead on before those
-    /// that lead back, so that threads enter a loop before they go round in it.
+    /// The edges in the order in which values are assumed for them. Those that lead on come before
+    /// those that lead back, so that threads enter a loop before they go round in it.
     fn assumption_order(&self) -> Assumptions {
         let count = self.into.len();
         let mut place = vec![usize::MAX; count];
@@ -247,8 +247,8 @@ impl Network {
         Assumptions { order, leads_back }
     }
 
-    /// Every loop that is known to run is entered: by all threads that can, since those that
-    /// go round in it without having entered it would be none.
+    /// Every loop that is known to run is entered by all threads that can. Without threads that
+    /// entered it, none would go round in it.
     fn enter_loops(&self, system: &mut System, leads_back: &[bool]) {
         for (block, into) in self.into.iter().enumerate() {
             let form = self.block(block);
@@ -274,9 +274,8 @@ impl Network {
         self.first_edge.partition_point(|&first| first <= edge) - 1
     }
 
-    /// Gives every unknown that is left a value: none at all where the way leads into a cold
-    /// block, all that can be where it leads into a block that is known to run, else the middle of
-    /// what is possible.
+    /// Gives every unknown that is left a value. An edge into a cold block gets 0, and an edge into
+    /// a block known to run gets its maximum. Any other edge gets the midpoint of its range.
     fn assume(&self, system: &mut System, is_cold: &dyn Fn(usize) -> bool) {
         let leads_into_cold =
             |unknown: u32| self.to.get(unknown as usize).copied().flatten().is_some_and(is_cold);

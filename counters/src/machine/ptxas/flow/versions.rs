@@ -1,10 +1,10 @@
 //! Loops that the assembler unrolled: how the rounds fall on the versions of a loop's body.
 //!
-//! A loop that was unrolled `k` times and the code for the remaining rounds hold the same lines, so
-//! that only the sum `k · unrolled + remaining` is known. A thread takes the version of most rounds
-//! as often as whole rounds allow, then the next one, until none is left. If the mean number of
-//! rounds per visit is no whole number, visits differ. Then the rounds that they leave to the code
-//! behind the version of `k` rounds are assumed to be anything from 0 to `k - 1` equally often.
+//! A loop that was unrolled `k` times and the code for the remaining rounds hold the same lines. So
+//! only the sum `k · unrolled + remaining` is known. A thread takes the version of most rounds as
+//! often as whole rounds allow, then the next one, until none is left. If the mean number of rounds
+//! per visit is no whole number, visits differ. Then the rounds that remain after the version of
+//! `k` rounds are assumed to be anything from 0 to `k - 1` equally often.
 
 use super::system::{Outcome, System};
 use super::{Network, Observation};

@@ -1,17 +1,17 @@
 //! The meaning of mnemonics for a profiler: class, operations, access to memory.
 //!
-//! Classes follow the groups of the instruction set reference in NVIDIA's "CUDA Binary Utilities"
-//! and, where a group of that reference holds several classes, nvprof's definitions of its `inst_*`
-//! metrics: what computes on integers is `Integer`, moves, selections, predicates, barriers and
-//! fences are `Misc`. Instructions of the uniform datapath have the class of their counterparts;
-//! constants that they fetch are operands (`Misc`), as `LDC` is not: the reference lists it with
-//! loads. nvprof's `inst_compute_ld_st` has no space in its definition, so `LDC` is one of them;
-//! `ldst_executed` names its spaces, and constant memory is not among them.
+//! Classes follow the groups of the instruction set reference in NVIDIA's "CUDA Binary Utilities".
+//! If a group of that reference holds several classes, nvprof's definitions of its `inst_*` metrics
+//! decide. Computations on integers are `Integer`; moves, selections, predicates, barriers and
+//! fences are `Misc`. Instructions of the uniform datapath have the class of their counterparts.
+//! Constants that they fetch are operands (`Misc`). `LDC` is not, because the reference lists it
+//! with loads. nvprof's `inst_compute_ld_st` has no space in its definition, so `LDC` is one of
+//! them. `ldst_executed` names its spaces, and constant memory is not among them.
 //!
 //! Instructions of the uniform datapath are executed once for a warp and for no thread. Counters of
-//! an RTX 2080 Ti say so (public tuning data of a Coulomb kernel, 210 variants): the counts by
+//! an RTX 2080 Ti say so (public tuning data of a Coulomb kernel, 210 variants). The counts by
 //! threads of integer, control and other instructions are those of the lanes' instructions alone,
-//! to the digit, while the warps' count holds both.
+//! to the digit. The warps' count holds both.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

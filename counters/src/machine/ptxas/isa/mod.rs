@@ -165,8 +165,8 @@ impl Decoder {
         }
     }
 
-    /// An instruction that the tables do not know: of the class of the opcode nearest to its own,
-    /// and no jump and no access, since their operands would not be known.
+    /// An instruction that the tables do not know. It gets the class of the opcode nearest to its
+    /// own. It is no jump and no access, because their operands would not be known.
     pub(super) fn assume(self, word: Word) -> Decoded {
         let (class, guard, shape) = match self.encoding {
             // Opcodes of the older encodings are of any length, and neighbours say nothing.
@@ -223,8 +223,8 @@ const fn guard(predicate: u64, negated: u64) -> Guard {
     }
 }
 
-/// Bytes of a lane's access by the size field that loads and stores share since Fermi: 8, 8, 16,
-/// 16, 32, 64 and 128 bits, signed ones apart.
+/// Bytes of a lane's access by the size field that loads and stores share since Fermi. The sizes
+/// are 8, 8, 16, 16, 32, 64 and 128 bits; signed ones count apart.
 const fn access_bytes(size: u64) -> Option<u32> {
     match size {
         0 | 1 => Some(1),

@@ -1,7 +1,7 @@
 //! Address folding: literal offsets become part of loads and stores.
 //!
-//! A literal is moved out of a sum that nothing but addresses, or sums which nothing but addresses
-//! use, take; the start of a shared array is such a literal where it is known beforehand.
+//! A literal is moved out of a sum if only addresses, or sums which only addresses use, take that
+//! sum. The start of a shared array is such a literal if it is known beforehand.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::StateSpace;

@@ -10,8 +10,8 @@ use super::super::graph::{Arg, Graph, Op, Part, Register, State};
 pub(super) fn contract(graph: &mut Graph<'_>, family: &Family) {
     let mut products: Vec<u32> =
         (0..graph.ops.len() as u32).filter(|&index| is_product(graph, index, family)).collect();
-    // Where a sum could take either of two, `XMAD` adds for nothing and shifts come second;
-    // elsewhere shifts come first, since an addition with a shift takes no literal besides.
+    // If a sum could take either of two products, `XMAD` adds for nothing and shifts come second.
+    // Elsewhere shifts come first, because an addition with a shift takes no literal besides.
     let shift_last = family.multiplier == Multiplier::Xmad;
     products.sort_by_key(|&index| (graph.op(index).opcode == Opcode::Shl) == shift_last);
     for product in products {

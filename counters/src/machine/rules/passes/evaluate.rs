@@ -1,7 +1,7 @@
 //! Operations on literals, computed by the interpreter.
 //!
-//! An operation whose arguments are all known is executed by a kernel of one thread, so that
-//! there is one definition of what an instruction computes.
+//! An operation whose arguments are all known is executed by a kernel of one thread. So there is
+//! one definition of what an instruction computes.
 
 use std::fmt::Write;
 

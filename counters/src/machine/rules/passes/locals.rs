@@ -1,11 +1,11 @@
 //! Local arrays that become registers.
 //!
 //! Local memory is a thread's own. If every access to a local variable states its address, each
-//! word of the variable can be a register, and its loads and stores cost nothing. If a thread
+//! word of the variable can be a register. Its loads and stores then cost nothing. If a thread
 //! chooses the word, `ptxas` compares its index with that of each word and moves the one that fits.
-//! It does so for arrays of up to 64 words, the most that were tried, and inside of loops of up to
-//! four (12.9, sm_50, sm_80 and sm_90). An address that goes anywhere else keeps the variable in
-//! memory.
+//! It does so for arrays of up to 64 words, the most that were tried. It also does so inside of
+//! loops of up to four (12.9, sm_50, sm_80 and sm_90). An address that goes anywhere else keeps the
+//! variable in memory.
 
 use std::collections::{HashMap, HashSet};
 

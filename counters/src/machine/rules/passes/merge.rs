@@ -1,10 +1,11 @@
 //! Access merging: loads of consecutive words become one load of 64 or 128 bits.
 //!
-//! `ptxas` merges scalar loads of shared memory whose addresses have a common base, fill at least
-//! three quarters of an aligned window of 16 or 8 bytes, and have no store, barrier or call in
-//! between (12.9, sm_50, sm_80 and sm_90: of the words 0 to 3 any three or four become one access,
-//! 0 and 1 or 2 and 3 become one of 64 bits, and other pairs stay). Pointers from parameters are
-//! aligned in no known way, so that loads of global memory stay as they are.
+//! `ptxas` merges scalar loads of shared memory under three conditions (12.9, sm_50, sm_80 and
+//! sm_90). Their addresses have a common base. They fill at least three quarters of an aligned
+//! window of 16 or 8 bytes. No store, barrier or call stands in between. Of the words 0 to 3, any
+//! three or four become one access, 0 and 1 or 2 and 3 become one of 64 bits, and other pairs stay.
+//! The alignment of pointers from parameters is not known, so that loads of global memory stay as
+//! they are.
 
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};

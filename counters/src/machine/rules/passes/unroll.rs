@@ -1,11 +1,11 @@
 //! Loop unrolling: what iterations of a short counted loop share.
 //!
-//! `ptxas` unrolls a loop of one block by four if it counts with a literal step against something
-//! that no iteration changes, is short enough and no `.pragma "nounroll"` forbids it (seen with
-//! 12.9: the loop of the corpus's `sgemm-16` has about 50 instructions and is unrolled, that of
-//! `sgemm` has 85 and is not). The counter, its comparison, the branch and pointers that advance by
-//! a literal then run once in four iterations. Iterations that are left over are taken to be as
-//! cheap; the tests for them are counted with control.
+//! `ptxas` unrolls a loop of one block by four if it counts with a literal step against a value
+//! that no iteration changes. The loop must also be short enough, and no `.pragma "nounroll"` may
+//! forbid it. This was seen with 12.9: the loop of the corpus's `sgemm-16` has about 50
+//! instructions and is unrolled; that of `sgemm` has 85 and is not. The counter, its comparison,
+//! the branch and pointers that advance by a literal then run once in four iterations. Iterations
+//! that are left over are taken to be as cheap; the tests for them are counted with control.
 
 use gpucast_ptx_frontend::isa::Opcode;
 

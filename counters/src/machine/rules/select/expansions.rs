@@ -1,12 +1,13 @@
 //! Operations that the machine has no instruction for, and what stands for them instead.
 //!
-//! The counts are those of the instructions that run when the fast path is taken: quotients and
-//! roots of ordinary numbers leave the call of the slow path out, but for what brings its lanes
-//! together again (`SSY`; `BSSY` and `BSYNC`). They were read from the machine code of a kernel
-//! with nothing but the operation: `ptxas` 11.8 for sm_35 (Kepler), 12.9 for sm_50 (Maxwell and
-//! Pascal) and sm_80 (Volta and later). Fermi has Kepler's, except where a column of its own says
-//! what the instruction counts of a GTX 480 ask for (Konstantinidis 2017, table 5.16): quotients
-//! and reciprocals run what is Kepler's slow path, without the check that leads around it.
+//! The counts are those of the instructions that run when the fast path is taken. Quotients and
+//! roots of ordinary numbers leave out the call of the slow path, but not the instructions that
+//! bring its lanes together again (`SSY`; `BSSY` and `BSYNC`). They were read from the machine code
+//! of a kernel with nothing but the operation: `ptxas` 11.8 for sm_35 (Kepler), 12.9 for sm_50
+//! (Maxwell and Pascal) and sm_80 (Volta and later). Fermi has Kepler's counts, except where a
+//! column of its own gives those that the instruction counts of a GTX 480 require (Konstantinidis
+//! 2017, table 5.16). There, quotients and reciprocals run Kepler's slow path, without the check
+//! that leads around it.
 
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::ScalarType;
@@ -26,7 +27,7 @@ struct Steps {
     /// Products among it.
     products: u32,
     /// Products and sums that bring numbers too small or large for a `MUFU` into its range and
-    /// back: guarded, so that no thread executes them where numbers are ordinary.
+    /// back. They are guarded, so that no thread executes them for ordinary numbers.
     scalings: u32,
     /// Sums among it.
     sums: u32,

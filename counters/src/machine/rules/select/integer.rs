@@ -38,7 +38,7 @@ fn logic(family: &Family) -> &'static str {
 }
 
 /// Shifts of 64 bits by a literal take an instruction for each half that is neither zero nor a
-/// copy, by a register two to four.
+/// copy. Shifts by a register take two to four.
 fn shift_64(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> u32 {
     let signed = op.opcode == Opcode::Shr && op.ty.is_signed();
     let halves = match op.args.as_slice() {

@@ -72,8 +72,8 @@ fn store(space: Option<StateSpace>) -> &'static str {
     }
 }
 
-/// The accesses of a matrix fragment, and the addresses of its rows: the lane's row and column,
-/// then a sum for each further access that no offset reaches.
+/// The accesses of a matrix fragment, and the addresses of its rows. The addresses take the lane's
+/// row and column, then a sum for each further access that no offset reaches.
 fn fragment(op: &Op<'_>, space: Option<StateSpace>, kind: AccessKind, registers: u32) -> Selection {
     let is_factor = !op.has(Modifier::MatrixC) && !op.has(Modifier::MatrixD);
     let element = op.source.types().last().map_or(16, ScalarType::bits);

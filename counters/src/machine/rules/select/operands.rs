@@ -1,9 +1,9 @@
 //! Operands that an instruction cannot take: they are brought into registers beforehand.
 //!
-//! Up to Ada an instruction takes one operand from the constant bank or one literal, and the
-//! others are moved into registers in the block that needs them. Since Hopper, constants are
-//! loaded into uniform registers (`ULDC`) or registers (`LDC`) once for all blocks that the load
-//! dominates, and the start of the window of shared memory is computed from the CTA's rank.
+//! Up to Ada, an instruction takes one operand from the constant bank or one literal. The others
+//! are moved into registers in the block that needs them. Since Hopper, constants are loaded into
+//! uniform registers (`ULDC`) or registers (`LDC`) once for all blocks that the load dominates. The
+//! start of the window of shared memory is computed from the CTA's rank.
 
 use std::collections::{HashMap, HashSet};
 
@@ -104,8 +104,8 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// The constants that no uniform register can hold, because an instruction takes them where it
-/// takes registers of the lanes only, or takes another uniform register already.
+/// The constants that no uniform register can hold. An instruction takes them where it takes
+/// registers of the lanes only, or it takes another uniform register already.
 fn constants_of_lanes(graph: &Graph<'_>, family: &Family) -> HashSet<Arg> {
     let mut found = HashSet::new();
     if family.constants == Constants::Direct {
@@ -222,8 +222,8 @@ fn needs(op: &Op<'_>, family: &Family) -> SmallVec<[Need; 4]> {
         if direct.ignored == Some(position) || !is_literal(arg) {
             continue;
         }
-        // Constants of the bank are preferred where one of two has to be moved: they may be
-        // anything, while a literal that is moved can be shared by the block.
+        // Constants of the bank are preferred if one of two has to be moved. They may be anything,
+        // while a literal that is moved can be shared by the block.
         let must_move = direct.register_first == Some(position);
         let is_bank = matches!(arg, Arg::Bank(_));
         // The start of shared memory and uniform registers are registers.
