@@ -27,8 +27,8 @@ const MIN_LAUNCH_SHARE: f64 = 0.05;
 /// (section 5.2.5, lvmd-krn) but sets no limit; this one is ours.
 const MIN_WARP_EFFICIENCY_PERCENT: f64 = 90.0;
 
-/// Arithmetic that the thesis's GPUs do not have, and that its model has no parameter for: the
-/// metrics that count it, and what it is called.
+/// Arithmetic that the thesis's GPUs do not have, and that its model has no parameter for. Each
+/// entry is the metric that counts it, and its name.
 const UNCHARGED: [(&str, &str); 2] =
     [("inst_executed_pipe_tensor", "tensor-core"), ("inst_fp_16", "half-precision")];
 

@@ -4,17 +4,17 @@
 //!
 //! - *Units.* Each load or store of a warp takes 32 lanes over the lanes per clock of the units
 //!   (`load_store_rate`): two clocks on GA10x and Turing.
-//! - *Return.* Loaded words come back lane by lane at the cache's rate (`l1_bytes_rate`), so that a
-//!   word read by all lanes costs as much as 32 words. On an A40 a broadcast and a coalesced load
-//!   of 4 bytes take 2.00 clocks each (RRZE's `gpu-strides`); on Turing a uniform load of 16 bytes
-//!   takes 8.2.
+//! - *Return.* Loaded words come back lane by lane at the cache's rate (`l1_bytes_rate`). So a word
+//!   read by all lanes costs as much as 32 words. On an A40 a broadcast and a coalesced load of 4
+//!   bytes take 2.00 clocks each (RRZE's `gpu-strides`). On Turing a uniform load of 16 bytes takes
+//!   8.2.
 //! - *Banks.* The paragraph below.
 //!
 //! Since compute capability 7.0 one array of 32 banks of four bytes holds both. A bank delivers one
-//! word in a clock, so that lanes whose words lie in the same bank of different lines wait for each
-//! other, as in shared memory: 32 rows of a matrix whose pitch is a multiple of 128 bytes take 32
-//! clocks, although their sectors are the bytes of eight. Two published times show it (RTX A6000
-//! and RTX 3090: `docs/validation.md`).
+//! word per clock. So lanes whose words lie in the same bank of different lines wait for each
+//! other, as in shared memory. For example, 32 rows of a matrix whose pitch is a multiple of 128
+//! bytes take 32 clocks, although their sectors are the bytes of eight. Two published times show it
+//! (RTX A6000 and RTX 3090: `docs/validation.md`).
 
 use gpucast_counters::KernelProfile;
 
@@ -31,8 +31,8 @@ const PASS_BYTES: f64 = 128.0;
 /// Threads of a warp.
 const WARP_LANES: f64 = 32.0;
 
-/// Passes of a kernel's global loads over the banks of such a cache, of all invocations; `None`
-/// where the GPU has another kind of cache, or the counts do not say.
+/// Passes of a kernel's global loads over the banks of such a cache, of all invocations. Returns
+/// `None` if the GPU has another kind of cache, or the counts do not say.
 ///
 /// # Errors
 ///
@@ -101,8 +101,8 @@ pub(crate) fn has_unified_banks(gpu: &Gpu) -> bool {
         .is_some_and(|capability| capability.value.major >= UNIFIED_SINCE)
 }
 
-/// Passes of all SMs in a millisecond: one a clock, or one in two clocks where the load/store units
-/// of an SM need two for a warp (Turing).
+/// Passes of all SMs per millisecond: one per clock. If the load/store units of an SM need two
+/// clocks per warp, one pass per two clocks (Turing).
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 //!
 //! The measure is the elasticity d ln t / d ln p: −1 if twice the bandwidth halves the time, 0 if
 //! the parameter does not matter. It is taken by finite differences. Models are maxima of times,
-//! which have edges: at an edge a step up and a step down differ, so both are reported beside the
+//! which have edges. At an edge a step up and a step down differ, so both are reported beside the
 //! central difference. Fields that follow from a parameter move with it, as [`Gpu::with_override`]
 //! says: more SMs bring their throughput along.
 //!
@@ -95,8 +95,8 @@ pub struct Analysis {
     pub parameters: Vec<Sensitivity>,
     /// The parameters that have a value and move nothing.
     pub unmoved: Vec<&'static str>,
-    /// The parameters that cannot be moved in either direction, alone and by so little: the width
-    /// of a bank is 4 or 8 bytes, and threads of an SM are those of its warps.
+    /// The parameters that cannot be moved in either direction, alone and by so little. For
+    /// example, the width of a bank is 4 or 8 bytes, and threads of an SM are those of its warps.
     pub fixed: Vec<Fixed>,
 }
 

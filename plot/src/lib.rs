@@ -9,7 +9,7 @@
 //! | [`font`] | the embedded fonts: widths and outlines |
 //! | [`svg`], [`png`] | a scene as a file's bytes |
 //!
-//! A picture is the same on every machine, byte by byte: it is laid out with embedded fonts, and
+//! A picture is the same on every machine, byte by byte. It is laid out with embedded fonts, and
 //! nothing depends on the time, the locale or the order of a hash. This crate reads no files, and
 //! knows no PTX.
 

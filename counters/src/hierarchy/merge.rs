@@ -1,9 +1,9 @@
 //! Merges the streams of resident CTAs in the order of their clocks, through the first-level
 //! caches, into one queue for each slice of the L2.
 //!
-//! SMs work side by side, and each issues its warps one after the other. Of requests at the same
-//! time, those come first whose warp has the lower place in its SM, and among these those of the
-//! lower SM. So data that several SMs read at once reaches the L2 close together.
+//! SMs work side by side, and each issues its warps one after the other. Requests at the same time
+//! are ordered by the place of their warp in its SM, then by SM. So data that several SMs read at
+//! once reaches the L2 close together.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

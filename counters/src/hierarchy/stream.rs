@@ -96,8 +96,8 @@ pub(crate) struct Request {
     /// The row of the base table in the upper 24 bits, the warp in the lower 8.
     row_and_warp: u32,
     /// The demand in the lowest three bits. Most requests have one line, which stands above it. If
-    /// the bit `SEVERAL` is set, the upper bits hold, from the top: 32 bits for the place of the
-    /// lines in the stream, and 24 bits for their number.
+    /// the bit `SEVERAL` is set, the top 32 bits hold the place of the lines in the stream, and the
+    /// next 24 bits their number.
     lines: PackedTouch,
 }
 

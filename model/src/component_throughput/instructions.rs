@@ -1,9 +1,9 @@
 //! The instruction pipeline: section 4.1.
 //!
 //! The paper classifies instructions by the functional units of an SM that execute them (table 1:
-//! 10, 8, 4, 1) and adds up the time of the classes, since a GT200 issues one instruction at a
+//! 10, 8, 4, 1). It adds up the time of the classes, because a GT200 issues one instruction at a
 //! time. Rates of other GPUs are those of the vendor's throughput table. From compute capability
-//! 2.0 on an SM has several schedulers and groups of units that work side by side, and its
+//! 2.0 on, an SM has several schedulers and groups of units that work side by side. Its
 //! instructions take as long as the slowest of
 //!
 //! - the issue of all of them,
@@ -125,8 +125,8 @@ impl InstructionPipeline {
     ///
     /// # Errors
     ///
-    /// When a rate, the issue rate or the latency is not known, but for half and double precision,
-    /// 64-bit conversions and shuffles, which not every GPU has: see
+    /// When a rate, the issue rate or the latency is not known. Half and double precision, 64-bit
+    /// conversions and shuffles are exempt, because not every GPU has them: see
     /// [`InstructionPipeline::lacks`].
     pub fn of(gpu: &Gpu, major: u32) -> Result<Self, ModelError> {
         let (fp32, int_add) = (number!(gpu.fp32_rate), number!(gpu.int_add_rate));
@@ -283,8 +283,8 @@ impl InstructionPipeline {
         UNITS.map(unit_time).into_iter().fold(counts.total() / self.issue_rate, f64::max)
     }
 
-    /// The operation that takes the largest share of the time beyond what it would take at the rate
-    /// of additions, and that excess as a share of all time.
+    /// The operation that takes the largest share of the time beyond its time at the rate of
+    /// additions, and that excess as a share of all time.
     #[must_use]
     pub fn most_expensive(&self, counts: &InstructionCounts) -> Option<(Operation, f64)> {
         let cheap = self.rates[Operation::Fp32 as usize];

@@ -1,19 +1,18 @@
 //! The fraction of its peak that a component reaches with few warps.
 //!
-//! Zhang & Owens measured it on a GTX 285 (figure 2): throughput grows with the warps of an SM
+//! Zhang & Owens measured it on a GTX 285 (figure 2). Throughput grows with the warps of an SM
 //! until they cover the pipeline's latency, and slowly from there on. The points are those that the
 //! text prints (section 5.1), with straight lines between them. Below the first one every warp adds
 //! what it reaches alone:
 //!
 //! - an instruction in each latency (Little's law), until the measured plateau is met;
 //! - of shared memory, 272 GB/s. Section 5.2 prints 397 GB/s as the average over the nine steps of
-//!   cyclic reduction, which have 8, 4, 2, 1, 1, 1, 1, 1 and 1 warps; with straight lines that is
-//!   so if one warp reaches 272 GB/s. It is what the latency says, too: the benchmark copies, so
-//!   that a warp reads and writes 128 bytes in 38 clocks of latency and 4 of issue, which is 271
-//!   GB/s.
+//!   cyclic reduction, which have 8, 4, 2, 1, 1, 1, 1, 1 and 1 warps. With straight lines that is
+//!   so if one warp reaches 272 GB/s. The latency says so, too. The benchmark copies, so that a
+//!   warp reads and writes 128 bytes in 38 clocks of latency and 4 of issue, which is 271 GB/s.
 //!
-//! For other GPUs the law alone decides: the warps that cover the latency at the peak's rate reach
-//! the peak, fewer reach their share of it.
+//! For other GPUs the law alone decides. The warps that cover the latency at the peak's rate reach
+//! the peak; fewer reach their share of it.
 
 /// A fraction of the peak at a number of warps of an SM.
 type Point = (f64, f64);
@@ -58,7 +57,7 @@ enum Kind {
 
 impl Saturation {
     /// The instruction pipeline of a GT200, for instructions of which `covering` warps cover the
-    /// latency: the fewer units execute a type, the fewer warps it takes (section 4.1).
+    /// latency. The fewer units execute a type, the fewer warps it takes (section 4.1).
     #[must_use]
     pub fn instructions_of_gt200(covering: f64) -> Self {
         let alone = if covering > 0.0 { 1.0 / covering } else { 1.0 };

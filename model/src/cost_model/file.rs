@@ -100,8 +100,8 @@ impl CostModelFile {
     ///
     /// # Errors
     ///
-    /// On text that is not TOML, lacks a field or has unknown ones, on expressions that cannot be
-    /// read, and on parameters that are missing, not finite, or not in the model.
+    /// On text that is not TOML, lacks a field or has unknown ones, and on expressions that cannot
+    /// be read. Also on parameters that are missing, not finite, or not in the model.
     pub fn from_toml(text: &str) -> Result<Self, ModelFileError> {
         let raw: Raw = toml::from_str(text).map_err(|error| {
             ModelFileError::new(error.message(), error.span().unwrap_or(0..text.len().min(1)))

@@ -66,9 +66,9 @@ impl Formula {
         expression.written(&self.parameters, &self.features).to_string()
     }
 
-    /// The parts of the value. For each product of features and parameters, it returns the cost
-    /// alone and the amount that it adds to the value, after switches such as those of equation 8.
-    /// Products that depend on no feature are not included.
+    /// The parts of the value: one [`Cost`] per product of features and parameters. It holds the
+    /// cost alone and the amount that the product adds to the value, after switches such as those
+    /// of equation 8. Products that depend on no feature are not included.
     #[must_use]
     pub fn costs(&self, parameters: &[f64], features: &[f64]) -> Vec<Cost> {
         let mut costs = Vec::new();

@@ -2,9 +2,9 @@
 //! in cross-machine black-box GPU performance modeling", IJHPCA 2020.
 //!
 //! A model is an expression that its user writes, in features of a kernel and parameters of a GPU
-//! (section 6): mostly a sum of counts, each with its cost. Parameters are calibrated by measured
-//! times of other kernels on the same GPU (section 7), so that the GPU itself stays a black box:
-//! nothing of its description is read.
+//! (section 6). Mostly it is a sum of counts, each with its cost. Parameters are calibrated by
+//! measured times of other kernels on the same GPU (section 7). So the GPU itself stays a black
+//! box: nothing of its description is read.
 //!
 //! | module | holds |
 //! |---|---|

@@ -44,8 +44,8 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// If the compute capability, the number of SMs or the size of the L2 is not known, if nothing
-    /// is known of the capability, and if a parameter is impossible.
+    /// If the compute capability, the number of SMs or the size of the L2 is not known. Also if
+    /// nothing is known of the capability, or a parameter is impossible.
     pub fn device_model(&self) -> Result<DeviceModel, CountingError> {
         let missing = |field| CountingError::Missing { field };
         let capability = self.capability().ok_or_else(|| missing("compute_capability"))?;
@@ -84,8 +84,8 @@ impl Gpu {
         }
     }
 
-    /// The same GPU with what its compute capability says in the fields of which the file says
-    /// nothing; of a GPU that cannot be counted on, as it is.
+    /// The same GPU with its compute capability's values in the fields that the file leaves out. A
+    /// GPU that cannot be counted on is returned as it is.
     #[must_use]
     pub fn with_capability_defaults(&self) -> Self {
         let mut gpu = self.clone();

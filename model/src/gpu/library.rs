@@ -77,9 +77,9 @@ impl GpuLibrary {
         self.as_written(name).map(Gpu::completed)
     }
 
-    /// The GPU of a name or alias, as its file has it. Case, spaces and dashes do not matter, nor
-    /// does the vendor's full name instead of ours: `GTX 480`, `gtx480` and `GeForce GTX 480` are
-    /// one GPU.
+    /// The GPU of a name or alias, as its file has it. Case, spaces and dashes do not matter, and
+    /// the vendor's full name may stand for ours. `GTX 480`, `gtx480` and `GeForce GTX 480` are one
+    /// GPU.
     ///
     /// # Errors
     ///

@@ -3,9 +3,9 @@
 //! A change reaches everything that follows from the field:
 //!
 //! - what rules filled is filled anew;
-//! - what a file gives although a rule exists for it (a measured throughput) is scaled by the ratio
-//!   of what the rule says after and before: twice the SMs do twice the measured operations. Its
-//!   source says so;
+//! - a figure that a file gives although a rule exists for it (a measured throughput) is scaled by
+//!   the ratio of the rule's values after and before. Twice the SMs do twice the measured
+//!   operations. Its source says so;
 //! - another compute capability brings its own limits of an SM and its own counting rules, whatever
 //!   the file said of those of the old one;
 //! - an effective memory bandwidth takes its peak along, so that their ratio stays.

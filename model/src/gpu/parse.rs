@@ -21,9 +21,9 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// On text that is not TOML, on fields that do not exist, lack a part, have a unit that does
-    /// not measure them or a value that no GPU can have, on fields that contradict each other, on
-    /// parameters with which nothing can be counted, and on a base that is not known.
+    /// On text that is not TOML, and on a base that is not known. On fields that do not exist, lack
+    /// a part, have a unit that does not measure them or a value that no GPU can have. On fields
+    /// that contradict each other, and on parameters with which nothing can be counted.
     pub fn from_toml(text: &str) -> Result<Self, GpuError> {
         Self::from_toml_with(text, &mut |base| {
             let library = GpuLibrary::builtin().map_err(|error| error.to_string())?;

@@ -63,8 +63,8 @@ impl Gpu {
     }
 }
 
-/// The number in the largest unit in which it is whole; in the first one if it is whole in none, or
-/// if units are powers of ten, which need no rounding.
+/// The number in the largest unit in which it is whole. If it is whole in none, or if units are
+/// powers of ten, which need no rounding, the first unit is used.
 fn in_a_round_unit(number: f64, units: Units) -> (f64, &'static str) {
     let is_whole = |factor: f64| (number / factor).fract() == 0.0;
     units

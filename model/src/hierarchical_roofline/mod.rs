@@ -1,16 +1,16 @@
 //! The hierarchical roofline: C. Yang and S. Williams, "Performance Analysis of GPU-Accelerated
 //! Applications using the Roofline Model", GTC 2019 (S9624).
 //!
-//! A roofline for each level of memory, above each other: time is the longest of the operations
-//! over the peak and the bytes of each level over its bandwidth. The peak is that of multiply-adds;
-//! a kernel with a share α of them among its floating-point instructions reaches β = (2 α + (1 −
+//! A roofline for each level of memory, above each other. The time is the longest of the operations
+//! over the peak and the bytes of each level over its bandwidth. The peak is that of multiply-adds.
+//! A kernel with a share α of them among its floating-point instructions reaches β = (2 α + (1 −
 //! α)) / 2 of it at most.
 //!
 //! We add to the slides: on GPUs whose first-level cache shares the banks of shared memory
-//! (capability 7.0 on), the L1 takes at least a clock for each pass over them. It also takes the
-//! clocks of the load/store units and of the way back to the lanes (`first_level`). The bytes, and
-//! the intensities made of them, stay those of the slides. If the grid has fewer blocks than the
-//! GPU has SMs, only as many SMs compute and load.
+//! (capability 7.0 on), the L1 takes at least a clock per pass. It also takes the clocks of the
+//! load/store units and of the way back to the lanes (`first_level`). The bytes, and the
+//! intensities made of them, stay those of the slides. If the grid has fewer blocks than the GPU
+//! has SMs, only as many SMs compute and load.
 //!
 //! The model tracks throughput: it presumes enough threads to reach it, and leaves out instructions
 //! that are no floating-point ones, launches and transfers (slides "Making good use of your GPU?"
@@ -219,8 +219,8 @@ fn passes(profile: &KernelProfile, gpu: &Gpu) -> Result<Option<f64>, ModelError>
 
 /// The cost of a pass of shared memory at the first level, in bytes.
 ///
-/// All banks deliver for as long as it takes, and in that time a cache of the first level delivers
-/// its own rate: on Kepler, Maxwell, Pascal and consumer Ampere half of what the banks do.
+/// All banks deliver during the whole pass. In that time a cache of the first level delivers its
+/// own rate. On Kepler, Maxwell, Pascal and consumer Ampere, that is half of the banks' rate.
 fn pass_bytes(gpu: &Gpu) -> Option<f64> {
     let delivered = (optional!(gpu.shared_banks)? * optional!(gpu.shared_bank_width)?) as f64;
     let rates = (optional!(gpu.l1_bytes_rate), optional!(gpu.shared_bytes_rate));

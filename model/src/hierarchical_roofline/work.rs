@@ -70,7 +70,7 @@ impl Operations {
 }
 
 /// β = (2 α + (1 − α)) / 2: the share of the peak that a kernel with a share α of multiply-adds can
-/// reach, since the peak is that of multiply-adds alone.
+/// reach. The peak is that of multiply-adds alone.
 #[must_use]
 pub fn attainable_share(fma_share: f64) -> f64 {
     (2.0 * fma_share + (1.0 - fma_share)) / 2.0
@@ -195,10 +195,10 @@ fn transactions<const N: usize>(
 
 /// Bytes of the first level: global, local and atomic sectors, and passes of shared memory.
 ///
-/// The slides multiply the profiler's transactions by 32 bytes; on the GPUs where a transaction is
-/// more than a sector, our counts have the sectors themselves. They count shared transactions as 32
-/// bytes, too; a pass keeps all banks busy, so that here it costs what the cache could deliver
-/// meanwhile.
+/// The slides multiply the profiler's transactions by 32 bytes. On the GPUs where a transaction is
+/// more than a sector, our counts have the sectors themselves. The slides count shared transactions
+/// as 32 bytes, too. A pass keeps all banks busy, so that here it costs the bytes that the cache
+/// could deliver meanwhile.
 fn first_level(totals: Totals<'_>, pass_bytes: Option<f64>) -> Result<Option<f64>, ModelError> {
     let sectors = transactions(totals, ["global_load_sectors", "global_store_sectors"])?;
     let global = match sectors {

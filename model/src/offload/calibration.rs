@@ -129,8 +129,8 @@ const STEPS: [&str; 3] = ["dispatch", "execution", "collection"];
 
 impl Calibration {
     /// Fits the model to every `every`-th sample, the first among them, and evaluates it on the
-    /// others; with `every` 1, or if nothing else is left, on all. The paper fits a third of its
-    /// samples.
+    /// others. With `every` 1, or if nothing else is left, it evaluates it on all. The paper fits a
+    /// third of its samples.
     ///
     /// # Errors
     ///

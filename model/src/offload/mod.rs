@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Rates and constants are fitted to measured samples of one application on one machine. Samples
-//! that give the time of each step determine each β; samples that give the total only determine
-//! their sum, which is all that equations 7 to 9 of the paper print.
+//! that give the time of each step determine each β. Samples that give only the total determine
+//! only the sum of the β, and equations 7 to 9 of the paper print no more.
 
 mod calibration;
 mod model;

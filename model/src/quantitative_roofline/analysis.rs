@@ -89,9 +89,9 @@ impl Analysis {
         let instruction_efficiency = costs.operation / costs.total;
         let adjusted = kernel.mix_efficiency * instruction_efficiency * peak;
 
-        // Eq. 4.18, with the comparison O_krn > O_dev written as one of times, which also holds
-        // where a kernel has no traffic or no operations and the quotients lose their meaning.
-        // W_comp / T'_op is I_total × cost ÷ (T_SP / 2): T_op and D_ops cancel.
+        // Eq. 4.18, with the comparison O_krn > O_dev written as one of times. That also holds if a
+        // kernel has no traffic or no operations and the quotients lose their meaning. W_comp /
+        // T'_op is I_total × cost ÷ (T_SP / 2): T_op and D_ops cancel.
         let memory_ms = kernel.traffic_bytes / bandwidth / 1e6;
         let compute_ms = if kernel.operations > 0.0 {
             kernel.operations / adjusted / 1e6

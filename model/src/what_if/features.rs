@@ -1,7 +1,7 @@
 //! The effect of each what-if on the features of the cost model (Stevens & Klöckner 2020, section
 //! 6.1).
 //!
-//! That model has no transactions and no passes over banks: it tells accesses apart by their
+//! That model has no transactions and no passes over banks. It tells accesses apart by their
 //! strides, and the user's expression has a cost for each pattern. So an access without conflicts,
 //! or with perfect coalescing, is one whose neighbouring threads take neighbouring elements.
 //! Footprints stay, and so do occupancy and caches, which no feature knows.

@@ -1,11 +1,11 @@
 //! Transforms the counts of a kernel to those that it would have if something about it were
 //! different.
 //!
-//! A what-if changes counts and conditions before any model sees them, so that it holds for every
-//! model that reads what it changes, and for none of the others. It is a bound, not another
-//! execution: what removing a cause does to the rest of the kernel (to the order of its accesses,
-//! to its instructions) is left as it was. Zhang & Owens 2011 (section 5) put such questions to
-//! their model one cause at a time; `no-bank-conflicts` and `perfect-coalescing` are theirs.
+//! A what-if changes counts and conditions before any model sees them. So it holds for every model
+//! that reads the changed values, and for none of the others. It is a bound, not another execution:
+//! the effect on the rest of the kernel (on the order of its accesses, on its instructions) is left
+//! out. Zhang & Owens 2011 (section 5) put such questions to their model one cause at a time;
+//! `no-bank-conflicts` and `perfect-coalescing` are theirs.
 //!
 //! The metrics, the counts between barriers and the features of the cost model are changed alike,
 //! each as far as it knows of the cause.

@@ -60,8 +60,8 @@ const ROW: f64 = 30.0;
 const THICKNESS: f64 = 19.0;
 const GROUP: f64 = 30.0;
 
-/// The middle of a number of a width on the part of a bar: the part's own, or that of the wider
-/// side of a mark that would cross the number. None where there is no room.
+/// The middle of a number of a width on the part of a bar. It is the part's own middle, or that of
+/// the wider side of a mark that would cross the number. Returns `None` if there is no room.
 fn free_centre((from, to): (f64, f64), mark: Option<f64>, width: f64) -> Option<f64> {
     /// Empty pixels on either side of a number.
     const ROOM: f64 = 4.0;

@@ -1,6 +1,6 @@
 //! The quadrant split of Konstantinidis 2017, section 3.3: throughput over bandwidth. A GPU is a
-//! point, a kernel a half-line from the origin whose slope is its operational intensity. A GPU
-//! above the half-line is bound by its memory, and the kernel's place is straight below it; one
+//! point; a kernel is a half-line from the origin whose slope is its operational intensity. A GPU
+//! above the half-line is bound by its memory, and the kernel's place is straight below it. A GPU
 //! beneath is bound by its instructions, and the place is to the left.
 
 use crate::axis::{Axis, Kind};
@@ -299,8 +299,8 @@ enum Half {
     Compute,
 }
 
-/// The name of a half in its corner, along the edge where the half-line leaves no room to lie; none
-/// where it leaves none at all.
+/// The name of a half in its corner, along the edge if the half-line leaves no room for it to lie.
+/// Returns `None` if there is no room at all.
 fn half_name(half: Half, plot: Rect, (from, to): (Point, Point)) -> Option<Text> {
     const CLEARANCE: f64 = 6.0;
     let lying = |words, at, anchor| Text::new(words, at, anchor, LABEL_SIZE).ink(Ink::Muted);

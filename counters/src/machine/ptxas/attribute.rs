@@ -103,10 +103,11 @@ fn is_kept(class: InstructionClass) -> bool {
     matches!(class, C::Fp16 | C::Fp32 | C::Fp64 | C::LoadStore)
 }
 
-/// Executions of threads that the arithmetic and the accesses among `rows` account for, and those
-/// of the PTX instructions in `listed`, which the code has machine instructions for. `expected`
-/// knows those that count, with the bytes of an access. An access of twice the bytes stands for
-/// two, as when iterations of a loop were unrolled and their loads became one.
+/// Returns two numbers of thread executions. The first is those that the arithmetic and the
+/// accesses among `rows` account for. The second is those of the PTX instructions in `listed`,
+/// which are those that the code has machine instructions for. `expected` knows the instructions
+/// that count, with the bytes of an access. An access of twice the bytes stands for two, as when
+/// iterations of a loop were unrolled and their loads became one.
 fn work_found(
     rows: &[MachineRow],
     listed: impl Iterator<Item = u32>,

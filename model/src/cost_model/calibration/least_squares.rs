@@ -1,11 +1,11 @@
 //! The least squares problem and its minimum.
 //!
 //! The Euclidean norm of the residual t − g(p) is minimised by Levenberg and Marquardt's method
-//! with the symbolic Jacobian. The method finds a minimum near where it starts, so it starts from
-//! several places, the same ones each time, and the best minimum is taken:
+//! with the symbolic Jacobian. The method finds a minimum near its start. So it starts from several
+//! places, the same ones each time, and the best minimum is taken:
 //!
 //! 1. parameters in which the model is linear where all of them are zero start at the solution of
-//!    that linear problem, or where each explains an equal share of the times;
+//!    that linear problem. Another start is where each explains an equal share of the times;
 //! 2. those that have no effect there, such as p_edge of equation 6, start from 1, 10, 100 and 1000
 //!    over the median of the outputs.
 //!
@@ -208,7 +208,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 type StandardErrors = (Vec<Option<f64>>, usize);
 
 /// The standard errors at a minimum. A parameter that has no effect there, such as the edge of a
-/// step that is sharp already, has none; costs that cannot be told apart are an error.
+/// step that is sharp already, has none. Costs that cannot be told apart are an error.
 pub(super) fn standard_errors(
     formula: &Formula,
     jacobian: &[Vec<f64>],

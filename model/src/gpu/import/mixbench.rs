@@ -1,9 +1,9 @@
 //! mixbench: kernels of multiply-adds at growing intensity, one row each (E. Konstantinidis).
 //!
-//! Above the table stand two rows of titles: what was computed, and the columns of each. A
+//! Above the table stand two rows of titles: the computations, and the columns of each. A
 //! throughput is the highest of its column. The memory bandwidth is the median of the first row,
-//! whose kernels compute next to nothing; a value above what the memory can carry came from a cache
-//! and is left out.
+//! whose kernels compute next to nothing. A value above the memory's peak came from a cache and is
+//! left out.
 
 use super::{Draft, ImportError, ImportProblem, at_line, at_start, lines, specifications};
 use crate::gpu::quantity::Raw;

@@ -56,12 +56,11 @@ impl Price {
 /// Charges each integer instruction by what it does (thesis, sections 5.2.6, 6.2 and 7.2.1, which
 /// asks for counters of integer additions, multiplications and bitwise operations).
 ///
-/// The thesis charges an integer instruction as a multiply-add (T_int) where integers are the
-/// kernel's purpose and as an addition (T_add) elsewhere. Here additions cost T_add,
-/// multiplications T_int, and shifts, logic and comparisons as much of T_add as their rate is of
-/// that of additions in the vendor's throughput table, so that what was measured of additions holds
-/// for them, too. For everything else (bit fields, counts of bits) GPU files have no rate; it costs
-/// T_int.
+/// The thesis charges an integer instruction as a multiply-add (T_int) if integers are the kernel's
+/// purpose, and as an addition (T_add) elsewhere. Here additions cost T_add and multiplications
+/// T_int. Shifts, logic and comparisons cost T_add times the ratio of rates in the vendor's
+/// throughput table. So measurements of additions hold for them, too. For everything else (bit
+/// fields, counts of bits) GPU files have no rate; it costs T_int.
 pub(super) fn separate_integers(inputs: &Inputs<'_>) -> Refined {
     let Inputs { counts, gpu, kernel, weights } = inputs;
     let lacking = counts.lacking(&INTEGER_KINDS.map(|(metric, _)| metric));
@@ -90,9 +89,10 @@ pub(super) fn separate_integers(inputs: &Inputs<'_>) -> Refined {
     Ok((AddedCost { symbol: INTEGERS, cost }, sentence))
 }
 
-/// Charges a shared access of 8 or 16 bytes a thread as the passes over the banks that a warp's
-/// takes (thesis, sections 5.2.3 and 7.2.1): as many as it has multiples of a bank's width, so 4
-/// passes of 16 bytes on banks of 4 bytes, and 2 on those of Kepler, which deliver 8.
+/// Charges a shared access of 8 or 16 bytes per thread as the passes over the banks that a warp's
+/// access takes (thesis, sections 5.2.3 and 7.2.1). It takes as many as it has multiples of a
+/// bank's width. An access of 16 bytes takes 4 passes on banks of 4 bytes, and 2 on those of
+/// Kepler, which deliver 8.
 ///
 /// Accesses whose lanes share an address are charged alike, which exaggerates where hardware since
 /// Maxwell serves them in one pass.

@@ -247,7 +247,7 @@ impl Network {
         Assumptions { order, leads_back }
     }
 
-    /// Every loop that is known to run is entered by all threads that can. Without threads that
+    /// Lets all threads that can enter every loop that is known to run. Without threads that
     /// entered it, none would go round in it.
     fn enter_loops(&self, system: &mut System, leads_back: &[bool]) {
         for (block, into) in self.into.iter().enumerate() {

@@ -3,9 +3,9 @@
 //! `ptxas` merges scalar loads of shared memory under three conditions (12.9, sm_50, sm_80 and
 //! sm_90). Their addresses have a common base. They fill at least three quarters of an aligned
 //! window of 16 or 8 bytes. No store, barrier or call stands in between. Of the words 0 to 3, any
-//! three or four become one access, 0 and 1 or 2 and 3 become one of 64 bits, and other pairs stay.
-//! The alignment of pointers from parameters is not known, so that loads of global memory stay as
-//! they are.
+//! three or four become one access. The pairs 0 and 1 or 2 and 3 become one of 64 bits, and other
+//! pairs stay. The alignment of pointers from parameters is not known, so that loads of global
+//! memory stay as they are.
 
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};

@@ -2,7 +2,7 @@
 //!
 //! `ptxas` unrolls a loop of one block by four if it counts with a literal step against a value
 //! that no iteration changes. The loop must also be short enough, and no `.pragma "nounroll"` may
-//! forbid it. This was seen with 12.9: the loop of the corpus's `sgemm-16` has about 50
+//! forbid it. This was seen with 12.9. The loop of the corpus's `sgemm-16` has about 50
 //! instructions and is unrolled; that of `sgemm` has 85 and is not. The counter, its comparison,
 //! the branch and pointers that advance by a literal then run once in four iterations. Iterations
 //! that are left over are taken to be as cheap; the tests for them are counted with control.
