@@ -27,7 +27,7 @@ pub struct Prediction {
     pub intermediate: Symbols,
     /// The parts of the time, in order; at least one.
     pub parts: Vec<Part>,
-    /// Why the kernel takes this long, in a sentence.
+    /// The reason why the kernel takes this long, in a sentence.
     pub explanation: String,
     /// The assumptions that the kernel breaks; in JSON sentences, with their codes in
     /// `warning_codes`.
@@ -86,7 +86,7 @@ pub struct Outcome {
     pub intermediate: Symbols,
     /// The parts of the time; at least one.
     pub parts: Vec<Part>,
-    /// Why the kernel takes this long, in a sentence.
+    /// The reason why the kernel takes this long, in a sentence.
     pub explanation: String,
     /// The assumptions that the kernel breaks.
     pub warnings: Vec<Warning>,

@@ -195,7 +195,7 @@ fn listed(metrics: &[&'static str]) -> String {
     format!("the {noun} {}", names.join(", "))
 }
 
-/// Why a model cannot predict.
+/// The reason why a model cannot predict.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ModelError {
     /// Counts that the model cannot do without.

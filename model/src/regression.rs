@@ -25,7 +25,7 @@ pub struct LinearFit {
     pub degrees_of_freedom: usize,
 }
 
-/// Why no plane can be fitted.
+/// The reason why no plane can be fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RegressionError {
     /// Fewer samples than coefficients.

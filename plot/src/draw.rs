@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::scene::Scene;
 
-/// Why a picture cannot be drawn.
+/// The reason why a picture cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DrawError {
     /// A canvas without area, or one that no memory holds.

@@ -1,4 +1,4 @@
-//! Why a GPU cannot be counted on.
+//! The reasons why a GPU cannot be counted on.
 
 use thiserror::Error;
 

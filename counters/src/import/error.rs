@@ -1,4 +1,4 @@
-//! Why a file of counts could not be read, and where.
+//! The reasons why a file of counts could not be read, and where.
 
 use std::fmt;
 

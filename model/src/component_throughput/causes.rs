@@ -1,4 +1,4 @@
-//! Why a component takes as long as it does: section 3, last paragraph.
+//! The reasons why a component takes as long as it does: section 3, last paragraph.
 //!
 //! The paper names the causes without a threshold. Here each has a cost, the share of the
 //! component's time that would go away with it, and is named from a tenth on.
@@ -18,7 +18,7 @@ const WORTH_NAMING: f64 = 0.1;
 /// Threads of a warp.
 const LANES: f64 = 32.0;
 
-/// Why a component takes long.
+/// The reason why a component takes long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "cause")]
 pub enum Cause {

@@ -100,7 +100,7 @@ pub struct Analysis {
     pub times: Times,
     /// The time if the bottleneck took none, in milliseconds, and the bottleneck then.
     pub next: (Bound, f64),
-    /// Why the bottleneck takes so long, the costliest cause first.
+    /// The reason why the bottleneck takes so long, the costliest cause first.
     pub causes: Vec<Cause>,
 }
 

@@ -100,7 +100,7 @@ pub struct Calibration {
     pub confidence: f64,
     /// True if the method reports that it has arrived at a minimum.
     pub converged: bool,
-    /// Why it ended.
+    /// The reason why it ended.
     pub termination: String,
 }
 
@@ -128,7 +128,7 @@ impl Default for Settings {
     }
 }
 
-/// Why samples give no parameters.
+/// The reason why samples give no parameters.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CalibrationError {
     /// The model has nothing to calibrate.

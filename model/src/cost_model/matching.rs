@@ -17,7 +17,7 @@ pub struct Names {
     pub tags: BTreeMap<String, String>,
 }
 
-/// Why a feature has no value.
+/// The reason why a feature has no value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FeatureError {
     /// A condition names a size that nobody has given.

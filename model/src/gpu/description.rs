@@ -87,7 +87,7 @@ macro_rules! gpu {
             ///
             /// # Errors
             ///
-            /// Why no GPU can have this value, or that there is no such field.
+            /// The reason why no GPU can have this value, or that there is no such field.
             pub(super) fn put(&mut self, field: &str, raw: Raw<'_>, source: Source) -> Result<(), &'static str> {
                 match field {
                     $(stringify!($field) => {

@@ -1,4 +1,4 @@
-//! Why a GPU file could not be read, and where.
+//! The reasons why a GPU file could not be read, and where.
 
 use gpucast_counters::Capability;
 use gpucast_counters::import::Position;
@@ -135,7 +135,7 @@ pub enum FieldError {
     BadBase {
         /// The base as written.
         base: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// A change of the base that is not possible.
@@ -143,7 +143,7 @@ pub enum FieldError {
     BadChange {
         /// The field.
         field: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// Aliases that are no list of names.
@@ -192,7 +192,7 @@ impl FieldError {
     }
 }
 
-/// Why counts cannot be taken as on a GPU.
+/// The reason why counts cannot be taken as on a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CountingError {
     /// A field that the counters cannot do without.

@@ -39,7 +39,7 @@ pub(super) struct Override {
     pub(super) source: Source,
 }
 
-/// Why a field cannot be changed so.
+/// The reason why a field cannot be changed so.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum OverrideError {
     /// No field of this name.

@@ -61,7 +61,7 @@ pub trait Quantity: Serialize + Sized {
     ///
     /// # Errors
     ///
-    /// Why no GPU can have this value.
+    /// The reason why no GPU can have this value.
     fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str>;
 }
 

@@ -88,7 +88,7 @@ pub struct Calibration {
     pub confidence: f64,
 }
 
-/// Why samples give no model.
+/// The reason why samples give no model.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CalibrationError {
     /// No plane goes through them.

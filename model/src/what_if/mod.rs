@@ -52,7 +52,7 @@ pub enum WhatIf {
     DramBytes(f64),
 }
 
-/// Why a text is no what-if.
+/// The reason why a text is no what-if.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WhatIfError {
     /// The name does not exist.

@@ -45,7 +45,7 @@ pub fn instruction_count(image: &[u8], kernel: &str) -> Result<usize, MachineErr
     Ok(code::Code::read(&image)?.instructions.len())
 }
 
-/// Why machine code could not be counted.
+/// The reason why machine code could not be counted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
     /// The file is no cubin, or a damaged one.

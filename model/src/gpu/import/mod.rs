@@ -78,7 +78,7 @@ pub struct Imported {
     device: Option<String>,
 }
 
-/// Why a text could not be read.
+/// The reason why a text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{position}: {problem}")]
 pub struct ImportError {
