@@ -96,8 +96,8 @@ impl PartCounts {
     }
 }
 
-/// A part's share of what can be the bottleneck of a kernel, as fractions of the launch; `None`
-/// where the launch has none of it.
+/// A part's shares of the quantities that can bound a kernel, as fractions of the launch. A share
+/// is `None` if the launch has none of the quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
     /// Instructions issued by warps.

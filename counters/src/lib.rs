@@ -1,4 +1,4 @@
-//! Turns the events of an execution into what a hardware profiler would have counted.
+//! Turns the events of an execution into the counts of a hardware profiler.
 //!
 //! ```text
 //!              ┌── coalescing ── hierarchy ──┐

@@ -24,7 +24,7 @@ pub enum Kind {
 pub enum Level {
     /// PTX instructions, as executed.
     Ptx,
-    /// The GPU's own instructions, which is what a profiler counts.
+    /// The GPU's own instructions, which a profiler counts.
     Machine,
 }
 

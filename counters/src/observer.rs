@@ -66,7 +66,7 @@ impl Code {
         }
     }
 
-    /// The base table of what was counted.
+    /// The base table of the counts.
     fn table(
         &self,
         blocks: &[BlockCount],

@@ -115,7 +115,8 @@ pub(crate) fn occupancy(device: &DeviceModel, cta: CtaShape) -> Occupancy {
     let by_registers =
         cta.registers_per_thread.filter(|&registers| registers > 0).map(|registers| {
             let by_registers = registers_limit(device, warps, registers, limits.sub_partitions);
-            // What runs on 6.0, which has two partitions, must run on 6.1 and 6.2, which have four.
+            // A launch that fits 6.0, which has two partitions, must fit 6.1 and 6.2, which have
+            // four.
             let runs = device.capability.major != 6
                 || limits.sub_partitions != 2
                 || registers_limit(device, warps, registers, 4) > 0;

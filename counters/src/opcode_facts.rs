@@ -1,9 +1,9 @@
 //! The facts of a mnemonic that hold for all its modifiers: one row per mnemonic.
 //!
-//! Counting classes depend on types too and stand in the instruction table; what stands here does
-//! not. Classification for the models, floating-point operations, dead code and the names of
-//! machine instructions all read this table. The table is a `match` without a default, so that a
-//! new mnemonic has to be thought about.
+//! Counting classes depend on types too and stand in the instruction table; the facts here do not.
+//! Classification for the models, floating-point operations, dead code and the names of machine
+//! instructions all read this table. The table is a `match` without a default, so that a new
+//! mnemonic has to be thought about.
 //!
 //! Rows of throughput are those of the table "Throughput of Native Arithmetic Instructions" of the
 //! CUDA C++ Programming Guide. `ptxas` 12.9 removes an instruction whose results nobody reads in
@@ -102,7 +102,7 @@ pub(crate) enum FloatRow {
     Sign,
     /// Reciprocals, roots and transcendentals.
     Special,
-    /// Quotients: a reciprocal and more, of which profilers count no operation as such.
+    /// Quotients: a reciprocal and more, which profilers do not count as operations.
     Quotient,
 }
 

@@ -111,7 +111,7 @@ enum Path {
     /// Shared memory: banks.
     Shared,
     /// Constants and parameters: one address per pass, no traffic. Their caches hold some KB per
-    /// SM, and what misses there is far below what loads and stores move.
+    /// SM. Their misses are far fewer than the sectors that loads and stores move.
     Constant,
 }
 
@@ -198,7 +198,7 @@ pub struct Route {
     /// Its loads of global memory go past first-level caches:
     /// [`crate::cache_operators::past_first_level`].
     pub past_l1: bool,
-    /// Machine code keeps in registers what it accesses of local memory: no request is made.
+    /// Machine code keeps the local memory that it accesses in registers: no request is made.
     pub local_in_registers: bool,
 }
 
@@ -215,7 +215,7 @@ pub struct RecorderShape {
     pub coalescing: Coalescing,
     /// The banks of shared memory.
     pub banks: BankGeometry,
-    /// Lanes of which a request to constant memory is made.
+    /// Lanes that share a request to constant memory.
     pub constant_lanes: u32,
     /// Lines of requests to the L2 that are kept for one CTA.
     pub stream_limit: usize,

@@ -1,4 +1,4 @@
-//! The operations of matrix instructions, by the format of what is multiplied.
+//! The operations of matrix instructions, by the format of the factors.
 //!
 //! Profilers count them apart from those of threads (Nsight Compute's `sm__ops_path_tensor_*`),
 //! since a warp or a warpgroup does them together.

@@ -27,7 +27,7 @@ pub enum Operation {
     Special,
     /// Double-precision arithmetic and comparisons.
     Fp64,
-    /// Integer addition and subtraction, and what runs beside them.
+    /// Integer addition and subtraction, and the operations that run beside them.
     IntegerAdd,
     /// Integer multiplication and multiply-add.
     IntegerMultiply,
@@ -49,7 +49,7 @@ pub enum Operation {
     LoadStore,
     /// Matrix products of the tensor cores.
     Tensor,
-    /// Moves, selections, branches, barriers: what only has to be issued.
+    /// Moves, selections, branches, barriers: instructions that only have to be issued.
     Other,
 }
 
@@ -126,8 +126,8 @@ impl Operation {
 
     /// The operation of an instruction.
     ///
-    /// A division is the reciprocal in it, which takes longest of its parts; what else it expands
-    /// to only machine-level counts know.
+    /// A division counts as its reciprocal, which takes longest of its parts; only machine-level
+    /// counts know the rest of its expansion.
     #[must_use]
     pub fn of(instruction: &Instruction) -> Self {
         let facts = opcode_facts(instruction.opcode);

@@ -32,7 +32,7 @@ pub struct Totals<'a> {
     pub extrapolated: bool,
 }
 
-/// The size of a launch, and what an SM of the modelled GPU holds of it.
+/// The size of a launch, and the part of it that an SM of the modelled GPU holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaunchFacts {
     /// CTAs of the grid.
@@ -384,8 +384,8 @@ impl Totals<'_> {
         machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum()
     }
 
-    /// Loads and stores of warps to a space of which each thread moves `bytes`: the machine's where
-    /// they are known, otherwise those of the PTX.
+    /// Loads and stores of warps to a space with `bytes` bytes per thread: the machine's if they
+    /// are known, otherwise those of the PTX.
     #[must_use]
     pub fn accesses_of_width(&self, space: StateSpace, bytes: u32) -> u64 {
         let is_update = |direction| direction == Direction::Update;

@@ -18,8 +18,8 @@ pub const LOCAL_LINES_PER_WARP: u64 = (512 << 10) * 32 / LINE_BYTES;
 pub struct LineTouch {
     /// The line: address divided by [`LINE_BYTES`].
     pub line: u64,
-    /// The sectors of which at least one byte is touched, lowest address in bit 0.
+    /// The sectors with at least one touched byte, lowest address in bit 0.
     pub sectors: u8,
-    /// The sectors of which every byte is touched.
+    /// The sectors whose bytes are all touched.
     pub full: u8,
 }

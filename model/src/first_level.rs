@@ -68,7 +68,7 @@ const ISSUED: [&str; 9] = [
 ];
 
 impl LoadStorePath {
-    /// The times on all SMs. A profile without a metric is taken not to have what it counts.
+    /// The times on all SMs. A profile without a metric is taken to have none of its events.
     ///
     /// # Errors
     ///

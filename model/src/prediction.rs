@@ -196,7 +196,7 @@ impl SymbolValue {
 }
 
 impl From<f64> for SymbolValue {
-    /// JSON has no infinity, so what is not finite is undefined.
+    /// JSON has no infinity, so a number that is not finite is undefined.
     fn from(real: f64) -> Self {
         if real.is_finite() { Self::Real(real) } else { Self::Undefined }
     }

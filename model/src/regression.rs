@@ -55,7 +55,7 @@ pub enum RegressionError {
 const DEPENDENT: f64 = 1e-10;
 
 impl LinearFit {
-    /// Fits `y` by the columns of `rows`, all of which have the same length; a constant term is a
+    /// Fits `y` by the columns of `rows`, which all have the same length; a constant term is a
     /// column of ones.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ pub struct Sensitivity {
 pub enum Side {
     /// The model predicts there.
     Time {
-        /// The parameter over what it was. A whole number cannot make every step: it makes the
+        /// The parameter over its former value. A whole number cannot make every step: it makes the
         /// next larger one.
         factor: f64,
         /// The time there, in milliseconds.

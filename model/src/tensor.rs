@@ -1,4 +1,4 @@
-//! Tensor cores: what a kernel asks of them, and how fast they are.
+//! Tensor cores: the work that a kernel has for them, and their speed.
 
 use gpucast_counters::tensor::TensorFormat;
 
@@ -21,7 +21,7 @@ pub(crate) const CHARGED: [(TensorFormat, &str, f64); 3] = [
 /// Operations of tensor cores on one format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TensorWork {
-    /// The format of what is multiplied.
+    /// The format of the factors.
     pub format: TensorFormat,
     /// Operations, a multiply-add being two.
     pub operations: f64,

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::text::duration;
 
-/// An assumption that does not hold, in a sentence that says what follows; it serialises as
+/// An assumption that does not hold, in a sentence that states the consequence; it serialises as
 /// that sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
@@ -39,8 +39,8 @@ pub enum Warning {
         /// The number that the GPU allows.
         allowed: u64,
     },
-    /// An invocation shorter than half a millisecond (section 5.2.6), of which launching takes a
-    /// part that shows.
+    /// An invocation shorter than half a millisecond (section 5.2.6), if launching takes a visible
+    /// part of it.
     ShortLaunch {
         /// The predicted time of one invocation.
         milliseconds: f64,

@@ -8,7 +8,7 @@ use crate::theme::Ink;
 
 /// Size of titles.
 pub const TITLE_SIZE: f64 = 18.0;
-/// Size of what is read first: labels, legends, axes' titles.
+/// Size of the text that is read first: labels, legends, axes' titles.
 pub const LABEL_SIZE: f64 = 13.0;
 /// Size of numbers at axes and of notes.
 pub const SMALL_SIZE: f64 = 12.0;
@@ -27,7 +27,7 @@ pub struct Entry {
     pub label: String,
 }
 
-/// A sample of what is drawn.
+/// A sample of a drawn thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Key {
     /// A data point.

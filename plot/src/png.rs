@@ -59,7 +59,7 @@ fn draw_shape(pixmap: &mut Pixmap, shape: &Shape, theme: Theme) {
             (PathBuilder::from_circle(x, y, radius), *line)
         }
     };
-    // tiny-skia has no path for what has no extent, such as a polygon of one point.
+    // tiny-skia has no path for a shape without extent, such as a polygon of one point.
     let Some(path) = path else { return };
     let paint = paint(theme, shape.ink, shape.opacity);
     match line {

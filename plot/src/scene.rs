@@ -1,5 +1,4 @@
-//! A picture before it is drawn: shapes and texts in pixels, by what they are for rather than in
-//! colours.
+//! A picture before it is drawn: shapes and texts in pixels, by their role rather than in colours.
 
 use crate::font::{self, Weight};
 use crate::geometry::{Point, Quad, Rect, point};
@@ -177,7 +176,7 @@ pub enum Mark {
     Wedge,
     /// A circle around nothing.
     Ring,
-    /// An ×: what was measured.
+    /// An ×: a measured value.
     Cross,
 }
 

@@ -96,7 +96,7 @@ fn push_text(svg: &mut String, text: &Text, theme: Theme) {
     if text.degrees != 0.0 {
         *svg += &format!(" transform=\"rotate({} {x} {y})\"", rounded(-text.degrees));
     }
-    // A single letter has no gaps to stretch, and browsers differ in what they then do.
+    // A single letter has no gaps to stretch, and browsers differ in their treatment of it.
     if text.content.chars().count() > 1 {
         *svg +=
             &format!(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", rounded(text.width()));

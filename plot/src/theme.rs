@@ -1,4 +1,4 @@
-//! Colours by what they are for, in two themes.
+//! Colours by their role, in two themes.
 //!
 //! The series follow Okabe and Ito's palette (2008), which people with any kind of colour blindness
 //! tell apart; the dark theme has the same hues, lighter. Black and yellow are left out: one is the
@@ -9,7 +9,7 @@
 pub enum Ink {
     /// The canvas.
     Paper,
-    /// Text, axes' titles, what was measured.
+    /// Text, axes' titles, measured values.
     Text,
     /// Text of second rank, ticks.
     Muted,

@@ -16,7 +16,7 @@
 //! The profiler counts passes: `shared_load_transactions` and `shared_store_transactions`.
 //!
 //! Atomics and reductions on one word are serialised (guide 4.2, section 4.1: each
-//! read-modify-write occurs, one after the other), so their lanes share nothing; what locks cost
+//! read-modify-write occurs, one after the other), so their lanes share nothing. The cost of locks
 //! before capability 5.0 is not modelled.
 //!
 //! Simplifications: capability 2.x usually takes one pass less for 128-bit accesses without

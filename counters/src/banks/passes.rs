@@ -101,7 +101,7 @@ impl BankGeometry {
         loads: bool,
     ) -> BankPasses {
         let words = bytes_per_lane.div_ceil(4);
-        // What moves more than 16 bytes is a bulk copy or a matrix, which capability 1.x lacks.
+        // Accesses of more than 16 bytes are bulk copies or matrices, which capability 1.x lacks.
         if self.serving == Serving::WordByWord && (2..=4).contains(&words) {
             let mut result = BankPasses::default();
             for word in 0..words {

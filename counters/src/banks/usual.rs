@@ -19,7 +19,7 @@ pub(super) fn passes(mask: u32, addresses: &[u64; 32], bytes: u32) -> Option<Ban
     let mut pieces = [0; 32];
     let (mut low_bits, mut difference) = (0, 0);
     for lane in 0..32 {
-        // Lanes that take no part want what the first one wants.
+        // Lanes that take no part get the address of the first one.
         let address = if mask & 1 << lane != 0 { addresses[lane] } else { first };
         low_bits |= address;
         difference |= address ^ first;

@@ -8,8 +8,8 @@
 //! | 1.2, 1.3 | half-warp | segments of 128 bytes that shrink to 64 and 32 | F.3.2.2 |
 //! | 2.0 on | warp | lines of 128 bytes with a mask of sectors | F.4.2 |
 //!
-//! On capability 1.x transactions are what moves, whole. From 2.0 on sectors move, and transaction
-//! is a word of the profiler whose meaning changed with the generation: [`TransactionRule`].
+//! On capability 1.x whole transactions move. From 2.0 on sectors move, and transaction is a word
+//! of the profiler whose meaning changed with the generation: [`TransactionRule`].
 
 mod half_warp;
 mod sectors;
@@ -137,8 +137,8 @@ impl Coalescer {
         moved
     }
 
-    /// The protocols of capability 1.x, which knows no words of more than 16 bytes: what has more
-    /// goes line by line.
+    /// The protocols of capability 1.x, which knows no words of more than 16 bytes. Larger accesses
+    /// go line by line.
     #[cold]
     fn half_warps(&mut self, access: &Access<'_>, send: impl FnMut(LineTouch)) -> Moved {
         if access.bytes_per_lane > 16 {

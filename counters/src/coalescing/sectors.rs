@@ -39,8 +39,8 @@ impl SectorSize {
         (LINE_BYTES >> self.log2) as u32
     }
 
-    /// The sectors of which at least one byte, and those of which every byte, is in `bytes`: a bit
-    /// for each byte of a line.
+    /// The sectors that have at least one byte in `bytes`, and those that have every byte in it.
+    /// `bytes` has a bit for each byte of a line.
     #[inline]
     fn masks(self, bytes: u128) -> (u8, u8) {
         match self.log2 {

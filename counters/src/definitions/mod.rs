@@ -125,7 +125,7 @@ impl Definition {
         self
     }
 
-    /// Nsight Compute's names for this metric alone, each with what one of the named is worth here.
+    /// Nsight Compute's names for this metric alone, each with the factor that it counts with here.
     pub fn nsight_names(&self) -> impl Iterator<Item = (&'static str, f64)> {
         self.nsight.iter().filter_map(|formula| match formula {
             [term] => Some(*term),
@@ -174,7 +174,8 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
     definitions().find(|definition| definition.name == name)
 }
 
-/// The metric that means what Nsight Compute calls `name`, and what one of the named is worth.
+/// The metric that means the same as Nsight Compute's `name`, and the factor that the latter counts
+/// with.
 #[must_use]
 pub fn nsight_definition(name: &str) -> Option<(&'static Definition, f64)> {
     definitions().find_map(|definition| {

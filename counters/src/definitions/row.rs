@@ -70,7 +70,7 @@ macro_rules! is {
     ($($name:expr),* $(,)?) => { &[$(&[($name, 1.0)]),*] };
 }
 
-/// Nsight Compute's names for thread instructions counted by what machine code does: by
+/// Nsight Compute's names for thread instructions counted by the effect of machine code: by
 /// sub-partition and by SM, which have the same sum.
 macro_rules! sass_threads {
     ($operation:literal) => {

@@ -28,7 +28,7 @@ pub struct Source {
     pub allocation: &'static str,
     /// Registers of a thread.
     pub registers_per_thread: &'static str,
-    /// Coalescing and what the profiler calls a transaction.
+    /// Coalescing and the profiler's transactions.
     pub coalescing: &'static str,
     /// Banks of shared memory.
     pub banks: &'static str,

@@ -68,7 +68,7 @@ pub struct DeviceModel {
     pub coalescing: Coalescing,
     /// The banks of shared memory.
     pub banks: BankGeometry,
-    /// Lanes of which a request to constant memory is made: 16 or 32. The request is then done one
+    /// Lanes that share a request to constant memory: 16 or 32. The request is then done one
     /// address at a time (CUDA C Programming Guide 4.2, section 5.3.2.4).
     pub constant_lanes: u32,
     /// The caches of an SM.

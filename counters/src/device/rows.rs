@@ -26,7 +26,7 @@ pub(super) struct CapabilityRow {
 pub(super) struct RequestRules {
     pub(super) coalescing: Coalescing,
     pub(super) banks: BankGeometry,
-    /// Lanes of which a request to constant memory is made.
+    /// Lanes that share a request to constant memory.
     pub(super) constant_lanes: u32,
 }
 

@@ -30,7 +30,7 @@ pub struct Device<'a> {
     pub capability: &'a str,
 }
 
-/// A launch with what its repetitions counted.
+/// A launch with the counts of its repetitions.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// The kernel's name as profilers write it: with its parameters, if it is a C++ function.

@@ -69,8 +69,8 @@ pub fn ncu_csv(launches: &[Launch<'_>], device: Device<'_>, choice: Choice<'_>) 
     lines.join("\n")
 }
 
-/// The metrics that some launch has, in the order of their names, with what one of the named is
-/// worth here.
+/// The metrics that some launch has, in the order of their names, with the factor that each counts
+/// with.
 fn columns(
     launches: &[Launch<'_>],
     choice: Choice<'_>,

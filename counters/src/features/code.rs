@@ -31,8 +31,8 @@ impl FeatureInstruction {
         }
     }
 
-    /// The type of its elements if each lane moves `lane_bytes` bytes: that of the instruction,
-    /// unless it is no part of what a lane moves. Copies have none.
+    /// The type of its elements if each lane moves `lane_bytes` bytes. It is the instruction's type
+    /// if whole elements make up those bytes. Copies have none.
     #[inline]
     pub(super) fn element(&self, lane_bytes: u32) -> ElementType {
         match self.element {

@@ -102,7 +102,7 @@ impl Sampled {
     }
 }
 
-/// The strides of blocks together: what one could not see, others may.
+/// The strides of two blocks together: a stride that one could not see, the other may.
 fn merged(one: Strides, other: Strides) -> Strides {
     let (Strides::Affine(one), Strides::Affine(other)) = (one, other) else {
         return Strides::Irregular;
@@ -267,8 +267,8 @@ impl Members {
         first.filter(|_| self.steps.iter().all(|step| *step == first))
     }
 
-    /// Distinct elements, of all blocks: each has its own shared memory, in which all are taken to
-    /// touch what the sampled ones do.
+    /// Distinct elements, of all blocks. Each block has its own shared memory; all are taken to
+    /// touch as much as the sampled ones.
     fn footprint(
         &self,
         space: MemorySpace,

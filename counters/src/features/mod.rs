@@ -3,9 +3,10 @@
 //! They are those of Stevens & Klöckner, "A mechanism for balancing accuracy and scope in
 //! cross-machine black-box GPU performance modeling", IJHPCA 2020, sections 5 and 6.1.
 //!
-//! The paper counts symbolically, on the loops of a program; here the same quantities come from
-//! what the threads did. A [`FeatureCounter`] watches a launch beside a
-//! [`Counter`](crate::Counter), whose base table has the counts, and adds what only addresses tell:
+//! The paper counts symbolically, on the loops of a program; here the same quantities come from the
+//! actions of the threads. A [`FeatureCounter`] watches a launch beside a
+//! [`Counter`](crate::Counter), whose base table has the counts. It adds the facts that only
+//! addresses tell:
 //!
 //! - **strides**, of thread indices (*local*) and block indices (*global*), from sampled blocks.
 //!   The first address of each thread is checked against an affine function of all sampled threads
@@ -113,7 +114,7 @@ impl MemoryAccess {
     }
 
     /// The count that costs are assessed by (section 5): work-items for global memory, sub-groups
-    /// for what happens on chip and for uniform accesses.
+    /// for on-chip work and for uniform accesses.
     #[must_use]
     pub fn count(&self) -> u64 {
         match self.space {
@@ -130,7 +131,7 @@ pub struct OperationCount {
     pub operation: &'static str,
     /// The type of its operands.
     pub element: ElementType,
-    /// Times that a warp did it: what features count (section 5).
+    /// Times that a warp did it. Features count these (section 5).
     pub sub_groups: u64,
     /// Times that a thread did it.
     pub work_items: u64,
@@ -190,8 +191,8 @@ impl FeatureCounter {
         }
     }
 
-    /// The features, with the counts that a [`Counter`](crate::Counter) made of the same launch;
-    /// `buffers` name what was accessed.
+    /// The features, with the counts that a [`Counter`](crate::Counter) made of the same launch.
+    /// `buffers` name the memory that was accessed.
     #[must_use]
     pub fn finish(self, table: &BaseTable, buffers: &[Buffer]) -> Features {
         gather::gather(&self.code, &self.sampled, &self.footprints, table, buffers)

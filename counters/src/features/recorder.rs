@@ -1,4 +1,4 @@
-//! Samples the addresses of one CTA and marks what it touches.
+//! Samples the addresses of one CTA and marks the elements that it touches.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The L2's contents between launches, and who pays for what a launch leaves dirty there.
+//! The L2's contents between launches, and the launch that pays for the lines that a launch leaves
+//! dirty there.
 //!
 //! A GPU does not empty its L2 between kernels. It writes a dirty line when that line is evicted,
 //! possibly long after the kernel that wrote it. Profilers differ:
@@ -11,7 +12,7 @@
 //!
 //! Source: Nsight Compute, Kernel Profiling Guide, "Cache Control".
 
-/// The L2's contents when a launch begins, and the fate of what it leaves dirty.
+/// The L2's contents when a launch begins, and the fate of the lines that it leaves dirty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum L2Contents {
     /// Nothing, at each launch. Sectors that stay dirty at its end are not written in its time: as

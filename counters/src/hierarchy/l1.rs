@@ -245,7 +245,7 @@ impl L1 {
         });
     }
 
-    /// Writes back what is dirty.
+    /// Writes back dirty lines.
     pub(crate) fn clean(&mut self, mut write_back: impl FnMut(u64, u8)) {
         let shape = self.shape;
         self.cache.clean(|evicted| shape.uncut(evicted.tag, evicted.dirty, &mut write_back));

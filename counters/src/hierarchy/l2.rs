@@ -1,4 +1,4 @@
-//! The sectored write-back second-level cache, cut into slices, and what it asks of DRAM.
+//! The sectored write-back second-level cache, cut into slices, and its requests to DRAM.
 //!
 //! A line (a tag) holds several sectors, each with its own valid and dirty bit; only sectors move.
 //! A read of a sector that is not there is one DRAM read transaction. A write allocates its line;
@@ -24,7 +24,8 @@ use crate::units::{LINE_BYTES, SECTOR_BYTES};
 pub enum PartialWrites {
     /// The sector is read from DRAM first (boards with ECC).
     Fill,
-    /// Byte masks remember what was written; DRAM is read only if the sector is read later.
+    /// Byte masks remember the bytes that were written; DRAM is read only if the sector is read
+    /// later.
     ///
     /// Boards without ECC do this. For Rodinia's hotspot on a 1024² grid, nvprof shows 262 157
     /// sectors read on a GTX 680. The inputs are 262 144 sectors, and the stores come in runs of 48
@@ -194,9 +195,9 @@ impl L2 {
         traffic
     }
 
-    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`],
-    /// whatever the cache's own line is); `full` marks those of which every byte is touched.
-    /// Returns the sectors that had to be read from DRAM.
+    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`], whatever the cache's own line is).
+    /// `full` marks those whose bytes are all touched. Returns the sectors that had to be read from
+    /// DRAM.
     pub fn access(&mut self, line: u64, sectors: u8, full: u8, operation: L2Operation) -> u32 {
         let Self { router, slices, .. } = self;
         let mut moved = RowTraffic::default();
@@ -245,7 +246,7 @@ impl L2 {
         }
     }
 
-    /// Takes up what is dirty into the traffic, and leaves it dirty.
+    /// Counts dirty sectors in the traffic, and leaves them dirty.
     pub(crate) fn count_dirty(&mut self) {
         for slice in &mut self.slices {
             let Slice { cache, traffic, first_local_tag, .. } = slice;
@@ -351,11 +352,11 @@ impl Slice {
         self.credit(source, moved);
     }
 
-    /// Adds what requests of one row for one operation moved.
+    /// Adds the traffic of requests of one row for one operation.
     fn credit(&mut self, (row, operation): (u32, L2Operation), moved: RowTraffic) {
         self.traffic.add(operation, &moved);
-        // What belongs to no instruction has no row, which would lie beyond all others: lines of
-        // local memory that a first-level cache wrote back.
+        // Traffic that belongs to no instruction has no row, which would lie beyond all others.
+        // These are the lines of local memory that a first-level cache wrote back.
         if row < ROW_LIMIT {
             *self.rows.row(row) += moved;
         } else {
@@ -364,7 +365,7 @@ impl Slice {
         }
     }
 
-    /// Serves a request; what it moves is added to `moved`, but for what is written to DRAM.
+    /// Serves a request and adds its traffic to `moved`, except for writes to DRAM.
     #[inline]
     fn access(&mut self, request: &SliceRequest, moved: &mut RowTraffic) {
         let SliceRequest { tag, set, sectors, full, operation, .. } = *request;

@@ -192,7 +192,7 @@ impl Merger {
         true
     }
 
-    /// Writes back what the first-level caches hold of local memory.
+    /// Writes back the local memory that the first-level caches hold.
     pub(crate) fn clean(&mut self, queues: &mut [Vec<SliceRequest>]) {
         let mut sent = 0;
         let Self { sms, router, hits, .. } = self;
@@ -314,7 +314,7 @@ impl SmCaches {
         }
     }
 
-    /// The cache that keeps what is demanded, if any does.
+    /// The cache that keeps the demanded data, if any does.
     #[inline]
     fn keeper(&mut self, demand: Demand) -> Option<&mut L1> {
         if demand == Demand::LoadReadOnly && self.read_only.is_some() {

@@ -49,7 +49,7 @@ use crate::sparse::SparseRows;
 /// the CPU's caches.
 const REQUESTS_AHEAD: usize = 1 << 13;
 
-/// Everything that decides what the hierarchy does with the requests of a launch.
+/// The parameters that decide how the hierarchy serves the requests of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HierarchyGeometry {
     /// Streaming multiprocessors.
@@ -95,8 +95,8 @@ impl Hierarchy {
         self
     }
 
-    /// Takes over the next CTAs of the grid and replays what can be; the streams are empty
-    /// afterwards.
+    /// Takes over the next CTAs of the grid and replays as many requests as it can; the streams are
+    /// empty afterwards.
     pub fn collect(&mut self, streams: &mut [&mut CtaStream]) {
         streams.par_iter_mut().for_each(|stream| stream.sort());
         for stream in streams {

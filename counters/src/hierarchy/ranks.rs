@@ -71,7 +71,7 @@ impl Ranks {
         }
     }
 
-    /// Part of what [`Ranks::admit`] will look at.
+    /// Part of the data that [`Ranks::admit`] will look at.
     #[inline]
     pub(crate) fn peek(&self, set: usize) -> u64 {
         match &self.memory {

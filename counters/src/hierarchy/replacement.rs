@@ -22,8 +22,8 @@ pub enum Replacement {
         /// As for [`Replacement::Random`].
         seed: u64,
     },
-    /// One reference bit a line, which hits and fills set: the first line whose bit is clear.
-    /// When all are set, those of the other lines are cleared ("bit pseudo-LRU").
+    /// One reference bit per line, which hits and fills set: the victim is the first line whose bit
+    /// is clear. When all are set, those of the other lines are cleared ("bit pseudo-LRU").
     NotRecentlyUsed,
     /// As [`Replacement::Lru`], but a new line starts out as the next victim. Each
     /// `promote_every`-th one of a set starts out as the most recently used. This is bimodal

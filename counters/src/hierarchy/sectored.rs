@@ -101,8 +101,8 @@ impl SectoredCache {
 
     /// A request for so many `sectors` of the line `tag`. It makes sure that the line is there, and
     /// returns it for the caller to change, with the line that gave way.
-    // Calls for each request, here and in what it calls, are one instruction of twenty of the
-    // replay.
+    // Calls for each request, here and in the called functions, are one instruction of twenty of
+    // the replay.
     #[inline(always)]
     pub(crate) fn touch(
         &mut self,
@@ -173,7 +173,7 @@ impl SectoredCache {
         self.marks.find(set, tag, |way| lines[way].tag == tag)
     }
 
-    /// Drops a line; returns what it held.
+    /// Drops a line and returns its contents.
     #[inline]
     pub(crate) fn evict(&mut self, set: usize, tag: u64) -> Option<Evicted> {
         let way = self.find(set, tag)?;

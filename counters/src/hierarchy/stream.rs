@@ -2,7 +2,7 @@
 
 use crate::units::{LINE_BYTES, LOCAL_LINES_PER_WARP, LineTouch};
 
-/// Who asks for what.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Demand {
@@ -56,8 +56,8 @@ impl Demand {
 /// One line of an access, in 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedTouch {
-    /// From the top: 40 bits of line (bytes below 2⁴⁷), touched sectors, sectors of which every
-    /// byte is touched. The lowest byte belongs to the [`Request`] that the line stands in, if any.
+    /// From the top: 40 bits of line (bytes below 2⁴⁷), touched sectors, fully touched sectors. The
+    /// lowest byte belongs to the [`Request`] that the line stands in, if any.
     bits: u64,
 }
 
@@ -286,8 +286,8 @@ impl CtaStream {
         }
     }
 
-    /// Sorts by the clock alone, and keeps the order of what is at the same time: by counting,
-    /// where the clocks are dense enough.
+    /// Sorts by the clock alone, and keeps the order of requests at the same time. It sorts by
+    /// counting if the clocks are dense enough.
     fn sort_by_time(&mut self) {
         let times = self.requests.iter().map(Request::time);
         let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return };

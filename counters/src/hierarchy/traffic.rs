@@ -9,8 +9,8 @@ use super::l2::L2Operation;
 pub struct RowTraffic {
     /// Sectors that a first-level cache held.
     pub l1_hit_sectors: u64,
-    /// Sectors that were asked of the L2, or written to it: what the first-level caches did not
-    /// hold, with what else their misses brought in.
+    /// Sectors that were requested from the L2, or written to it. These are the sectors that the
+    /// first-level caches did not hold, and those that their misses brought in besides.
     pub l2_sectors: u64,
     /// Of those, the ones that the L2 held.
     pub l2_hit_sectors: u64,
@@ -27,7 +27,7 @@ impl AddAssign for RowTraffic {
     }
 }
 
-/// Sectors that a cache served, and what it asked of DRAM.
+/// Sectors that a cache served, and its requests to DRAM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct L2Traffic {
     /// Sectors that loads asked for, after the first-level caches.
@@ -66,7 +66,7 @@ pub struct LocalTraffic {
 }
 
 impl L2Traffic {
-    /// Adds what requests for one `operation` moved, but for what is written to DRAM.
+    /// Adds the traffic of requests for one `operation`, except for writes to DRAM.
     pub(super) fn add(&mut self, operation: L2Operation, moved: &RowTraffic) {
         let (sectors, hits) = match operation {
             L2Operation::Read | L2Operation::ReadLine => {

@@ -211,8 +211,8 @@ pub(super) fn nearest(
     name: &str,
     candidates: impl IntoIterator<Item = &'static str>,
 ) -> Option<&'static str> {
-    // Jaro-Winkler rewards a common prefix, which vendor names have in plenty; below 0.85 the
-    // suggestions stop resembling what was typed.
+    // Jaro-Winkler rewards a common prefix, which vendor names have in plenty. Below 0.85 the
+    // suggestions no longer resemble the typed name.
     const RESEMBLES: f64 = 0.85;
     candidates
         .into_iter()

@@ -32,7 +32,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Number, Reason> {
     }
 }
 
-/// Refuses what no count and no ratio of counts can be.
+/// Refuses values that no count and no ratio of counts can have.
 pub(super) fn checked(name: &str, real: f64) -> Result<Number, Reason> {
     let impossible = |why| Reason::Impossible { name: name.into(), value: real.to_string(), why };
     if real.is_nan() {

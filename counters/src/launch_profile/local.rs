@@ -41,7 +41,7 @@ impl LocalShares {
         (is_less(loads) || is_less(stores)).then_some(Self { loads, stores })
     }
 
-    /// Takes from a launch's counts what machine code does not do.
+    /// Takes from a launch's counts the accesses that machine code does not make.
     pub(super) fn apply(self, table: &mut BaseTable, l2: &mut L2Traffic) {
         for counts in table.rows.iter_mut().flat_map(|row| &mut row.memory) {
             if counts.space != Local {

@@ -70,7 +70,7 @@ enum Kind {
         /// True if stores before it come first.
         sees_stores: bool,
     },
-    /// To what loads might read.
+    /// To memory that loads might read.
     Store,
     /// The warp goes on when everything before is done.
     Wait,

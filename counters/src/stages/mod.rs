@@ -30,7 +30,7 @@ use code::StageCode;
 
 pub use recorder::StageRecorder;
 
-/// Stages that are told apart; what lies beyond is added to the last one.
+/// Stages that are told apart; later ones are added to the last one.
 pub const MOST_STAGES: usize = 1024;
 
 /// The executions of instructions of one class.
@@ -69,7 +69,7 @@ impl StageMemory {
         self.conflict_free += other.conflict_free;
     }
 
-    /// Adds what `now` counted since `before`.
+    /// Adds the counts of `now` since `before`.
     fn add_difference(&mut self, now: &MemoryCounts, before: &MemoryCounts) {
         self.requests += now.requests - before.requests;
         self.requested_bytes += now.requested_bytes - before.requested_bytes;

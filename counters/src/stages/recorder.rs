@@ -106,8 +106,7 @@ impl StageRecorder {
                 .any(|other| (other.warp, other.instruction) == (one.warp, one.instruction));
             let (one_warp, lanes) = (u64::from(is_first), u64::from(one.mask.count_ones()));
             for instruction in next..end {
-                // Without a call in between, what is left was counted in this stage or carried into
-                // it.
+                // Without a call in between, the rest was counted in this stage or carried into it.
                 let (all_warps, all_lanes) = &mut executions[instruction];
                 *all_warps = all_warps.saturating_sub(one_warp);
                 *all_lanes = all_lanes.saturating_sub(lanes);

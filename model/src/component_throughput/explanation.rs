@@ -22,7 +22,7 @@ fn what(bound: Bound) -> &'static str {
     }
 }
 
-/// The bottleneck, its causes, and what comes next.
+/// The bottleneck, its causes, and the next component.
 pub(super) fn of(subject: &str, analysis: &Analysis) -> String {
     let times = &analysis.times;
     let spent: Vec<String> = times

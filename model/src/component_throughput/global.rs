@@ -61,7 +61,7 @@ pub struct Served {
     pub device: f64,
 }
 
-/// The time of global memory and what decides it.
+/// The time of global memory, with the part that bandwidth decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GlobalTime {
     /// In milliseconds.

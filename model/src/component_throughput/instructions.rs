@@ -43,7 +43,7 @@ impl InstructionCounts {
         self.0.iter().sum()
     }
 
-    /// Those that compute what floating-point kernels are run for.
+    /// The computations that floating-point kernels are run for.
     #[must_use]
     pub fn computations(&self) -> f64 {
         use Operation::{Fp16, Fp32, Fp32Multiply, Fp64, Special, Tensor};
@@ -96,7 +96,7 @@ pub struct InstructionPipeline {
     /// Clocks until a result can be read.
     latency: f64,
     arrangement: Arrangement,
-    /// Operations of which the GPU has no rate, with the field that would have it.
+    /// Operations whose rate the GPU lacks, with the field that would have it.
     unknown: [Option<(Operation, &'static str)>; 4],
 }
 
@@ -111,7 +111,7 @@ enum Arrangement {
     },
 }
 
-/// The time of instructions and what it is made of.
+/// The time of instructions and its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InstructionTime {
     /// In milliseconds.
@@ -144,7 +144,7 @@ impl InstructionPipeline {
             (wide_conversion_rate.is_none(), Operation::WideConversion, "wide_conversion_rate"),
             (shuffle_rate.is_none(), Operation::Shuffle, "shuffle_rate"),
         ];
-        // What is unknown is refused where it is needed, so that its rate does not matter.
+        // An unknown rate is refused where it is needed, so that its value does not matter.
         let rate = |operation| match operation {
             Operation::Fp16 => fp16_rate.unwrap_or(fp32),
             Operation::Fp32 => fp32,

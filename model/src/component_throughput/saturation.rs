@@ -70,7 +70,7 @@ impl Saturation {
         Self { kind: Kind::Measured { points: &SHARED, unit: 1.0, alone: SHARED[0].1 } }
     }
 
-    /// A component of which `warps` warps cover the latency.
+    /// A component whose latency `warps` warps cover.
     #[must_use]
     pub fn covered_by(warps: f64) -> Self {
         Self { kind: Kind::Latency { warps } }

@@ -118,7 +118,7 @@ impl Work {
 }
 
 impl Work {
-    /// All stages as one, whose blocks have `warps` warps: what overlapped stages amount to.
+    /// All stages as one, whose blocks have `warps` warps: the sum of overlapped stages.
     #[must_use]
     pub fn combined(&self, warps: f64) -> StageWork {
         let sum = |of: fn(&StageWork) -> f64| self.stages.iter().map(of).sum::<f64>();
@@ -184,7 +184,7 @@ impl Scale {
                 factors[operation as usize] = machine / ptx.threads as f64;
             }
         }
-        // Guards and idle lanes differ between the levels: the total of warps is what was executed.
+        // Guards and idle lanes differ between the levels: the total of warps is the executed one.
         let scaled: f64 = Operation::ALL
             .map(|one| factors[one as usize] * all.operation(one) as f64)
             .iter()

@@ -1,6 +1,6 @@
 //! Calibration: parameters that fit measured times (section 7.2).
 //!
-//! The minimum is found in `least_squares`; here is what goes in and what comes out.
+//! The minimum is found in `least_squares`; this file holds the inputs and outputs.
 
 mod least_squares;
 
@@ -166,7 +166,7 @@ pub enum CalibrationError {
         /// The parameter.
         parameter: String,
     },
-    /// A starting value for what is no parameter.
+    /// A starting value for a name that is no parameter.
     #[error("the model has no parameter `{name}` to start")]
     UnknownStart {
         /// Its name.

@@ -1,4 +1,4 @@
-//! Features by name: what a model asks of a kernel (section 6.1).
+//! Features by name: the counts that a model asks of a kernel (section 6.1).
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ pub struct AccessFeature {
 pub struct Constraint {
     /// The relation of the number to the bound.
     pub relation: Relation,
-    /// With what.
+    /// The bound of the comparison.
     pub bound: Bound,
 }
 

@@ -165,7 +165,7 @@ impl CostModelFile {
         self.parameters.iter().map(|parameter| parameter.value).collect()
     }
 
-    /// The file of a calibration for a GPU; `source` says what it was fitted to.
+    /// The file of a calibration for a GPU; `source` names the measurements that it was fitted to.
     #[must_use]
     pub fn to_toml(
         gpu: &str,

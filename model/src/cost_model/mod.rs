@@ -144,7 +144,7 @@ impl Analysis {
         Ok(analysis)
     }
 
-    /// Finds what the model's features leave out or count twice.
+    /// Finds the work that the model's features leave out or count twice.
     fn look_for_gaps(
         &mut self,
         formula: &Formula,

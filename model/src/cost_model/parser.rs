@@ -31,8 +31,8 @@ use super::formula::Formula;
 /// Parentheses, signs and powers within each other, at most: each is a call on the stack.
 const MOST_DEPTH: usize = 64;
 
-/// Operands of an expression with everything that it names, at most. Names are replaced by what
-/// they mean, so that a few lines could otherwise mean billions.
+/// Operands of an expression with everything that it names, at most. Names are replaced by their
+/// meaning, so that a few lines could otherwise mean billions.
 const MOST_OPERANDS: usize = 1 << 16;
 
 /// A model string that cannot be read.

@@ -43,7 +43,7 @@ macro_rules! gpu {
             /// The names of the fields that have a value, a unit and a source.
             pub const FIELDS: &'static [&'static str] = &[$(stringify!($field)),+];
 
-            /// A GPU of which nothing is known.
+            /// A GPU without known fields.
             #[must_use]
             pub fn named(name: &str, display_name: &str) -> Self {
                 Self {

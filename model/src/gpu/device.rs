@@ -1,7 +1,8 @@
 //! The GPU as the counters need it.
 //!
-//! A file says what it wants to say; everything else is as the compute capability has it. Names on
-//! the left are those of GPU files, on the right those of the counters' [`DeviceModel`].
+//! A file gives the fields that it wants to give; everything else is as the compute capability has
+//! it. Names on the left are those of GPU files, on the right those of the counters'
+//! [`DeviceModel`].
 
 use gpucast_counters::banks::BankGeometry;
 use gpucast_counters::coalescing::{Protocol, SectorSize};
@@ -39,8 +40,8 @@ macro_rules! take {
 }
 
 impl Gpu {
-    /// The GPU as the counters need it: what the file says, and for the rest what its compute
-    /// capability says.
+    /// The GPU as the counters need it: the file's fields, and for the rest those of its compute
+    /// capability.
     ///
     /// # Errors
     ///
@@ -276,7 +277,7 @@ impl Gpu {
         let coalescing = &device.coalescing;
         let rules = sources.coalescing;
         set(&mut self.coalescing, LanePairing(coalescing.protocol), of(rules));
-        // Under the others the protocol itself says what a transaction is.
+        // Under the others the protocol itself defines a transaction.
         if coalescing.protocol == Protocol::Lines {
             set(&mut self.load_transactions, TransactionMeaning(coalescing.loads), of(rules));
             set(&mut self.store_transactions, TransactionMeaning(coalescing.stores), of(rules));

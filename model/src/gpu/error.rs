@@ -240,7 +240,7 @@ fn did_you_mean(suggestions: &[String]) -> String {
 
 /// The candidates that resemble `name`, best first.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    // Below 0.85 Jaro-Winkler's suggestions stop resembling what was typed.
+    // Below 0.85 Jaro-Winkler's suggestions no longer resemble the typed name.
     const RESEMBLES: f64 = 0.85;
     // `k20c` is a part of `tesla-k20c`; shorter parts are in too many names to help.
     const SHORTEST_PART: usize = 3;

@@ -1,4 +1,4 @@
-//! A field of a GPU, seen without its type: what writers, rules and overrides need.
+//! A field of a GPU, seen without its type, for writers, rules and overrides.
 
 use super::quantity::{Quantity, Value};
 use super::source::{Source, Sourced};

@@ -15,7 +15,7 @@
 //! sector = { value = 16, unit = "B", source = { assumed = "half of today's" } }
 //! ```
 //!
-//! A file may build on another GPU and say what is different; everything that follows, follows:
+//! A file may build on another GPU and give the differences; everything that follows, follows:
 //!
 //! ```toml
 //! name = "h100-next"
@@ -24,8 +24,9 @@
 //! memory_bandwidth = "1.2x"
 //! ```
 //!
-//! [`Gpu::completed`] fills what a file leaves open by the [`RULES`]; [`Gpu::with_override`]
-//! changes a field and what follows from it; [`import`] reads what benchmarks print.
+//! [`Gpu::completed`] fills the fields that a file leaves open by the [`RULES`].
+//! [`Gpu::with_override`] changes a field and those that follow from it. [`import`] reads the
+//! output of benchmarks.
 //!
 //! A source is one of `datasheet`, `benchmark`, `derived` (with the name of the rule) or
 //! `assumed`, and says where to look.

@@ -2,7 +2,7 @@
 //!
 //! A change reaches everything that follows from the field:
 //!
-//! - what rules filled is filled anew;
+//! - fields that rules filled are filled anew;
 //! - a figure that a file gives although a rule exists for it (a measured throughput) is scaled by
 //!   the ratio of the rule's values after and before. Twice the SMs do twice the measured
 //!   operations. Its source says so;
@@ -25,7 +25,7 @@ use super::source::Source;
 /// A change of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// So many times what it is.
+    /// A multiple of its value.
     Times(f64),
     /// This, in the field's first unit.
     To(Value),
@@ -195,7 +195,7 @@ impl Gpu {
         self.changed(&read.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// The same with a source for the values that are set; factors say what they multiply.
+    /// The same with a source for the values that are set; factors name their basis.
     ///
     /// # Errors
     ///
@@ -242,7 +242,7 @@ impl Gpu {
             }
             let is_given = new.figure(rule.field).is_some() && !old.is_filled(rule.field);
             match is_given {
-                // A rule that has nothing to say may lack what an impossible change left open.
+                // A rule without a value may lack an input that an impossible change left open.
                 true => new
                     .scale(&old, rule.field)
                     .map_err(|error| new.problem().map_or(error, OverrideError::Impossible))?,
@@ -328,7 +328,7 @@ impl Gpu {
         self.put(PEAK, value.raw(), source).map_err(|why| impossible(PEAK, &value, why))
     }
 
-    /// Scales a given field by the ratio of what its rule says of this GPU and of the old one.
+    /// Scales a given field by the ratio of its rule's values for this GPU and for the old one.
     fn scale(&mut self, old: &Self, field: &'static str) -> Result<(), OverrideError> {
         let Some(rule) = Rule::of(field) else { return Ok(()) };
         let Some((before, _)) = rule.evaluate(old) else { return Ok(()) };
@@ -349,7 +349,7 @@ impl Gpu {
             figure.source.kind(),
             figure.source.text(),
         ));
-        // Counts of the file need not be what the rule says, but they stay whole.
+        // Counts of the file need not follow the rule, but they stay whole.
         let is_count = matches!(field, "sp_count" | "max_threads_per_sm");
         let value = given * after / before;
         let value = Value::Number(if is_count { value.round() } else { value });

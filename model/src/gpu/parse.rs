@@ -85,7 +85,7 @@ impl Gpu {
         if let Some(base) = base {
             let changed = base.changed(&changes).map_err(|error| {
                 let problem = FieldError::from(error);
-                // What a change reaches need not stand in the file.
+                // A field that a change reaches need not stand in the file.
                 let field = problem.field().filter(|field| root.contains_key(*field));
                 let span = span_of(root, field.unwrap_or("base"));
                 located(text, span, problem)

@@ -50,7 +50,7 @@ pub struct Analysis {
     pub times: Vec<(Bound, f64)>,
     /// The longest of them.
     pub bottleneck: (Bound, f64),
-    /// Levels of which the counts say nothing.
+    /// Levels that the counts do not cover.
     pub unknown: Vec<Level>,
     /// The limit that decides the time of the L1.
     pub l1_limit: L1Limit,
@@ -438,8 +438,8 @@ fn warnings(
     warnings
 }
 
-/// The share of floating-point instructions below which what the roofline leaves out is worth a
-/// warning ("Too many non-FP instructions"); the slides set no limit, this one is ours.
+/// Below this share of floating-point instructions, the part that the roofline leaves out is worth
+/// a warning ("Too many non-FP instructions"). The slides set no limit; this one is ours.
 const MOSTLY: f64 = 0.5;
 
 /// Threads that execute an instruction on tensor cores.

@@ -1,4 +1,4 @@
-//! Ceilings of a GPU and points of a kernel: what a roofline plot draws.
+//! Ceilings of a GPU and points of a kernel, for a roofline plot.
 
 use gpucast_counters::tensor::TensorFormat;
 use serde::Serialize;
@@ -118,7 +118,8 @@ impl Roofline {
     }
 }
 
-/// A figure of a GPU with its basis; what follows from rates is theoretical, even if derived here.
+/// A figure of a GPU with its basis; a figure that follows from rates is theoretical, even if
+/// derived here.
 fn figure(value: Option<f64>, source: Option<&Source>) -> Option<(Basis, f64)> {
     let basis = match source {
         Some(Source::Benchmark(_)) => Basis::Measured,
@@ -169,7 +170,7 @@ fn bandwidths(gpu: &Gpu, level: Level) -> Vec<Ceiling> {
     };
     let theoretical = match (level, effective) {
         (Level::Dram, _) => optional!(gpu.peak_memory_bandwidth),
-        // What a file gives without having measured it goes before the rule, which it replaces.
+        // A figure that a file gives without a measurement goes before the rule, which it replaces.
         (Level::L1 | Level::L2, Some((Basis::Theoretical, value))) => Some(value),
         (Level::L1 | Level::L2, _) => gpu.by_rule(bandwidth_field(level)),
     };

@@ -138,7 +138,7 @@ impl Work {
             };
             let is_partial = fma.is_some() && (add.is_none() || mul.is_none());
             if is_partial && fma != Some(0.0) {
-                // A share of multiply-adds of which the others are unknown would be a guess.
+                // A share of multiply-adds without the other operations would be a guess.
                 totals.require(precision.metrics())?;
             }
             if one.flops() > 0.0 {

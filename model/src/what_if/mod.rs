@@ -199,9 +199,9 @@ fn bytes(text: &str) -> Result<f64, WhatIfError> {
 /// A quantity before and after.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Change {
-    /// The metric, or what is changed between barriers or of the launch.
+    /// The metric, or the quantity between barriers or of the launch that is changed.
     pub quantity: String,
-    /// As it was; none for what was not set.
+    /// The former value; none if it was not set.
     pub before: Option<f64>,
     /// As it is.
     pub after: f64,
@@ -220,7 +220,8 @@ pub struct Changed {
     pub changes: Vec<Change>,
 }
 
-/// The counts and conditions as they would be, each what-if applied to what the one before left.
+/// The counts and conditions as they would be. Each what-if applies to the result of the one
+/// before.
 #[must_use]
 pub fn apply(what_ifs: &[WhatIf], profile: &KernelProfile, conditions: &Conditions) -> Changed {
     let mut editor = Editor::new(profile.clone(), conditions.clone());

@@ -305,7 +305,7 @@ pub(super) fn occupancy(counts: &mut Editor, fraction: f64) {
     counts.follow("achieved_occupancy", fraction);
 }
 
-/// Another hit rate of what loads ask of the L2; stores are written to device memory as before.
+/// Another hit rate of the loads at the L2; stores are written to device memory as before.
 pub(super) fn l2_hits(counts: &mut Editor, fraction: f64) {
     if let Some(asked) = counts.get("l2_read_transactions") {
         counts.set("dram_read_transactions", ((1.0 - fraction) * asked).round());

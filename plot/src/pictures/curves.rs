@@ -27,8 +27,8 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
     /// Its style.
     pub stroke: Stroke,
-    /// The series whose colour and form it has; a reference may share one with what it is compared
-    /// to.
+    /// The series whose colour and form it has; a reference may share one with the curve that it is
+    /// compared to.
     pub series: usize,
 }
 

@@ -17,7 +17,7 @@ use crate::theme::Ink;
 pub struct Peak {
     /// GB/s.
     pub gbps: f64,
-    /// 10⁹ operations a second.
+    /// 10⁹ operations per second.
     pub gflops: f64,
 }
 
@@ -26,7 +26,7 @@ pub struct Peak {
 pub struct Adjustment {
     /// Its symbol.
     pub name: String,
-    /// The throughput after it, in 10⁹ operations a second.
+    /// The throughput after it, in 10⁹ operations per second.
     pub gflops: f64,
 }
 

@@ -1,5 +1,5 @@
-//! The roofline: throughput over operational intensity, under what a GPU can do (Williams et al.
-//! 2009), with the ceilings of all levels of memory at once (Yang & Williams 2019).
+//! The roofline: throughput over operational intensity, under a GPU's peaks (Williams et al. 2009),
+//! with the ceilings of all levels of memory at once (Yang & Williams 2019).
 
 use crate::axis::Axis;
 use crate::draw::DrawError;
@@ -64,7 +64,7 @@ pub struct Ceiling {
     /// The arithmetic that is limited: `FMA`, `no FMA`, `tensor`. A data sheet's figure for the
     /// same arithmetic shares its label.
     pub name: String,
-    /// Throughput in 10⁹ operations a second.
+    /// Throughput in 10⁹ operations per second.
     pub gflops: f64,
     /// True if it is the data sheet's, drawn broken.
     pub theoretical: bool,
@@ -86,7 +86,7 @@ pub struct Kernel {
     pub name: String,
     /// Its intensities.
     pub places: Vec<Place>,
-    /// Its throughput as predicted, in 10⁹ operations a second.
+    /// Its throughput as predicted, in 10⁹ operations per second.
     pub gflops: f64,
     /// As measured, if it was.
     pub measured_gflops: Option<f64>,

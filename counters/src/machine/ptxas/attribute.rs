@@ -77,7 +77,7 @@ pub fn attribute(
 ///
 /// # Errors
 ///
-/// [`MachineError`] with what is wrong with it.
+/// [`MachineError`], which names the fault.
 pub fn examine(image: &[u8], prepared: &Prepared, kernel: &str) -> Result<(), MachineError> {
     let image = Image::parse(image, kernel)?;
     let lines = LineTable::parse(&image.line_table, prepared.file)?;
@@ -94,7 +94,7 @@ pub fn examine(image: &[u8], prepared: &Prepared, kernel: &str) -> Result<(), Ma
 const MOST_CONTRADICTED: u64 = 20;
 
 /// The percentage of the arithmetic and of the accesses that must be found again. Less than all may
-/// be right: an assembler may move what does not change out of a loop.
+/// be right: an assembler may move invariant code out of a loop.
 const LEAST_PERCENT_FOUND: u128 = 75;
 
 /// Returns true if a machine instruction that stands for PTX of this class runs at least as often.

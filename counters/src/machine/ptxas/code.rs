@@ -69,7 +69,7 @@ pub(super) struct Unknown {
 }
 
 impl Code {
-    /// Decodes the kernel and what it can call.
+    /// Decodes the kernel and the functions that it can call.
     pub(super) fn read(image: &Image<'_>) -> Result<Self, MachineError> {
         let decoder = Decoder::of(image.target)
             .ok_or_else(|| MachineError::UnknownTarget { target: image.target.to_string() })?;

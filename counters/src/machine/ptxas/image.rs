@@ -1,7 +1,8 @@
 //! The contents of a cubin: machine code by function, relocations, jump tables, positions.
 //!
-//! The launch facts (registers, architecture) come from the front end's reader of cubins; this
-//! one adds what it leaves alone, the code itself. Every function has a section `.text.NAME`.
+//! The launch facts (registers, architecture) come from the front end's reader of cubins. This
+//! reader adds the code itself, which the other leaves alone. Every function has a section
+//! `.text.NAME`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ const FORMAT_SIZED: u8 = 4;
 /// Marks the symbol of a kernel in `st_other`.
 const STO_CUDA_ENTRY: u8 = 0x10;
 
-/// The machine code of one function with what belongs to it.
+/// The machine code of one function with its relocations and jump tables.
 pub(super) struct Section<'a> {
     pub(super) name: &'a str,
     /// Its index in the file.
@@ -124,7 +125,7 @@ fn code_sections<'a>(elf: &Elf<'a>, data: &'a [u8]) -> Result<Vec<Section<'a>>, 
     Ok(sections)
 }
 
-/// Every relocation of a section, as (offset, section and place of what it refers to).
+/// Every relocation of a section, as (offset, section and place of its target).
 fn relocations(elf: &Elf<'_>, section: usize) -> BTreeMap<u64, (usize, u64)> {
     let of_section = elf.shdr_relocs.iter().filter(|(header, _)| {
         elf.section_headers.get(*header).is_some_and(|header| header.sh_info as usize == section)
@@ -150,7 +151,7 @@ fn line_table(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, MachineError> {
         let Some(slot) = at.checked_add(8).and_then(|end| table.get_mut(at..end)) else {
             return Err(damaged("a position is relocated outside of its table"));
         };
-        // What stands there is added (`REL`); it is the offset in the section.
+        // The value that stands there is added (`REL`); it is the offset in the section.
         let mut inline = [0; 8];
         inline.copy_from_slice(slot);
         let place = u64::from_le_bytes(inline).wrapping_add(place) & u64::from(u32::MAX);

@@ -34,7 +34,7 @@ impl LineTable {
                 let place = ((row.address() >> 32) as usize, row.address() & u64::from(u32::MAX));
                 let ours = !row.end_sequence() && row.file_index() == file;
                 let line = row.line().filter(|_| ours).map(std::num::NonZero::get);
-                // The last of several rows for one address counts; an end does not hide what
+                // The last of several rows for one address counts; an end does not hide a row that
                 // begins there.
                 if !row.end_sequence() || !table.rows.contains_key(&place) {
                     table.rows.insert(place, line);

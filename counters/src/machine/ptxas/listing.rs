@@ -14,7 +14,7 @@ use super::loops::{Lanes, Loops};
 use super::{MachineError, Prepared};
 use crate::table::{BaseTable, Row};
 
-/// The code beside what is known of the PTX behind it.
+/// The code beside the known facts about the PTX behind it.
 pub(super) struct Listing<'a> {
     pub(super) code: &'a Code,
     pub(super) program: &'a Program,

@@ -31,8 +31,8 @@ impl Prepared {
         self.instructions.get(index).copied()
     }
 
-    /// The line of the original text that a line of the prepared one comes from, both counted
-    /// from one: what the assembler's complaints are about.
+    /// The line of the original text that a line of the prepared one comes from, both counted from
+    /// one. The assembler's complaints are about it.
     #[must_use]
     pub fn original_line(&self, line: u32) -> Option<u32> {
         self.lines.get((line as usize).checked_sub(1)?).copied()
@@ -94,7 +94,7 @@ fn apply(text: &str, edits: &[Edit], file: u64) -> Prepared {
                 at = range.start;
             }
             Edit::Remove(_) => {
-                // The directive may span lines; what follows keeps its place.
+                // The directive may span lines; the text behind it keeps its place.
                 out.copy_line_breaks(&text[range.clone()]);
                 at = range.end;
             }
@@ -131,7 +131,7 @@ impl Output {
         }
     }
 
-    /// Adds what the original does not have; it counts as its line `line`.
+    /// Adds text that the original does not have; it counts as its line `line`.
     fn insert(&mut self, text: &str, line: u32) {
         let breaks = text.bytes().filter(|&byte| byte == b'\n').count();
         self.lines.extend(std::iter::repeat_n(line, breaks));

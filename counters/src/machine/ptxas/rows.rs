@@ -83,7 +83,7 @@ impl Listing<'_> {
             && ptx.types().next() == Some(ScalarType::F32)
     }
 
-    /// The access of an instruction; what its bits do not say comes from the PTX.
+    /// The access of an instruction; the facts that its bits do not give come from the PTX.
     fn access(&self, index: usize) -> Option<MachineAccess> {
         let (space, kind) = self.meanings[index].access?;
         let decoded = &self.code.instructions[index].decoded;

@@ -1,4 +1,4 @@
-//! Control: branches, exits, and what brings lanes together again.
+//! Control: branches, exits, and the instructions that bring lanes together again.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use smallvec::{SmallVec, smallvec};
@@ -64,7 +64,7 @@ pub(super) fn control(
                 Opcode::Call => push("CALL", 1, None),
                 Opcode::Ret | Opcode::Exit => push("EXIT", 1, exit_executions(graph, index)),
                 Opcode::BrxIdx => push("BRX", 3, None),
-                // What only this branch leads to is placed behind it.
+                // A block that only this branch leads to is placed behind it.
                 Opcode::Bra if op.guard.is_none() && is_only_way(graph, block) => {}
                 Opcode::Bra => {
                     let target = graph.blocks[block as usize].successors.first().copied();

@@ -76,8 +76,8 @@ fn common(immediate: &[Option<u32>], mut left: u32, mut right: u32) -> u32 {
     left
 }
 
-/// For each block the closest one outside of all loops that dominates it: where a compiler puts
-/// what no iteration changes.
+/// For each block, the closest one outside of all loops that dominates it. A compiler puts
+/// loop-invariant code there.
 pub(super) fn outside_of_loops(graph: &Graph<'_>, dominators: &Dominators) -> Vec<u32> {
     let count = graph.blocks.len();
     let mut in_loop = vec![false; count];
@@ -104,10 +104,10 @@ pub(super) fn outside_of_loops(graph: &Graph<'_>, dominators: &Dominators) -> Ve
 
 /// Returns the registers that hold the same value in all lanes of a warp.
 ///
-/// A register is uniform if everything that it is computed from is: constants, parameters,
-/// launch dimensions and the CTA's index. The analysis starts from "all are" and takes back what
-/// depends on a lane, so that loop counters stay uniform. Control that is not uniform does not
-/// make a variable non-uniform here.
+/// A register is uniform if everything that it is computed from is: constants, parameters, launch
+/// dimensions and the CTA's index. The analysis starts from "all are" and takes back those that
+/// depend on a lane, so that loop counters stay uniform. Control that is not uniform does not make
+/// a variable non-uniform here.
 pub(super) fn uniform_registers(graph: &Graph<'_>) -> Vec<bool> {
     let mut uniform = vec![true; graph.definitions.len()];
     let mut changed = true;

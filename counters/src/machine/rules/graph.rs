@@ -2,9 +2,9 @@
 //!
 //! There is one operation for each PTX instruction, at the same index. Passes rewrite opcodes,
 //! types and arguments, and say of operations that no machine instruction stands for them. A
-//! register that is written at one place only and without a guard is a *value*: it may be
-//! replaced by what it equals. Registers that are written at several places (what is left of
-//! the compiler's φ functions) are variables and stay.
+//! register that is written at one place only and without a guard is a *value*: it may be replaced
+//! by its equal. Registers that are written at several places (the remains of the compiler's φ
+//! functions) are variables and stay.
 
 use std::collections::HashMap;
 
@@ -57,7 +57,7 @@ pub(super) enum Arg {
 /// The part of a product that an operation yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
-    /// The low half, or all of what is no product.
+    /// The low half, or the whole result of an operation that is no product.
     Low,
     /// The high half.
     High,
@@ -121,7 +121,8 @@ pub(super) struct Op<'p> {
     pub(super) shared_by: u32,
     /// True if nobody reads the high half of its 64-bit result.
     pub(super) low_half_only: bool,
-    /// Registers of which it accesses one that the thread chooses; 0 where it accesses memory.
+    /// The number of registers from which the thread chooses the accessed one; 0 if it accesses
+    /// memory.
     pub(super) chosen_of: u32,
 }
 
@@ -267,7 +268,7 @@ impl<'p> Graph<'p> {
         graph
     }
 
-    /// Looks anew for who reads what.
+    /// Finds the readers of each register anew.
     pub(super) fn find_uses(&mut self) {
         self.uses.iter_mut().for_each(SmallVec::clear);
         self.use_counts.fill(0);
@@ -322,7 +323,7 @@ impl<'p> Graph<'p> {
     /// Replaces reads of registers, `None` meaning that one stays.
     pub(super) fn replace(&mut self, replacement: impl Fn(Register) -> Option<Arg>) {
         let replaced = |arg: &mut Arg| {
-            // What a register is replaced by may have been replaced itself.
+            // The replacement of a register may have been replaced itself.
             while let Arg::Register(register) = *arg {
                 match replacement(register) {
                     Some(new) if new != *arg => *arg = new,
@@ -424,7 +425,7 @@ fn bank_load(names: &Names<'_>, in_kernel: bool, op: &mut Op<'_>) {
     let AddressBase::Variable(variable) = address.base else { return };
     let of_param = op.source.has(Modifier::Param) || op.source.has(Modifier::ParamEntry);
     let bytes = i64::from(op.source.types().last().map_or(4, ScalarType::bytes));
-    // Operands have 32 or 64 bits; what is narrower is loaded.
+    // Operands have 32 or 64 bits; narrower values are loaded.
     let of_const = op.source.has(Modifier::Const) && bytes >= 4;
     let in_bank = (in_kernel && of_param) || of_const;
     if op.opcode != Opcode::Ld || !in_bank || names.program.shared_offset(variable).is_some() {

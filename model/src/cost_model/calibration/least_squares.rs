@@ -27,12 +27,12 @@ use crate::regression::{LinearFit, RegressionError};
 pub(super) struct Problem<'a> {
     formula: &'a Formula,
     gradient: &'a [Expression],
-    /// Features and output of each sample, and what its residual is multiplied with.
+    /// Features and output of each sample, and the factor of its residual.
     samples: Vec<(Vec<f64>, f64, f64)>,
     parameters: DVector<f64>,
 }
 
-/// The least squares problem without parameters: what a [`Problem`] borrows.
+/// The least squares problem without parameters, which a [`Problem`] borrows.
 pub(super) struct Prepared<'a> {
     formula: &'a Formula,
     gradient: Vec<Expression>,
@@ -130,7 +130,7 @@ pub(super) fn best(
             why = in_words(&report.termination);
             continue;
         }
-        // What is only rounding better is not better.
+        // A start that is better only by rounding is not better.
         let is_better = best.as_ref().is_none_or(|(least, ..)| squares < least * (1.0 - 1e-9));
         if is_better {
             best = Some((squares, found, report.termination));

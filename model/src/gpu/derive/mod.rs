@@ -1,4 +1,4 @@
-//! Fills in what a GPU's file leaves open.
+//! Fills in the fields that a GPU's file leaves open.
 //!
 //! A file gives figures that were measured or printed. [`Gpu::completed`] adds those that follow:
 //! limits and counting rules of the compute capability ([`Gpu::with_capability_defaults`]), the

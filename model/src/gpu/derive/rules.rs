@@ -50,7 +50,7 @@ enum Method {
     Constant { text: &'static str, value: f64, since_major: u32 },
     /// A share of the peak that depends on the memory.
     AchievedBandwidth,
-    /// The same on every GPU, by what was measured on a few.
+    /// The same on every GPU, by measurements on a few.
     Typical { text: &'static str, value: f64, evidence: &'static str },
 }
 
@@ -102,7 +102,7 @@ fn lanes(v: &[f64]) -> f64 {
     v[0].min(v[1] / 4.0) * v[2] * v[3] / 1e3
 }
 
-/// Lanes of one warp instruction of each scheduler in a clock, or what the units take.
+/// Lanes of one warp instruction of each scheduler per clock, or the lanes that the units take.
 fn issued(v: &[f64]) -> f64 {
     v[0].min(v[1] * v[2]) * v[3] * v[4] / 1e3
 }
@@ -299,7 +299,7 @@ impl Rule {
         }
     }
 
-    /// The rule's name, what it says, its inputs, and how far it has been off.
+    /// The rule's name, its text, its inputs, and its errors so far.
     fn source(&self, gpu: &Gpu) -> Source {
         let inputs = self.inputs().iter().filter_map(|field| {
             let figure = gpu.figure(field)?;

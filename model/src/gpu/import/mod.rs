@@ -1,4 +1,4 @@
-//! Reads GPUs from what benchmarks and samples print.
+//! Reads GPUs from the output of benchmarks and samples.
 //!
 //! | format | what it is | gives |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Refinements that change what instructions cost.
+//! Refinements that change the cost of instructions.
 
 use super::{AddedCost, Inputs};
 use crate::gpu::quantity::PerClock;
@@ -25,7 +25,7 @@ enum Price {
     Rate(&'static str, fn(&Gpu) -> &Option<Sourced<PerClock>>),
 }
 
-/// The kinds of integer instructions that are counted, and what they cost.
+/// The kinds of integer instructions that are counted, and their prices.
 const INTEGER_KINDS: [(&str, Price); 6] = [
     ("inst_integer_add", Price::Addition),
     ("inst_integer_mul", Price::Product),
@@ -53,8 +53,8 @@ impl Price {
     }
 }
 
-/// Charges each integer instruction by what it does (thesis, sections 5.2.6, 6.2 and 7.2.1, which
-/// asks for counters of integer additions, multiplications and bitwise operations).
+/// Charges each integer instruction by its kind (thesis, sections 5.2.6, 6.2 and 7.2.1, which asks
+/// for counters of integer additions, multiplications and bitwise operations).
 ///
 /// The thesis charges an integer instruction as a multiply-add (T_int) if integers are the kernel's
 /// purpose, and as an addition (T_add) elsewhere. Here additions cost T_add and multiplications
@@ -74,7 +74,7 @@ pub(super) fn separate_integers(inputs: &Inputs<'_>) -> Refined {
     let (mut instructions, mut cost) = (0.0, 0.0);
     for (metric, price) in INTEGER_KINDS {
         let count = counts.require(metric)?;
-        // What the kernel does not use, the GPU need not have.
+        // The GPU need not have rates that the kernel does not use.
         if count > 0.0 {
             instructions += count;
             cost += count * (price.weight(gpu, weights)? - charged);
@@ -156,12 +156,12 @@ pub(super) fn constant_serialisation(inputs: &Inputs<'_>) -> Refined {
     Ok((AddedCost { symbol: "C_constant", cost: inputs.load_store_cost(passes) }, sentence))
 }
 
-/// Charges idle lanes as what the others do (thesis, section 5.2.6: divergent code takes as long as
-/// if all threads of the warp executed it).
+/// Charges idle lanes like the others (thesis, section 5.2.6: divergent code takes as long as if
+/// all threads of the warp executed it).
 ///
 /// In equation 4.8 a lane that is idle or predicated off is an `other` instruction, an integer
 /// addition. In truth it waits for the lanes that work. All classes are taken to diverge alike,
-/// since no metric tells. `integers` is what [`separate_integers`] added.
+/// because no metric tells. `integers` is the cost that [`separate_integers`] added.
 pub(super) fn divergence(inputs: &Inputs<'_>, integers: f64) -> Refined {
     const ACTIVE: &str = "not_predicated_off_thread_inst_executed";
     let Inputs { counts, kernel, weights, .. } = inputs;

@@ -22,7 +22,7 @@ use crate::warning::Warning;
 /// One of the thesis's proposals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refinement {
-    /// Integer instructions are charged by what they do (sections 5.2.6, 6.2 and 7.2.1).
+    /// Integer instructions are charged by their kind (sections 5.2.6, 6.2 and 7.2.1).
     SeparateIntegers,
     /// Shared accesses of 8 and 16 bytes a thread are charged as the passes that they take
     /// (sections 5.2.3 and 7.2.1).
@@ -33,7 +33,7 @@ pub enum Refinement {
     /// The passes that loads of several constants add are charged as loads (sections 6.2 and
     /// 7.2.1).
     ConstantSerialisation,
-    /// Idle lanes are charged as what the others do (sections 5.2.6 and 7.2).
+    /// Idle lanes are charged like the others (sections 5.2.6 and 7.2).
     Divergence,
     /// Each launch takes the GPU's launch overhead (sections 5.2.6 and 7.2).
     LaunchOverhead,
@@ -98,7 +98,8 @@ impl Refinement {
     }
 }
 
-/// Table 4.3, and what refinements read besides; the latter have no symbol in the thesis.
+/// Table 4.3, and the parameters that refinements read besides; the latter have no symbol in the
+/// thesis.
 const GPU_PARAMETERS: &[GpuParameter] = &[
     GpuParameter::new("sp_throughput", "T_SP"),
     GpuParameter::new("dp_throughput", "T_DP"),

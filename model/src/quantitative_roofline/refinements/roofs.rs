@@ -19,8 +19,8 @@ pub(super) fn launch_overhead(inputs: &Inputs<'_>) -> Result<(f64, String), Mode
     Ok((invocations as f64 * microseconds / 1e3, sentence))
 }
 
-/// Lets the bandwidths of the L2 and of the first-level caches bound the kernel (thesis, sections
-/// 5.2.6 and 6.2, which leave it as future work: figure 6.1 shows what is missed without it).
+/// Lets the bandwidths of the L2 and of the first-level caches bound the kernel. The thesis
+/// (sections 5.2.6 and 6.2) leaves it as future work; figure 6.1 shows the error without it.
 ///
 /// If first-level caches share the banks of shared memory, loads also take a clock for each pass
 /// over them, and the longer time counts.

@@ -164,7 +164,7 @@ impl Network {
         network
     }
 
-    /// The executions of a block: what leaves it.
+    /// The executions of a block: the sum of the edges that leave it.
     fn block(&self, block: usize) -> Form {
         (self.first_edge[block]..self.first_edge[block + 1]).map(|edge| (edge, 1.0)).collect()
     }

@@ -1,4 +1,4 @@
-//! The instruction sets of the machines: opcode bits to mnemonics, and what decides control flow.
+//! The instruction sets of the machines: from opcode bits to mnemonics and control flow.
 //!
 //! | file | encoding | architectures |
 //! |---|---|---|
@@ -6,9 +6,9 @@
 //! | `maxwell.rs` | 64 bits, a control word before every 3 instructions | sm_50 … sm_62 |
 //! | `volta.rs` | 128 bits with the control bits inside | sm_70 … sm_121 |
 //!
-//! Only what counting needs is decoded: mnemonic, guard, control flow, and the size of accesses.
-//! The tables were made by assembling PTX for every target and comparing with `nvdisasm`, which
-//! is the oracle of the tests.
+//! Only the parts that counting needs are decoded: mnemonic, guard, control flow, and the size of
+//! accesses. The tables were made by assembling PTX for every target and comparing with `nvdisasm`,
+//! which is the oracle of the tests.
 
 mod kepler;
 mod maxwell;

@@ -5,7 +5,8 @@
 //! 72–90 modifiers and predicates · 91 uniform operand · 105–125 scheduling
 //! ```
 //!
-//! A form of operands does not change what an instruction is, with the exceptions that name one.
+//! A form of operands does not change the kind of an instruction, with the exceptions that name
+//! one.
 
 use super::{Decoded, Flow, Guard, Region, Word, access_bytes, bits, displaced, guard, signed};
 

@@ -6,7 +6,7 @@ use gpucast_ptx_frontend::types::ScalarType;
 use super::super::family::{Constants, Family, Multiplier};
 use super::super::graph::{Arg, Graph, Op, Part, Register, State};
 
-/// Contracts what the family has instructions for.
+/// Contracts operations that the family has instructions for.
 pub(super) fn contract(graph: &mut Graph<'_>, family: &Family) {
     let mut products: Vec<u32> =
         (0..graph.ops.len() as u32).filter(|&index| is_product(graph, index, family)).collect();
@@ -111,7 +111,7 @@ fn takes(graph: &Graph<'_>, product: u32, user: u32, family: &Family) -> bool {
     if !op.is_live() || !in_arguments || !keeps(graph, product, user) {
         return false;
     }
-    // Where constants are loaded once for a loop, so is what is computed from them alone.
+    // If constants are loaded once for a loop, so are values computed from them alone.
     let of_constants =
         product_op.args.iter().all(|arg| matches!(arg, Arg::Bank(_) | Arg::Constant(_)));
     if of_constants && family.constants == Constants::Uniform && product_op.block != op.block {

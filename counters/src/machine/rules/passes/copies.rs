@@ -5,7 +5,7 @@ use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
 
 use super::super::graph::{Arg, Graph, Op, Register, State};
 
-/// Replaces reads of copies by reads of what was copied.
+/// Replaces reads of copies by reads of the original.
 pub(super) fn propagate(graph: &mut Graph<'_>) {
     let mut replacement: Vec<Option<Arg>> = vec![None; graph.definitions.len()];
     for index in 0..graph.ops.len() as u32 {

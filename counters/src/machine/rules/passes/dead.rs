@@ -5,7 +5,7 @@ use gpucast_ptx_frontend::isa::Modifier;
 use super::super::graph::{Graph, Op, State};
 use crate::opcode_facts::{Effect, opcode_facts};
 
-/// Removes what has no effect, until nothing more goes.
+/// Removes operations without effect, until nothing more goes.
 pub(super) fn remove(graph: &mut Graph<'_>) {
     loop {
         graph.find_uses();

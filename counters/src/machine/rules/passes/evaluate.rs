@@ -1,7 +1,7 @@
 //! Operations on literals, computed by the interpreter.
 //!
 //! An operation whose arguments are all known is executed by a kernel of one thread. So there is
-//! one definition of what an instruction computes.
+//! one definition of an instruction's result.
 
 use std::fmt::Write;
 

@@ -18,7 +18,7 @@ use super::super::graph::{Arg, Bank, Graph, Op, State};
 
 /// Words of the longest variable that becomes registers.
 const LONGEST: u32 = 64;
-/// Words of the longest one of which a loop chooses words.
+/// The most words of a variable whose words a loop chooses.
 const LONGEST_IN_LOOP: u32 = 4;
 
 /// An address in a variable outside shared memory.
@@ -98,7 +98,7 @@ fn become_registers(graph: &mut Graph<'_>, accesses: &Accesses, words: u32) {
         graph.op_mut(index).state = State::Folded;
     }
     for &index in &accesses.chosen {
-        // The index is compared, of which no address is made.
+        // The operation compares the index, and makes no address of it.
         let base = graph.op(index).memory.and_then(|memory| memory.base);
         if let Some(sum) = base.and_then(|base| graph.value_of(base)) {
             graph.op_mut(sum).state = State::Folded;

@@ -8,7 +8,7 @@ use super::super::family::Family;
 use super::super::graph::{Arg, Graph, Op, State};
 use super::contract::keeps;
 
-/// Folds what the family's instructions do in one step.
+/// Folds operations that the family's instructions do in one step.
 pub(super) fn fold(graph: &mut Graph<'_>, family: &Family) {
     for index in 0..graph.ops.len() as u32 {
         let op = graph.op(index);

@@ -37,7 +37,7 @@ const WIDTHS: [u32; 2] = [16, 8];
 /// The depth, in operations, to which alignment is looked for.
 const DEPTH: u32 = 8;
 
-/// Merges what may be merged; followers are folded into their leaders.
+/// Merges the accesses that may be merged; followers are folded into their leaders.
 pub(super) fn merge(graph: &mut Graph<'_>) -> Vec<MergedAccess> {
     let mut merged = Vec::new();
     for block in 0..graph.blocks.len() {
@@ -164,7 +164,7 @@ fn zero_bits(graph: &Graph<'_>, arg: Arg, depth: u32) -> u32 {
             _ => 0,
         }
     };
-    // A variable is as aligned as the least aligned of what it is set to.
+    // A variable is as aligned as the least aligned of its definitions.
     let definitions = &graph.definitions[register.index()];
     let own = |&&op: &&u32| !graph.op(op).reads().any(|read| read == register);
     let from_outside = definitions.iter().filter(own).map(|&op| of(op)).min().unwrap_or(0);

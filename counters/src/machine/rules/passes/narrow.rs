@@ -9,7 +9,7 @@ use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
 use super::super::graph::{Arg, Graph, MemoryOperand, Op, Part, Register, State};
 
-/// Narrows what may be narrowed.
+/// Narrows the operations that may be narrowed.
 pub(super) fn narrow(graph: &mut Graph<'_>) {
     let wide = wide_registers(graph);
     for index in 0..graph.ops.len() as u32 {

@@ -1,4 +1,4 @@
-//! Loop unrolling: what iterations of a short counted loop share.
+//! Loop unrolling: the operations that iterations of a short counted loop share.
 //!
 //! `ptxas` unrolls a loop of one block by four if it counts with a literal step against a value
 //! that no iteration changes. The loop must also be short enough, and no `.pragma "nounroll"` may
@@ -18,7 +18,7 @@ const FACTOR: u32 = 4;
 /// The most machine instructions of a loop that is unrolled: assumed, between the two loops above.
 const LONGEST: u32 = 64;
 
-/// Marks what is executed once for several iterations.
+/// Marks operations that are executed once for several iterations.
 pub(super) fn unroll(graph: &mut Graph<'_>, family: &Family) {
     for block in 0..graph.blocks.len() as u32 {
         let this = &graph.blocks[block as usize];

@@ -1,4 +1,4 @@
-//! Operations that the machine has no instruction for, and what stands for them instead.
+//! Operations that the machine has no instruction for, and their expansions.
 //!
 //! The counts are those of the instructions that run when the fast path is taken. Quotients and
 //! roots of ordinary numbers leave out the call of the slow path, but not the instructions that
@@ -150,7 +150,7 @@ const TABLE: &[Expansion] = expansions! {
     Rem U32 ALWAYS =>
         { integer 11, convert 2, special 1 }
         { integer 25, convert 2, special 1, misc 1 } { integer 11, convert 2, special 1, misc 3 }
-    // A subroutine; what it does depends on the size of the numbers.
+    // A subroutine; its path depends on the size of the numbers.
     Div S64 ALWAYS =>
         { integer 67, convert 2, special 1, control 2, misc 8 }
         { integer 180, convert 2, special 1, control 2 } { integer 76, convert 2, special 1, control 2, misc 7 }

@@ -89,8 +89,8 @@ fn fragment(op: &Op<'_>, space: Option<StateSpace>, kind: AccessKind, registers:
         (AccessKind::Load, _) => (load(space), if gathers { 4 * registers } else { registers }),
         _ => (store(space), registers),
     };
-    // Rows of factors are as far apart as the stride says: a 64-bit sum, of which `IMAD.WIDE` does
-    // every other one.
+    // Rows of factors are as far apart as the stride says. That takes a 64-bit sum per row;
+    // `IMAD.WIDE` does every other one.
     let far = is_factor && matches!(element, 8 | 32) && !shared;
     let sums = if far { (accesses.max(1) - 1) * 3 / 2 } else { 0 };
     let joins = if gathers { 3 * registers } else { 0 };
@@ -149,7 +149,7 @@ fn atomic(graph: &Graph<'_>, op: &Op<'_>, family: &Family, bytes: u32) -> Select
     let adds = op.has(Modifier::Add) && !floating;
     let one_address = matches!(op.memory.and_then(|memory| memory.base), Some(Arg::Bank(_)));
     if family.aggregates_atomics && !shared && adds && unread && one_address {
-        // One lane adds what the others have.
+        // One lane adds the values of the others.
         return smallvec![
             Selected::new("REDUX", 2),
             Selected::new("ISETP", 2),

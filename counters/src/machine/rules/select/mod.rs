@@ -119,7 +119,7 @@ fn arithmetic(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     }
     let class = op.source.form.form().class;
     match op.opcode {
-        // Comparisons are classed by what they compare, whatever type they yield.
+        // Comparisons are classed by the type that they compare, whatever type they yield.
         Opcode::Set | Opcode::Setp => return comparison(op, family),
         Opcode::Selp | Opcode::Slct => return selection(op, family),
         _ => {}

@@ -1,4 +1,4 @@
-//! Moves, special registers, and what lanes tell each other.
+//! Moves, special registers, and exchanges between lanes.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::ScalarType;
