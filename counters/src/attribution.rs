@@ -19,7 +19,7 @@ pub struct PartCounts {
     pub issued_lanes: u64,
     /// Times that a thread executed one: its guard was true.
     pub thread_executions: u64,
-    /// Times that a warp issued a machine instruction that stands for one, where they are known.
+    /// Times that a warp issued a machine instruction that stands for one, if they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_warp_executions: Option<u64>,
     /// Conditional branches issued by a warp.
@@ -63,7 +63,7 @@ impl PartCounts {
         (warps != 0).then(|| self.thread_executions as f64 / warps as f64)
     }
 
-    /// Warp instructions: the machine's where they are known, otherwise PTX.
+    /// Warp instructions: the machine's if they are known, otherwise PTX.
     fn issues(&self) -> u64 {
         self.machine_warp_executions.unwrap_or(self.warp_executions)
     }

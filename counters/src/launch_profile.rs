@@ -41,7 +41,7 @@ pub struct LaunchProfile {
     pub metrics: Metrics,
     /// The same metrics counted on PTX, as far as `metrics` count machine instructions.
     pub ptx_metrics: Metrics,
-    /// The machine instructions, where a back end has been asked for them.
+    /// The machine instructions, if a back end has been asked for them.
     pub machine: Option<MachineProfile>,
     /// The table that every metric was summed from.
     pub table: BaseTable,

@@ -1,4 +1,4 @@
-//! Metric values: a number, its unit, and how far it can be trusted.
+//! Metric values: a number, its unit, and its reliability.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub enum Level {
     Machine,
 }
 
-/// A metric's number: a whole count where there is one, otherwise a real.
+/// A metric's number: a whole count if there is one, otherwise a real.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Number {

@@ -197,7 +197,7 @@ impl Counter {
     }
 
     /// Goes on with the contents that an earlier launch left in the L2, as [`Counter::finish`]
-    /// returns them; `contents` says whether they stay. To be said last before the launch begins.
+    /// returns them. `contents` decides if they stay. Call it last before the launch begins.
     #[must_use]
     pub fn with_l2(mut self, contents: L2Contents, before: Option<L2>) -> Self {
         self.contents = contents;
@@ -222,8 +222,8 @@ impl Counter {
         self
     }
 
-    /// Registers that each thread has, where machine code tells: fewer CTAs may then run at the
-    /// same time. To be said before the launch begins.
+    /// Registers that each thread has, if machine code tells: fewer CTAs may then run at the same
+    /// time. Call it before the launch begins.
     #[must_use]
     pub fn with_registers(mut self, registers_per_thread: u32) -> Self {
         self.cta.registers_per_thread = Some(registers_per_thread);

@@ -60,8 +60,8 @@ pub struct Occupancy {
     pub warps_per_cta: u64,
     /// Warps that an SM can hold.
     pub max_warps_per_sm: u32,
-    /// CTAs that each resource alone would allow, `None` where the CTA takes nothing of it or it
-    /// is unknown: warps, CTAs, registers, shared memory.
+    /// CTAs that each resource alone would allow: warps, CTAs, registers, shared memory. `None` if
+    /// the CTA takes nothing of it or it is unknown.
     pub limits: [(Limiter, Option<u32>); 4],
 }
 

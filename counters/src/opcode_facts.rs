@@ -138,7 +138,8 @@ pub(crate) struct OpcodeFacts {
     pub(crate) integer: Option<IntegerRow>,
     /// Its row if it works on floating-point numbers; `None` if it never does.
     pub(crate) float: Option<FloatRow>,
-    /// The machine instruction that does it where one does, as the vendor's disassembler names it.
+    /// The machine instruction that does it, if there is one, as the vendor's disassembler names
+    /// it.
     pub(crate) machine: &'static str,
 }
 

@@ -2,7 +2,7 @@
 
 use gpucast_interpreter::{Access, Pattern};
 
-/// The address of every lane, also where the pattern stands for them; `room` is for those.
+/// The address of every lane, even if the pattern stands for them; `room` is for those.
 pub(crate) fn lane_addresses<'a>(access: &Access<'a>, room: &'a mut [u64; 32]) -> &'a [u64; 32] {
     let stride = match access.pattern {
         Pattern::General => return access.addresses,

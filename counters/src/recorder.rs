@@ -374,7 +374,7 @@ impl Recorder for CtaRecorder {
         counts.divergent += u64::from(taken & active != 0 && !taken & active != 0);
     }
 
-    // The executor calls it from several places; where it is a call, that costs 5 % of sgemm.
+    // The executor calls it from several places. As a call, it costs 5 % of sgemm.
     #[inline(always)]
     fn access(&mut self, access: &Access<'_>) {
         let key = RowKey::new(access.instruction, access.space, access.kind).index();

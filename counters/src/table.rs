@@ -26,7 +26,7 @@ pub struct Description {
     pub line: u32,
     /// The position of the instruction in the PTX text.
     pub span: Span,
-    /// The CUDA line, where `.loc` gives one.
+    /// The CUDA line, if `.loc` gives one.
     pub location: Option<Location>,
 }
 

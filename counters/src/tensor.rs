@@ -1,7 +1,7 @@
 //! The operations of matrix instructions, by the format of the factors.
 //!
 //! Profilers count them apart from those of threads (Nsight Compute's `sm__ops_path_tensor_*`),
-//! since a warp or a warpgroup does them together.
+//! because a warp or a warpgroup does them together.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::Instruction;

@@ -21,9 +21,9 @@ use crate::tensor::TensorFormat;
 pub struct Totals<'a> {
     /// The counts of each static instruction.
     pub table: &'a BaseTable,
-    /// The machine instructions, where a back end has been asked for them.
+    /// The machine instructions, if a back end has been asked for them.
     pub machine: Option<&'a MachineProfile>,
-    /// The launch, and how it fits an SM.
+    /// The launch, and the way in which it fits an SM.
     pub launch: LaunchFacts,
     /// The traffic of the L2.
     pub l2: L2Traffic,
@@ -237,7 +237,7 @@ impl Totals<'_> {
         self.ptx(|row| if is_one(row) { row.warp_executions } else { 0 })
     }
 
-    /// Sum over the instructions of the machine where they are known, otherwise of the PTX.
+    /// Sum over the instructions of the machine if they are known, otherwise of the PTX.
     fn sum(&self, of: impl Fn(Counted) -> u64) -> u64 {
         match self.machine {
             Some(machine) => machine.rows.iter().map(|row| of(row.into())).sum(),
@@ -372,7 +372,7 @@ impl Totals<'_> {
         self.accesses_where(is_meant).requests
     }
 
-    /// Memory instructions of warps that access a space in one way: the machine's where they are
+    /// Memory instructions of warps that access a space in one way: the machine's if they are
     /// known, otherwise those of the PTX.
     #[must_use]
     pub fn accesses(&self, space: StateSpace, operation: Operation) -> u64 {

@@ -6,7 +6,7 @@ pub const SECTOR_BYTES: u64 = 32;
 /// Bytes of a line: the memory that one tag of a cache stands for.
 pub const LINE_BYTES: u64 = 128;
 
-/// Sectors of a line where a sector has [`SECTOR_BYTES`].
+/// Sectors of a line if a sector has [`SECTOR_BYTES`].
 pub const SECTORS_PER_LINE: u32 = (LINE_BYTES / SECTOR_BYTES) as u32;
 
 /// Lines of one warp's local memory: the 512 KB that a thread may have at most (CUDA C

@@ -23,7 +23,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The relative error, a fraction: negative where the kernel ran longer than predicted.
+    /// The relative error, a fraction: negative if the kernel ran longer than predicted.
     #[must_use]
     pub fn error(&self) -> f64 {
         error_fraction(self.predicted, self.measured)

@@ -20,8 +20,8 @@ const MIN_THREADS_PER_BLOCK: u64 = 64;
 const MIN_SHARE_OF_GPU: f64 = 0.25;
 /// The shortest invocation that the thesis deems predictable (section 5.2.6).
 const MIN_INVOCATION_MS: f64 = 0.5;
-/// The share of an invocation's time below which the cost of launching is not worth a warning where
-/// it is known. The limit is ours: models are off by more.
+/// Below this share of an invocation's time, a known cost of launching gets no warning. The limit
+/// is ours: models are off by more.
 const MIN_LAUNCH_SHARE: f64 = 0.05;
 /// Active lanes below which divergence is reported. The thesis blames a misprediction on 78 %
 /// (section 5.2.5, lvmd-krn) but sets no limit; this one is ours.

@@ -44,13 +44,13 @@ pub(crate) fn load_passes(gpu: &Gpu, profile: &KernelProfile) -> Result<Option<f
     Totals(profile).get("global_load_passes")
 }
 
-/// The times that a kernel's accesses take of the load/store paths of so many SMs, in milliseconds.
+/// The times that a kernel's accesses take of the load/store paths of a number of SMs, in
+/// milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LoadStorePath {
     /// Of the load/store units.
     pub(crate) units_ms: f64,
-    /// Of the way back to the lanes; zero where the cache does not share the banks of shared
-    /// memory.
+    /// Of the way back to the lanes; zero if the cache does not share the banks of shared memory.
     pub(crate) return_ms: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Predicts how long a kernel takes on a GPU: GPU descriptions and the analytical models.
+//! Predicts a kernel's time on a GPU: GPU descriptions and the analytical models.
 //!
 //! | module | holds |
 //! |---|---|

@@ -228,7 +228,7 @@ impl Symbols {
         self.0.push(Symbol { name, value: value.into(), unit });
     }
 
-    /// Appends a total: a count where it is whole, which a mean over invocations may not be.
+    /// Appends a total: a count if it is whole, which a mean over invocations may not be.
     pub(crate) fn push_total(&mut self, name: &'static str, total: f64, unit: &'static str) {
         const EXACT: f64 = (1_u64 << 53) as f64;
         let whole = total.fract() == 0.0 && (0.0..EXACT).contains(&total);

@@ -23,14 +23,15 @@ pub struct Conditions {
     pub launch: Option<LaunchShape>,
     /// The counts between barriers.
     pub stages: Option<Arc<Stages>>,
-    /// The features of the launch's invocations, each with how many invocations have them.
+    /// The features of the launch's invocations, each with the number of invocations that have
+    /// them.
     pub features: Option<Arc<Vec<(Features, u64)>>>,
     /// The calibrated models of the cost model.
     pub cost_models: Option<Arc<CostModels>>,
     /// The library name of the GPU whose coalescing, banks and caches the counts follow.
     pub counted_on: Option<String>,
-    /// Warps resident on an SM, over those that it can hold, where something other than the
-    /// launch's shape decides (see [`crate::what_if`]).
+    /// Warps resident on an SM, over those that it can hold, if something other than the launch's
+    /// shape decides (see [`crate::what_if`]).
     pub occupancy: Option<f64>,
     /// The bytes that the launch takes from the host's memory and gives back.
     pub transfers: Option<Transfers>,
@@ -47,7 +48,7 @@ pub struct LaunchShape {
     pub threads_per_block: u64,
     /// Shared memory of a block, in bytes.
     pub shared_bytes: u64,
-    /// Registers of a thread, where machine code says.
+    /// Registers of a thread, if machine code gives them.
     pub registers: Option<u32>,
 }
 

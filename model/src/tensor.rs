@@ -27,7 +27,7 @@ pub struct TensorWork {
     pub operations: f64,
 }
 
-/// The operations of a profile on formats whose throughput is known, and how many others there are.
+/// The operations of a profile on formats whose throughput is known, and the number of others.
 pub(crate) fn work(totals: Totals<'_>) -> Result<(Vec<TensorWork>, f64), ModelError> {
     let mut works = Vec::new();
     for (format, metric, _) in CHARGED {

@@ -44,7 +44,7 @@ pub enum Warning {
     ShortLaunch {
         /// The predicted time of one invocation.
         milliseconds: f64,
-        /// The part of the time that launching takes, where the GPU's overhead is known.
+        /// The part of the time that launching takes, if the GPU's overhead is known.
         share: Option<f64>,
     },
     /// Something that the model leaves out, with which the time would be much longer.
@@ -88,7 +88,7 @@ pub enum Warning {
     OtherMachine {
         /// The GPU of the calibration, if it says which.
         measured: Option<String>,
-        /// The model that says how long the execution takes instead.
+        /// The model that gives the time of the execution instead.
         executed_by: &'static str,
     },
     /// A calibrated cost is negative (Stevens & Klöckner 2020, section 4).
@@ -122,7 +122,7 @@ pub enum Warning {
         /// The GPU that they follow.
         counted_on: String,
     },
-    /// Nothing says how many registers a thread has, so that they limit no occupancy.
+    /// The registers of a thread are not known, so that they limit no occupancy.
     UnknownRegisters,
     /// Counts between barriers are those of PTX, scaled to the machine-level counts of the launch.
     ScaledStages,

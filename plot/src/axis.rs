@@ -30,7 +30,7 @@ const FEWEST_LABELS: usize = 2;
 /// A place on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where.
+    /// The value at this place.
     pub value: f64,
     /// The text beside it; `None` for the places in between.
     pub label: Option<String>,
@@ -115,7 +115,7 @@ impl Axis {
             .collect()
     }
 
-    /// Powers of ten; 2 and 5 times them have labels where there is room, the other digits none.
+    /// Powers of ten; 2 and 5 times them have labels if there is room, the other digits none.
     fn logarithmic_ticks(&self, pixels: f64) -> Vec<Tick> {
         let decades = (self.high / self.low).log10();
         let decade = pixels / decades;

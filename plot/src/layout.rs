@@ -223,7 +223,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Draws axes into `body` and says where the data goes.
+    /// Draws axes into `body` and returns the panel with the place of the data.
     pub fn draw(scene: &mut Scene, body: Rect, x: Axis, y: Axis) -> Self {
         let plot = plot_area(body, &y);
         let x_ticks = x.ticks(plot.width());

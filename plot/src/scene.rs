@@ -93,7 +93,7 @@ pub struct Text {
     pub weight: Weight,
     /// The ink of the text.
     pub ink: Ink,
-    /// By how much it climbs, in degrees.
+    /// The slope in degrees, upwards.
     pub degrees: f64,
     /// True if a patch of paper keeps lines behind it away.
     pub patch: bool,

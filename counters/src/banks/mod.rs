@@ -51,7 +51,7 @@ pub struct BankGeometry {
     bank_bytes: u32,
     /// Consecutive bytes in one bank before the next bank begins; a power of two.
     interleave_bytes: u32,
-    /// Lanes that are served together where none needs more than a bank delivers; a power of two.
+    /// Lanes that are served together if none needs more than a bank delivers; a power of two.
     lanes: u32,
     serving: Serving,
 }
@@ -143,7 +143,7 @@ impl BankGeometry {
         self.interleave_bytes
     }
 
-    /// Lanes that are served together where none needs more than a bank delivers.
+    /// Lanes that are served together if none needs more than a bank delivers.
     #[must_use]
     pub fn lanes(self) -> u32 {
         self.lanes

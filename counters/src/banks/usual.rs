@@ -5,7 +5,7 @@
 
 use super::BankPasses;
 
-/// All banks together deliver so many bytes in a pass, as a power of two.
+/// The bytes that all banks together deliver per pass, as a power of two.
 const ROW_BITS: u32 = 7;
 
 /// Passes of the lanes of `mask`; `None` if they do not want aligned pieces of at most 16 bytes.
@@ -63,7 +63,7 @@ fn passes_of_stride(active: u32, pieces: &[u32; 32], groups: u32) -> Option<u32>
     if deviation != 0 || stride == 0 {
         return None;
     }
-    // Multiples of the stride come back to a group after so many lanes.
+    // Multiples of the stride come back to a group after this many lanes.
     let period = (groups >> stride.trailing_zeros().min(31)).max(1);
     Some(run.count_ones().div_ceil(period))
 }

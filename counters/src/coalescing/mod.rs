@@ -40,8 +40,8 @@ pub enum Protocol {
 /// protocols define their own transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransactionRule {
-    /// The lines of 128 bytes of each request. A warp makes one request, or two, one for each
-    /// half-warp, where lanes access 8 bytes, or four where they access 16 (guide 4.2, F.4.2).
+    /// The lines of 128 bytes of each request. A warp makes one request. It makes two, one per
+    /// half-warp, if lanes access 8 bytes, or four if they access 16 (guide 4.2, F.4.2).
     Lines,
     /// The sectors of the warp's access.
     Sectors,

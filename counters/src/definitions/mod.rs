@@ -6,8 +6,8 @@
 //! name of ours begins with `ptx_` if it counts PTX; otherwise it follows nvprof's manner.
 //! Percentages are in percent, as nvprof prints them.
 //!
-//! Metrics of instructions count machine instructions where a back end of [`crate::machine`] has
-//! been asked. Without one they count PTX instructions in their place, which is an estimate.
+//! Metrics of instructions count machine instructions if a back end of [`crate::machine`] has been
+//! asked. Without one they count PTX instructions in their place, which is an estimate.
 
 mod arithmetic;
 mod caches;
@@ -37,7 +37,7 @@ pub enum Basis {
     /// Arithmetic of the program, whichever instructions do it: those of the PTX, exactly, unless
     /// machine code says that the assembler rearranged it.
     Arithmetic,
-    /// Instructions: the machine's where they are known, otherwise PTX in their place.
+    /// Instructions: the machine's if they are known, otherwise PTX in their place.
     Instructions,
     /// PTX branches in the place of the machine's, some of which are predicated away.
     Branches,

@@ -7,7 +7,7 @@ use crate::hierarchy::{L1Geometry, L1Loads, L1Stores, LocalStores, Replacement};
 pub struct FirstLevel {
     /// The first-level cache, if there is one.
     pub l1: Option<L1Geometry>,
-    /// The cache for read-only loads and textures, where it is not the first-level cache.
+    /// The cache for read-only loads and textures, if it is not the first-level cache.
     pub read_only: Option<L1Geometry>,
     /// Bytes that the first-level cache shares with shared memory; it has those that the resident
     /// CTAs leave. 0 if its size is fixed.

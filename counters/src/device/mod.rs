@@ -202,7 +202,7 @@ impl DeviceModel {
 
     /// CTAs that one SM runs at the same time.
     ///
-    /// A CTA that fits no SM counts as one, since refusing it is the launch's business.
+    /// A CTA that fits no SM counts as one, because refusing it is the launch's business.
     #[must_use]
     pub fn ctas_per_sm(&self, cta: CtaShape) -> u32 {
         self.occupancy(cta).ctas_per_sm.max(1)

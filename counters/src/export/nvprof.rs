@@ -87,7 +87,7 @@ impl Kernel<'_> {
     }
 }
 
-/// Six decimals for ratios, with a percent sign where it is one; whole numbers for counts.
+/// Six decimals for ratios, with a percent sign for percentages; whole numbers for counts.
 fn printed(number: Number, unit: &str) -> String {
     match (unit, number) {
         ("percent", number) => format!("{:.6}%", number.as_f64()),

@@ -25,7 +25,7 @@ pub(super) struct Sampled {
     lane_bytes: u32,
     /// Within a block; the same in all of them.
     local: Option<Strides>,
-    /// Of each block, one thread and where it went.
+    /// Of each block, one thread and its address.
     references: Vec<Reference>,
     /// The distances that a warp has moved after 1, 2, 4, … executions.
     moved: Vec<Option<i64>>,
@@ -83,7 +83,7 @@ impl Sampled {
         let local = self.local.filter(|_| !apart).unwrap_or(Strides::Irregular);
         let global = match local {
             Strides::Affine(strides) => {
-                // Where thread 0, 0, 0 of each block would go, whether or not it takes part.
+                // The address of thread 0, 0, 0 of each block, even if it takes no part.
                 let origin = |one: &Reference| {
                     (one.ctaid, one.address.wrapping_sub(offset(one.thread, &strides)))
                 };

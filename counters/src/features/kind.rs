@@ -152,7 +152,7 @@ impl ElementType {
         self == wanted || (self.numbers == Numbers::Bits && self.bits == wanted.bits)
     }
 
-    /// The element of a PTX type, and how many of them a value has.
+    /// The element of a PTX type, and the number of them in a value.
     fn of(ty: ScalarType) -> (Self, u64) {
         let (numbers, bits, count) = match ty {
             ScalarType::F16x2 => (Numbers::Float, 16, 2),
@@ -178,8 +178,8 @@ impl ElementType {
         (Self { numbers, bits }, count)
     }
 
-    /// The type that a memory instruction is written with, if it is whole bytes; the last one,
-    /// since formats of caches and matrices come first.
+    /// The type that a memory instruction is written with, if it is whole bytes. It is the last
+    /// one, because formats of caches and matrices come first.
     pub(super) fn of_instruction(instruction: &Instruction) -> Option<Self> {
         let (element, _) = Self::of(instruction.types().last()?);
         matches!(element.bits, 8 | 16 | 32 | 64 | 128).then_some(element)
@@ -243,8 +243,8 @@ pub const OPERATION_NAMES: [&str; 23] = [
     "cos", "lg2", "ex2", "tanh", "compare", "select", "convert", "logic", "shift", "mma",
 ];
 
-/// The arithmetic of an instruction: its name, the type of its operands, and how many operations a
-/// thread does.
+/// The arithmetic of an instruction: its name, the type of its operands, and the operations per
+/// thread.
 pub(super) fn operation(instruction: &Instruction) -> Option<(&'static str, ElementType, u64)> {
     let name = operation_name(instruction.opcode)?;
     // A conversion's first type is its result's; whatever is set or compared has the last one.

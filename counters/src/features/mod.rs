@@ -74,7 +74,7 @@ pub struct MemoryAccess {
     pub footprint: Option<Footprint>,
     /// Lines of the PTX text.
     pub ptx_lines: Vec<u32>,
-    /// CUDA files and lines, where `.loc` gives them.
+    /// CUDA files and lines, if `.loc` gives them.
     pub cuda_lines: Vec<(u32, u32)>,
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 /// The movement of an address along one axis of thread or block indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stride {
-    /// So many bytes for each step; 0 where the address does not depend on the index, or the axis
-    /// has one index only.
+    /// Bytes per step. They are 0 if the address does not depend on the index, or the axis has one
+    /// index only.
     Bytes(i64),
     /// No two of the samples differ in this index alone, so that it has no observable stride.
     Unobserved,

@@ -136,7 +136,7 @@ impl FeatureRecorder {
         }
     }
 
-    /// Keeps where the lanes of a sampled CTA go.
+    /// Keeps the addresses of the lanes of a sampled CTA.
     #[cold]
     fn sample(&mut self, access: &Access<'_>, space: MemorySpace) {
         let mut room = [0; 32];

@@ -19,7 +19,7 @@ pub enum L2Contents {
     /// Nsight Compute counts by default.
     Cold,
     /// The contents that the launch before left; nothing at the first. Sectors that stay dirty
-    /// count as written, since each launch writes those of the launch before.
+    /// count as written, because each launch writes those of the launch before.
     #[default]
     Keep,
     /// As [`L2Contents::Keep`], and the host's copies come before the first launch:

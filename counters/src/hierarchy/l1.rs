@@ -37,7 +37,7 @@ pub struct L1Geometry {
     pub line_bytes: u64,
     /// Lines of one set.
     pub ways: u32,
-    /// Bytes that a miss brings in: a sector, or the whole line where the cache has no sectors.
+    /// Bytes that a miss brings in: a sector, or the whole line if the cache has no sectors.
     pub fill_bytes: u64,
     /// The policy that chooses the line of a set to evict.
     pub replacement: Replacement,

@@ -62,7 +62,7 @@ pub struct HierarchyGeometry {
     pub schedule: Schedule,
     /// The first-level cache of an SM, if it has one.
     pub l1: Option<L1Geometry>,
-    /// The cache for read-only loads and textures, where it is not the first-level cache.
+    /// The cache for read-only loads and textures, if it is not the first-level cache.
     pub read_only: Option<L1Geometry>,
     /// The second-level cache.
     pub l2: L2Geometry,

@@ -296,8 +296,8 @@ impl Intervals {
     }
 }
 
-/// By how much all intervals grow so that the longest of all `words` becomes distant: in each place
-/// the same bits.
+/// The growth of all intervals that makes the longest of all `words` distant: in each place the
+/// same bits.
 #[inline]
 fn growth(words: &[Intervals]) -> Intervals {
     let (mut distant, mut long, mut short) = (0, 0, 0);

@@ -1,4 +1,5 @@
-//! Replacement policies: which line of a full set gives way, and how long a new one may stay.
+//! Replacement policies: the line of a full set that gives way, and the time that a new one may
+//! stay.
 
 /// The policy that chooses the line of a set that gives way to a new one.
 ///
@@ -56,10 +57,10 @@ pub enum Replacement {
         /// As for [`Replacement::BimodalReReference`].
         near_every: u32,
     },
-    /// As [`Replacement::DuelingReReference`] for whole lines that first-level caches fetch and
-    /// for stores; as [`Replacement::ReReference`] for loads of sectors, which do not vote. The
-    /// client of the cache tells with its command how likely the line is to be used again, as in
-    /// claim 1 of the patent.
+    /// As [`Replacement::DuelingReReference`] for whole lines that first-level caches fetch and for
+    /// stores; as [`Replacement::ReReference`] for loads of sectors, which do not vote. The cache's
+    /// client tells with its command how likely a re-use of the line is, as in claim 1 of the
+    /// patent.
     ClientReReference {
         /// As for [`Replacement::BimodalReReference`].
         near_every: u32,
@@ -167,7 +168,7 @@ pub(crate) enum Newcomer {
 pub(crate) enum Insertion {
     /// Each.
     Always,
-    /// One out of so many misses of a set.
+    /// One miss of a set out of this many.
     Rarely(u32),
     /// As one or the other, whichever proves better.
     Dueling(u32),

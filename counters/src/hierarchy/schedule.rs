@@ -40,7 +40,7 @@ enum State {
     },
     /// When each slot is free, with the slot.
     Slots(BinaryHeap<Reverse<(u64, u32)>>),
-    /// The first CTA will tell how far apart the slots start.
+    /// The first CTA will decide the distance between the starts of the slots.
     Untouched,
 }
 

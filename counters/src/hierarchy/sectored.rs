@@ -30,7 +30,7 @@ pub(crate) fn count(sectors: u16) -> u64 {
 /// A line and its sectors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Line {
-    /// Meaningless where the way is empty.
+    /// Meaningless if the way is empty.
     tag: u64,
     /// When the line was allocated.
     allocated: u64,
@@ -99,7 +99,7 @@ impl SectoredCache {
         }
     }
 
-    /// A request for so many `sectors` of the line `tag`. It makes sure that the line is there, and
+    /// A request for `sectors` sectors of the line `tag`. It makes sure that the line is there, and
     /// returns it for the caller to change, with the line that gave way.
     // Calls for each request, here and in the called functions, are one instruction of twenty of
     // the replay.
@@ -150,7 +150,7 @@ impl SectoredCache {
         std::hint::black_box(seen);
     }
 
-    /// As [`SectoredCache::touch`] where a line that is not there stays away.
+    /// As [`SectoredCache::touch`], but a missing line stays away.
     #[inline]
     pub(crate) fn touch_if_there(
         &mut self,

@@ -16,7 +16,7 @@ pub(crate) struct WarpAccess {
     pub(crate) lines: u32,
 }
 
-/// From so many accesses on they are sorted by counting.
+/// From this number of accesses on, they are sorted by counting.
 const MANY: usize = 64;
 
 /// Accesses at the same time, by the place of the warp; those of equal places in the order in which

@@ -107,7 +107,7 @@ const SEVERAL: u64 = 1 << 7;
 const COUNT_BITS: u32 = 24;
 const COUNT_SHIFT: u32 = 8;
 
-/// Sorting by counting looks at each clock, and pays up to so many clocks per request.
+/// Sorting by counting looks at each clock, and pays up to this many clocks per request.
 const CLOCKS_PER_REQUEST: usize = 16;
 
 /// Rows from here on share the last one, whose traffic belongs to no instruction.

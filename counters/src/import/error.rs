@@ -14,7 +14,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The beginning of a text: where a complaint about the whole of it points.
+    /// The beginning of a text, for a complaint about the whole of it.
     pub const START: Self = Self { line: 1, column: 1 };
 
     /// The place of a byte offset in `text`; an offset past the end means the end.

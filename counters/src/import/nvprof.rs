@@ -149,7 +149,7 @@ fn kind(device: &str) -> Kind {
     if device.contains(MODELLED_DEVICE) { Kind::Modelled } else { Kind::Measured }
 }
 
-/// `GeForce GTX 1060 6GB (0)` becomes `gtx-1060`: how GPU descriptions are named here.
+/// The name of a device in GPU descriptions: `GeForce GTX 1060 6GB (0)` becomes `gtx-1060`.
 fn library_name(device: &str) -> String {
     let model = device.rsplit_once(" (").map_or(device, |(model, _)| model);
     let lower = model.to_lowercase();

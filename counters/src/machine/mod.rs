@@ -72,7 +72,7 @@ pub struct MachineProfile {
     pub kind: Kind,
     /// The architecture, such as `sm_50`.
     pub target: String,
-    /// Registers of a thread, where the back end knows them.
+    /// Registers of a thread, if the back end knows them.
     pub registers_per_thread: Option<u32>,
     /// The instructions.
     pub rows: Vec<MachineRow>,

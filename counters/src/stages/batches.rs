@@ -15,7 +15,7 @@ use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::module::{Instruction, RegisterId};
 use gpucast_ptx_frontend::types::StateSpace;
 
-/// For each instruction of a basic block, whether it is a load from global memory that begins a
+/// For each instruction of a basic block, true if it is a load from global memory that begins a
 /// batch.
 pub(super) fn begins_batch<'i>(block: impl Iterator<Item = &'i Instruction>) -> Vec<bool> {
     let mut batches = Batches::default();

@@ -56,7 +56,8 @@ impl StageRecorder {
         }
     }
 
-    /// Ends the last stage; the stages of the CTA, and how many of them were added to the last.
+    /// Ends the last stage. Returns the stages of the CTA, and the number that were added to the
+    /// last.
     pub(super) fn finish(&mut self) -> (&[Stage], u64) {
         let lanes = std::mem::take(&mut self.cta.guarded_lanes);
         self.cut(&lanes, &[]);

@@ -67,7 +67,7 @@ impl InstructionCounts {
 enum Unit {
     /// The scalar processors for single precision.
     Cores,
-    /// The integer units, where they are units of their own.
+    /// The integer units, if they are units of their own.
     Integer,
     /// The special-function units, which convert, too.
     Special,

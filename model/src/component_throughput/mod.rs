@@ -2,9 +2,9 @@
 //! Model for GPU Architectures", HPCA 2011.
 //!
 //! A kernel keeps three components busy at the same time: the instruction pipeline, shared memory
-//! and global memory. Each takes its work over its throughput, which depends on the warps of an SM;
-//! the slowest is the bottleneck and hides the others. Barriers cut the kernel into stages, which
-//! follow each other where an SM has one block and overlap where it has several.
+//! and global memory. The time of each is its work over its throughput, which depends on the warps
+//! of an SM. The slowest is the bottleneck and hides the others. Barriers cut the kernel into
+//! stages. They follow each other if an SM has one block, and overlap if it has several.
 //!
 //! | file | holds |
 //! |---|---|
@@ -156,7 +156,7 @@ impl Analysis {
             .stages
             .iter()
             .map(|stage| {
-                // Where blocks overlap, their stages differ, and all warps are there (table 2).
+                // If blocks overlap, their stages differ, and all warps are there (table 2).
                 let warps = if serialised { stage.active_warps } else { warps_per_block };
                 residency.analyse(stage, &components, warps)
             })

@@ -142,7 +142,7 @@ pub struct Sum {
     pub times: Times,
 }
 
-/// Adds up stages: each with its own bottleneck where they are serialised, one for all where they
+/// Adds up stages: each with its own bottleneck if they are serialised, one for all if they
 /// overlap.
 #[must_use]
 pub fn sum(stages: impl IntoIterator<Item = Times>, serialised: bool) -> Sum {

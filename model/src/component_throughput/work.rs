@@ -143,7 +143,7 @@ impl Work {
     }
 }
 
-/// The share of loaded sectors that first-level caches hold; none where the counts know of no such
+/// The share of loaded sectors that first-level caches hold; none if the counts know of no such
 /// cache.
 fn first_level_hits(profile: &KernelProfile) -> f64 {
     let percent = profile.metrics.get("global_hit_rate").map(|figure| figure.value.as_f64());

@@ -1,8 +1,8 @@
 //! Reads the names of features: `f_mem_access_global_float32_load_lstrides:{0:1;1:>15}_afr:>1`.
 //!
 //! All fields of `f_mem_access` are optional and stand in the paper's order (section 6.1.1). White
-//! space may stand before and after the `_` and `:` of `lstrides`, `gstrides` and `afr`, where the
-//! paper's listings break lines.
+//! space may stand before and after the `_` and `:` of `lstrides`, `gstrides` and `afr`, because
+//! the paper's listings break lines there.
 
 use gpucast_counters::features::{AccessDirection, ElementType, MemorySpace, OPERATION_NAMES};
 

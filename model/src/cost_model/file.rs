@@ -214,8 +214,8 @@ impl CostModelFile {
     }
 }
 
-/// An error of an expression, where it stands in the file: exactly, if the string is written
-/// without escapes.
+/// An error of an expression, at its position in the file. The position is exact if the string is
+/// written without escapes.
 fn in_string(text: &str, string: &Spanned<String>, error: ExpressionError) -> ModelFileError {
     let span = string.span();
     let written = text.get(span.clone()).unwrap_or_default();

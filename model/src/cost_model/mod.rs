@@ -92,7 +92,7 @@ pub struct Term {
 }
 
 impl Analysis {
-    /// Applies a calibrated model to launches, each with how often it was made.
+    /// Applies a calibrated model to launches, each with its number of invocations.
     ///
     /// # Errors
     ///

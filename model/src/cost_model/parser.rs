@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// From `start` to where it stands; at least one character, if there is one.
+    /// From `start` to the current position; at least one character, if there is one.
     pub(super) fn range_from(&self, start: usize) -> Range<usize> {
         let end = self.at();
         let one = self.text[start..].chars().next().map_or(0, char::len_utf8);
@@ -290,7 +290,7 @@ impl<'a> Parser<'a> {
         Ok(expression)
     }
 
-    /// A named expression, and how many operands it has.
+    /// A named expression, and the number of its operands.
     fn term(&mut self, name: &'a str, text: &str) -> Result<(Expression, usize), ExpressionError> {
         if let Some(read) = self.read.get(name) {
             return Ok(read.clone());

@@ -15,7 +15,7 @@ use super::quantity::{
 };
 use super::source::{Source, Sourced};
 
-/// Declares [`Gpu`] and how a field is found by its name.
+/// Declares [`Gpu`] and the look-up of its fields by name.
 macro_rules! gpu {
     ($($(#[doc = $doc:literal])* $field:ident: $quantity:ty,)+) => {
         /// A GPU. Every field but its names may be unknown; a model says which it needs.

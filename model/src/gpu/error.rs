@@ -168,7 +168,7 @@ pub enum FieldError {
 }
 
 impl FieldError {
-    /// The field that it is about, where it is about one.
+    /// The field that it is about, if it is about one.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         match self {

@@ -117,7 +117,7 @@ pub(super) fn field_named(field: &str) -> Result<&'static str, OverrideError> {
 }
 
 impl Change {
-    /// Reads `1.2x`, `8 TB/s`, a bare number where there is only one unit, or a name.
+    /// Reads `1.2x`, `8 TB/s`, a bare number if there is only one unit, or a name.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ fn wanted(units: Units) -> String {
 impl Gpu {
     /// This GPU, completed, with a field changed and everything that follows from it.
     ///
-    /// The text is a factor (`1.2x`), a number with a unit (`8 TB/s`), a number where the field has
+    /// The text is a factor (`1.2x`), a number with a unit (`8 TB/s`), a number if the field has
     /// one unit only (`120` SMs), or a name.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ impl Source {
     }
 }
 
-/// A figure and where it comes from.
+/// A figure and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sourced<T> {
     /// The figure.
@@ -68,7 +68,7 @@ pub struct Sourced<T> {
 }
 
 impl<T: Quantity> Serialize for Sourced<T> {
-    /// `{ value, unit, source }`; the unit is left out where the quantity has none.
+    /// `{ value, unit, source }`; the unit is left out if the quantity has none.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Sourced", 3)?;
         fields.serialize_field("value", &self.value)?;

@@ -54,7 +54,7 @@ pub struct Analysis {
     pub unknown: Vec<Level>,
     /// The limit that decides the time of the L1.
     pub l1_limit: L1Limit,
-    /// The share of the SMs that have a block: 1 where the launch is not known.
+    /// The share of the SMs that have a block: 1 if the launch is not known.
     pub busy_sms: f64,
 }
 
@@ -63,7 +63,7 @@ pub struct Analysis {
 pub enum L1Limit {
     /// The bytes of its sectors.
     Bytes,
-    /// So many passes over its banks: lanes read the same bank of different lines.
+    /// This many passes over its banks: lanes read the same bank of different lines.
     Passes(f64),
     /// The load/store units.
     Units,
@@ -208,7 +208,7 @@ impl Analysis {
     }
 }
 
-/// All passes over the banks where the L1 shares them with shared memory.
+/// All passes over the banks if the L1 shares them with shared memory.
 fn passes(profile: &KernelProfile, gpu: &Gpu) -> Result<Option<f64>, ModelError> {
     let Some(mut passes) = first_level::load_passes(gpu, profile)? else { return Ok(None) };
     for metric in ["shared_load_transactions", "shared_store_transactions"] {

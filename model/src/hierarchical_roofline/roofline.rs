@@ -102,7 +102,7 @@ impl Roofline {
             let share = operations.fma_share();
             ceilings.extend(compute(gpu, operations.precision, share));
         }
-        // Halves have a ceiling of tensor cores also where they do not use them.
+        // Halves have a ceiling of tensor cores even if they do not use them.
         let has_halves = work.operations.iter().any(|one| one.precision == Precision::Half);
         let mut formats: Vec<TensorFormat> = work.tensor.iter().map(|one| one.format).collect();
         if has_halves && !formats.contains(&TensorFormat::Fp16) {
@@ -134,7 +134,7 @@ macro_rules! figure_of {
     };
 }
 
-/// The bandwidth that the time is predicted with: measured where it was.
+/// The bandwidth that the time is predicted with: the measured one if there is one.
 pub(super) fn effective_bandwidth(gpu: &Gpu, level: Level) -> Option<f64> {
     match level {
         Level::L1 => optional!(gpu.l1_bandwidth),

@@ -111,7 +111,7 @@ pub struct Work {
     pub tensor: Vec<TensorWork>,
     /// Operations of tensor cores on other formats.
     pub other_tensor_operations: f64,
-    /// Bytes at each level; `None` where the counts lack them.
+    /// Bytes at each level; `None` if the counts lack them.
     pub bytes: [(Level, Option<f64>); 3],
 }
 

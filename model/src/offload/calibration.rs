@@ -63,7 +63,7 @@ pub struct StepFit {
     pub r_squared: f64,
 }
 
-/// A model fitted to samples, and how well it does on those that it was not fitted to.
+/// A model fitted to samples, and its errors on those that it was not fitted to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
     /// The model.

@@ -157,7 +157,7 @@ impl Analysis {
         }
     }
 
-    /// The kernel, and its launches where they are charged.
+    /// The kernel, and its launches if they are charged.
     pub(super) fn parts(&self) -> Vec<Part> {
         let mut parts = vec![Part {
             name: "kernel".to_owned(),

@@ -68,8 +68,8 @@ pub(super) fn perfect_coalescing(counts: &mut Editor) {
         }
         if requests > 0.0 {
             counts.follow(side.sectors_per_request, perfect / requests);
-            // Where a transaction is a sector, it stays one. Otherwise it is the widest there is,
-            // and every request takes at least one.
+            // If a transaction is a sector, it stays one. Otherwise it is the widest there is, and
+            // every request takes at least one.
             if let Some(transactions) = counts.get(side.transactions) {
                 let fewest = if transactions == sectors {
                     perfect

@@ -1,4 +1,4 @@
-//! Lines through points: how a figure changes with another one.
+//! Lines through points: the change of a figure with another one.
 
 use crate::axis::{Axis, Kind};
 use crate::draw::DrawError;

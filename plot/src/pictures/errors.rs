@@ -18,7 +18,7 @@ pub struct Row {
     pub name: String,
     /// Milliseconds.
     pub measured_ms: f64,
-    /// Milliseconds, one for each of [`Errors::series`]; `None` where there is no prediction.
+    /// Milliseconds, one for each of [`Errors::series`]; `None` if there is no prediction.
     pub predicted_ms: Vec<Option<f64>>,
 }
 

@@ -238,7 +238,7 @@ impl Roofline {
                 .bandwidths
                 .iter()
                 .find(|one| one.level == roof.level && one.theoretical != roof.theoretical);
-            // A colon, since the `1` of `L1` and the first digit look like one number.
+            // A colon, because the `1` of `L1` and the first digit look like one number.
             let short = format!("{}: {number} GB/s", roof.level.name());
             let text = match (twin, roof.theoretical) {
                 (Some(_), true) => continue,

@@ -90,7 +90,7 @@ pub fn examine(image: &[u8], prepared: &Prepared, kernel: &str) -> Result<(), Ma
     has_line.then_some(()).ok_or_else(|| MachineError::NoLines { kernel: kernel.to_owned() })
 }
 
-/// Of so many executed instructions one may be in a block that contradicts the PTX.
+/// Of this many executed instructions, one may be in a block that contradicts the PTX.
 const MOST_CONTRADICTED: u64 = 20;
 
 /// The percentage of the arithmetic and of the accesses that must be found again. Less than all may

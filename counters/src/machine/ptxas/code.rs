@@ -50,7 +50,7 @@ pub(super) enum Source {
 pub(super) struct Code {
     pub(super) instructions: Vec<Instruction>,
     pub(super) blocks: Vec<Block>,
-    /// The blocks that no edge leads to, with how threads get there.
+    /// The blocks that no edge leads to, with the origin of their threads.
     pub(super) roots: BTreeMap<usize, Source>,
     /// Jumps whose targets are not known, by their mnemonic.
     pub(super) unresolved: Vec<&'static str>,

@@ -12,7 +12,7 @@ use super::MachineError;
 /// Injected lines by section and offset; each holds up to the next entry of its section.
 #[derive(Default)]
 pub(super) struct LineTable {
-    /// `None` where a line of another file or none at all begins.
+    /// `None` at the start of a line of another file, or of no line at all.
     rows: BTreeMap<(usize, u64), Option<u64>>,
 }
 

@@ -11,7 +11,7 @@ use super::isa::Guard;
 use super::listing::{Listing, bytes_accessed};
 use crate::operation::class;
 
-/// From this weight on an instruction says by itself how often its block ran.
+/// From this weight on, an instruction alone gives the executions of its block.
 const LEAST_FIRM: f64 = 1.0;
 
 impl Listing<'_> {
@@ -99,8 +99,8 @@ impl Listing<'_> {
         if !self.performs(index, ptx) {
             return 0.01;
         }
-        // Loops that are unrolled are also controlled in other ways: whether rounds are left for
-        // a version is asked in front of it.
+        // Unrolled loops are also controlled in other ways: the code in front of a version asks if
+        // enough rounds are left for it.
         if is_control || (instruction.opcode == Opcode::Setp && is_of_integers(meaning.class)) {
             return 0.1;
         }

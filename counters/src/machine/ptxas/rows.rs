@@ -37,7 +37,7 @@ impl Listing<'_> {
         rows
     }
 
-    /// Threads that executed an instruction with its guard true; none where it is the warp's.
+    /// Threads that executed an instruction with its guard true; none if it is the warp's.
     fn threads(&self, index: usize, block: usize, solution: &Solution) -> u64 {
         let decoded = &self.code.instructions[index].decoded;
         let lanes = solution.lanes[block];

@@ -26,7 +26,8 @@ pub(super) fn home(graph: &Graph<'_>, block: u32) -> u32 {
     at
 }
 
-/// An instruction of control, the operation that it is attributed to, and how often warps issue it.
+/// An instruction of control, the operation that it is attributed to, and the times that warps
+/// issue it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ControlInstruction {
     pub(super) selected: Selected,
@@ -132,8 +133,8 @@ pub(super) fn control(
     instructions
 }
 
-/// `NOP`s before a guarded exit: one after the comparison, four where a barrier is all that stands
-/// before it in its block (`ptxas` 12.9, sm_50).
+/// `NOP`s before a guarded exit: one after the comparison, four if only a barrier stands before it
+/// in its block (`ptxas` 12.9, sm_50).
 fn padding(graph: &Graph<'_>, exit: u32) -> u32 {
     let block = graph.op(exit).block;
     let first = graph.blocks[block as usize].first;

@@ -106,8 +106,8 @@ fn instructions(graph: &Graph<'_>, members: &[u32], family: &Family) -> u32 {
     live.flat_map(|&index| select(graph, family, index)).map(|selected| selected.count).sum()
 }
 
-/// The most that a block may cost: more where it loads from global memory, and skips nothing
-/// itself.
+/// The most that a block may cost. It is more if the block loads from global memory, and skips
+/// nothing itself.
 fn limit(graph: &Graph<'_>, members: &[u32], family: &Family) -> u32 {
     let ops = || members.iter().map(|&index| graph.op(index));
     let is_load = |op: &Op<'_>| {

@@ -6,7 +6,7 @@ pub struct Achieved {
     /// The kind, as `memory_type` writes it.
     pub memory_type: &'static str,
     /// The median of the GPUs of the library that have this memory and were measured; of another
-    /// kind where none was.
+    /// kind if none was.
     pub fraction: f64,
     /// The lowest and the highest share among them; none where nothing was measured.
     pub measured: Option<(f64, f64)>,

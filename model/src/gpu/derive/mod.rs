@@ -57,8 +57,7 @@ impl Gpu {
         gpu
     }
 
-    /// Fills a field by a rule; leaves it open where the rule has nothing to say, or something
-    /// impossible.
+    /// Fills a field by a rule; leaves it open if the rule has no value, or an impossible one.
     pub(super) fn fill_by(&mut self, rule: &Rule) {
         if let Some((value, source)) = rule.evaluate(self) {
             // A product of possible values can overflow; the field then stays open.

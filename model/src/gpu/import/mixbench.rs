@@ -47,7 +47,7 @@ pub(super) fn read(text: &str, draft: &mut Draft<'_>) -> Result<(), ImportError>
             draft.note(format!("left out `{group}`: a GPU has no field for it"));
             continue;
         };
-        // Where the GPU cannot compute it, mixbench prints zeros and infinities.
+        // If the GPU cannot compute it, mixbench prints zeros and infinities.
         let best = table
             .iter()
             .map(|(line, row)| (*line, row[column]))

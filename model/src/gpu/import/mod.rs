@@ -61,7 +61,7 @@ pub struct Options {
     pub format: Option<Format>,
     /// The GPU's name on the command line; made of the device's name if it is not given.
     pub name: Option<String>,
-    /// The device, where several are listed; the first if it is not given.
+    /// The device, if several are listed; the first if it is not given.
     pub device: Option<usize>,
     /// The text's name in sources: a file's name.
     pub origin: String,
@@ -74,7 +74,7 @@ pub struct Imported {
     pub gpu: Gpu,
     /// The figures that were left out or chosen, with reasons.
     pub notes: Vec<String>,
-    /// The device's name, where the text has it.
+    /// The device's name, if the text has it.
     device: Option<String>,
 }
 

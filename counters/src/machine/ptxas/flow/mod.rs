@@ -10,8 +10,8 @@
 //! If a loop was unrolled into several versions, the lines give only their sum; `versions` divides
 //! it.
 //!
-//! Warps are not conserved where they diverge. A block's warps are those of the lines that were
-//! found to agree with it, or else follow from its neighbours.
+//! Warps are not conserved at points of divergence. A block's warps are those of the lines that
+//! were found to agree with it, or else follow from its neighbours.
 
 mod bounds;
 mod system;
@@ -26,7 +26,7 @@ use super::code::{Code, Source};
 /// line`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Observation {
-    /// Blocks that hold copies, and how many, by ascending block.
+    /// Blocks that hold copies, and the number of copies, by ascending block.
     pub(super) copies: Vec<(usize, f64)>,
     pub(super) lanes: u64,
     pub(super) warps: u64,

@@ -1,4 +1,4 @@
-//! The warps of each block, which are not conserved where they diverge.
+//! The warps of each block, which are not conserved at points of divergence.
 
 use super::super::code::{Code, Source};
 use super::system::same;

@@ -36,8 +36,8 @@ pub(super) enum Guard {
 /// The point at which a region continues that a warp may leave by a later instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Region {
-    /// Divergent lanes meet (`SSY`, `BSSY`); the number is that of the convergence barrier, 0
-    /// where there is one stack of them.
+    /// Divergent lanes meet (`SSY`, `BSSY`). The number is that of the convergence barrier; 0 if
+    /// there is one stack of them.
     Join(u8),
     /// A loop is left (`PBK`).
     Break,
@@ -62,9 +62,9 @@ pub(super) enum Flow {
     Return,
     /// Ends the thread.
     Exit,
-    /// Says where a region will continue; the next instruction follows.
+    /// Pushes the point where a region will continue; the next instruction follows.
     Push(Region, u64),
-    /// Goes to where the innermost such region continues.
+    /// Goes to the point where the innermost such region continues.
     Pop(Region),
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Decoded {
     pub(super) conditional: bool,
     /// The bits that are no operands: equal in copies of the same instruction.
     pub(super) shape: u64,
-    /// Bytes of one lane's access, where the encoding says.
+    /// Bytes of one lane's access, if the encoding gives them.
     pub(super) bytes: Option<u32>,
     /// True if a special function works on half of a double.
     pub(super) is_half_of_double: bool,
@@ -104,7 +104,7 @@ pub(super) struct Word {
     pub(super) bits: u128,
 }
 
-/// Knows how to read the code of one architecture.
+/// Decodes the code of one architecture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decoder {
     encoding: Encoding,

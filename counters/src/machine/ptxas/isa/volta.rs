@@ -312,7 +312,7 @@ pub(super) fn decode(word: Word, sm: u32) -> Option<Decoded> {
         _ => guard(bits(raw, 12, 3), bits(raw, 15, 1)),
     };
     let next = offset + 16;
-    // Branches have a second predicate, which is true where the first one alone decides.
+    // Branches have a second predicate, which is true if the first one alone decides.
     let second = bits(raw, 87, 4) != 7;
     // Distances count words of four bytes. Since sm_90 the lowest byte of a branch's stands apart.
     let words = signed(raw, 34, 48);

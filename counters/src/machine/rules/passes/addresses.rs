@@ -30,7 +30,7 @@ pub(super) fn fold(graph: &mut Graph<'_>, family: &Family) {
 fn step(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Option<MemoryOperand> {
     let memory = op.memory?;
     let shared = memory.space == Some(StateSpace::Shared);
-    // Where the window of shared memory is not known beforehand, its start is a register.
+    // If the window of shared memory is not known beforehand, its start is a register.
     let literal_base = shared && !family.shared_window;
     if let (Some(Arg::Shared(start)), true) = (memory.base, literal_base) {
         let offset = memory.offset.checked_add_unsigned(start)?;

@@ -30,7 +30,7 @@ pub(super) fn fold(graph: &mut Graph<'_>) {
     }
 }
 
-/// Replaces operations on literals by their results; whether there was one.
+/// Replaces operations on literals by their results. Returns true if there was one.
 fn evaluate_all(graph: &mut Graph<'_>) -> bool {
     let mut any = false;
     for index in 0..graph.ops.len() as u32 {

@@ -25,7 +25,7 @@ const LONGEST_IN_LOOP: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 struct Place {
     variable: VariableId,
-    /// The byte, where it is known beforehand.
+    /// The byte, if it is known beforehand.
     offset: Option<i64>,
 }
 

@@ -87,7 +87,7 @@ fn is_logic(op: &Op<'_>) -> bool {
         && op.ty.bits() == 32
 }
 
-/// Folds one argument that is a logic operation itself; whether one was found.
+/// Folds one argument that is a logic operation itself. Returns true if one was found.
 fn merge_logic(graph: &mut Graph<'_>, index: u32, family: &Family) -> bool {
     let op = graph.op(index);
     let found = op.args.iter().find_map(|&arg| {

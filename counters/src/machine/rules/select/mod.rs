@@ -59,7 +59,8 @@ impl Selected {
         }
     }
 
-    /// A constant that is loaded into registers: a load, where other generations have an operand.
+    /// A constant that is loaded into registers: a load, although other generations have an
+    /// operand.
     pub(super) fn constant(bytes: u32) -> Self {
         let space = Some(StateSpace::Const);
         let access = Some(MachineAccess { space, kind: AccessKind::Load, bytes });

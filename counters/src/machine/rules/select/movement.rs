@@ -63,7 +63,7 @@ fn coalesces(
     let same_block = |index: u32| graph.op(index).block == op.block;
     // Read in the same block before the move only, or by the move alone.
     let dies = graph.uses(from).iter().all(|&user| user == own || (same_block(user) && user < own));
-    // The variable must not be read between, where it still holds its old value.
+    // The variable must not be read in between, while it still holds its old value.
     let free = graph.uses(to).iter().all(|&user| {
         !(same_block(user) && user < own && same_block(definition) && user > definition)
     });

@@ -128,8 +128,7 @@ pub(in super::super) struct ConstantUses {
 }
 
 impl ConstantUses {
-    /// Up to Ada constants are operands, and where they are moved the assembler does not reckon
-    /// with it.
+    /// Up to Ada constants are operands. If they are moved, the assembler does not reckon with it.
     pub(in super::super) fn new(graph: &Graph<'_>, family: &Family) -> Self {
         if family.constants == Constants::Direct {
             return Self::default();
