@@ -24,7 +24,7 @@ pub struct PartCounts {
     pub machine_warp_executions: Option<u64>,
     /// Conditional branches issued by a warp.
     pub branches: u64,
-    /// Of those, the ones whose lanes went different ways.
+    /// The branches whose lanes went different ways.
     pub divergent_branches: u64,
     /// Executions by a warp of memory instructions with at least one lane that takes part.
     pub requests: u64,

@@ -78,7 +78,7 @@ impl LaunchProfile {
         profile
     }
 
-    /// The resources that a CTA of the launch takes of an SM.
+    /// The resources that a CTA of the launch takes on an SM.
     #[must_use]
     pub fn cta_shape(&self) -> CtaShape {
         self.launch.cta

@@ -321,12 +321,12 @@ impl Observer for Counter {
 pub(crate) struct Extrapolation {
     /// Sectors of all requests.
     all: u64,
-    /// Of those, the ones that were replayed.
+    /// The sectors of the requests that were replayed.
     replayed: u64,
 }
 
 impl Extrapolation {
-    /// From the sectors of all requests and those that were left out.
+    /// The scaling for the sectors of all requests and of those that were left out.
     pub(crate) fn new(all: u64, left_out: u64) -> Self {
         Self { all, replayed: all.saturating_sub(left_out) }
     }

@@ -13,7 +13,7 @@
 
 use crate::device::{DeviceModel, RegisterAllocation};
 
-/// The resources that one CTA of a launch takes of an SM.
+/// The resources that one CTA of a launch takes on an SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CtaShape {
     /// Threads.

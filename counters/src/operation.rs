@@ -33,7 +33,7 @@ pub enum FlopKind {
 /// The floating-point operations of one thread that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flops {
-    /// On which format.
+    /// The format of the operands.
     pub precision: Precision,
     /// The kind of operation.
     pub kind: FlopKind,

@@ -32,7 +32,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of the lanes of `mask`.
+    /// The spread of the lanes of `mask`.
     pub(crate) fn of(mask: u32, addresses: &[u64; 32]) -> Self {
         if mask == 0 {
             return Self { distinct: 0, most: 0 };

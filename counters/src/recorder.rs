@@ -232,7 +232,7 @@ pub struct CtaRecorder {
     routes: Arc<[Route]>,
     coalescer: Coalescer,
     banks: Banks,
-    /// Those of a first-level cache.
+    /// The banks of a first-level cache.
     cache_banks: Banks,
     constant_lanes: u32,
 }

@@ -93,7 +93,7 @@ impl Row {
 /// The counts of one launch, instruction by instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BaseTable {
-    /// In order of the program.
+    /// The rows in order of the program.
     pub rows: Vec<Row>,
 }
 

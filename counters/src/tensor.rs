@@ -51,7 +51,7 @@ impl TensorFormat {
 /// The operations of one warp in one execution of a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOperations {
-    /// On which format.
+    /// The format of the operands.
     pub format: TensorFormat,
     /// Operations, a multiply-add being two.
     pub per_warp: u64,

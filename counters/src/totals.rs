@@ -39,7 +39,7 @@ pub struct LaunchFacts {
     pub ctas: u64,
     /// Threads of a CTA.
     pub threads_per_cta: u64,
-    /// The resources that a CTA takes of an SM.
+    /// The resources that a CTA takes on an SM.
     pub cta: CtaShape,
     /// CTAs that one SM runs at a time.
     pub ctas_per_sm: u64,

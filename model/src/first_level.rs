@@ -12,9 +12,9 @@
 //!
 //! Since compute capability 7.0 one array of 32 banks of four bytes holds both. A bank delivers one
 //! word per clock. So lanes whose words lie in the same bank of different lines wait for each
-//! other, as in shared memory. For example, 32 rows of a matrix whose pitch is a multiple of 128
-//! bytes take 32 clocks, although their sectors are the bytes of eight. Two published times show it
-//! (RTX A6000 and RTX 3090: `docs/validation.md`).
+//! other, as in shared memory. An example is 32 rows of a matrix whose pitch is a multiple of 128
+//! bytes. They take 32 clocks, although their sectors are the bytes of eight. Two published times
+//! show it (RTX A6000 and RTX 3090: `docs/validation.md`).
 
 use gpucast_counters::KernelProfile;
 
@@ -48,9 +48,10 @@ pub(crate) fn load_passes(gpu: &Gpu, profile: &KernelProfile) -> Result<Option<f
 /// milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LoadStorePath {
-    /// Of the load/store units.
+    /// The time of the load/store units.
     pub(crate) units_ms: f64,
-    /// Of the way back to the lanes; zero if the cache does not share the banks of shared memory.
+    /// The time of the way back to the lanes; zero if the cache does not share the banks of shared
+    /// memory.
     pub(crate) return_ms: f64,
 }
 

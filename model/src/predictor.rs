@@ -39,7 +39,7 @@ pub struct Conditions {
     pub offload: Option<Arc<CalibratedOffload>>,
 }
 
-/// The threads that were launched, and the resources that they take of an SM.
+/// The threads that were launched, and the resources that they take on an SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchShape {
     /// Blocks of the grid.
@@ -220,7 +220,7 @@ pub enum ModelError {
     Uncountable {
         /// The GPU.
         gpu: String,
-        /// Why.
+        /// The reason.
         error: CountingError,
     },
     /// Something that only an execution tells.
@@ -239,7 +239,7 @@ pub enum ModelError {
     OtherGpu {
         /// The GPU.
         gpu: String,
-        /// Those that there are calibrations of.
+        /// The GPUs that there are calibrations of.
         known: String,
     },
     /// A feature that cannot be gathered.
@@ -247,7 +247,7 @@ pub enum ModelError {
     Feature {
         /// The kernel.
         kernel: String,
-        /// Why.
+        /// The reason.
         error: FeatureError,
     },
     /// No instruction was executed.

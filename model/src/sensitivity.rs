@@ -1,10 +1,10 @@
 //! The effect of each parameter of a GPU on a predicted time.
 //!
-//! The measure is the elasticity d ln t / d ln p: −1 if twice the bandwidth halves the time, 0 if
-//! the parameter does not matter. It is taken by finite differences. Models are maxima of times,
-//! which have edges. At an edge a step up and a step down differ, so both are reported beside the
-//! central difference. Fields that follow from a parameter move with it, as [`Gpu::with_override`]
-//! says: more SMs bring their throughput along.
+//! The measure is the elasticity d ln t / d ln p. It is −1 if twice the bandwidth halves the time,
+//! and 0 if the parameter does not matter. It is taken by finite differences. Models are maxima of
+//! times, which have edges. At an edge a step up and a step down differ, so both are reported
+//! beside the central difference. Fields that follow from a parameter move with it, as
+//! [`Gpu::with_override`] says: more SMs bring their throughput along.
 //!
 //! Counts stay as they are: a parameter that shapes them, such as the size of a cache, moves no
 //! time here.
@@ -51,7 +51,7 @@ pub enum Side {
     },
     /// There is no such GPU, or the model does not predict for it.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -105,7 +105,7 @@ pub struct Analysis {
 pub struct Fixed {
     /// The field of the GPU.
     pub field: &'static str,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 

@@ -22,7 +22,7 @@ pub enum Warning {
     SmallPartOfGpu {
         /// Threads of the grid.
         threads: u64,
-        /// Of those that the GPU holds together.
+        /// Those threads over the threads that the GPU can hold at once.
         share: f64,
     },
     /// Blocks too small to fill the GPU (section 5.1.4: at least 64 threads).

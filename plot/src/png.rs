@@ -45,7 +45,7 @@ fn paint(theme: Theme, ink: Ink, opacity: f64) -> Paint<'static> {
     paint
 }
 
-/// From pixels of the canvas to pixels of the file.
+/// The transform from pixels of the canvas to pixels of the file.
 fn density() -> Transform {
     Transform::from_scale(DENSITY as f32, DENSITY as f32)
 }

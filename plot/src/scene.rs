@@ -48,7 +48,7 @@ pub enum Geometry {
     Circle {
         /// Its middle.
         center: Point,
-        /// To the middle of the line.
+        /// The distance to the middle of the line.
         radius: f64,
         /// The thickness of the line; `None` for a disc.
         line: Option<f64>,
@@ -115,7 +115,7 @@ impl Text {
         }
     }
 
-    /// With another ink.
+    /// The same text with another ink.
     #[must_use]
     pub fn ink(mut self, ink: Ink) -> Self {
         self.ink = ink;

@@ -105,7 +105,7 @@ fn push_text(svg: &mut String, text: &Text, theme: Theme) {
     *svg += &format!(" fill=\"{fill}\">{}</text>\n", escaped(&text.content));
 }
 
-/// To hundredths.
+/// Rounds to hundredths.
 fn rounded(value: f64) -> f64 {
     // Adding zero turns −0 into 0.
     (value * 100.0).round() / 100.0 + 0.0

@@ -47,9 +47,9 @@ pub enum TransactionRule {
     Sectors,
     /// For each half-warp, the distinct 16-byte pieces that it touches, or an eighth of its active
     /// lanes if that is more: 8 for a coalesced load of 4-byte words. No manual says so. The rule
-    /// gives every `gld_transactions` that nvprof measured for Rodinia's backprop and hotspot on
-    /// GTX 970, GTX 980, Titan X and P100 (data of github.com/marcosamaris/gpuperfpredict). Their
-    /// loads have 4 bytes.
+    /// gives every `gld_transactions` that nvprof measured for Rodinia's backprop and hotspot (data
+    /// of github.com/marcosamaris/gpuperfpredict). The GPUs are GTX 970, GTX 980, Titan X and P100;
+    /// the loads have 4 bytes.
     Quads,
 }
 

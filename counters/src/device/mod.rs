@@ -18,9 +18,9 @@ pub use first_level::FirstLevel;
 /// The rule by which registers are allocated to a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegisterAllocation {
-    /// To the CTA, in multiples of this: capability 1.x.
+    /// Registers are allocated to the CTA, in multiples of this: capability 1.x.
     PerCta(u32),
-    /// To each warp, in multiples of this: capability 2.0 on.
+    /// Registers are allocated to each warp, in multiples of this: capability 2.0 on.
     PerWarp(u32),
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Bits are only ever set, so that the result does not depend on who sets them first. An
 //! instruction keeps a bounded number of pages. If it touches more, pages are kept by a hash of
-//! their number, half as many each time, and the count of the rest is extrapolated. A page that is
-//! kept at the end was kept from its first bit on. The number of halvings follows from the touched
-//! pages alone. So the estimate does not depend on the order of accesses either.
+//! their number, half as many each time. The count of the rest is extrapolated. A page that is kept
+//! at the end was kept from its first bit on. The number of halvings follows from the touched pages
+//! alone. So the estimate does not depend on the order of accesses either.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! From samples and counts to features: accesses with the same pattern become one.
+//! Turns samples and counts into features: accesses with the same pattern become one.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,9 @@ struct Reference {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sampled {
     lane_bytes: u32,
-    /// Within a block; the same in all of them.
+    /// The strides within a block; the same in all of them.
     local: Option<Strides>,
-    /// Of each block, one thread and its address.
+    /// One thread of each block, with its address.
     references: Vec<Reference>,
     /// The distances that a warp has moved after 1, 2, 4, … executions.
     moved: Vec<Option<i64>>,
@@ -121,7 +121,7 @@ fn merged(one: Strides, other: Strides) -> Strides {
 /// The key of accesses that a model treats as one.
 type Group = (MemorySpace, AccessDirection, Option<String>, ElementType, Strides, Strides);
 
-/// Everything that was found out, as features.
+/// All results as features.
 pub(super) fn gather(
     code: &FeatureCode,
     sampled: &BTreeMap<u32, Sampled>,
@@ -217,7 +217,7 @@ fn buffer_of(buffers: &[Buffer], address: u64) -> Option<String> {
 /// The instructions of a group.
 #[derive(Default)]
 struct Members {
-    /// Their places among the instructions that access memory.
+    /// The places of the instructions among those that access memory.
     places: Vec<usize>,
     sub_groups: u64,
     work_items: u64,

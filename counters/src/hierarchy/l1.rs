@@ -52,11 +52,11 @@ pub struct L1Geometry {
 /// The loads that a first-level cache keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L1Loads {
-    /// Of global memory.
+    /// Loads of global memory.
     pub global: bool,
-    /// Of data that the kernel promises not to write, and textures.
+    /// Loads of data that the kernel promises not to write, and textures.
     pub read_only: bool,
-    /// Of local memory.
+    /// Loads of local memory.
     pub local: bool,
 }
 

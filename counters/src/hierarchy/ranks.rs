@@ -29,7 +29,7 @@ enum Memory {
 }
 
 impl Ranks {
-    /// Of `sets` sets of `ways` ways that hold nothing.
+    /// The state of `sets` sets of `ways` ways that hold nothing.
     pub(crate) fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
         Self {
             ways,

@@ -96,8 +96,8 @@ pub(crate) struct Request {
     /// The row of the base table in the upper 24 bits, the warp in the lower 8.
     row_and_warp: u32,
     /// The demand in the lowest three bits. Most requests have one line, which stands above it. If
-    /// the bit `SEVERAL` is set, the top 32 bits hold the place of the lines in the stream, and the
-    /// next 24 bits their number.
+    /// the bit `SEVERAL` is set, the top 32 bits hold the place of the lines in the stream. The
+    /// next 24 bits hold their number.
     lines: PackedTouch,
 }
 
@@ -189,7 +189,7 @@ pub struct CtaStream {
     pub(crate) requests: Vec<Request>,
     /// The lines of requests that have several, and of the one that is under way.
     lines: Vec<PackedTouch>,
-    /// Of `lines`, those that belong to a request.
+    /// The part of `lines` that belongs to a request.
     closed: usize,
     /// Lines of all requests.
     kept: usize,

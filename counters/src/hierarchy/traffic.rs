@@ -12,7 +12,7 @@ pub struct RowTraffic {
     /// Sectors that were requested from the L2, or written to it. These are the sectors that the
     /// first-level caches did not hold, and those that their misses brought in besides.
     pub l2_sectors: u64,
-    /// Of those, the ones that the L2 held.
+    /// The part of those sectors that the L2 held.
     pub l2_hit_sectors: u64,
     /// DRAM read transactions.
     pub dram_read_sectors: u64,
@@ -36,11 +36,11 @@ pub struct L2Traffic {
     pub write_sectors: u64,
     /// Sectors that atomics and reductions touched.
     pub update_sectors: u64,
-    /// Of `read_sectors`, those that were there.
+    /// The part of `read_sectors` that was there.
     pub read_hit_sectors: u64,
-    /// Of `write_sectors`, those that needed nothing from DRAM, as Nsight Compute counts hits.
+    /// The part of `write_sectors` that needed nothing from DRAM, as Nsight Compute counts hits.
     pub write_hit_sectors: u64,
-    /// Of `update_sectors`, those that were there.
+    /// The part of `update_sectors` that was there.
     pub update_hit_sectors: u64,
     /// DRAM read transactions.
     pub dram_read_sectors: u64,
@@ -48,7 +48,7 @@ pub struct L2Traffic {
     pub dram_write_sectors: u64,
     /// Sectors that were dirty at the end.
     pub dirty_sectors: u64,
-    /// Of all this, the traffic of local memory that has no row of its own.
+    /// The part of the traffic that local memory causes without a row of its own.
     pub local: LocalTraffic,
 }
 
@@ -57,7 +57,7 @@ pub struct L2Traffic {
 pub struct LocalTraffic {
     /// Sectors that first-level caches wrote back.
     pub write_back_sectors: u64,
-    /// Of these, the ones that the L2 held.
+    /// The part of those sectors that the L2 held.
     pub write_back_hit_sectors: u64,
     /// DRAM write transactions.
     pub dram_write_sectors: u64,

@@ -95,7 +95,7 @@ fn scaled(count: u64, share: f64) -> u64 {
     (count as f64 * share).round() as u64
 }
 
-/// At most 1: machine code that spills does more than the PTX.
+/// The part that machine code keeps, at most 1: machine code that spills does more than the PTX.
 fn part(machine: u64, ptx: u64) -> f64 {
     if machine >= ptx { 1.0 } else { machine as f64 / ptx as f64 }
 }

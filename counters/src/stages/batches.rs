@@ -65,12 +65,12 @@ impl Batches {
 }
 
 enum Kind {
-    /// From global memory, as far as the instruction shows.
+    /// A load from global memory, as far as the instruction shows.
     Load {
         /// True if stores before it come first.
         sees_stores: bool,
     },
-    /// To memory that loads might read.
+    /// A store to memory that loads might read.
     Store,
     /// The warp goes on when everything before is done.
     Wait,

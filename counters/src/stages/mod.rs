@@ -214,7 +214,7 @@ impl Stage {
 /// The stages of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stages {
-    /// In order of time, at most [`MOST_STAGES`].
+    /// The stages in order of time, at most [`MOST_STAGES`].
     pub stages: Vec<Stage>,
     /// Stages beyond [`MOST_STAGES`] of the CTA that has most of them; they are part of the last
     /// one of `stages`.

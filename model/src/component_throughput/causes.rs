@@ -32,7 +32,7 @@ pub enum Cause {
         /// Which.
         #[serde(serialize_with = "operation_text")]
         operation: Operation,
-        /// Their time beyond that of as many additions, of all.
+        /// Their time beyond that of as many additions, over the whole time.
         excess: f64,
     },
     /// Too few warps to cover a latency.

@@ -64,7 +64,7 @@ pub struct Served {
 /// The time of global memory, with the part that bandwidth decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GlobalTime {
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub time_ms: f64,
     /// The time of the bytes at full bandwidth, or of the passes on all SMs if that is longer.
     pub streaming_ms: f64,
@@ -78,7 +78,8 @@ pub struct GlobalMemory {
     /// Paths to memory, and SMs on each.
     paths: f64,
     sms_per_path: f64,
-    /// Of loads that go to device memory, and of those that caches answer, in milliseconds.
+    /// The latencies of loads that go to device memory, and of those that caches answer, in
+    /// milliseconds.
     latency_ms: f64,
     l2_latency_ms: f64,
     l1_latency_ms: f64,

@@ -114,9 +114,9 @@ enum Arrangement {
 /// The time of instructions and its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InstructionTime {
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub time_ms: f64,
-    /// With as many warps as saturate the pipeline, in milliseconds.
+    /// The time with as many warps as saturate the pipeline, in milliseconds.
     pub saturated_ms: f64,
 }
 
@@ -179,7 +179,7 @@ impl InstructionPipeline {
         })
     }
 
-    /// With a rate of matrix products: warp instructions for each clock and SM.
+    /// The same pipeline with a rate of matrix products: warp instructions per clock and SM.
     #[must_use]
     pub fn multiplying_matrices(mut self, rate: f64) -> Self {
         self.rates[Operation::Tensor as usize] = rate;
@@ -284,7 +284,7 @@ impl InstructionPipeline {
     }
 
     /// The operation that takes the largest share of the time beyond its time at the rate of
-    /// additions, and that excess as a share of all time.
+    /// additions. The second value is that excess as a share of all time.
     #[must_use]
     pub fn most_expensive(&self, counts: &InstructionCounts) -> Option<(Operation, f64)> {
         let cheap = self.rates[Operation::Fp32 as usize];

@@ -7,9 +7,9 @@
 //!
 //! - an instruction in each latency (Little's law), until the measured plateau is met;
 //! - of shared memory, 272 GB/s. Section 5.2 prints 397 GB/s as the average over the nine steps of
-//!   cyclic reduction, which have 8, 4, 2, 1, 1, 1, 1, 1 and 1 warps. With straight lines that is
-//!   so if one warp reaches 272 GB/s. The latency says so, too. The benchmark copies, so that a
-//!   warp reads and writes 128 bytes in 38 clocks of latency and 4 of issue, which is 271 GB/s.
+//!   cyclic reduction. They have 8, 4, 2, 1, 1, 1, 1, 1 and 1 warps. With straight lines that is so
+//!   if one warp reaches 272 GB/s. The latency says so, too. The benchmark copies, so that a warp
+//!   reads and writes 128 bytes in 38 clocks of latency and 4 of issue. That is 271 GB/s.
 //!
 //! For other GPUs the law alone decides. The warps that cover the latency at the peak's rate reach
 //! the peak; fewer reach their share of it.

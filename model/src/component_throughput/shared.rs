@@ -16,7 +16,7 @@ const WARP_BYTES: f64 = 128.0;
 /// Shared memory of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SharedMemory {
-    /// Of all SMs, in GB/s.
+    /// The bandwidth of all SMs, in GB/s.
     peak_gbps: f64,
     /// Bytes that a pass over the banks could deliver.
     pub pass_bytes: f64,

@@ -134,7 +134,7 @@ impl Residency {
 /// The sum over the stages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sum {
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub time_ms: f64,
     /// The component that decides most of it.
     pub bottleneck: Bound,

@@ -52,7 +52,7 @@ pub struct StageWork {
 /// The work of all stages, and where its instructions come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// In order of time.
+    /// The stages in order of time.
     pub stages: Vec<StageWork>,
     /// True if instructions are scaled to machine-level counts.
     pub scaled: bool,

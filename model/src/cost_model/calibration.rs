@@ -80,7 +80,7 @@ pub struct FittedSample {
 /// A model fitted to samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
-    /// In the formula's order.
+    /// The parameters in the formula's order.
     pub parameters: Vec<FittedParameter>,
     /// The samples with the model's outputs.
     pub samples: Vec<FittedSample>,
@@ -118,7 +118,7 @@ pub struct Settings {
     pub scale: Scale,
     /// Starting values of parameters that do not start from the usual places.
     pub start: BTreeMap<String, f64>,
-    /// Of margins, between 0 and 1.
+    /// The confidence of margins, between 0 and 1.
     pub confidence: f64,
 }
 

@@ -37,7 +37,7 @@ pub struct CostModelFile {
 pub struct Parameter {
     /// `p_…`.
     pub name: String,
-    /// In seconds for each unit of its feature, as a rule.
+    /// The cost in seconds per unit of its feature, as a rule.
     pub value: f64,
     /// The standard deviation of the value's error, if it is known.
     pub standard_error: Option<f64>,

@@ -45,7 +45,7 @@ pub struct ExpressionError {
     pub range: Range<usize>,
     /// A remedy, if there is one.
     pub hint: Option<String>,
-    /// In which named expression; `None` in the model's own.
+    /// The named expression that holds the fault; `None` in the model's own.
     pub within: Option<String>,
 }
 

@@ -105,9 +105,9 @@ impl Level {
 /// The work of all invocations of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Of each format that occurs, the widest first.
+    /// The operations of each format that occurs, the widest first.
     pub operations: Vec<Operations>,
-    /// Of tensor cores, on the formats whose throughput is known.
+    /// The operations of tensor cores, on the formats whose throughput is known.
     pub tensor: Vec<TensorWork>,
     /// Operations of tensor cores on other formats.
     pub other_tensor_operations: f64,

@@ -96,7 +96,7 @@ pub enum CalibrationError {
     Regression {
         /// The step.
         step: &'static str,
-        /// Why.
+        /// The reason.
         error: RegressionError,
     },
     /// More work would take less time.

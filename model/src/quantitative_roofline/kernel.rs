@@ -192,7 +192,7 @@ impl Counts<'_> {
         Ok(self.require(metric)? / self.profile.invocations as f64)
     }
 
-    /// Those of the metrics that the profile does not have.
+    /// The metrics that the profile does not have.
     pub(super) fn lacking(&self, metrics: &[&'static str]) -> Vec<&'static str> {
         let is_lacking = |metric: &&&str| !self.profile.metrics.contains_key(**metric);
         metrics.iter().filter(is_lacking).copied().collect()

@@ -16,7 +16,7 @@ pub(super) struct Contradiction {
     pub(super) line: u32,
     /// Executions by threads of the machine code that stands for the line.
     pub(super) found: u64,
-    /// Those of the line.
+    /// The executions of the line.
     pub(super) expected: u64,
     /// Executions by threads of all instructions of the block.
     pub(super) executions: u64,

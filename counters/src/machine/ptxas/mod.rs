@@ -81,7 +81,7 @@ pub enum MachineError {
         kernel: String,
         /// Executions of threads that the machine code accounts for.
         found: u64,
-        /// Those of the PTX.
+        /// The executions of the PTX.
         expected: u64,
     },
     /// No table of opcodes for this architecture.
@@ -104,7 +104,7 @@ pub enum MachineError {
         line: u32,
         /// Executions by threads that were found for it.
         found: u64,
-        /// Those of the line.
+        /// The executions of the line.
         expected: u64,
     },
 }

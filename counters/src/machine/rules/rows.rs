@@ -21,7 +21,7 @@ struct Executions {
     threads: u64,
 }
 
-/// Everything that the program comes to, in order of the operations.
+/// All machine instructions of the program, in order of the operations.
 pub(super) fn rows(
     graph: &Graph<'_>,
     family: &Family,

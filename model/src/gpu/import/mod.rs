@@ -143,7 +143,7 @@ pub enum ImportProblem {
         field: &'static str,
         /// The value in the field's first unit.
         value: String,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// Files of two GPUs.

@@ -168,7 +168,7 @@ impl Model for RefinedRoofline {
 pub(super) struct AddedCost {
     /// The name of the cost: the thesis has no symbol for it.
     pub(super) symbol: &'static str,
-    /// In multiply-adds for each instruction of the kernel.
+    /// The cost in multiply-adds per instruction of the kernel.
     pub(super) cost: f64,
 }
 
@@ -178,7 +178,7 @@ pub(super) struct Roof {
     /// The names of the traffic and of the bandwidth.
     pub(super) symbols: (&'static str, &'static str),
     pub(super) bytes: f64,
-    /// In GB/s.
+    /// The bandwidth in GB/s.
     pub(super) bandwidth: f64,
     pub(super) component: Component,
 }

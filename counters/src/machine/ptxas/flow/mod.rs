@@ -129,7 +129,7 @@ struct Network {
     inflow: Vec<(usize, u32)>,
 }
 
-/// In which order values are assumed, and which edges close a loop.
+/// The order in which values are assumed, and the edges that close a loop.
 struct Assumptions {
     order: Vec<u32>,
     leads_back: Vec<bool>,

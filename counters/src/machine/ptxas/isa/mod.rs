@@ -22,7 +22,7 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 pub(super) use meaning::meant;
 pub(in super::super) use meaning::{Meaning, meaning};
 
-/// Under which condition an instruction takes effect.
+/// The condition under which an instruction takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guard {
     /// Always.
