@@ -43,7 +43,7 @@ impl Resident {
     }
 }
 
-/// When a resident CTA has its next requests.
+/// The time of a resident CTA's next requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     time: u64,

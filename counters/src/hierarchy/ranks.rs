@@ -198,7 +198,7 @@ impl Welcome {
     }
 }
 
-/// When each way was used.
+/// The times at which each way was used.
 #[derive(Clone, Debug)]
 struct Uses {
     ways: usize,

@@ -35,7 +35,7 @@ enum State {
         /// CTAs of the wave that were dealt.
         dealt: u32,
         start: u64,
-        /// When the longest of them ends.
+        /// The time at which the longest of them ends.
         end: u64,
     },
     /// When each slot is free, with the slot.

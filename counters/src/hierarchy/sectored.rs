@@ -32,7 +32,7 @@ pub(crate) fn count(sectors: u16) -> u64 {
 pub(crate) struct Line {
     /// Meaningless if the way is empty.
     tag: u64,
-    /// When the line was allocated.
+    /// The time at which the line was allocated.
     allocated: u64,
     /// Valid sectors, and dirty ones in the upper half. They share one word because a new line's
     /// sectors are read as soon as they are written. The CPU forwards a word that was stored as a

@@ -29,7 +29,7 @@ pub enum Cause {
     },
     /// Instructions that few units execute.
     ExpensiveInstructions {
-        /// Which.
+        /// The operation.
         #[serde(serialize_with = "operation_text")]
         operation: Operation,
         /// Their time beyond that of as many additions, over the whole time.
