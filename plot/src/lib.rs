@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`pictures`] | one file for each kind of picture: plain data in, a [`Scene`] out |
 //! | [`scene`] | shapes and texts in pixels, by what they are for |
-//! | [`layout`], [`axis`], [`labels`], [`number`] | title, legend, axes, places for labels, numbers |
+//! | [`layout`], [`axis`], [`labels`], [`number`] | title, legend, axes, label places, numbers |
 //! | [`theme`] | colours, light and dark |
 //! | [`font`] | the embedded fonts: widths and outlines |
 //! | [`svg`], [`png`] | a scene as a file's bytes |

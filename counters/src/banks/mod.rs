@@ -5,14 +5,15 @@
 //! wait for each other. The generations differ in the figures of a [`BankGeometry`] (CUDA C
 //! Programming Guide, 4.2, appendix F; 11.7, appendix K):
 //!
-//! | capability | banks | a bank delivers | neighbouring banks hold | lanes together | section |
+//! | capability | banks | a bank delivers | neighbouring banks hold | lanes | section |
 //! |---|---|---|---|---|---|
-//! | 1.x | 16 | 4 bytes | neighbouring 4-byte words | a half-warp | 4.2, F.3.3 |
-//! | 2.x | 32 | 4 bytes | neighbouring 4-byte words | a warp | 4.2, F.4.3 |
-//! | 3.x, 4-byte mode | 32 | 8 bytes: words *i* and *i* + 32 | neighbouring 4-byte words | a warp | 4.2, F.5.3.2 |
-//! | 3.x, 8-byte mode | 32 | 8 bytes | neighbouring 8-byte words | a warp | 4.2, F.5.3.1 |
-//! | 5.0 on | 32 | 4 bytes | neighbouring 4-byte words | a warp | 11.7, K.4 |
+//! | 1.x | 16 | 4 bytes | 4-byte words | a half-warp | 4.2, F.3.3 |
+//! | 2.x | 32 | 4 bytes | 4-byte words | a warp | 4.2, F.4.3 |
+//! | 3.x, 4-byte mode | 32 | 8 bytes: words *i* and *i* + 32 | 4-byte words | a warp | 4.2, F.5.3.2 |
+//! | 3.x, 8-byte mode | 32 | 8 bytes | 8-byte words | a warp | 4.2, F.5.3.1 |
+//! | 5.0 on | 32 | 4 bytes | 4-byte words | a warp | 11.7, K.4 |
 //!
+//! Neighbouring banks hold neighbouring words. The column *lanes* has those served together.
 //! The profiler counts passes: `shared_load_transactions` and `shared_store_transactions`.
 //!
 //! Atomics and reductions on one word are serialised (guide 4.2, section 4.1: each

@@ -4,7 +4,7 @@
 //!
 //! | capability | unit | rule | guide 4.2 |
 //! |---|---|---|---|
-//! | 1.0, 1.1 | half-warp | words in order and aligned, or one transaction for each lane | F.3.2.1 |
+//! | 1.0, 1.1 | half-warp | words in order and aligned, or one transaction per lane | F.3.2.1 |
 //! | 1.2, 1.3 | half-warp | segments of 128 bytes that shrink to 64 and 32 | F.3.2.2 |
 //! | 2.0 on | warp | lines of 128 bytes with a mask of sectors | F.4.2 |
 //!

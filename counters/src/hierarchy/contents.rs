@@ -6,9 +6,12 @@
 //!
 //! | | before a launch | sectors that the launch leaves dirty |
 //! |---|---|---|
-//! | a program, nvprof | as the launch or copy before left it | not written in its time; but those of the launch before are, so that equal launches count as many |
-//! | Nsight Compute, `--cache-control all` (the default) | flushed and invalidated before each pass | not counted |
-//! | Nsight Compute, `--cache-control none` | as nvprof | as nvprof |
+//! | a program, nvprof | as the launch or copy before left it | written in the next launch's time |
+//! | Nsight Compute, `all` | flushed and invalidated before each pass | not counted |
+//! | Nsight Compute, `none` | as nvprof | as nvprof |
+//!
+//! A launch also writes the dirty sectors of the launch before, so that equal launches count as
+//! many. For Nsight Compute, `all` (the default) and `none` are values of `--cache-control`.
 //!
 //! Source: Nsight Compute, Kernel Profiling Guide, "Cache Control".
 

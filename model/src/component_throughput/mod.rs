@@ -8,13 +8,13 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`saturation`] | throughput by warps: what the paper measured on a GTX 285, Little's law elsewhere |
+//! | [`saturation`] | throughput by warps: measured on a GTX 285, Little's law elsewhere |
 //! | [`instructions`] | the instruction pipeline |
 //! | [`shared`] | shared memory |
 //! | [`global`] | global memory |
-//! | [`work`] | what a stage asks of each |
+//! | [`work`] | the work of a stage for each |
 //! | [`stages`] | stages in sequence or overlapped, bottlenecks |
-//! | [`causes`] | why the bottleneck takes as long as it does |
+//! | [`causes`] | the causes of the bottleneck's time |
 
 pub mod causes;
 mod explanation;

@@ -1,11 +1,15 @@
 //! Reads GPUs from the output of benchmarks and samples.
 //!
-//! | format | what it is | gives |
+//! | format | source | gives |
 //! |---|---|---|
-//! | [`Format::DeviceQuery`] | output of the CUDA sample `deviceQuery` | name, capability, SMs, clock, L2, memory, limits |
-//! | [`Format::Mixbench`] | output of mixbench (CUDA, HIP, OpenCL), with its table as CSV | arithmetic throughputs, memory bandwidth, and its device specifications |
-//! | [`Format::Gpumembench`] | output of gpumembench's `cachebench` and `shmembench` | cache and shared-memory bandwidths, loads and stores |
-//! | [`Format::Ert`] | `roofline.json` of the Empirical Roofline Toolkit | throughputs, L1, L2 and memory bandwidths |
+//! | [`Format::DeviceQuery`] | `deviceQuery` | name, capability, SMs, clock, L2, memory, limits |
+//! | [`Format::Mixbench`] | mixbench | arithmetic throughputs, memory bandwidth, device data |
+//! | [`Format::Gpumembench`] | gpumembench | cache and shared-memory bandwidths, loads and stores |
+//! | [`Format::Ert`] | `roofline.json` | throughputs, L1, L2 and memory bandwidths |
+//!
+//! `deviceQuery` is a CUDA sample. mixbench (CUDA, HIP, OpenCL) prints its table as CSV, with its
+//! device specifications. gpumembench's programs are `cachebench` and `shmembench`. `roofline.json`
+//! is a file of the Empirical Roofline Toolkit.
 //!
 //! [`Imported::merge`] combines the figures of several files about one GPU.
 
