@@ -9,7 +9,7 @@
 //! |---|---|---|---|---|---|
 //! | 1.x | 16 | 4 bytes | 4-byte words | a half-warp | 4.2, F.3.3 |
 //! | 2.x | 32 | 4 bytes | 4-byte words | a warp | 4.2, F.4.3 |
-//! | 3.x, 4-byte mode | 32 | 8 bytes: words *i* and *i* + 32 | 4-byte words | a warp | 4.2, F.5.3.2 |
+//! | 3.x, 4-byte mode | 32 | 8 bytes: words *i*, *i* + 32 | 4-byte words | a warp | 4.2, F.5.3.2 |
 //! | 3.x, 8-byte mode | 32 | 8 bytes | 8-byte words | a warp | 4.2, F.5.3.1 |
 //! | 5.0 on | 32 | 4 bytes | 4-byte words | a warp | 11.7, K.4 |
 //!

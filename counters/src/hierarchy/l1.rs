@@ -4,13 +4,14 @@
 //!
 //! | generation | global loads | read-only loads | local loads | local stores | global stores |
 //! |---|---|---|---|---|---|
-//! | Fermi (2.x) | L1, lines | texture cache | L1 | written back | evict the line |
-//! | Kepler (3.x) | no | texture cache | L1 | written back | evict the line |
-//! | Maxwell (5.x) | no | unified L1 | no | written through | update the line |
-//! | Pascal (6.x) | unified L1, sectors | unified L1 | unified L1 | written through | update the line |
-//! | Volta on (7.0) | L1, sectors | L1 | L1 | written through | allocate the line |
+//! | Fermi (2.x) | L1, lines | texture cache | L1 | written back | evict |
+//! | Kepler (3.x) | no | texture cache | L1 | written back | evict |
+//! | Maxwell (5.x) | no | unified L1 | no | written through | update |
+//! | Pascal (6.x) | unified L1, sectors | unified L1 | unified L1 | written through | update |
+//! | Volta on (7.0) | L1, sectors | L1 | L1 | written through | allocate |
 //!
-//! Fermi loads whole lines of 128 bytes. Sectors have 32 bytes. Sources:
+//! A global store updates, allocates or evicts its line. Fermi loads whole lines of 128 bytes;
+//! sectors have 32 bytes. Sources:
 //!
 //! - Fermi: CUDA C Programming Guide 4.2, F.4.2;
 //! - Kepler to Volta: CUDA C++ Programming Guide 11.7, K.3 to K.7 and section 5.3.2.2. The latter

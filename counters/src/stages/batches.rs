@@ -96,7 +96,7 @@ fn kind(instruction: &Instruction) -> Kind {
 mod tests {
     use super::*;
 
-    /// Which instructions of a kernel's only block begin a batch.
+    /// The instructions of a kernel's only block that begin a batch.
     fn beginning(code: &str) -> Vec<usize> {
         let text = format!(
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\

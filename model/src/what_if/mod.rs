@@ -13,12 +13,14 @@
 //! | what-if | changes |
 //! |---|---|
 //! | `no-bank-conflicts` | every shared access takes the passes of one without conflicts |
-//! | `perfect-coalescing` | global accesses move the sectors that their bytes fill; lower levels no more |
+//! | `perfect-coalescing` | global accesses move the sectors that their bytes fill |
 //! | `fma` | each pair of an addition and a multiplication becomes a multiply-add |
 //! | `no-divergence` | the work of all threads is packed into full warps |
 //! | `occupancy=F` | models take F for the warps resident on an SM, over those that it can hold |
 //! | `l2-hits=F` | the L2 holds F of the sectors that loads request; DRAM has the others |
 //! | `dram-bytes=N` | device memory moves N bytes per invocation (Konstantinidis 2017, 7.2.1) |
+//!
+//! With `perfect-coalescing`, no level below moves more than that either.
 
 mod editor;
 mod features;
