@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::machine::MachineProfile;
 use crate::table::{BaseTable, Row};
 
-/// What some instructions did.
+/// The counts of a set of instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PartCounts {
     /// Static PTX instructions.
@@ -19,12 +19,12 @@ pub struct PartCounts {
     pub issued_lanes: u64,
     /// Times that a thread executed one: its guard was true.
     pub thread_executions: u64,
-    /// Times that a warp issued a machine instruction that stands for one, where they are known.
+    /// Times that a warp issued a machine instruction that stands for one, if they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_warp_executions: Option<u64>,
     /// Conditional branches issued by a warp.
     pub branches: u64,
-    /// Of those, the ones whose lanes went different ways.
+    /// The branches whose lanes went different ways.
     pub divergent_branches: u64,
     /// Executions by a warp of memory instructions with at least one lane that takes part.
     pub requests: u64,
@@ -63,7 +63,7 @@ impl PartCounts {
         (warps != 0).then(|| self.thread_executions as f64 / warps as f64)
     }
 
-    /// Warp instructions: the machine's where they are known, otherwise PTX.
+    /// Warp instructions: the machine's if they are known, otherwise PTX.
     fn issues(&self) -> u64 {
         self.machine_warp_executions.unwrap_or(self.warp_executions)
     }
@@ -96,8 +96,8 @@ impl PartCounts {
     }
 }
 
-/// A part's share of what can be the bottleneck of a kernel, as fractions of the launch; `None` where
-/// the launch has none of it.
+/// A part's shares of the quantities that can bound a kernel, as fractions of the launch. A share
+/// is `None` if the launch has none of the quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
     /// Instructions issued by warps.
@@ -162,7 +162,7 @@ impl Attribution {
         counts
     }
 
-    /// What part of the launch some counts are.
+    /// The fraction of the launch's counts that `part` holds.
     #[must_use]
     pub fn shares(&self, part: &PartCounts) -> Shares {
         let share = |of: fn(&PartCounts) -> u64| {

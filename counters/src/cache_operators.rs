@@ -1,9 +1,9 @@
-//! Which loads go past first-level caches, whatever the generation keeps there.
+//! The loads that go past first-level caches, whatever the generation keeps there.
 
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::Instruction;
 
-/// Which caches a load from global memory uses that has no cache operator: ptxas's option
+/// The caches that serve loads from global memory without a cache operator: ptxas's option
 /// `--def-load-cache` (`-dlcm`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LoadCaching {
@@ -14,12 +14,16 @@ pub enum LoadCaching {
     L2Only,
 }
 
-/// Whether the loads from global memory that an instruction makes are served by the L2.
+/// Returns true if the L2 serves the instruction's loads from global memory.
 ///
-/// Those are loads with `.cg` and `.cv` (manual, section 9.7.9.1), volatile ones and such that other
-/// CTAs' stores must be seen by (9.7.9.8: `.relaxed`, `.acquire` and `.mmio` wider than a CTA), copies
-/// with `cp.async.cg` (9.7.9.25.3.1), and all bulk copies, which do not pass through the L1 at all.
-/// With [`LoadCaching::L2Only`] those of plain loads that name no cache operator are as well.
+/// The L2 serves these loads:
+///
+/// - with `.cg` and `.cv` (manual, section 9.7.9.1), and volatile ones;
+/// - those that must see other CTAs' stores (9.7.9.8: `.relaxed`, `.acquire` and `.mmio` wider than
+///   a CTA);
+/// - copies with `cp.async.cg` (9.7.9.25.3.1), and all bulk copies, which do not pass through the
+///   L1 at all;
+/// - with [`LoadCaching::L2Only`], also plain loads that name no cache operator.
 #[must_use]
 pub fn past_first_level(instruction: &Instruction, loads: LoadCaching) -> bool {
     let has = |modifier| instruction.has(modifier);

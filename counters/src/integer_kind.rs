@@ -1,4 +1,4 @@
-//! What an integer instruction does, in the rows of the vendor's throughput table.
+//! The kinds of integer instructions: the rows of the vendor's throughput table.
 //!
 //! Profilers count all integer instructions together, although some take five times as long as
 //! others (Konstantinidis 2017, table 5.18 and section 7.2.1, which asks for counters that tell

@@ -23,10 +23,10 @@ pub const PROFILE_SCHEMA: &str = "gpucast.profile/1";
 
 /// The counts of one launch.
 ///
-/// Serialises to an entry of `launches` of [`PROFILE_SCHEMA`]: `kernel`, `grid`, `block`,
-/// `invocations`, `metrics`, each metric with its level, and, if machine instructions were counted,
-/// `machine` and `ptx_metrics`. The base table is not part of it; it serialises on its own, to a
-/// list with one object for each static instruction.
+/// Serialises to an entry of `launches` of [`PROFILE_SCHEMA`]. Its fields are `kernel`, `grid`,
+/// `block`, `invocations` and `metrics`, each metric with its level. If machine instructions were
+/// counted, it also has `machine` and `ptx_metrics`. The base table is not part of it. The table
+/// serialises on its own, to a list with one object per static instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchProfile {
     /// The kernel's name.
@@ -35,15 +35,15 @@ pub struct LaunchProfile {
     pub grid: [u32; 3],
     /// Threads of a CTA in x, y and z.
     pub block: [u32; 3],
-    /// How often the launch was made; `metrics` are those of one.
+    /// Invocations of the launch; `metrics` are those of one.
     pub invocations: u64,
     /// Metrics by their nvprof name.
     pub metrics: Metrics,
     /// The same metrics counted on PTX, as far as `metrics` count machine instructions.
     pub ptx_metrics: Metrics,
-    /// The machine instructions, where a back end has been asked for them.
+    /// The machine instructions, if a back end has been asked for them.
     pub machine: Option<MachineProfile>,
-    /// What every metric was summed from.
+    /// The table that every metric was summed from.
     pub table: BaseTable,
     launch: LaunchFacts,
     l2: L2Traffic,
@@ -78,14 +78,14 @@ impl LaunchProfile {
         profile
     }
 
-    /// What a CTA of the launch takes of an SM.
+    /// The resources that a CTA of the launch takes on an SM.
     #[must_use]
     pub fn cta_shape(&self) -> CtaShape {
         self.launch.cta
     }
 
-    /// The same launch with the metrics of instructions counted on the machine's. What they were on
-    /// PTX goes to [`LaunchProfile::ptx_metrics`]. Local memory that machine code keeps in registers
+    /// The same launch with the metrics of instructions counted on the machine's. Their values on
+    /// PTX go to [`LaunchProfile::ptx_metrics`]. Local memory that machine code keeps in registers
     /// causes no traffic.
     #[must_use]
     pub fn with_machine(mut self, machine: MachineProfile) -> Self {
@@ -101,14 +101,14 @@ impl LaunchProfile {
         self
     }
 
-    /// Which instructions a metric of [`LaunchProfile::metrics`] counts.
+    /// The level of the instructions that a metric of [`LaunchProfile::metrics`] counts.
     #[must_use]
     pub fn level(&self, metric: &str) -> Level {
         let definition = definition(metric);
         definition.map_or(Level::Ptx, |definition| definition.basis.level(self.machine.is_some()))
     }
 
-    /// What a model needs of it.
+    /// The part that a model needs.
     #[must_use]
     pub fn to_kernel_profile(&self) -> KernelProfile {
         KernelProfile {
@@ -136,7 +136,7 @@ pub struct LeveledMetric {
     /// The figure.
     #[serde(flatten)]
     pub figure: MetricValue,
-    /// Which instructions it counts.
+    /// The level of the instructions that it counts.
     pub level: Level,
 }
 

@@ -1,4 +1,4 @@
-//! Turns the events of an execution into what a hardware profiler would have counted.
+//! Turns the events of an execution into the counts of a hardware profiler.
 //!
 //! ```text
 //!              ┌── coalescing ── hierarchy ──┐
@@ -6,16 +6,16 @@
 //!              └── banks ────────────────────┘                              └─► LaunchProfile
 //! ```
 //!
-//! A [`Counter`] watches one launch. Each CTA is counted by a recorder of its own: executions
-//! block by block, accesses one by one. The counter adds them up in CTA order into the
-//! [`table::BaseTable`], one row for each static instruction, and replays what went to memory
-//! through the modelled caches. Every metric is a sum over that table, and all of them are defined in
-//! one place, [`definitions`], under the names that nvprof and Nsight Compute give them; [`import`]
-//! reads and [`export`] writes such profilers' files by the same definitions. Where a back end of
+//! A [`Counter`] watches one launch. Each CTA is counted by a recorder of its own: executions block
+//! by block, accesses one by one. The counter adds them up in CTA order into the
+//! [`table::BaseTable`], one row for each static instruction. It replays the accesses to memory
+//! through the modelled caches. Every metric is a sum over that table. All metrics are defined in
+//! one place, [`definitions`], under the names that nvprof and Nsight Compute give them. [`import`]
+//! reads and [`export`] writes such profilers' files by the same definitions. If a back end of
 //! [`machine`] knows the GPU's own instructions, they take the place of PTX in the metrics of
-//! instructions. [`attribution`] adds up the table by line, and a [`stages::StageCounter`] besides
-//! cuts the counts of each CTA at its barriers. A [`features::FeatureCounter`] beside it recovers
-//! strides and footprints of accesses from their addresses.
+//! instructions. [`attribution`] adds up the table by line, and a [`stages::StageCounter`] also
+//! cuts the counts of each CTA at its barriers. A [`features::FeatureCounter`] recovers strides and
+//! footprints of accesses from their addresses.
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance

@@ -1,10 +1,10 @@
-//! Metric values: a number, its unit, and how far it can be trusted.
+//! Metric values: a number, its unit, and its reliability.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How a figure came about; every published figure carries one.
+/// The origin of a figure; every published figure carries one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -18,17 +18,17 @@ pub enum Kind {
     Estimated,
 }
 
-/// Which instructions a figure counts.
+/// The level of the instructions that a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// PTX instructions, as executed.
     Ptx,
-    /// The GPU's own instructions, which is what a profiler counts.
+    /// The GPU's own instructions, which a profiler counts.
     Machine,
 }
 
-/// A metric's number: a whole count where there is one, otherwise a real.
+/// A metric's number: a whole count if there is one, otherwise a real.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Number {
@@ -56,7 +56,7 @@ pub struct MetricValue {
     pub value: Number,
     /// The vendor's unit, singular: `instruction`, `operation`, `transaction`, `byte`, `percent`.
     pub unit: &'static str,
-    /// How the figure came about.
+    /// The origin of the figure.
     pub kind: Kind,
 }
 

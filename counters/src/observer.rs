@@ -19,9 +19,9 @@ use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::LaunchFacts;
 
-/// Lines that the CTAs which a GPU holds may ask for in all, 16 bytes each at most; those of a CTA
-/// beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are held:
-/// 800 MB at most.
+/// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
+/// CTA beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are
+/// held: 800 MB at most.
 const RESIDENT_LINES: usize = 1 << 24;
 
 /// CTAs that are taken over together, at most: enough to keep all cores busy with their streams.
@@ -66,7 +66,7 @@ impl Code {
         }
     }
 
-    /// The base table of what was counted.
+    /// The base table of the counts.
     fn table(
         &self,
         blocks: &[BlockCount],
@@ -197,7 +197,7 @@ impl Counter {
     }
 
     /// Goes on with the contents that an earlier launch left in the L2, as [`Counter::finish`]
-    /// returns them; `contents` says whether they stay. To be said last before the launch begins.
+    /// returns them. `contents` decides if they stay. Call it last before the launch begins.
     #[must_use]
     pub fn with_l2(mut self, contents: L2Contents, before: Option<L2>) -> Self {
         self.contents = contents;
@@ -207,9 +207,9 @@ impl Counter {
         self
     }
 
-    /// Leaves out the accesses to local memory of these instructions, of which machine code keeps
-    /// the data in registers: they make no requests, and what they would move enters no cache. To
-    /// be said before the launch begins.
+    /// Leaves out the accesses to local memory of these instructions, because machine code keeps
+    /// their data in registers. They make no requests, and their data enters no cache. Call it
+    /// before the launch begins.
     #[must_use]
     pub fn with_local_in_registers(mut self, instructions: &[u32]) -> Self {
         let mut routes = self.shape.routes.to_vec();
@@ -222,8 +222,8 @@ impl Counter {
         self
     }
 
-    /// Registers that each thread has, where machine code tells: fewer CTAs may then run at the
-    /// same time. To be said before the launch begins.
+    /// Registers that each thread has, if machine code tells: fewer CTAs may then run at the same
+    /// time. Call it before the launch begins.
     #[must_use]
     pub fn with_registers(mut self, registers_per_thread: u32) -> Self {
         self.cta.registers_per_thread = Some(registers_per_thread);
@@ -236,7 +236,7 @@ impl Counter {
         self
     }
 
-    /// How many CTAs run at the same time on an SM, and why not more.
+    /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
     #[must_use]
     pub fn occupancy(&self) -> Occupancy {
         self.device.occupancy(self.cta)
@@ -316,18 +316,17 @@ impl Observer for Counter {
     }
 }
 
-/// What the caches would have done if every request had been replayed: as the replayed ones did,
-/// in proportion.
+/// Scales the caches' traffic to all requests, in proportion to the replayed ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extrapolation {
     /// Sectors of all requests.
     all: u64,
-    /// Of those, the ones that were replayed.
+    /// The sectors of the requests that were replayed.
     replayed: u64,
 }
 
 impl Extrapolation {
-    /// From the sectors of all requests and those that were left out.
+    /// The scaling for the sectors of all requests and of those that were left out.
     pub(crate) fn new(all: u64, left_out: u64) -> Self {
         Self { all, replayed: all.saturating_sub(left_out) }
     }

@@ -1,30 +1,31 @@
-//! How many CTAs an SM runs at the same time, and what keeps it from more.
+//! The CTAs that an SM runs at the same time, and the limit that keeps it from more.
 //!
 //! The rules are those of NVIDIA's occupancy calculator (`CUDA_Occupancy_Calculator.xls`, and
 //! `cuda_occupancy.h` of the CUDA toolkit, which holds the same as code).
 //!
-//! **Theoretical occupancy** is the warps of the CTAs that fit an SM, of the warps that it can
-//! hold. **Achieved occupancy** is what nvprof calls the average active warps per active cycle, of
-//! the same. Here it follows from the grid alone: every CTA takes equally long, its warps live as
-//! long as it does, and CTAs are dealt to SMs in turns, each SM beginning the next CTA as soon as
-//! one ends. An SM is active while it has a CTA. So only a grid that does not fill its waves
-//! lowers it; warps that exit early, CTAs of unequal length and the time between two CTAs,
-//! which lower it further on hardware, are left out.
+//! **Theoretical occupancy** is the warps of the CTAs that fit an SM, over the warps that it can
+//! hold. **Achieved occupancy** is nvprof's average active warps per active cycle, over the same.
+//! Here it follows from the grid alone. Every CTA takes equally long, its warps live as long as it
+//! does, and CTAs are dealt to SMs in turns. Each SM begins the next CTA as soon as one ends. An SM
+//! is active while it has a CTA. So only a grid that does not fill its waves lowers it. Warps that
+//! exit early, CTAs of unequal length and the time between two CTAs lower it further on hardware;
+//! they are left out.
 
 use crate::device::{DeviceModel, RegisterAllocation};
 
-/// What one CTA of a launch takes of an SM.
+/// The resources that one CTA of a launch takes on an SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CtaShape {
     /// Threads.
     pub threads: u64,
     /// Shared memory, static and dynamic.
     pub shared_bytes: u64,
-    /// Registers of a thread; PTX does not say it, so it may be unknown, and then it limits nothing.
+    /// Registers of a thread; PTX does not say it, so it may be unknown, and then it limits
+    /// nothing.
     pub registers_per_thread: Option<u32>,
 }
 
-/// What can keep an SM from running more CTAs.
+/// A limit that can keep an SM from running more CTAs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limiter {
     /// Warps that the SM can hold, or threads of one CTA.
@@ -50,7 +51,7 @@ impl Limiter {
     }
 }
 
-/// How many CTAs an SM runs at the same time, and why not more.
+/// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
     /// CTAs that run at the same time; none if one is too large.
@@ -59,8 +60,8 @@ pub struct Occupancy {
     pub warps_per_cta: u64,
     /// Warps that an SM can hold.
     pub max_warps_per_sm: u32,
-    /// CTAs that each resource alone would allow, `None` where the CTA takes nothing of it or it
-    /// is unknown: warps, CTAs, registers, shared memory.
+    /// CTAs that each resource alone would allow: warps, CTAs, registers, shared memory. `None` if
+    /// the CTA takes nothing of it or it is unknown.
     pub limits: [(Limiter, Option<u32>); 4],
 }
 
@@ -83,8 +84,8 @@ impl Occupancy {
         self.limits.into_iter().filter(move |(_, ctas)| *ctas == binding).map(|(limit, _)| limit)
     }
 
-    /// Achieved occupancy of a grid of `ctas` CTAs on `sm_count` SMs, as the module defines it:
-    /// warps × CTAs over the sum of the SMs' active times, in lengths of a CTA. 0 for no CTAs.
+    /// Achieved occupancy of a grid of `ctas` CTAs on `sm_count` SMs, as the module defines it. It
+    /// is warps × CTAs over the sum of the SMs' active times, in lengths of a CTA. 0 for no CTAs.
     #[must_use]
     pub fn achieved(&self, ctas: u64, sm_count: u32) -> f64 {
         let sms = u64::from(sm_count.max(1));
@@ -114,7 +115,8 @@ pub(crate) fn occupancy(device: &DeviceModel, cta: CtaShape) -> Occupancy {
     let by_registers =
         cta.registers_per_thread.filter(|&registers| registers > 0).map(|registers| {
             let by_registers = registers_limit(device, warps, registers, limits.sub_partitions);
-            // What runs on 6.0, which has two partitions, must run on 6.1 and 6.2, which have four.
+            // A launch that fits 6.0, which has two partitions, must fit 6.1 and 6.2, which have
+            // four.
             let runs = device.capability.major != 6
                 || limits.sub_partitions != 2
                 || registers_limit(device, warps, registers, 4) > 0;

@@ -1,9 +1,9 @@
-//! What a mnemonic says whatever its modifiers are: one row for each.
+//! The facts of a mnemonic that hold for all its modifiers: one row per mnemonic.
 //!
-//! Counting classes depend on types too and stand in the instruction table; what stands here does
-//! not. Classification for the models, floating-point operations, dead code and the names of
-//! machine instructions all read this table. The table is a `match` without a default, so that a
-//! new mnemonic has to be thought about.
+//! Counting classes depend on types too and stand in the instruction table; the facts here do not.
+//! Classification for the models, floating-point operations, dead code and the names of machine
+//! instructions all read this table. The table is a `match` without a default, so that a new
+//! mnemonic has to be thought about.
 //!
 //! Rows of throughput are those of the table "Throughput of Native Arithmetic Instructions" of the
 //! CUDA C++ Programming Guide. `ptxas` 12.9 removes an instruction whose results nobody reads in
@@ -15,7 +15,7 @@ use crate::integer_kind::IntegerKind;
 use crate::operation::FlopKind;
 use crate::throughput::Operation;
 
-/// What an instruction does besides writing its results.
+/// The effect of an instruction besides writing its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing, and its operands alone decide the results.
@@ -73,8 +73,8 @@ impl IntegerRow {
     /// The rate of GPU descriptions that it runs at.
     ///
     /// Bit fields and absolute differences have the rate of shifts in the vendor's table, and SIMD
-    /// video instructions that of additions, wherever they are one instruction but for
-    /// capabilities 3.5 and 3.7 (half as fast as shifts).
+    /// video instructions that of additions. This holds wherever they are one instruction, except
+    /// on capabilities 3.5 and 3.7, where they are half as fast as shifts.
     pub(crate) const fn operation(self) -> Operation {
         match self {
             Self::Add | Self::Simd => Operation::IntegerAdd,
@@ -87,7 +87,7 @@ impl IntegerRow {
     }
 }
 
-/// What a floating-point instruction computes.
+/// The kind of result that a floating-point instruction computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FloatRow {
     /// Additions and subtractions.
@@ -102,7 +102,7 @@ pub(crate) enum FloatRow {
     Sign,
     /// Reciprocals, roots and transcendentals.
     Special,
-    /// Quotients: a reciprocal and more, of which profilers count no operation as such.
+    /// Quotients: a reciprocal and more, which profilers do not count as operations.
     Quotient,
 }
 
@@ -132,13 +132,14 @@ impl FloatRow {
 /// The row of a mnemonic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpcodeFacts {
-    /// What it does besides writing its results.
+    /// The effect besides writing its results.
     pub(crate) effect: Effect,
     /// Its row if it works on integers; `None` if it never does.
     pub(crate) integer: Option<IntegerRow>,
     /// Its row if it works on floating-point numbers; `None` if it never does.
     pub(crate) float: Option<FloatRow>,
-    /// The machine instruction that does it where one does, as the vendor's disassembler names it.
+    /// The machine instruction that does it, if there is one, as the vendor's disassembler names
+    /// it.
     pub(crate) machine: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What a profiler counts an instruction as: its class, and its floating-point operations.
+//! A profiler's view of an instruction: its class and its floating-point operations.
 
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::module::Instruction;
@@ -33,11 +33,11 @@ pub enum FlopKind {
 /// The floating-point operations of one thread that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flops {
-    /// On which format.
+    /// The format of the operands.
     pub precision: Precision,
-    /// Which operation.
+    /// The kind of operation.
     pub kind: FlopKind,
-    /// How many: 2 for packed formats.
+    /// Operations per thread: 2 for packed formats.
     pub per_thread: u64,
 }
 

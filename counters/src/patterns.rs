@@ -1,8 +1,8 @@
-//! What an access says of its lanes, spelled out.
+//! Computes the facts about an access's lanes that its pattern implies.
 
 use gpucast_interpreter::{Access, Pattern};
 
-/// The address of every lane, also where the pattern stands for them; `room` is for those.
+/// The address of every lane, even if the pattern stands for them; `room` is for those.
 pub(crate) fn lane_addresses<'a>(access: &Access<'a>, room: &'a mut [u64; 32]) -> &'a [u64; 32] {
     let stride = match access.pattern {
         Pattern::General => return access.addresses,
@@ -22,7 +22,7 @@ fn same_as_first(mask: u32, addresses: &[u64; 32]) -> u32 {
     (0..32).fold(0, |all, lane| all | same(lane)) & mask
 }
 
-/// How the lanes of a mask are spread over addresses.
+/// The spread of a mask's lanes over addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spread {
     /// The different addresses.
@@ -32,7 +32,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of the lanes of `mask`.
+    /// The spread of the lanes of `mask`.
     pub(crate) fn of(mask: u32, addresses: &[u64; 32]) -> Self {
         if mask == 0 {
             return Self { distinct: 0, most: 0 };

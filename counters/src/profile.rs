@@ -1,4 +1,4 @@
-//! What a model needs to know of a kernel.
+//! The part of a kernel's counts that a model needs.
 
 use crate::metric::Metrics;
 
@@ -7,7 +7,7 @@ use crate::metric::Metrics;
 pub struct KernelProfile {
     /// The kernel's name.
     pub kernel: String,
-    /// How many invocations the totals cover: totals are `metrics` times this.
+    /// The number of invocations that the totals cover: totals are `metrics` times this.
     pub invocations: u64,
     /// The GPU that the counts were taken on, if they were measured: a library name.
     pub measured_on: Option<String>,

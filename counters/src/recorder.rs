@@ -1,7 +1,7 @@
 //! Counts the events of one CTA.
 //!
-//! The methods run inside the interpreter's inner loop: a block costs two additions, and an
-//! access whose lanes share an address or are consecutive is counted without looking at them.
+//! The methods run inside the interpreter's inner loop. A block costs two additions. An access
+//! whose lanes share an address or are consecutive is counted without looking at the lanes.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::hierarchy::{CtaStream, Demand, Request, RowTraffic};
 use crate::patterns::{Spread, lane_addresses};
 use crate::sparse::SparseRows;
 
-/// How often a block ran.
+/// The executions of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockCount {
     pub(crate) warps: u64,
     pub(crate) lanes: u64,
 }
 
-/// How the lanes of a conditional branch decided.
+/// The decisions of the lanes of a conditional branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BranchCounts {
     /// Lanes that branched.
@@ -30,12 +30,12 @@ pub struct BranchCounts {
     pub divergent: u64,
 }
 
-/// What one memory instruction did to one state space.
+/// The accesses of one memory instruction to one state space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryCounts {
     /// The space; generic addresses are resolved.
     pub space: StateSpace,
-    /// What it does.
+    /// Load, store or update.
     pub kind: AccessKind,
     /// Executions by a warp with at least one lane that takes part.
     pub requests: u64,
@@ -43,22 +43,22 @@ pub struct MemoryCounts {
     pub requested_bytes: u64,
     /// Sectors that each request moves, summed (global and local memory).
     pub sectors: u64,
-    /// What the GPU's profiler calls transactions, of each request, summed (global and local
+    /// The transactions of all requests, as the GPU's profiler counts them (global and local
     /// memory): [`crate::coalescing::TransactionRule`]. Of atomics and reductions, the distinct
     /// addresses.
     pub transactions: u64,
-    /// Passes over the banks (shared memory), or over distinct addresses (constant memory). Of loads from
-    /// global memory, passes over the banks of a first-level cache that shares them with shared
-    /// memory, 32 of four bytes, as since capability 7.0, whatever GPU is counted for.
+    /// Passes over the banks (shared memory), or over distinct addresses (constant memory). For
+    /// loads from global memory, passes over the banks of a first-level cache that shares them with
+    /// shared memory. There are 32 of four bytes, as since capability 7.0, on every GPU.
     pub passes: u64,
-    /// What `passes` would be if no two lanes that are served together conflicted. `passes` over
+    /// The value of `passes` if no two lanes that are served together conflicted. `passes` over
     /// this is the conflict degree.
     pub conflict_free: u64,
-    /// Steps that atomics and reductions take if those of a request that go to the same address
-    /// follow each other: the most lanes at one address, of each request, summed (CUDA C Programming
+    /// Steps that atomics and reductions take if those of a request to the same address follow each
+    /// other. They are the most lanes at one address, of each request, summed (CUDA C Programming
     /// Guide 4.2, section 4.1: such updates are serialised).
     pub update_steps: u64,
-    /// Where the sectors were found, once the caches have been replayed.
+    /// The traffic of the sectors, once the caches have been replayed.
     pub traffic: RowTraffic,
 }
 
@@ -111,7 +111,7 @@ enum Path {
     /// Shared memory: banks.
     Shared,
     /// Constants and parameters: one address per pass, no traffic. Their caches hold some KB per
-    /// SM, and what misses there is far below what loads and stores move.
+    /// SM. Their misses are far fewer than the sectors that loads and stores move.
     Constant,
 }
 
@@ -192,13 +192,13 @@ impl RowKey {
     }
 }
 
-/// How an instruction's accesses go, as far as that is known before it runs.
+/// The path of an instruction's accesses, as far as it is known before the instruction runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// Its loads of global memory go past first-level caches:
     /// [`crate::cache_operators::past_first_level`].
     pub past_l1: bool,
-    /// Machine code keeps in registers what it accesses of local memory: no request is made.
+    /// Machine code keeps the local memory that it accesses in registers: no request is made.
     pub local_in_registers: bool,
 }
 
@@ -211,11 +211,11 @@ pub struct RecorderShape {
     pub blocks: usize,
     /// Guarded instructions of the program.
     pub guarded: usize,
-    /// How accesses to device memory are put together.
+    /// The rules by which accesses to device memory are coalesced.
     pub coalescing: Coalescing,
     /// The banks of shared memory.
     pub banks: BankGeometry,
-    /// Lanes of which a request to constant memory is made.
+    /// Lanes that share a request to constant memory.
     pub constant_lanes: u32,
     /// Lines of requests to the L2 that are kept for one CTA.
     pub stream_limit: usize,
@@ -232,7 +232,7 @@ pub struct CtaRecorder {
     routes: Arc<[Route]>,
     coalescer: Coalescer,
     banks: Banks,
-    /// Those of a first-level cache.
+    /// The banks of a first-level cache.
     cache_banks: Banks,
     constant_lanes: u32,
 }
@@ -288,8 +288,8 @@ impl CtaRecorder {
         (moved, passes)
     }
 
-    /// The passes of an access over the banks of a first-level cache that it does not go past, as bulk copies
-    /// always do. Textures have banks of their own.
+    /// The passes of an access over the banks of a first-level cache that it does not go past, as
+    /// bulk copies always do. Textures have banks of their own.
     fn cache_passes(&self, access: &Access<'_>) -> BankPasses {
         let is_load = matches!(access.kind, AccessKind::Load | AccessKind::LoadReadOnly);
         if access.space != StateSpace::Global || !is_load || access.bytes_per_lane > WIDEST_LOAD {
@@ -301,7 +301,8 @@ impl CtaRecorder {
         self.cache_banks.passes(access)
     }
 
-    /// Whether machine code makes no request for the local memory that an instruction accesses.
+    /// Returns true if machine code makes no request for the local memory that an instruction
+    /// accesses.
     fn is_in_registers(&self, instruction: u32) -> bool {
         self.routes[instruction as usize].local_in_registers
     }
@@ -319,7 +320,7 @@ impl CtaRecorder {
 /// Bytes of a lane's widest load that is no bulk copy.
 const WIDEST_LOAD: u32 = 32;
 
-/// What an access to global or local memory asks of the caches.
+/// The demand of an access to global or local memory on the caches.
 fn demand(access: &Access<'_>, past_l1: bool) -> Demand {
     match (access.space, access.kind) {
         (StateSpace::Global, AccessKind::Load) if past_l1 => Demand::LoadPastL1,
@@ -373,7 +374,7 @@ impl Recorder for CtaRecorder {
         counts.divergent += u64::from(taken & active != 0 && !taken & active != 0);
     }
 
-    // The executor calls it from several places; where it is a call, that costs 5 % of sgemm.
+    // The executor calls it from several places. As a call, it costs 5 % of sgemm.
     #[inline(always)]
     fn access(&mut self, access: &Access<'_>) {
         let key = RowKey::new(access.instruction, access.space, access.kind).index();

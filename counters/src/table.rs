@@ -11,12 +11,12 @@ use crate::operation::{Flops, class, class_metric, flops};
 use crate::recorder::{BranchCounts, MemoryCounts};
 use crate::tensor::{TensorOperations, tensor_operations};
 
-/// What is known of an instruction before it runs.
+/// The facts of an instruction that are known before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Description {
     /// The mnemonic.
     pub opcode: Opcode,
-    /// What a profiler counts it as.
+    /// The class that a profiler counts it as.
     pub class: InstructionClass,
     /// Its floating-point operations.
     pub flops: Option<Flops>,
@@ -24,9 +24,9 @@ pub struct Description {
     pub tensor: Option<TensorOperations>,
     /// One-based line of the PTX text.
     pub line: u32,
-    /// Where the instruction stands in the PTX text.
+    /// The position of the instruction in the PTX text.
     pub span: Span,
-    /// The CUDA line, where `.loc` gives one.
+    /// The CUDA line, if `.loc` gives one.
     pub location: Option<Location>,
 }
 
@@ -47,12 +47,12 @@ impl Description {
     }
 }
 
-/// What one static instruction did.
+/// The counts of one static instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Index into the program's instructions.
     pub instruction: u32,
-    /// What it is.
+    /// The facts that are known before it runs.
     pub description: Description,
     /// Times that a warp issued it.
     pub warp_executions: u64,
@@ -60,9 +60,9 @@ pub struct Row {
     pub issued_lanes: u64,
     /// Times that a thread executed it: its guard was true.
     pub thread_executions: u64,
-    /// How its lanes decided, if it is a conditional branch that ran.
+    /// The decisions of its lanes, if it is a conditional branch that ran.
     pub branch: Option<BranchCounts>,
-    /// What it did to memory, by state space; empty for anything but memory instructions.
+    /// Its accesses to memory, by state space; empty for anything but memory instructions.
     pub memory: Vec<MemoryCounts>,
 }
 
@@ -93,13 +93,13 @@ impl Row {
 /// The counts of one launch, instruction by instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BaseTable {
-    /// In order of the program.
+    /// The rows in order of the program.
     pub rows: Vec<Row>,
 }
 
 impl BaseTable {
-    /// The rows grouped by a key, such as the PTX line or the CUDA line, in order of the keys;
-    /// rows without a key are left out.
+    /// The rows grouped by a key, such as the PTX line or the CUDA line, in order of the keys. Rows
+    /// without a key are left out.
     ///
     /// ```
     /// # let table = gpucast_counters::table::BaseTable::default();

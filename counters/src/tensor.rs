@@ -1,7 +1,7 @@
-//! The operations of matrix instructions, by the format of what is multiplied.
+//! The operations of matrix instructions, by the format of the factors.
 //!
-//! Profilers count them apart from those of threads (Nsight Compute's `sm__ops_path_tensor_*`), since
-//! a warp or a warpgroup does them together.
+//! Profilers count them apart from those of threads (Nsight Compute's `sm__ops_path_tensor_*`),
+//! because a warp or a warpgroup does them together.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::Instruction;
@@ -48,10 +48,10 @@ impl TensorFormat {
     }
 }
 
-/// What one warp does in one execution of a matrix instruction.
+/// The operations of one warp in one execution of a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOperations {
-    /// On which format.
+    /// The format of the operands.
     pub format: TensorFormat,
     /// Operations, a multiply-add being two.
     pub per_warp: u64,

@@ -1,8 +1,9 @@
-//! Which row of the vendor's throughput table an instruction belongs to.
+//! The row of the vendor's throughput table that an instruction belongs to.
 //!
-//! The CUDA C++ Programming Guide tabulates results per clock and SM for each compute capability and
-//! kind of operation ("Arithmetic Instructions", "Throughput of Native Arithmetic Instructions"). The
-//! rows here are those of the table, as far as GPU descriptions keep them apart.
+//! The CUDA C++ Programming Guide tabulates results per clock and SM for each compute capability
+//! and kind of operation ("Arithmetic Instructions", "Throughput of Native Arithmetic
+//! Instructions"). The rows here are those of the table, as far as GPU descriptions keep them
+//! apart.
 
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::module::Instruction;
@@ -26,7 +27,7 @@ pub enum Operation {
     Special,
     /// Double-precision arithmetic and comparisons.
     Fp64,
-    /// Integer addition and subtraction, and what runs beside them.
+    /// Integer addition and subtraction, and the operations that run beside them.
     IntegerAdd,
     /// Integer multiplication and multiply-add.
     IntegerMultiply,
@@ -48,7 +49,7 @@ pub enum Operation {
     LoadStore,
     /// Matrix products of the tensor cores.
     Tensor,
-    /// Moves, selections, branches, barriers: what only has to be issued.
+    /// Moves, selections, branches, barriers: instructions that only have to be issued.
     Other,
 }
 
@@ -125,8 +126,8 @@ impl Operation {
 
     /// The operation of an instruction.
     ///
-    /// A division is the reciprocal in it, which takes longest of its parts; what else it expands to
-    /// only machine-level counts know.
+    /// A division counts as its reciprocal, which takes longest of its parts; only machine-level
+    /// counts know the rest of its expansion.
     #[must_use]
     pub fn of(instruction: &Instruction) -> Self {
         let facts = opcode_facts(instruction.opcode);

@@ -16,36 +16,36 @@ use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Row};
 use crate::tensor::TensorFormat;
 
-/// What the metrics of one launch are computed from.
+/// The inputs that the metrics of one launch are computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Totals<'a> {
     /// The counts of each static instruction.
     pub table: &'a BaseTable,
-    /// The machine instructions, where a back end has been asked for them.
+    /// The machine instructions, if a back end has been asked for them.
     pub machine: Option<&'a MachineProfile>,
-    /// The launch, and how it fits an SM.
+    /// The launch, and the way in which it fits an SM.
     pub launch: LaunchFacts,
-    /// What the L2 did.
+    /// The traffic of the L2.
     pub l2: L2Traffic,
-    /// Whether some requests were too many to be replayed, so that DRAM traffic is in part
+    /// True if some requests were too many to be replayed, so that DRAM traffic is in part
     /// extrapolated.
     pub extrapolated: bool,
 }
 
-/// The size of a launch, and what an SM of the modelled GPU holds of it.
+/// The size of a launch, and the part of it that an SM of the modelled GPU holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaunchFacts {
     /// CTAs of the grid.
     pub ctas: u64,
     /// Threads of a CTA.
     pub threads_per_cta: u64,
-    /// What a CTA takes of an SM.
+    /// The resources that a CTA takes on an SM.
     pub cta: CtaShape,
     /// CTAs that one SM runs at a time.
     pub ctas_per_sm: u64,
     /// Warps that one SM can hold.
     pub max_warps_per_sm: u64,
-    /// What of them the grid uses in the mean, as a fraction.
+    /// The mean fraction of those warps that the grid uses.
     pub achieved_occupancy: f64,
     /// SMs of the GPU.
     pub sms: u64,
@@ -154,7 +154,7 @@ impl Operation {
 /// An instruction of either level.
 struct Counted {
     class: InstructionClass,
-    /// What it would be if it were an integer one.
+    /// The kind that it would have as an integer instruction.
     integer: IntegerKind,
     flops: Option<Flops>,
     warps: u64,
@@ -237,7 +237,7 @@ impl Totals<'_> {
         self.ptx(|row| if is_one(row) { row.warp_executions } else { 0 })
     }
 
-    /// Sum over the instructions of the machine where they are known, otherwise of the PTX.
+    /// Sum over the instructions of the machine if they are known, otherwise of the PTX.
     fn sum(&self, of: impl Fn(Counted) -> u64) -> u64 {
         match self.machine {
             Some(machine) => machine.rows.iter().map(|row| of(row.into())).sum(),
@@ -283,8 +283,8 @@ impl Totals<'_> {
         self.sum(|row| if row.class == class { row.warps } else { 0 })
     }
 
-    /// Loads and stores issued by a warp, textures included, but for those of constant memory, which
-    /// go another way.
+    /// Loads and stores issued by a warp, textures included, but for those of constant memory,
+    /// which go another way.
     #[must_use]
     pub fn loads_and_stores(&self) -> u64 {
         use InstructionClass::{LoadStore, Texture};
@@ -372,7 +372,7 @@ impl Totals<'_> {
         self.accesses_where(is_meant).requests
     }
 
-    /// Memory instructions of warps that access a space in one way: the machine's where they are
+    /// Memory instructions of warps that access a space in one way: the machine's if they are
     /// known, otherwise those of the PTX.
     #[must_use]
     pub fn accesses(&self, space: StateSpace, operation: Operation) -> u64 {
@@ -384,8 +384,8 @@ impl Totals<'_> {
         machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum()
     }
 
-    /// Loads and stores of warps to a space of which each thread moves `bytes`: the machine's where
-    /// they are known, otherwise those of the PTX.
+    /// Loads and stores of warps to a space with `bytes` bytes per thread: the machine's if they
+    /// are known, otherwise those of the PTX.
     #[must_use]
     pub fn accesses_of_width(&self, space: StateSpace, bytes: u32) -> u64 {
         let is_update = |direction| direction == Direction::Update;
@@ -414,7 +414,7 @@ impl Totals<'_> {
         row.access?.space.or_else(|| self.space_most_accessed(row.instruction?))
     }
 
-    /// Where most requests of a PTX instruction went.
+    /// The state space that took most requests of a PTX instruction.
     fn space_most_accessed(&self, instruction: u32) -> Option<StateSpace> {
         let row = self.table.rows.iter().find(|row| row.instruction == instruction)?;
         Some(row.memory.iter().max_by_key(|counts| counts.requests)?.space)
@@ -435,8 +435,8 @@ impl Totals<'_> {
         Some(self.machine?.rows.iter().map(bytes).sum())
     }
 
-    /// Sectors of all accesses to global, local and texture memory that first-level caches held,
-    /// and all of them: stores count, as in Nsight Compute's hit rate.
+    /// Sectors of all accesses to global, local and texture memory: those that first-level caches
+    /// held, and all of them. Stores count, as in Nsight Compute's hit rate.
     #[must_use]
     pub fn first_level_hits(&self) -> (u64, u64) {
         let is_cached = |counts: &MemoryCounts| {
@@ -465,8 +465,8 @@ impl Totals<'_> {
         }
     }
 
-    /// Sectors that accesses of one direction to one space take to the L2. What an L1 writes back
-    /// of local memory belongs to no instruction and is not among them.
+    /// Sectors that accesses of one direction to one space take to the L2. Sectors that an L1
+    /// writes back of local memory belong to no instruction and are not included.
     #[must_use]
     pub fn l2_sectors_of(&self, space: StateSpace, direction: Direction) -> u64 {
         self.memory(space, direction).traffic.l2_sectors

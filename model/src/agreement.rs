@@ -1,4 +1,4 @@
-//! How far predictions are from measurements, by the formulas of the papers.
+//! The errors of predictions against measurements, by the formulas of the papers.
 //!
 //! | figure | formula | source |
 //! |---|---|---|
@@ -23,7 +23,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The relative error, a fraction: negative where the kernel ran longer than predicted.
+    /// The relative error, a fraction: negative if the kernel ran longer than predicted.
     #[must_use]
     pub fn error(&self) -> f64 {
         error_fraction(self.predicted, self.measured)
@@ -39,7 +39,7 @@ impl Pair {
 /// The errors of several predictions; all figures are fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many predictions.
+    /// The number of predictions.
     pub count: usize,
     /// The mean error: its sign shows a bias.
     pub mean_error: f64,

@@ -1,4 +1,4 @@
-//! What every model of throughput assumes of a launch, and whether it holds.
+//! Checks the assumptions that every model of throughput makes about a launch.
 //!
 //! Such a model presumes enough threads to hide latency, launches long enough to hide their own
 //! cost, and warps whose lanes all work (Konstantinidis 2017, section 4.5).
@@ -14,21 +14,21 @@ use crate::warning::Warning;
 const MIN_BLOCKS: u64 = 90;
 /// The fewest threads of a block of a kernel that the thesis evaluates (section 5.1.4).
 const MIN_THREADS_PER_BLOCK: u64 = 64;
-/// The share of the threads that a GPU holds below which a launch is reported that has blocks enough for the
-/// thesis's GPUs. The limit is ours: with 23 % every model is 38 to 51 % too fast for `sgemm-320` on two A100, with
-/// 31 % on a V100 2 to 13 % (`docs/validation.md`).
+/// Launches that fill less than this share of the GPU's thread slots get a warning, even if they
+/// have the 90 blocks of the thesis. The limit is ours. With 23 %, every model is 38 to 51 % too
+/// fast for `sgemm-320` on two A100; with 31 % on a V100, 2 to 13 % (`docs/validation.md`).
 const MIN_SHARE_OF_GPU: f64 = 0.25;
 /// The shortest invocation that the thesis deems predictable (section 5.2.6).
 const MIN_INVOCATION_MS: f64 = 0.5;
-/// The share of an invocation's time below which the cost of launching is not worth a warning where it
-/// is known. The limit is ours: models are off by more.
+/// Below this share of an invocation's time, a known cost of launching gets no warning. The limit
+/// is ours: models are off by more.
 const MIN_LAUNCH_SHARE: f64 = 0.05;
 /// Active lanes below which divergence is reported. The thesis blames a misprediction on 78 %
 /// (section 5.2.5, lvmd-krn) but sets no limit; this one is ours.
 const MIN_WARP_EFFICIENCY_PERCENT: f64 = 90.0;
 
-/// Arithmetic that the thesis's GPUs do not have, and that its model has no parameter for: the
-/// metrics that count it, and what it is called.
+/// Arithmetic that the thesis's GPUs do not have, and that its model has no parameter for. Each
+/// entry is the metric that counts it, and its name.
 const UNCHARGED: [(&str, &str); 2] =
     [("inst_executed_pipe_tensor", "tensor-core"), ("inst_fp_16", "half-precision")];
 
@@ -85,13 +85,14 @@ pub(crate) fn few_threads(gpu: &Gpu, conditions: &Conditions) -> Vec<Warning> {
     warnings
 }
 
-/// How many times the threads that a GPU holds together make up so many threads.
+/// The grid's threads divided by the threads the GPU can hold at once.
 fn share_of_gpu(gpu: &Gpu, threads: u64) -> Option<f64> {
     let held = optional!(gpu.sm_count)? as f64 * optional!(gpu.max_threads_per_sm)? as f64;
     Some(threads as f64 / held)
 }
 
-/// What any model assumes that leaves out launches and reads counts of one GPU for another.
+/// Checks the assumptions of any model that leaves out launches and reads counts of one GPU for
+/// another.
 pub(crate) fn common(
     profile: &KernelProfile,
     gpu: &Gpu,

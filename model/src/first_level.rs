@@ -4,16 +4,17 @@
 //!
 //! - *Units.* Each load or store of a warp takes 32 lanes over the lanes per clock of the units
 //!   (`load_store_rate`): two clocks on GA10x and Turing.
-//! - *Return.* Loaded words come back lane by lane at the cache's rate (`l1_bytes_rate`), so that a word
-//!   read by all lanes costs as much as 32 words. On an A40 a broadcast and a coalesced load of 4 bytes
-//!   take 2.00 clocks each (RRZE's `gpu-strides`); on Turing a uniform load of 16 bytes takes 8.2.
+//! - *Return.* Loaded words come back lane by lane at the cache's rate (`l1_bytes_rate`). So a word
+//!   read by all lanes costs as much as 32 words. On an A40 a broadcast and a coalesced load of 4
+//!   bytes take 2.00 clocks each (RRZE's `gpu-strides`). On Turing a uniform load of 16 bytes takes
+//!   8.2.
 //! - *Banks.* The paragraph below.
 //!
-//! Since compute capability 7.0 one array of 32 banks of four bytes holds both. A bank delivers one word in a
-//! clock, so that lanes whose words lie in the same bank of different lines wait for each other, as
-//! in shared memory: 32 rows of a matrix whose pitch is a multiple of 128 bytes take 32 clocks, although their
-//! sectors are the bytes of eight. Two published times show it (RTX A6000 and RTX 3090:
-//! `docs/validation.md`).
+//! Since compute capability 7.0 one array of 32 banks of four bytes holds both. A bank delivers one
+//! word per clock. So lanes whose words lie in the same bank of different lines wait for each
+//! other, as in shared memory. An example is 32 rows of a matrix whose pitch is a multiple of 128
+//! bytes. They take 32 clocks, although their sectors are the bytes of eight. Two published times
+//! show it (RTX A6000 and RTX 3090: `docs/validation.md`).
 
 use gpucast_counters::KernelProfile;
 
@@ -30,8 +31,8 @@ const PASS_BYTES: f64 = 128.0;
 /// Threads of a warp.
 const WARP_LANES: f64 = 32.0;
 
-/// Passes of a kernel's global loads over the banks of such a cache, of all invocations; `None` where the
-/// GPU has another kind of cache, or the counts do not say.
+/// Passes of a kernel's global loads over the banks of such a cache, of all invocations. Returns
+/// `None` if the GPU has another kind of cache, or the counts do not say.
 ///
 /// # Errors
 ///
@@ -43,12 +44,14 @@ pub(crate) fn load_passes(gpu: &Gpu, profile: &KernelProfile) -> Result<Option<f
     Totals(profile).get("global_load_passes")
 }
 
-/// The times that a kernel's accesses take of the load/store paths of so many SMs, in milliseconds.
+/// The times that a kernel's accesses take of the load/store paths of a number of SMs, in
+/// milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LoadStorePath {
-    /// Of the load/store units.
+    /// The time of the load/store units.
     pub(crate) units_ms: f64,
-    /// Of the way back to the lanes; zero where the cache does not share the banks of shared memory.
+    /// The time of the way back to the lanes; zero if the cache does not share the banks of shared
+    /// memory.
     pub(crate) return_ms: f64,
 }
 
@@ -66,7 +69,7 @@ const ISSUED: [&str; 9] = [
 ];
 
 impl LoadStorePath {
-    /// The times on all SMs. A profile without a metric is taken not to have what it counts.
+    /// The times on all SMs. A profile without a metric is taken to have none of its events.
     ///
     /// # Errors
     ///
@@ -92,15 +95,15 @@ impl LoadStorePath {
     }
 }
 
-/// Whether first-level caches and shared memory share their banks.
+/// Returns true if first-level caches and shared memory share their banks.
 pub(crate) fn has_unified_banks(gpu: &Gpu) -> bool {
     gpu.compute_capability
         .as_ref()
         .is_some_and(|capability| capability.value.major >= UNIFIED_SINCE)
 }
 
-/// Passes of all SMs in a millisecond: one a clock, or one in two clocks where the load/store units of an SM need
-/// two for a warp (Turing).
+/// Passes of all SMs per millisecond: one per clock. If the load/store units of an SM need two
+/// clocks per warp, one pass per two clocks (Turing).
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What models read from a GPU and a profile, or the error that says what is missing.
+//! The values that models read from a GPU and a profile, or the error that says which is missing.
 
 use gpucast_counters::KernelProfile;
 use gpucast_counters::device::DeviceModel;

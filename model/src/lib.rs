@@ -1,19 +1,19 @@
-//! Predicts how long a kernel takes on a GPU: GPU descriptions and the analytical models.
+//! Predicts a kernel's time on a GPU: GPU descriptions and the analytical models.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`cost_model`] | Stevens & Klöckner 2020: expressions in features of a kernel, calibrated |
 //! | [`agreement`] | predictions against measurements: the papers' error formulas |
-//! | [`gpu`] | what a GPU can do, each figure with its unit and its source; the built-in library |
-//! | [`predictor`] | what every model takes and the registry of models |
-//! | [`prediction`] | what every model gives: time, bound, symbols, explanation, warnings |
-//! | [`component_throughput`] | Zhang & Owens 2011: instructions, shared and global memory, by stages |
+//! | [`gpu`] | GPU descriptions, each figure with its unit and source; the built-in library |
+//! | [`predictor`] | the inputs of every model and the registry of models |
+//! | [`prediction`] | the results of every model: time, bound, symbols, explanation, warnings |
+//! | [`component_throughput`] | Zhang & Owens 2011: instructions and two memories, by stages |
 //! | [`hierarchical_roofline`] | Yang & Williams 2019: a roofline for each level of memory |
 //! | [`offload`] | Velho et al. 2013: a kernel with its transfers, fitted to samples |
 //! | [`quantitative_roofline`] | Konstantinidis 2017, the default model |
-//! | [`reference`](mod@reference) | the correction by a measured time, and the error of a prediction |
+//! | [`reference`](mod@reference) | the correction by a measured time; the error of a prediction |
 //! | [`regression`] | linear least squares with uncertainties |
-//! | [`sensitivity`] | how much each parameter of a GPU moves a time |
+//! | [`sensitivity`] | the effect of each parameter of a GPU on a time |
 //! | [`warning`] | the assumptions of a model that a kernel breaks |
 //! | [`what_if`](mod@what_if) | counts as they would be without conflicts, divergence, … |
 //!

@@ -1,4 +1,4 @@
-//! What a model gives: a time, what bounds it, and every value on the way there.
+//! A model's result: a time, the resource that bounds it, and every value on the way there.
 
 use std::fmt;
 
@@ -19,17 +19,18 @@ pub struct Prediction {
     pub model: &'static str,
     /// The time of all invocations that the counts cover, in milliseconds.
     pub time_ms: f64,
-    /// What the time is spent on.
+    /// The resource that the time is spent on.
     pub bound: Bound,
-    /// What the model knows of the kernel, by the paper's symbols.
+    /// The model's inputs from the kernel, by the paper's symbols.
     pub parameters: Symbols,
-    /// What it computed for this GPU, by the paper's symbols.
+    /// The values that it computed for this GPU, by the paper's symbols.
     pub intermediate: Symbols,
-    /// What the time is made of, in the order in which it passes; at least one part.
+    /// The parts of the time, in order; at least one.
     pub parts: Vec<Part>,
-    /// Why the kernel takes this long, in a sentence.
+    /// The reason why the kernel takes this long, in a sentence.
     pub explanation: String,
-    /// The assumptions that the kernel breaks; in JSON sentences, with their codes in `warning_codes`.
+    /// The assumptions that the kernel breaks; in JSON sentences, with their codes in
+    /// `warning_codes`.
     #[serde(flatten, serialize_with = "crate::warning::with_codes")]
     pub warnings: Vec<Warning>,
     /// The model's own values, typed, for pictures and tables; not in JSON.
@@ -77,15 +78,15 @@ impl Detail {
 pub struct Outcome {
     /// The time of all invocations that the counts cover, in milliseconds.
     pub time_ms: f64,
-    /// What the time is spent on.
+    /// The resource that the time is spent on.
     pub bound: Bound,
-    /// What the model knows of the kernel, by the paper's symbols.
+    /// The model's inputs from the kernel, by the paper's symbols.
     pub parameters: Symbols,
-    /// What it computed for this GPU, by the paper's symbols.
+    /// The values that it computed for this GPU, by the paper's symbols.
     pub intermediate: Symbols,
-    /// What the time is made of; at least one part.
+    /// The parts of the time; at least one.
     pub parts: Vec<Part>,
-    /// Why the kernel takes this long, in a sentence.
+    /// The reason why the kernel takes this long, in a sentence.
     pub explanation: String,
     /// The assumptions that the kernel breaks.
     pub warnings: Vec<Warning>,
@@ -107,18 +108,18 @@ impl Prediction {
 /// A piece of the kernel's time: the whole of it, or a stage between two barriers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// What it is called: `kernel`, `stage 3`, `dispatch`.
+    /// Its name: `kernel`, `stage 3`, `dispatch`.
     pub name: String,
     /// The time that it adds to the kernel's, in milliseconds.
     pub time_ms: f64,
-    /// What it is bound by.
+    /// The resource that bounds it.
     pub bound: Bound,
-    /// How long each resource is busy with it, in milliseconds; those that work at the same time
-    /// do not add up.
+    /// The time that each resource is busy with it, in milliseconds; those that work at the same
+    /// time do not add up.
     pub components: Vec<Component>,
 }
 
-/// How long one resource is busy with a part of the kernel.
+/// The time that one resource is busy with a part of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Component {
     /// The resource.
@@ -141,7 +142,7 @@ pub enum Bound {
     L1,
     /// The bandwidth of the L2.
     L2,
-    /// What passes before the first and after the last instruction: launch and transfers.
+    /// The time before the first and after the last instruction: launch and transfers.
     Overhead,
 }
 
@@ -169,7 +170,7 @@ pub struct Symbol {
     pub unit: &'static str,
 }
 
-/// What a symbol stands for.
+/// The value of a symbol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SymbolValue {
     /// A whole number of operations or bytes.
@@ -195,7 +196,7 @@ impl SymbolValue {
 }
 
 impl From<f64> for SymbolValue {
-    /// JSON has no infinity, so what is not finite is undefined.
+    /// JSON has no infinity, so a number that is not finite is undefined.
     fn from(real: f64) -> Self {
         if real.is_finite() { Self::Real(real) } else { Self::Undefined }
     }
@@ -227,7 +228,7 @@ impl Symbols {
         self.0.push(Symbol { name, value: value.into(), unit });
     }
 
-    /// Appends a total: a count where it is whole, which a mean over invocations may not be.
+    /// Appends a total: a count if it is whole, which a mean over invocations may not be.
     pub(crate) fn push_total(&mut self, name: &'static str, total: f64, unit: &'static str) {
         const EXACT: f64 = (1_u64 << 53) as f64;
         let whole = total.fract() == 0.0 && (0.0..EXACT).contains(&total);

@@ -1,4 +1,4 @@
-//! What every model takes, and the models by name.
+//! The inputs of every model, and the models by name.
 
 use std::sync::Arc;
 
@@ -15,29 +15,31 @@ use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
 
-/// What is known of a launch beyond its metrics. Counts that were measured come without any of it.
+/// The facts known of a launch beyond its metrics. Counts that were measured come without any of
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
     /// The shape of the launch.
     pub launch: Option<LaunchShape>,
-    /// What happens between barriers.
+    /// The counts between barriers.
     pub stages: Option<Arc<Stages>>,
-    /// The features of the launch's invocations, each with how many invocations have them.
+    /// The features of the launch's invocations, each with the number of invocations that have
+    /// them.
     pub features: Option<Arc<Vec<(Features, u64)>>>,
     /// The calibrated models of the cost model.
     pub cost_models: Option<Arc<CostModels>>,
     /// The library name of the GPU whose coalescing, banks and caches the counts follow.
     pub counted_on: Option<String>,
-    /// Warps resident on an SM, over those that it can hold, where something other than the launch's
+    /// Warps resident on an SM, over those that it can hold, if something other than the launch's
     /// shape decides (see [`crate::what_if`]).
     pub occupancy: Option<f64>,
-    /// What the launch takes from the host's memory and gives back.
+    /// The bytes that the launch takes from the host's memory and gives back.
     pub transfers: Option<Transfers>,
     /// A calibration of those transfers.
     pub offload: Option<Arc<CalibratedOffload>>,
 }
 
-/// How many threads were launched, and what they take of an SM.
+/// The threads that were launched, and the resources that they take on an SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchShape {
     /// Blocks of the grid.
@@ -46,7 +48,7 @@ pub struct LaunchShape {
     pub threads_per_block: u64,
     /// Shared memory of a block, in bytes.
     pub shared_bytes: u64,
-    /// Registers of a thread, where machine code says.
+    /// Registers of a thread, if machine code gives them.
     pub registers: Option<u32>,
 }
 
@@ -55,7 +57,7 @@ pub struct LaunchShape {
 pub struct GpuParameter {
     /// The field of its file.
     pub field: &'static str,
-    /// What the model's paper calls it.
+    /// Its symbol in the model's paper.
     pub symbol: &'static str,
 }
 
@@ -73,18 +75,18 @@ pub trait Model: Sync {
     /// The paper and the equations that it follows.
     fn citation(&self) -> &'static str;
 
-    /// Whether it reads [`Conditions::stages`], which cost time to count.
+    /// Returns true if it reads [`Conditions::stages`], which cost time to count.
     fn reads_stages(&self) -> bool {
         false
     }
 
-    /// Whether its times include the way of the data to the GPU and back, and so are not those of
-    /// the kernel alone.
+    /// Returns true if its times include the way of the data to the GPU and back, and so are not
+    /// those of the kernel alone.
     fn includes_transfers(&self) -> bool {
         false
     }
 
-    /// Whether it reads [`Conditions::features`], which cost time to gather.
+    /// Returns true if it reads [`Conditions::features`], which cost time to gather.
     fn reads_features(&self) -> bool {
         false
     }
@@ -194,7 +196,7 @@ fn listed(metrics: &[&'static str]) -> String {
     format!("the {noun} {}", names.join(", "))
 }
 
-/// Why a model cannot predict.
+/// The reason why a model cannot predict.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ModelError {
     /// Counts that the model cannot do without.
@@ -218,7 +220,7 @@ pub enum ModelError {
     Uncountable {
         /// The GPU.
         gpu: String,
-        /// Why.
+        /// The reason.
         error: CountingError,
     },
     /// Something that only an execution tells.
@@ -226,7 +228,7 @@ pub enum ModelError {
     MissingCondition {
         /// The kernel.
         kernel: String,
-        /// What is missing.
+        /// The missing input.
         what: &'static str,
     },
     /// The cost model without a calibration.
@@ -237,7 +239,7 @@ pub enum ModelError {
     OtherGpu {
         /// The GPU.
         gpu: String,
-        /// Those that there are calibrations of.
+        /// The GPUs that there are calibrations of.
         known: String,
     },
     /// A feature that cannot be gathered.
@@ -245,7 +247,7 @@ pub enum ModelError {
     Feature {
         /// The kernel.
         kernel: String,
-        /// Why.
+        /// The reason.
         error: FeatureError,
     },
     /// No instruction was executed.
@@ -266,7 +268,7 @@ pub enum ModelError {
         classified: f64,
         /// All instructions of threads.
         total: f64,
-        /// Where the total comes from.
+        /// The metric of the total.
         metric: &'static str,
     },
     /// Counts that cannot come from one run.
@@ -315,8 +317,8 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// Whether the model only lacks an input that another kernel, GPU or way of counting would have;
-    /// all other errors say that an input is wrong.
+    /// Returns true if the model only lacks an input that another kernel, GPU or way of counting
+    /// would have. All other errors say that an input is wrong.
     #[must_use]
     pub fn is_lack(&self) -> bool {
         matches!(

@@ -29,7 +29,7 @@ pub struct Reference<'a> {
     pub measured_ms: f64,
 }
 
-/// Predicts, and corrects the time by how far the model is off on the reference GPU.
+/// Predicts, and corrects the time by the model's error on the reference GPU.
 ///
 /// The prediction gains the symbols `E_util` and `T_uncorrected_ms`, and a warning.
 ///

@@ -25,7 +25,7 @@ pub struct LinearFit {
     pub degrees_of_freedom: usize,
 }
 
-/// Why no plane can be fitted.
+/// The reason why no plane can be fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RegressionError {
     /// Fewer samples than coefficients.
@@ -55,7 +55,7 @@ pub enum RegressionError {
 const DEPENDENT: f64 = 1e-10;
 
 impl LinearFit {
-    /// Fits `y` by the columns of `rows`, all of which have the same length; a constant term is a
+    /// Fits `y` by the columns of `rows`, which all have the same length; a constant term is a
     /// column of ones.
     ///
     /// # Errors
@@ -116,9 +116,9 @@ impl LinearFit {
         })
     }
 
-    /// How far the coefficient may be from its value with the given confidence (0.95 for 95 %), if
-    /// the samples' errors are independent, normal and alike: Student's t times the standard
-    /// error. `None` without standard errors or for a confidence that is none.
+    /// The half-width of the coefficient's interval with the given confidence (0.95 for 95 %). It
+    /// is Student's t times the standard error, if the samples' errors are independent, normal and
+    /// alike. Returns `None` without standard errors or for a confidence that is none.
     #[must_use]
     pub fn margin(&self, coefficient: usize, confidence: f64) -> Option<f64> {
         let error = self.coefficients.get(coefficient)?.standard_error?;

@@ -1,13 +1,13 @@
-//! How much each parameter of a GPU moves a predicted time.
+//! The effect of each parameter of a GPU on a predicted time.
 //!
-//! The measure is the elasticity d ln t / d ln p: −1 if twice the bandwidth halves the time, 0 if the
-//! parameter does not matter. It is taken by finite differences. Models are maxima of times, which
-//! have edges: at an edge a step up and a step down differ, so both are reported beside the central
-//! difference. What follows from a parameter moves with it, as [`Gpu::with_override`] says: more
-//! SMs bring their throughput along.
+//! The measure is the elasticity d ln t / d ln p. It is −1 if twice the bandwidth halves the time,
+//! and 0 if the parameter does not matter. It is taken by finite differences. Models are maxima of
+//! times, which have edges. At an edge a step up and a step down differ, so both are reported
+//! beside the central difference. Fields that follow from a parameter move with it, as
+//! [`Gpu::with_override`] says: more SMs bring their throughput along.
 //!
-//! Counts stay as they are: a parameter that shapes them, such as the size of a cache, moves no time
-//! here.
+//! Counts stay as they are: a parameter that shapes them, such as the size of a cache, moves no
+//! time here.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::prediction::{Bound, Prediction};
 use crate::predictor::{Conditions, Model, ModelError};
 use gpucast_counters::KernelProfile;
 
-/// What one parameter does to the time.
+/// The effect of one parameter on the time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
     /// The field of the GPU.
@@ -39,19 +39,19 @@ pub struct Sensitivity {
 pub enum Side {
     /// The model predicts there.
     Time {
-        /// The parameter over what it was. A whole number cannot make every step: it makes the
+        /// The parameter over its former value. A whole number cannot make every step: it makes the
         /// next larger one.
         factor: f64,
         /// The time there, in milliseconds.
         time_ms: f64,
         /// d ln t / d ln p from the middle to here.
         elasticity: f64,
-        /// What bounds the kernel there.
+        /// The bound of the kernel there.
         bound: Bound,
     },
     /// There is no such GPU, or the model does not predict for it.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -87,7 +87,7 @@ pub struct Analysis {
     pub model: &'static str,
     /// The time from which steps are made, in milliseconds.
     pub time_ms: f64,
-    /// What bounds the kernel there.
+    /// The bound of the kernel there.
     pub bound: Bound,
     /// The step, a fraction of each parameter.
     pub step: f64,
@@ -95,8 +95,8 @@ pub struct Analysis {
     pub parameters: Vec<Sensitivity>,
     /// The parameters that have a value and move nothing.
     pub unmoved: Vec<&'static str>,
-    /// The parameters that cannot be moved in either direction, alone and by so little: the width of
-    /// a bank is 4 or 8 bytes, and threads of an SM are those of its warps.
+    /// The parameters that cannot be moved in either direction, alone and by so little. For
+    /// example, the width of a bank is 4 or 8 bytes, and threads of an SM are those of its warps.
     pub fixed: Vec<Fixed>,
 }
 
@@ -105,7 +105,7 @@ pub struct Analysis {
 pub struct Fixed {
     /// The field of the GPU.
     pub field: &'static str,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Tensor cores: what a kernel asks of them, and how fast they are.
+//! Tensor cores: the work that a kernel has for them, and their speed.
 
 use gpucast_counters::tensor::TensorFormat;
 
@@ -8,10 +8,10 @@ use crate::predictor::ModelError;
 
 /// The formats whose throughput follows from that of halves.
 ///
-/// `bf16` is as fast as `f16` and `tf32` half as fast, wherever there are any: by the vendor's data
-/// sheets 312, 312 and 156 TFLOPS on an A100, 149.7, 149.7 and 74.8 on an A40, 989.4, 989.4 and 494.7
-/// on an H100 SXM5. The ratio of 8-bit formats differs between cards of one generation, since those
-/// that accumulate halves in single precision at half the rate do not slow them down.
+/// By the vendor's data sheets, `bf16` is as fast as `f16`, and `tf32` half as fast, wherever there
+/// are any. An A100 has 312, 312 and 156 TFLOPS, an A40 149.7, 149.7 and 74.8, an H100 SXM5 989.4,
+/// 989.4 and 494.7. The ratio of 8-bit formats differs between cards of one generation. Cards that
+/// accumulate halves in single precision at half the rate do not slow these formats down.
 pub(crate) const CHARGED: [(TensorFormat, &str, f64); 3] = [
     (TensorFormat::Fp16, "tensor_op_count_fp16", 1.0),
     (TensorFormat::Bf16, "tensor_op_count_bf16", 1.0),
@@ -21,13 +21,13 @@ pub(crate) const CHARGED: [(TensorFormat, &str, f64); 3] = [
 /// Operations of tensor cores on one format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TensorWork {
-    /// The format of what is multiplied.
+    /// The format of the factors.
     pub format: TensorFormat,
     /// Operations, a multiply-add being two.
     pub operations: f64,
 }
 
-/// The operations of a profile on formats whose throughput is known, and how many others there are.
+/// The operations of a profile on formats whose throughput is known, and the number of others.
 pub(crate) fn work(totals: Totals<'_>) -> Result<(Vec<TensorWork>, f64), ModelError> {
     let mut works = Vec::new();
     for (format, metric, _) in CHARGED {

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::text::duration;
 
-/// An assumption that does not hold, in a sentence that says what follows; it serialises as
+/// An assumption that does not hold, in a sentence that states the consequence; it serialises as
 /// that sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
@@ -15,41 +15,41 @@ pub enum Warning {
     FewBlocks {
         /// Blocks of the grid.
         blocks: u64,
-        /// How many the model wants.
+        /// The number that the model wants.
         wanted: u64,
     },
     /// A launch that fills a small part of the GPU, though it has blocks enough for smaller ones.
     SmallPartOfGpu {
         /// Threads of the grid.
         threads: u64,
-        /// Of those that the GPU holds together.
+        /// Those threads over the threads that the GPU can hold at once.
         share: f64,
     },
     /// Blocks too small to fill the GPU (section 5.1.4: at least 64 threads).
     SmallBlocks {
         /// Threads of a block.
         threads: u64,
-        /// How many the model wants.
+        /// The number that the model wants.
         wanted: u64,
     },
     /// Blocks larger than the GPU allows.
     BlockTooLarge {
         /// Threads of a block.
         threads: u64,
-        /// How many the GPU allows.
+        /// The number that the GPU allows.
         allowed: u64,
     },
-    /// An invocation shorter than half a millisecond (section 5.2.6), of which launching takes a part that
-    /// shows.
+    /// An invocation shorter than half a millisecond (section 5.2.6), if launching takes a visible
+    /// part of it.
     ShortLaunch {
         /// The predicted time of one invocation.
         milliseconds: f64,
-        /// The part of the time that launching takes, where the GPU's overhead is known.
+        /// The part of the time that launching takes, if the GPU's overhead is known.
         share: Option<f64>,
     },
     /// Something that the model leaves out, with which the time would be much longer.
     LeftOut {
-        /// What it leaves out.
+        /// The work that it leaves out.
         what: &'static str,
         /// The refinement that charges it.
         refinement: &'static str,
@@ -68,14 +68,14 @@ pub enum Warning {
     },
     /// Arithmetic that the model has no throughput for.
     Uncharged {
-        /// What kind of instructions.
+        /// The kind of instructions.
         what: &'static str,
-        /// How many.
+        /// The number of instructions.
         instructions: f64,
     },
     /// Products of tensor cores on formats whose throughput is not known.
     OtherTensorFormats {
-        /// How many operations.
+        /// The number of operations.
         operations: f64,
     },
     /// The compute operations are integer ones, whose cost varies (section 6.2).
@@ -88,7 +88,7 @@ pub enum Warning {
     OtherMachine {
         /// The GPU of the calibration, if it says which.
         measured: Option<String>,
-        /// The model that says how long the execution takes instead.
+        /// The model that gives the time of the execution instead.
         executed_by: &'static str,
     },
     /// A calibrated cost is negative (Stevens & Klöckner 2020, section 4).
@@ -102,12 +102,12 @@ pub enum Warning {
     NegativeTime,
     /// Work that no feature of a cost model counts.
     NoCost {
-        /// What, in words.
+        /// The work, in words.
         what: String,
     },
     /// Accesses that several features of a cost model count.
     SeveralCosts {
-        /// Which, in words.
+        /// The accesses, in words.
         what: String,
     },
     /// Features of a cost model that the kernel has none of.
@@ -122,13 +122,13 @@ pub enum Warning {
         /// The GPU that they follow.
         counted_on: String,
     },
-    /// Nothing says how many registers a thread has, so that they limit no occupancy.
+    /// The registers of a thread are not known, so that they limit no occupancy.
     UnknownRegisters,
     /// Counts between barriers are those of PTX, scaled to the machine-level counts of the launch.
     ScaledStages,
     /// Stages beyond those that are told apart.
     MergedStages {
-        /// How many are part of the last one.
+        /// The number of stages that are part of the last one.
         merged: u64,
     },
     /// The counts say nothing of a level of memory, so that its bandwidth bounds nothing.
@@ -145,7 +145,7 @@ pub enum Warning {
     FewWarps {
         /// Warps of an SM.
         warps: f64,
-        /// How many cover it.
+        /// The number that covers it.
         needed: f64,
     },
     /// The time was multiplied by E_util of the reference GPU (equation 5.13).
@@ -357,7 +357,8 @@ codes! {
     Corrected => "corrected", "The time was corrected by a measurement on another GPU.";
 }
 
-/// Writes `warnings`, the sentences, and `warning_codes` beside each other into the surrounding map.
+/// Writes `warnings`, the sentences, and `warning_codes` beside each other into the surrounding
+/// map.
 pub(crate) fn with_codes<S: Serializer>(
     warnings: &[Warning],
     serializer: S,

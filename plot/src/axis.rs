@@ -2,7 +2,7 @@
 
 use crate::number::significant;
 
-/// How values lie on an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Equal differences are equally long.
@@ -14,13 +14,13 @@ pub enum Kind {
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// How values lie on it.
+    /// The scale.
     pub kind: Kind,
     /// The value at its beginning.
     pub low: f64,
     /// The value at its end.
     pub high: f64,
-    /// What it shows, with the unit.
+    /// Its quantity, with the unit.
     pub title: String,
 }
 
@@ -30,9 +30,9 @@ const FEWEST_LABELS: usize = 2;
 /// A place on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where.
+    /// The value at this place.
     pub value: f64,
-    /// What stands beside it; `None` for the places in between.
+    /// The text beside it; `None` for the places in between.
     pub label: Option<String>,
 }
 
@@ -60,7 +60,8 @@ impl Axis {
         Self { kind: Kind::Linear, low, high, title: title.to_owned() }
     }
 
-    /// A logarithmic axis that holds all positive values, and the factors `below` and `above` beyond.
+    /// A logarithmic axis that holds all positive values, and the factors `below` and `above`
+    /// beyond.
     #[must_use]
     pub fn logarithmic(
         values: impl IntoIterator<Item = f64>,
@@ -74,7 +75,8 @@ impl Axis {
         Self { kind: Kind::Logarithmic, low, high, title: title.to_owned() }
     }
 
-    /// Where a value lies: 0 at the beginning, 1 at the end, beyond for what is not on the axis.
+    /// The place of a value: 0 at the beginning, 1 at the end, beyond for values that are not on
+    /// the axis.
     #[must_use]
     pub fn position(&self, value: f64) -> f64 {
         match self.kind {
@@ -113,7 +115,7 @@ impl Axis {
             .collect()
     }
 
-    /// Powers of ten; 2 and 5 times them have labels where there is room, the other digits none.
+    /// Powers of ten; 2 and 5 times them have labels if there is room, the other digits none.
     fn logarithmic_ticks(&self, pixels: f64) -> Vec<Tick> {
         let decades = (self.high / self.low).log10();
         let decade = pixels / decades;

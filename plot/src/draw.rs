@@ -1,10 +1,10 @@
-//! What the writers of pictures have in common: errors and the limits of a canvas.
+//! The common part of the writers of pictures: errors and the limits of a canvas.
 
 use thiserror::Error;
 
 use crate::scene::Scene;
 
-/// Why a picture cannot be drawn.
+/// The reason why a picture cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DrawError {
     /// A canvas without area, or one that no memory holds.

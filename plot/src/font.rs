@@ -1,7 +1,7 @@
 //! The embedded fonts: widths for the layout of every picture, outlines for PNG.
 //!
-//! Inter is free (SIL Open Font License 1.1, `fonts/OFL.txt`). Embedding it means that a picture is laid
-//! out, and a PNG drawn, alike on every machine, and that none needs fonts installed.
+//! Inter is free (SIL Open Font License 1.1, `fonts/OFL.txt`). Embedding it means that a picture is
+//! laid out, and a PNG drawn, alike on every machine, and that none needs fonts installed.
 
 use skrifa::instance::{LocationRef, Size};
 use skrifa::outline::{DrawSettings, OutlinePen};
@@ -10,7 +10,7 @@ use tiny_skia::{Path, PathBuilder};
 
 use crate::geometry::{Point, Quad};
 
-/// How heavy letters are.
+/// The weight of letters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
     /// For reading.
@@ -90,7 +90,7 @@ pub(crate) fn outline(text: &str, size: f64, weight: Weight) -> Option<Path> {
 struct Pen {
     path: PathBuilder,
     scale: f32,
-    /// Where the current glyph begins.
+    /// The left edge of the current glyph.
     x: f32,
 }
 

@@ -67,7 +67,7 @@ impl Rect {
         Self::new(self.left + by, self.top + by, self.right - by, self.bottom - by)
     }
 
-    /// Whether a point lies in it or on its edge.
+    /// Returns true if a point lies in it or on its edge.
     #[must_use]
     pub fn contains(&self, at: Point) -> bool {
         (self.left..=self.right).contains(&at.x) && (self.top..=self.bottom).contains(&at.y)
@@ -115,13 +115,13 @@ impl Rect {
 pub struct Quad(pub [Point; 4]);
 
 impl Quad {
-    /// Whether two boxes have more than an edge in common (separating axes).
+    /// Returns true if two boxes have more than an edge in common (separating axes).
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         !(self.separates(other) || other.separates(self))
     }
 
-    /// Whether a side of this box has the other one beyond it.
+    /// Returns true if a side of this box has the other one beyond it.
     fn separates(&self, other: &Self) -> bool {
         (0..4).any(|side| {
             let (from, to) = (self.0[side], self.0[(side + 1) % 4]);
@@ -140,13 +140,13 @@ impl Quad {
         })
     }
 
-    /// Whether the whole box lies in another one.
+    /// Returns true if the whole box lies in another one.
     #[must_use]
     pub fn lies_in(&self, bounds: &Rect) -> bool {
         self.0.iter().all(|&corner| bounds.contains(corner))
     }
 
-    /// Whether a straight line passes through it.
+    /// Returns true if a straight line passes through it.
     #[must_use]
     pub fn crosses(&self, from: Point, to: Point) -> bool {
         let line = Self([from, to, to, from]);

@@ -11,9 +11,9 @@ pub struct Labels {
     bounds: Rect,
     /// Labels, their leaders and data points; never covered.
     taken: Vec<Quad>,
-    /// Lines of the data; covered only where there is no other place.
+    /// Lines of the data; covered only if there is no other place.
     lines: Vec<(Point, Point)>,
-    /// What found no place.
+    /// The labels that found no place.
     missed: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Labels {
         self.reserve(Rect::new(at.x - radius, at.y - radius, at.x + radius, at.y + radius));
     }
 
-    /// Keeps a line free where there is another place.
+    /// Keeps a line free if there is another place.
     pub fn avoid(&mut self, from: Point, to: Point) {
         self.lines.push((from, to));
     }
@@ -137,8 +137,8 @@ impl Labels {
         self.put(scene, text);
     }
 
-    /// Labels a straight line along it, above or below, near `start` first, with the first of several
-    /// wordings that finds room. Returns whether one did.
+    /// Labels a straight line along it, above or below, near `start` first, with the first of
+    /// several wordings that finds room. Returns true if one did.
     pub fn along(
         &mut self,
         scene: &mut Scene,

@@ -1,4 +1,4 @@
-//! What stands around the data: title, legend, notes, axes.
+//! The surroundings of the data: title, legend, notes, axes.
 
 use crate::axis::{Axis, Kind, Tick};
 use crate::font::{self, Weight};
@@ -8,7 +8,7 @@ use crate::theme::Ink;
 
 /// Size of titles.
 pub const TITLE_SIZE: f64 = 18.0;
-/// Size of what is read first: labels, legends, axes' titles.
+/// Size of the text that is read first: labels, legends, axes' titles.
 pub const LABEL_SIZE: f64 = 13.0;
 /// Size of numbers at axes and of notes.
 pub const SMALL_SIZE: f64 = 12.0;
@@ -18,16 +18,16 @@ pub const MARGIN: f64 = 20.0;
 /// Distance of base lines, in ems.
 const LEADING: f64 = 1.45;
 
-/// What a legend explains.
+/// An entry of a legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What stands before the words.
+    /// The sample before the words.
     pub key: Key,
     /// In words.
     pub label: String,
 }
 
-/// A sample of what is drawn.
+/// A sample of a drawn thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Key {
     /// A data point.
@@ -48,14 +48,14 @@ impl Entry {
     }
 }
 
-/// What stands above and below the data.
+/// The texts above and below the data.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The title, bold.
     pub title: String,
     /// A sentence below it.
     pub subtitle: String,
-    /// What is drawn with what.
+    /// The entries of the legend.
     pub legend: Vec<Entry>,
     /// Sentences below the data.
     pub notes: Vec<String>,
@@ -201,7 +201,7 @@ const BELOW: f64 = SMALL_SIZE + LABEL_SIZE * LEADING + 16.0;
 /// Pixels beside the numbers at the left of a plot: a title.
 const TITLE_ROOM: f64 = LABEL_SIZE * LEADING + 14.0;
 
-/// What the numbers of the y axis and both titles leave of `body`.
+/// The part of `body` that the numbers of the y axis and both titles leave.
 fn plot_area(body: Rect, y: &Axis) -> Rect {
     let (top, bottom) = (body.top + 6.0, body.bottom - BELOW);
     let ticks = y.ticks(bottom - top);
@@ -223,7 +223,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Draws axes into `body` and says where the data goes.
+    /// Draws axes into `body` and returns the panel with the place of the data.
     pub fn draw(scene: &mut Scene, body: Rect, x: Axis, y: Axis) -> Self {
         let plot = plot_area(body, &y);
         let x_ticks = x.ticks(plot.width());

@@ -4,13 +4,14 @@
 //! |---|---|
 //! | [`pictures`] | one file for each kind of picture: plain data in, a [`Scene`] out |
 //! | [`scene`] | shapes and texts in pixels, by what they are for |
-//! | [`layout`], [`axis`], [`labels`], [`number`] | title, legend, axes, places for labels, numbers |
+//! | [`layout`], [`axis`], [`labels`], [`number`] | title, legend, axes, label places, numbers |
 //! | [`theme`] | colours, light and dark |
 //! | [`font`] | the embedded fonts: widths and outlines |
 //! | [`svg`], [`png`] | a scene as a file's bytes |
 //!
-//! A picture is the same on every machine, byte by byte: it is laid out with embedded fonts, and nothing
-//! depends on the time, the locale or the order of a hash. This crate reads no files, and knows no PTX.
+//! A picture is the same on every machine, byte by byte. It is laid out with embedded fonts, and
+//! nothing depends on the time, the locale or the order of a hash. This crate reads no files, and
+//! knows no PTX.
 
 pub mod axis;
 mod draw;

@@ -48,7 +48,7 @@ pub fn duration(ms: f64) -> String {
 pub struct TimeUnit {
     /// Its symbol.
     pub symbol: &'static str,
-    /// How many of it a millisecond has.
+    /// The number of such units per millisecond.
     pub per_ms: f64,
 }
 

@@ -1,4 +1,5 @@
-//! A scene as PNG, with twice as many pixels as the canvas along each side, for dense screens and slides.
+//! A scene as PNG, with twice as many pixels as the canvas along each side, for dense screens and
+//! slides.
 //!
 //! tiny-skia draws shapes and the outlines of letters alike, anti-aliased.
 
@@ -44,7 +45,7 @@ fn paint(theme: Theme, ink: Ink, opacity: f64) -> Paint<'static> {
     paint
 }
 
-/// From pixels of the canvas to pixels of the file.
+/// The transform from pixels of the canvas to pixels of the file.
 fn density() -> Transform {
     Transform::from_scale(DENSITY as f32, DENSITY as f32)
 }
@@ -58,7 +59,7 @@ fn draw_shape(pixmap: &mut Pixmap, shape: &Shape, theme: Theme) {
             (PathBuilder::from_circle(x, y, radius), *line)
         }
     };
-    // tiny-skia has no path for what has no extent, such as a polygon of one point.
+    // tiny-skia has no path for a shape without extent, such as a polygon of one point.
     let Some(path) = path else { return };
     let paint = paint(theme, shape.ink, shape.opacity);
     match line {

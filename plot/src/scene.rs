@@ -1,5 +1,4 @@
-//! A picture before it is drawn: shapes and texts in pixels, by what they are for rather than in
-//! colours.
+//! A picture before it is drawn: shapes and texts in pixels, by their role rather than in colours.
 
 use crate::font::{self, Weight};
 use crate::geometry::{Point, Quad, Rect, point};
@@ -12,9 +11,9 @@ pub struct Scene {
     pub width: f64,
     /// Height of the canvas in pixels.
     pub height: f64,
-    /// What it is called, for readers who do not see it.
+    /// Its name, for readers who do not see it.
     pub title: String,
-    /// What it shows, for readers who do not see it.
+    /// Its contents, for readers who do not see it.
     pub description: String,
     /// From the lowest to the topmost.
     pub shapes: Vec<Shape>,
@@ -25,15 +24,15 @@ pub struct Scene {
 /// A shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// Where it is.
+    /// The points and sizes of the shape.
     pub geometry: Geometry,
-    /// What it is drawn with.
+    /// Its ink.
     pub ink: Ink,
     /// From 0, invisible, to 1.
     pub opacity: f64,
 }
 
-/// Where a shape is.
+/// The points and sizes of a shape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Geometry {
     /// A line through points.
@@ -49,14 +48,14 @@ pub enum Geometry {
     Circle {
         /// Its middle.
         center: Point,
-        /// To the middle of the line.
+        /// The distance to the middle of the line.
         radius: f64,
         /// The thickness of the line; `None` for a disc.
         line: Option<f64>,
     },
 }
 
-/// Which point of a text is placed.
+/// The point of a text that is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Its first letter's left edge.
@@ -82,21 +81,21 @@ impl Geometry {
 /// A line of text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
-    /// What it says.
+    /// The characters.
     pub content: String,
     /// The anchor's place on the base line.
     pub at: Point,
-    /// What `at` is the place of.
+    /// The point of the text that lies at `at`.
     pub anchor: Anchor,
     /// The em in pixels.
     pub size: f64,
-    /// How heavy it is.
+    /// The weight of the letters.
     pub weight: Weight,
-    /// What it is drawn with.
+    /// The ink of the text.
     pub ink: Ink,
-    /// By how much it climbs, in degrees.
+    /// The slope in degrees, upwards.
     pub degrees: f64,
-    /// Whether a patch of paper keeps lines behind it away.
+    /// True if a patch of paper keeps lines behind it away.
     pub patch: bool,
 }
 
@@ -116,7 +115,7 @@ impl Text {
         }
     }
 
-    /// With another ink.
+    /// The same text with another ink.
     #[must_use]
     pub fn ink(mut self, ink: Ink) -> Self {
         self.ink = ink;
@@ -137,13 +136,13 @@ impl Text {
         self
     }
 
-    /// How long it is.
+    /// The width of the text.
     #[must_use]
     pub fn width(&self) -> f64 {
         font::width(&self.content, self.size, self.weight)
     }
 
-    /// Where its base line begins.
+    /// The start of its base line.
     #[must_use]
     pub fn start(&self) -> Point {
         let before = match self.anchor {
@@ -177,7 +176,7 @@ pub enum Mark {
     Wedge,
     /// A circle around nothing.
     Ring,
-    /// An ×: what was measured.
+    /// An ×: a measured value.
     Cross,
 }
 

@@ -1,6 +1,7 @@
 //! A scene as SVG.
 //!
-//! Each text carries the length that the layout computed, so that no fallback font makes texts overlap.
+//! Each text carries the length that the layout computed, so that no fallback font makes texts
+//! overlap.
 
 use crate::draw::{self, DrawError};
 use crate::font::Weight;
@@ -95,7 +96,7 @@ fn push_text(svg: &mut String, text: &Text, theme: Theme) {
     if text.degrees != 0.0 {
         *svg += &format!(" transform=\"rotate({} {x} {y})\"", rounded(-text.degrees));
     }
-    // A single letter has no gaps to stretch, and browsers differ in what they then do.
+    // A single letter has no gaps to stretch, and browsers differ in their treatment of it.
     if text.content.chars().count() > 1 {
         *svg +=
             &format!(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", rounded(text.width()));
@@ -104,7 +105,7 @@ fn push_text(svg: &mut String, text: &Text, theme: Theme) {
     *svg += &format!(" fill=\"{fill}\">{}</text>\n", escaped(&text.content));
 }
 
-/// To hundredths.
+/// Rounds to hundredths.
 fn rounded(value: f64) -> f64 {
     // Adding zero turns −0 into 0.
     (value * 100.0).round() / 100.0 + 0.0

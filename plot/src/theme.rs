@@ -1,15 +1,15 @@
-//! Colours by what they are for, in two themes.
+//! Colours by their role, in two themes.
 //!
 //! The series follow Okabe and Ito's palette (2008), which people with any kind of colour blindness
-//! tell apart; the dark theme has the same hues, lighter. Black and yellow are left out: one is the text's
-//! colour, the other invisible on white. Pictures never tell things apart by colour alone.
+//! tell apart; the dark theme has the same hues, lighter. Black and yellow are left out: one is the
+//! text's colour, the other invisible on white. Pictures never tell things apart by colour alone.
 
-/// What something is drawn with.
+/// The role of a colour in a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// The canvas.
     Paper,
-    /// Text, axes' titles, what was measured.
+    /// Text, axes' titles, measured values.
     Text,
     /// Text of second rank, ticks.
     Muted,
@@ -28,7 +28,7 @@ pub enum Ink {
 /// Series that have a colour of their own.
 pub const SERIES: usize = 7;
 
-/// Which colours.
+/// A set of colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// For white paper.
@@ -84,8 +84,9 @@ impl Theme {
         }
     }
 
-    /// For text on a series: a nearly black or a nearly white, whichever has the greater contrast (WCAG
-    /// 2.1, relative luminance). Each series has one of its own, so that a style sheet can tell them apart.
+    /// For text on a series: a nearly black or a nearly white, whichever has the greater contrast
+    /// (WCAG 2.1, relative luminance). Each series has one of its own, so that a style sheet can
+    /// tell them apart.
     fn on_series(self, at: usize) -> Rgb {
         let area = luminance(self.rgb(Ink::Series(at)));
         let contrast = |text| {

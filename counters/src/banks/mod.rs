@@ -1,22 +1,23 @@
-//! How many passes a shared-memory access needs because of its banks.
+//! The passes that a shared-memory access needs because of its banks.
 //!
-//! Shared memory is interleaved over banks, and a bank delivers one row of its memory in a pass.
-//! Lanes that touch the same row of a bank share it; lanes that touch different rows of one bank
-//! wait for each other. What the generations differ in is written in the CUDA C Programming Guide
-//! (4.2, appendix F; 11.7, appendix K) and makes up a [`BankGeometry`]:
+//! Shared memory is interleaved over banks, and a bank delivers one row of its memory per pass.
+//! Lanes that touch the same row of a bank share it. Lanes that touch different rows of one bank
+//! wait for each other. The generations differ in the figures of a [`BankGeometry`] (CUDA C
+//! Programming Guide, 4.2, appendix F; 11.7, appendix K):
 //!
-//! | capability | banks | a bank delivers | neighbouring banks hold | lanes together | section |
+//! | capability | banks | a bank delivers | neighbouring banks hold | lanes | section |
 //! |---|---|---|---|---|---|
-//! | 1.x | 16 | 4 bytes | neighbouring 4-byte words | a half-warp | 4.2, F.3.3 |
-//! | 2.x | 32 | 4 bytes | neighbouring 4-byte words | a warp | 4.2, F.4.3 |
-//! | 3.x, 4-byte mode | 32 | 8 bytes: words *i* and *i* + 32 | neighbouring 4-byte words | a warp | 4.2, F.5.3.2 |
-//! | 3.x, 8-byte mode | 32 | 8 bytes | neighbouring 8-byte words | a warp | 4.2, F.5.3.1 |
-//! | 5.0 on | 32 | 4 bytes | neighbouring 4-byte words | a warp | 11.7, K.4 |
+//! | 1.x | 16 | 4 bytes | 4-byte words | a half-warp | 4.2, F.3.3 |
+//! | 2.x | 32 | 4 bytes | 4-byte words | a warp | 4.2, F.4.3 |
+//! | 3.x, 4-byte mode | 32 | 8 bytes: words *i*, *i* + 32 | 4-byte words | a warp | 4.2, F.5.3.2 |
+//! | 3.x, 8-byte mode | 32 | 8 bytes | 8-byte words | a warp | 4.2, F.5.3.1 |
+//! | 5.0 on | 32 | 4 bytes | 4-byte words | a warp | 11.7, K.4 |
 //!
+//! Neighbouring banks hold neighbouring words. The column *lanes* has those served together.
 //! The profiler counts passes: `shared_load_transactions` and `shared_store_transactions`.
 //!
 //! Atomics and reductions on one word are serialised (guide 4.2, section 4.1: each
-//! read-modify-write occurs, one after the other), so their lanes share nothing; what locks cost
+//! read-modify-write occurs, one after the other), so their lanes share nothing. The cost of locks
 //! before capability 5.0 is not modelled.
 //!
 //! Simplifications: capability 2.x usually takes one pass less for 128-bit accesses without
@@ -29,17 +30,17 @@ use gpucast_interpreter::{Access, AccessKind, Pattern};
 
 use crate::patterns::lane_addresses;
 
-/// How the lanes that go together share the banks.
+/// The rule by which lanes that are served together share the banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Serving {
-    /// Capability 2.0 on: every row of a bank that several lanes load is handed to all of them, and
-    /// fewer lanes go together where they access more than a bank delivers: half-warps for 64-bit
-    /// and quarter-warps for 128-bit accesses.
+    /// Capability 2.0 on: every row of a bank that several lanes load is handed to all of them.
+    /// Fewer lanes go together if they access more than a bank delivers: half-warps for 64-bit and
+    /// quarter-warps for 128-bit accesses.
     InPhases,
-    /// Capability 1.x: wide accesses are done word by word (guide 4.2, F.3.3.4), and in each pass
-    /// *one* word is handed to all lanes that load it, while of the other words each bank
-    /// serves one lane (F.3.3.2). Which word and which lane is not specified; here it is the word
-    /// that most lanes wait for, and otherwise the lowest lane.
+    /// Capability 1.x: wide accesses are done word by word (guide 4.2, F.3.3.4). In each pass *one*
+    /// word is handed to all lanes that load it; of the other words, each bank serves one lane
+    /// (F.3.3.2). The guide does not specify the word and the lanes. Here it is the word that most
+    /// lanes wait for, and otherwise the lowest lane.
     WordByWord,
 }
 
@@ -51,12 +52,12 @@ pub struct BankGeometry {
     bank_bytes: u32,
     /// Consecutive bytes in one bank before the next bank begins; a power of two.
     interleave_bytes: u32,
-    /// Lanes that are served together where none needs more than a bank delivers; a power of two.
+    /// Lanes that are served together if none needs more than a bank delivers; a power of two.
     lanes: u32,
     serving: Serving,
 }
 
-/// What the banks make of one access.
+/// The bank passes of one access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BankPasses {
     /// Passes over the banks.
@@ -125,7 +126,7 @@ impl BankGeometry {
         Self { serving, ..self }
     }
 
-    /// How many banks there are.
+    /// The number of banks.
     #[must_use]
     pub fn banks(self) -> u32 {
         self.banks
@@ -143,13 +144,13 @@ impl BankGeometry {
         self.interleave_bytes
     }
 
-    /// Lanes that are served together where none needs more than a bank delivers.
+    /// Lanes that are served together if none needs more than a bank delivers.
     #[must_use]
     pub fn lanes(self) -> u32 {
         self.lanes
     }
 
-    /// How lanes share the banks.
+    /// The rule by which lanes share the banks.
     #[must_use]
     pub fn serving(self) -> Serving {
         self.serving
@@ -160,7 +161,7 @@ impl BankGeometry {
 #[derive(Clone, Copy, Debug)]
 pub struct Banks {
     geometry: BankGeometry,
-    /// Whether they are those of [`BankGeometry::CAPABILITY_2`], as on most GPUs, which need no
+    /// True if the geometry is [`BankGeometry::CAPABILITY_2`], as on most GPUs. It needs no
     /// divisions.
     usual: bool,
 }

@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// Whether all lanes want the same word, or no two of them the same bank: what most loads are.
+/// Returns true if all lanes want the same word, or no two of them the same bank. Most loads do.
 fn is_one_step(active: u32, places: &[(usize, u64); 32]) -> bool {
     let first = places[active.trailing_zeros() as usize & 31];
     let (mut all_same, mut all_apart) = (true, true);
@@ -82,7 +82,8 @@ impl BankGeometry {
     /// The bank and the row in it of a piece of [`BankGeometry::interleave_bytes`].
     fn place(self, piece: u64) -> (usize, u64) {
         let pieces_per_row = self.bank_bytes / self.interleave_bytes;
-        // Nearly all numbers of banks are powers of two, and a division costs more than all the rest.
+        // Nearly all numbers of banks are powers of two, and a division costs more than all the
+        // rest.
         let (bank, row) = match self.banks.is_power_of_two() {
             true => (piece & u64::from(self.banks - 1), piece >> self.banks.trailing_zeros()),
             false => (piece % u64::from(self.banks), piece / u64::from(self.banks)),
@@ -100,7 +101,7 @@ impl BankGeometry {
         loads: bool,
     ) -> BankPasses {
         let words = bytes_per_lane.div_ceil(4);
-        // What moves more than 16 bytes is a bulk copy or a matrix, which capability 1.x lacks.
+        // Accesses of more than 16 bytes are bulk copies or matrices, which capability 1.x lacks.
         if self.serving == Serving::WordByWord && (2..=4).contains(&words) {
             let mut result = BankPasses::default();
             for word in 0..words {

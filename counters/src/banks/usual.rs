@@ -1,11 +1,11 @@
 //! The passes over the usual 32 banks of 4 bytes, where each lane wants one aligned piece.
 //!
-//! A phase has as many lanes as have 128 bytes of pieces, and a piece lies in one of as many groups
-//! of banks; the phase takes as many passes as the most wanted group has different pieces.
+//! A phase has as many lanes as have 128 bytes of pieces. A piece lies in one of as many groups of
+//! banks. The passes of a phase are the different pieces of its most wanted group.
 
 use super::BankPasses;
 
-/// All banks together deliver so many bytes in a pass, as a power of two.
+/// The bytes that all banks together deliver per pass, as a power of two.
 const ROW_BITS: u32 = 7;
 
 /// Passes of the lanes of `mask`; `None` if they do not want aligned pieces of at most 16 bytes.
@@ -19,7 +19,7 @@ pub(super) fn passes(mask: u32, addresses: &[u64; 32], bytes: u32) -> Option<Ban
     let mut pieces = [0; 32];
     let (mut low_bits, mut difference) = (0, 0);
     for lane in 0..32 {
-        // Lanes that take no part want what the first one wants.
+        // Lanes that take no part get the address of the first one.
         let address = if mask & 1 << lane != 0 { addresses[lane] } else { first };
         low_bits |= address;
         difference |= address ^ first;
@@ -63,7 +63,7 @@ fn passes_of_stride(active: u32, pieces: &[u32; 32], groups: u32) -> Option<u32>
     if deviation != 0 || stride == 0 {
         return None;
     }
-    // Multiples of the stride come back to a group after so many lanes.
+    // Multiples of the stride come back to a group after this many lanes.
     let period = (groups >> stride.trailing_zeros().min(31)).max(1);
     Some(run.count_ones().div_ceil(period))
 }

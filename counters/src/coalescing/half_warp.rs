@@ -15,9 +15,10 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// Capability 1.2 and 1.3 (F.3.2.2): the segment of the lowest lane takes in every lane that falls
-/// into it and then shrinks as long as only one half of it is used, until all lanes are served.
+/// into it. Then it shrinks as long as only one half of it is used. This repeats until all lanes
+/// are served.
 ///
-/// The segment has 32 bytes for 1-byte words, 64 for 2-byte words and 128 for others; it shrinks to
+/// The segment has 32 bytes for 1-byte words, 64 for 2-byte words and 128 for others. It shrinks to
 /// `smallest`, which is 32 on those GPUs.
 pub(super) fn segments(
     mask: u32,
@@ -62,9 +63,9 @@ pub(super) fn segments(
 }
 
 /// Capability 1.0 and 1.1 (F.3.2.1): if lane `k` of a half-warp accesses word `k` of an aligned
-/// segment, the segment moves: 64 bytes for 4-byte words, 128 bytes for 8-byte words, twice 128
-/// bytes for 16-byte words. Lanes may be missing. Otherwise each active lane has a transaction
-/// of `smallest` bytes, which is 32 on those GPUs.
+/// segment, the segment moves. It has 64 bytes for 4-byte words, 128 bytes for 8-byte words, and
+/// twice 128 bytes for 16-byte words. Lanes may be missing. Otherwise each active lane has a
+/// transaction of `smallest` bytes, which is 32 on those GPUs.
 pub(super) fn aligned(
     mask: u32,
     addresses: &[u64; 32],

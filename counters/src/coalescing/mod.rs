@@ -1,15 +1,15 @@
-//! How one warp access to device memory becomes memory transactions.
+//! Turns one warp access to device memory into memory transactions.
 //!
 //! Each generation has its own way, published in the CUDA C Programming Guide:
 //!
 //! | capability | unit | rule | guide 4.2 |
 //! |---|---|---|---|
-//! | 1.0, 1.1 | half-warp | words in order and aligned, or one transaction for each lane | F.3.2.1 |
+//! | 1.0, 1.1 | half-warp | words in order and aligned, or one transaction per lane | F.3.2.1 |
 //! | 1.2, 1.3 | half-warp | segments of 128 bytes that shrink to 64 and 32 | F.3.2.2 |
 //! | 2.0 on | warp | lines of 128 bytes with a mask of sectors | F.4.2 |
 //!
-//! On capability 1.x transactions are what moves, whole. From 2.0 on sectors move, and transaction
-//! is a word of the profiler whose meaning changed with the generation: [`TransactionRule`].
+//! On capability 1.x whole transactions move. From 2.0 on sectors move, and transaction is a word
+//! of the profiler whose meaning changed with the generation: [`TransactionRule`].
 
 mod half_warp;
 mod sectors;
@@ -23,55 +23,55 @@ pub use sectors::{Footprint, SectorSize, contiguous};
 use crate::patterns::lane_addresses;
 use crate::units::LOCAL_LINES_PER_WARP;
 
-/// How a warp's lanes are put together.
+/// The rule by which a warp's lanes are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Capability 1.0 and 1.1: the lanes of a half-warp must access the words of an aligned segment
-    /// in order; otherwise each lane has a transaction of its own.
+    /// in order. Otherwise each lane has a transaction of its own.
     AlignedHalfWarps,
     /// Capability 1.2 and 1.3: the lanes of a half-warp that fall into the same segment share a
-    /// transaction, which shrinks to the part that they use.
+    /// transaction. It shrinks to the part that they use.
     HalfWarpSegments,
     /// Capability 2.0 on: the lanes of a warp that fall into the same line share its sectors.
     Lines,
 }
 
-/// What the profiler counts as a transaction under [`Protocol::Lines`]; under the others the
-/// protocol itself says what a transaction is.
+/// The unit that the profiler counts as a transaction under [`Protocol::Lines`]. The other
+/// protocols define their own transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransactionRule {
-    /// The lines of 128 bytes of each request. A warp makes one request, or two, one for each
-    /// half-warp, where lanes access 8 bytes, or four where they access 16 (guide 4.2, F.4.2).
+    /// The lines of 128 bytes of each request. A warp makes one request. It makes two, one per
+    /// half-warp, if lanes access 8 bytes, or four if they access 16 (guide 4.2, F.4.2).
     Lines,
     /// The sectors of the warp's access.
     Sectors,
-    /// For each half-warp, the distinct 16-byte pieces that it touches, or an eighth of its
-    /// active lanes if that is more: 8 for a coalesced load of 4-byte words. No manual says so; the
-    /// rule gives every `gld_transactions` that nvprof measured for Rodinia's backprop and
-    /// hotspot on GTX 970, GTX 980, Titan X and P100 (data of github.com/marcosamaris/gpuperfpredict),
-    /// whose loads have 4 bytes.
+    /// For each half-warp, the distinct 16-byte pieces that it touches, or an eighth of its active
+    /// lanes if that is more: 8 for a coalesced load of 4-byte words. No manual says so. The rule
+    /// gives every `gld_transactions` that nvprof measured for Rodinia's backprop and hotspot (data
+    /// of github.com/marcosamaris/gpuperfpredict). The GPUs are GTX 970, GTX 980, Titan X and P100;
+    /// the loads have 4 bytes.
     Quads,
 }
 
 /// The way of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Coalescing {
-    /// How lanes are put together.
+    /// The rule by which lanes are combined.
     pub protocol: Protocol,
-    /// What counts as a transaction of loads.
+    /// The transactions of loads.
     pub loads: TransactionRule,
-    /// What counts as a transaction of stores.
+    /// The transactions of stores.
     pub stores: TransactionRule,
     /// The smallest piece that moves: a sector, or the smallest segment of capability 1.x.
     pub sector: SectorSize,
 }
 
-/// What one access came to.
+/// The sectors and transactions of one access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Sectors that move.
     pub sectors: u64,
-    /// What the profiler calls transactions; of atomics and reductions the distinct addresses.
+    /// Transactions as the profiler counts them; of atomics and reductions, the distinct addresses.
     pub transactions: u64,
 }
 
@@ -137,8 +137,8 @@ impl Coalescer {
         moved
     }
 
-    /// The protocols of capability 1.x, which knows no words of more than 16 bytes: what has more
-    /// goes line by line.
+    /// The protocols of capability 1.x, which knows no words of more than 16 bytes. Larger accesses
+    /// go line by line.
     #[cold]
     fn half_warps(&mut self, access: &Access<'_>, send: impl FnMut(LineTouch)) -> Moved {
         if access.bytes_per_lane > 16 {
@@ -166,9 +166,9 @@ impl Coalescer {
 
     /// An access to local memory, whose lines count from the beginning of the warp's own region.
     ///
-    /// Local memory is laid out so that the same 32-bit word of consecutive threads is
-    /// consecutive (CUDA C Programming Guide 4.2, section 5.3.2.2): word `w` of lane `l` is word
-    /// `32·w + l` of the warp's region, so that one word of a whole warp is one line.
+    /// Local memory is laid out so that the same 32-bit word of consecutive threads is consecutive
+    /// (CUDA C Programming Guide 4.2, section 5.3.2.2). Word `w` of lane `l` is word `32·w + l` of
+    /// the warp's region, so that one word of a whole warp is one line.
     pub fn local(&mut self, access: &Access<'_>, send: impl FnMut(LineTouch)) -> Moved {
         if self.rules.protocol != Protocol::Lines {
             return self.local_half_warps(access, send);
@@ -217,7 +217,7 @@ impl Coalescer {
     }
 }
 
-/// Where word `word` of a lane's local memory lies in the region of its warp.
+/// The offset of word `word` of a lane's local memory in the region of its warp.
 fn interleaved(word: u64, lane: usize) -> u64 {
     word % LOCAL_LINES_PER_WARP * LINE_BYTES + lane as u64 * 4
 }

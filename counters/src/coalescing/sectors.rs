@@ -1,4 +1,4 @@
-//! Which sectors of which 128-byte lines one warp access touches.
+//! The sectors that one warp access touches, by 128-byte line.
 //!
 //! A warp access is a short list of lines, each with a mask of sectors, and this list is all that
 //! the caches see. Sectors have 32 bytes on every GPU so far; other sizes are for GPUs that do not
@@ -39,8 +39,8 @@ impl SectorSize {
         (LINE_BYTES >> self.log2) as u32
     }
 
-    /// The sectors of which at least one byte, and those of which every byte, is in `bytes`: a bit
-    /// for each byte of a line.
+    /// The sectors that have at least one byte in `bytes`, and those that have every byte in it.
+    /// `bytes` has a bit for each byte of a line.
     #[inline]
     fn masks(self, bytes: u128) -> (u8, u8) {
         match self.log2 {

@@ -1,4 +1,4 @@
-//! What profilers count as a transaction where sectors of lines move.
+//! The profilers' transaction counts for GPUs that move sectors of lines.
 
 use gpucast_interpreter::{Access, Pattern};
 
@@ -41,7 +41,8 @@ pub(super) fn addresses(access: &Access<'_>) -> u64 {
     }
 }
 
-/// How many aligned pieces of `size` bytes the `count` lanes from `first` on touch.
+/// Returns the number of aligned pieces of `size` bytes that the `count` lanes from `first` on
+/// touch.
 fn pieces(
     access: &Access<'_>,
     addresses: &[u64; 32],

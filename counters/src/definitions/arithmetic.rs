@@ -90,7 +90,7 @@ const DEFINITIONS: &[Definition] = &[
         "of `tensor_op_count`, on `b1`"),
 ];
 
-/// Products of halves are told apart by what they are summed up in.
+/// Products of halves are told apart by the format of their sum.
 const TENSOR_HALF: &[Formula] = &[&[
     ("sm__ops_path_tensor_src_fp16_dst_fp16.sum", 1.0),
     ("sm__ops_path_tensor_src_fp16_dst_fp32.sum", 1.0),

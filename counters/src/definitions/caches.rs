@@ -1,4 +1,4 @@
-//! What reaches the L2, and what it asks of DRAM.
+//! The traffic that reaches the L2, and the DRAM traffic that it causes.
 
 use gpucast_ptx_frontend::types::StateSpace::{Global, Local};
 

@@ -1,4 +1,4 @@
-//! The launch, and how much of an SM it fills.
+//! The launch, and the part of an SM that it fills.
 
 use super::Nvprof::{Event, Metric, Unknown};
 use super::row::{count, is, quotient};

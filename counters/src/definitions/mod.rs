@@ -1,13 +1,13 @@
 //! The metrics: one table, a file a topic.
 //!
 //! Computing a profile, reading profilers' files, writing files that look like theirs, and the page
-//! `docs/metrics.md` all go by it. Names are nvprof's; beside them stands what Nsight Compute calls
-//! the same (NVIDIA, Nsight Compute CLI, "nvprof Transition Guide, Metric Comparison"). Where nvprof
-//! has no name, ours begins with `ptx_` if it counts PTX, and otherwise follows nvprof's manner.
+//! `docs/metrics.md` all use it. Names are nvprof's; beside them stand Nsight Compute's names for
+//! the same metric (NVIDIA, Nsight Compute CLI, "nvprof Transition Guide, Metric Comparison"). A
+//! name of ours begins with `ptx_` if it counts PTX; otherwise it follows nvprof's manner.
 //! Percentages are in percent, as nvprof prints them.
 //!
-//! Metrics of instructions count machine instructions where a back end of [`crate::machine`] has
-//! been asked. Without one they count PTX instructions in their place, which is an estimate.
+//! Metrics of instructions count machine instructions if a back end of [`crate::machine`] has been
+//! asked. Without one they count PTX instructions in their place, which is an estimate.
 
 mod arithmetic;
 mod caches;
@@ -29,7 +29,7 @@ pub use page::page;
 /// A sum of Nsight Compute metrics, each with the factor that it counts with.
 pub type Formula = &'static [(&'static str, f64)];
 
-/// What a figure rests on, which decides how far it can be trusted.
+/// The basis of a figure, which decides how far it can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Basis {
     /// Execution alone: PTX instructions and their accesses.
@@ -37,7 +37,7 @@ pub enum Basis {
     /// Arithmetic of the program, whichever instructions do it: those of the PTX, exactly, unless
     /// machine code says that the assembler rearranged it.
     Arithmetic,
-    /// Instructions: the machine's where they are known, otherwise PTX in their place.
+    /// Instructions: the machine's if they are known, otherwise PTX in their place.
     Instructions,
     /// PTX branches in the place of the machine's, some of which are predicated away.
     Branches,
@@ -70,7 +70,7 @@ impl Basis {
         }
     }
 
-    /// Which instructions the figures of a launch count whose machine code is known, or is not.
+    /// The level of the instructions that the figures of a launch count.
     #[must_use]
     pub fn level(self, machine_is_known: bool) -> Level {
         match self {
@@ -81,7 +81,7 @@ impl Basis {
     }
 }
 
-/// What nvprof makes of a name.
+/// The kind of entry that nvprof has under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Nvprof {
     /// A metric, with the words that stand beside it in nvprof's tables.
@@ -92,7 +92,8 @@ pub enum Nvprof {
     Unknown,
 }
 
-/// How a metric is computed; `None` where it is not defined, such as a ratio of nothing.
+/// The function that computes a metric. It returns `None` if the metric is not defined, such as a
+/// ratio of nothing.
 pub type Compute = fn(&Totals<'_>) -> Option<Number>;
 
 /// One metric.
@@ -100,7 +101,7 @@ pub type Compute = fn(&Totals<'_>) -> Option<Number>;
 pub struct Definition {
     /// nvprof's name, or ours.
     pub name: &'static str,
-    /// What nvprof makes of the name.
+    /// The kind of entry that nvprof has under the name.
     pub nvprof: Nvprof,
     /// Nsight Compute's metrics that mean the same, each of these formulas on its own.
     pub nsight: &'static [Formula],
@@ -109,9 +110,9 @@ pub struct Definition {
     pub nsight_stands_in: &'static [Formula],
     /// The unit, singular.
     pub unit: &'static str,
-    /// What it rests on.
+    /// The basis of its figures.
     pub basis: Basis,
-    /// What the vendor means by it, and how it is computed here where that is not the same.
+    /// The vendor's meaning, and the way it is computed here if that differs.
     pub meaning: &'static str,
     /// The value; `None` if only hardware has it.
     pub compute: Option<Compute>,
@@ -124,7 +125,7 @@ impl Definition {
         self
     }
 
-    /// Nsight Compute's names for this metric alone, each with what one of the named is worth here.
+    /// Nsight Compute's names for this metric alone, each with the factor that it counts with here.
     pub fn nsight_names(&self) -> impl Iterator<Item = (&'static str, f64)> {
         self.nsight.iter().filter_map(|formula| match formula {
             [term] => Some(*term),
@@ -143,7 +144,7 @@ impl Definition {
 pub struct Topic {
     /// A title.
     pub title: &'static str,
-    /// What all of them have in common.
+    /// An introduction that holds for all of the metrics.
     pub introduction: &'static str,
     /// The metrics.
     pub definitions: &'static [Definition],
@@ -173,7 +174,8 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
     definitions().find(|definition| definition.name == name)
 }
 
-/// The metric that means what Nsight Compute calls `name`, and what one of the named is worth.
+/// The metric that means the same as Nsight Compute's `name`, and the factor that the latter counts
+/// with.
 #[must_use]
 pub fn nsight_definition(name: &str) -> Option<(&'static Definition, f64)> {
     definitions().find_map(|definition| {
@@ -182,7 +184,7 @@ pub fn nsight_definition(name: &str) -> Option<(&'static Definition, f64)> {
     })
 }
 
-/// Whether any metric is read from this metric of Nsight Compute's.
+/// Returns true if any metric is read from this metric of Nsight Compute's.
 #[must_use]
 pub fn is_nsight_name(name: &str) -> bool {
     let mut terms = definitions().flat_map(Definition::read_from).flatten();

@@ -1,4 +1,4 @@
-//! How the tables of definitions are written down.
+//! The notation for the tables of definitions.
 
 use crate::metric::Number;
 
@@ -70,8 +70,8 @@ macro_rules! is {
     ($($name:expr),* $(,)?) => { &[$(&[($name, 1.0)]),*] };
 }
 
-/// Nsight Compute's names for thread instructions counted by what machine code does: by sub-partition
-/// and by SM, which have the same sum.
+/// Nsight Compute's names for thread instructions counted by the effect of machine code: by
+/// sub-partition and by SM, which have the same sum.
 macro_rules! sass_threads {
     ($operation:literal) => {
         is![

@@ -1,4 +1,4 @@
-//! Memory instructions of warps, by space and by what they do.
+//! Memory instructions of warps, by space and by kind of access.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::StateSpace::{Global, Local, Shared};

@@ -19,7 +19,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// Where the parameters of a capability are written.
+/// The document that states the parameters of a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Warps, CTAs, threads, registers and shared memory.
@@ -28,7 +28,7 @@ pub struct Source {
     pub allocation: &'static str,
     /// Registers of a thread.
     pub registers_per_thread: &'static str,
-    /// Coalescing and what the profiler calls a transaction.
+    /// Coalescing and the profiler's transactions.
     pub coalescing: &'static str,
     /// Banks of shared memory.
     pub banks: &'static str,
@@ -58,7 +58,7 @@ impl Capability {
         ROWS.iter().find(|row| row.capability == self)
     }
 
-    /// Where the parameters come from; `None` if the capability is unknown.
+    /// The sources of the parameters; `None` if the capability is unknown.
     #[must_use]
     pub fn sources(self) -> Option<Source> {
         self.row().map(|row| row.source)

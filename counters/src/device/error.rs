@@ -1,10 +1,10 @@
-//! Why a GPU cannot be counted on.
+//! The reasons why a GPU cannot be counted on.
 
 use thiserror::Error;
 
 use super::capability::Capability;
 
-/// What is wrong with a [`super::DeviceModel`].
+/// A fault of a [`super::DeviceModel`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DeviceError {
     /// A capability that NVIDIA never made, or that is newer than this program.
@@ -20,7 +20,7 @@ pub enum DeviceError {
         field: &'static str,
         /// Its value.
         value: u64,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
 }

@@ -7,18 +7,18 @@ use crate::hierarchy::{L1Geometry, L1Loads, L1Stores, LocalStores, Replacement};
 pub struct FirstLevel {
     /// The first-level cache, if there is one.
     pub l1: Option<L1Geometry>,
-    /// The cache for read-only loads and textures, where it is not the first-level cache.
+    /// The cache for read-only loads and textures, if it is not the first-level cache.
     pub read_only: Option<L1Geometry>,
-    /// Bytes that the first-level cache shares with shared memory: it has what the resident CTAs
-    /// leave of them. 0 where its size is fixed.
+    /// Bytes that the first-level cache shares with shared memory; it has those that the resident
+    /// CTAs leave. 0 if its size is fixed.
     pub unified_bytes: u64,
 }
 
 const KB: u64 = 1 << 10;
 
-/// Lines of 128 bytes with sectors of 32. Neither ways nor policies are published; 4 ways are
-/// what Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018,
-/// report of Volta.
+/// Lines of 128 bytes with sectors of 32. Neither ways nor policies are published. Jia et al.,
+/// "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, report 4 ways for
+/// Volta.
 const SECTORED: L1Geometry = L1Geometry {
     size_bytes: 24 * KB,
     line_bytes: 128,

@@ -15,16 +15,16 @@ pub use capability::{Capability, Source};
 pub use error::DeviceError;
 pub use first_level::FirstLevel;
 
-/// How registers are given to a CTA.
+/// The rule by which registers are allocated to a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegisterAllocation {
-    /// To the CTA, in multiples of this: capability 1.x.
+    /// Registers are allocated to the CTA, in multiples of this: capability 1.x.
     PerCta(u32),
-    /// To each warp, in multiples of this: capability 2.0 on.
+    /// Registers are allocated to each warp, in multiples of this: capability 2.0 on.
     PerWarp(u32),
 }
 
-/// What an SM can hold.
+/// The limits of an SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmLimits {
     /// Warps.
@@ -39,7 +39,7 @@ pub struct SmLimits {
     pub max_registers_per_cta: u32,
     /// Registers of one thread.
     pub max_registers_per_thread: u32,
-    /// How registers are given out.
+    /// The rule by which registers are allocated.
     pub register_allocation: RegisterAllocation,
     /// The warps of a CTA count as the next multiple of this.
     pub warp_allocation_unit: u32,
@@ -62,28 +62,28 @@ pub struct DeviceModel {
     pub capability: Capability,
     /// Streaming multiprocessors.
     pub sm_count: u32,
-    /// What each of them can hold.
+    /// The limits of each SM.
     pub limits: SmLimits,
-    /// How accesses to device memory are put together.
+    /// The rules by which accesses to device memory are coalesced.
     pub coalescing: Coalescing,
     /// The banks of shared memory.
     pub banks: BankGeometry,
-    /// Lanes of which a request to constant memory is made: 16 or 32. The request is then done one
+    /// Lanes that share a request to constant memory: 16 or 32. The request is then done one
     /// address at a time (CUDA C Programming Guide 4.2, section 5.3.2.4).
     pub constant_lanes: u32,
     /// The caches of an SM.
     pub first_level: FirstLevel,
-    /// Which caches loads use that name none.
+    /// The caches of loads that name none.
     pub load_caching: LoadCaching,
     /// The second-level cache. Its sectors are those of `coalescing`, whatever it says.
     pub l2: L2Geometry,
-    /// How CTAs follow each other.
+    /// The order in which CTAs follow each other.
     pub schedule: Schedule,
 }
 
 impl DeviceModel {
-    /// The GPU that published counts were taken on: a GTX 480 (compute capability 2.0, 15 SMs),
-    /// with the default split of 48 KB of shared memory and 16 KB of L1.
+    /// A GTX 480, the GPU of the published counts: compute capability 2.0 and 15 SMs. It has the
+    /// default split of 48 KB of shared memory and 16 KB of L1.
     pub const GTX_480: Self = Self {
         capability: Capability { major: 2, minor: 0 },
         sm_count: 15,
@@ -182,7 +182,7 @@ impl DeviceModel {
         Ok(())
     }
 
-    /// Whether there is a second-level cache: not on capability 1.x.
+    /// Returns true if there is a second-level cache; capability 1.x has none.
     #[must_use]
     pub fn has_l2(&self) -> bool {
         self.l2.size_bytes > 0
@@ -194,7 +194,7 @@ impl DeviceModel {
         self.coalescing.sector.bytes()
     }
 
-    /// How many CTAs an SM runs at the same time, and why not more.
+    /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
     #[must_use]
     pub fn occupancy(&self, cta: CtaShape) -> Occupancy {
         occupancy(self, cta)
@@ -202,7 +202,7 @@ impl DeviceModel {
 
     /// CTAs that one SM runs at the same time.
     ///
-    /// A CTA that fits no SM counts as one, since refusing it is the launch's business.
+    /// A CTA that fits no SM counts as one, because refusing it is the launch's business.
     #[must_use]
     pub fn ctas_per_sm(&self, cta: CtaShape) -> u32 {
         self.occupancy(cta).ctas_per_sm.max(1)

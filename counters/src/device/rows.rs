@@ -21,12 +21,12 @@ pub(super) struct CapabilityRow {
     pub(super) source: Source,
 }
 
-/// How the requests of a warp are served.
+/// The rules by which the requests of a warp are served.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestRules {
     pub(super) coalescing: Coalescing,
     pub(super) banks: BankGeometry,
-    /// Lanes of which a request to constant memory is made.
+    /// Lanes that share a request to constant memory.
     pub(super) constant_lanes: u32,
 }
 

@@ -15,10 +15,10 @@ use crate::metric::{Metrics, Number};
 pub use ncu::ncu_csv;
 pub use nvprof::nvprof_csv;
 
-/// What follows the name of the GPU in nvprof's column `Device`.
+/// The words after the name of the GPU in nvprof's column `Device`.
 pub(crate) const MODELLED_DEVICE: &str = "modelled by gpucast";
 
-/// What stands in Nsight Compute's column `Process Name`.
+/// The entry in Nsight Compute's column `Process Name`.
 pub(crate) const PROCESS: &str = "gpucast";
 
 /// The GPU whose counters are modelled.
@@ -30,7 +30,7 @@ pub struct Device<'a> {
     pub capability: &'a str,
 }
 
-/// A launch with what its repetitions counted.
+/// A launch with the counts of its repetitions.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// The kernel's name as profilers write it: with its parameters, if it is a C++ function.
@@ -39,7 +39,7 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// Threads of a CTA in x, y and z.
     pub block: [u32; 3],
-    /// How often it was made.
+    /// Invocations of the launch.
     pub invocations: u64,
     /// Means over the invocations.
     pub mean: &'a Metrics,
@@ -51,7 +51,7 @@ pub struct Launch<'a> {
 /// The least and the greatest value of metrics, by their nvprof name.
 pub type Ranges = BTreeMap<String, (Number, Number)>;
 
-/// Which metrics are written.
+/// Chooses the metrics that are written.
 pub type Choice<'a> = &'a dyn Fn(&Definition) -> bool;
 
 /// A field in quotes.

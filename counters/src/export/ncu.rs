@@ -1,5 +1,5 @@
-//! The table of `ncu --csv --page raw`: one row for each launch, one column for each metric, and the
-//! units in a row of their own.
+//! The table of `ncu --csv --page raw`: one row per launch and one column per metric. The units
+//! stand in a row of their own.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ const HEADER: [&str; 11] = [
 /// Writes the metrics that Nsight Compute has, by its names, as `ncu --csv --page raw --print-units
 /// base` would.
 ///
-/// Nsight Compute lists every launch. Of repetitions only their means are known here, so each of
-/// them gets a row with the same figures: their sum is that of the real ones.
+/// Nsight Compute lists every launch. Only the means of repetitions are known here, so each
+/// repetition gets a row with the same figures. Their sum is that of the real ones.
 #[must_use]
 pub fn ncu_csv(launches: &[Launch<'_>], device: Device<'_>, choice: Choice<'_>) -> String {
     let columns = columns(launches, choice);
@@ -69,8 +69,8 @@ pub fn ncu_csv(launches: &[Launch<'_>], device: Device<'_>, choice: Choice<'_>) 
     lines.join("\n")
 }
 
-/// The metrics that some launch has, in the order of their names, with what one of the named is
-/// worth here.
+/// The metrics that some launch has, in the order of their names, with the factor that each counts
+/// with.
 fn columns(
     launches: &[Launch<'_>],
     choice: Choice<'_>,

@@ -13,8 +13,8 @@ struct Kernel<'a> {
     launches: Vec<&'a Launch<'a>>,
 }
 
-/// Writes the metrics that nvprof has, as it would; the banner lines that a real one prints besides
-/// go to its standard error, so that the table is all there is.
+/// Writes the metrics that nvprof has, in its format. A real nvprof also prints banner lines, but
+/// to its standard error; so the table is the whole output.
 ///
 /// Events are no part of it: nvprof has a table of their own for them.
 #[must_use]
@@ -87,7 +87,7 @@ impl Kernel<'_> {
     }
 }
 
-/// Six decimals for ratios, with a percent sign where it is one; whole numbers for counts.
+/// Six decimals for ratios, with a percent sign for percentages; whole numbers for counts.
 fn printed(number: Number, unit: &str) -> String {
     match (unit, number) {
         ("percent", number) => format!("{:.6}%", number.as_f64()),

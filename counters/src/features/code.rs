@@ -16,7 +16,7 @@ pub(super) struct FeatureInstruction {
     pub(super) access: Option<u32>,
     /// Its arithmetic: name, type, operations of a thread.
     pub(super) operation: Option<(&'static str, ElementType, u64)>,
-    /// Whether threads wait at it for the others of their CTA.
+    /// True if threads wait at it for the others of their CTA.
     pub(super) is_barrier: bool,
 }
 
@@ -31,8 +31,8 @@ impl FeatureInstruction {
         }
     }
 
-    /// The type of its elements if each lane moves `lane_bytes` bytes: that of the instruction,
-    /// unless it is no part of what a lane moves. Copies have none.
+    /// The type of its elements if each lane moves `lane_bytes` bytes. It is the instruction's type
+    /// if whole elements make up those bytes. Copies have none.
     #[inline]
     pub(super) fn element(&self, lane_bytes: u32) -> ElementType {
         match self.element {
@@ -80,14 +80,14 @@ impl FeatureCode {
         }
     }
 
-    /// Whether the addresses of a CTA are looked at.
+    /// Returns true if the addresses of a CTA are sampled.
     pub(super) fn is_sampled(&self, ctaid: [u32; 3]) -> bool {
         (0..3).all(|axis| self.sampled[axis].binary_search(&ctaid[axis]).is_ok())
     }
 }
 
-/// Whether an instruction can report an access to device memory: loads, stores, copies, calls of
-/// the runtime, but no arithmetic.
+/// Returns true if an instruction can report an access to device memory: loads, stores, copies,
+/// calls of the runtime, but no arithmetic.
 fn may_access(instruction: &Instruction) -> bool {
     use InstructionClass::{BitConvert, Fp16, Fp32, Fp64, Integer};
     !matches!(class(instruction), Integer | Fp16 | Fp32 | Fp64 | BitConvert)

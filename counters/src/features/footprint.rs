@@ -1,10 +1,10 @@
-//! Which elements of memory instructions touch: bitmaps in pages that all recorders share.
+//! The elements that memory instructions touch: bitmaps in pages that all recorders share.
 //!
 //! Bits are only ever set, so that the result does not depend on who sets them first. An
-//! instruction keeps a bounded number of pages; if it touches more, pages are kept by a hash of their
-//! number, half as many each time, and the count of the rest is extrapolated. A page that
-//! is kept at the end was kept from its first bit on, and how many halvings it takes follows from the pages
-//! touched alone, so the estimate does not depend on the order of accesses either.
+//! instruction keeps a bounded number of pages. If it touches more, pages are kept by a hash of
+//! their number, half as many each time. The count of the rest is extrapolated. A page that is kept
+//! at the end was kept from its first bit on. The number of halvings follows from the touched pages
+//! alone. So the estimate does not depend on the order of accesses either.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -87,12 +87,12 @@ pub(super) struct Footprints {
     most_pages: usize,
 }
 
-/// How many elements were touched.
+/// The number of elements that were touched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Footprint {
     /// Distinct elements.
     pub elements: f64,
-    /// Whether all of them were counted; otherwise the number is extrapolated from a sample.
+    /// True if all of them were counted; otherwise the number is extrapolated from a sample.
     pub exact: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From samples and counts to features: accesses with the same pattern become one.
+//! Turns samples and counts into features: accesses with the same pattern become one.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,17 @@ struct Reference {
     address: u64,
 }
 
-/// What the sampled CTAs say of one memory instruction in one space.
+/// The samples of one memory instruction in one space, from the sampled CTAs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sampled {
     lane_bytes: u32,
-    /// Within a block; the same in all of them.
+    /// The strides within a block; the same in all of them.
     local: Option<Strides>,
-    /// Of each block, one thread and where it went.
+    /// One thread of each block, with its address.
     references: Vec<Reference>,
-    /// How far a warp has moved after 1, 2, 4, … executions.
+    /// The distances that a warp has moved after 1, 2, 4, … executions.
     moved: Vec<Option<i64>>,
-    /// Whether warps, blocks or lanes moved differently.
+    /// True if warps, blocks or lanes moved differently.
     moved_apart: bool,
     /// Bytes of shared memory that any block touched.
     touched_bytes: Vec<u64>,
@@ -83,7 +83,7 @@ impl Sampled {
         let local = self.local.filter(|_| !apart).unwrap_or(Strides::Irregular);
         let global = match local {
             Strides::Affine(strides) => {
-                // Where thread 0, 0, 0 of each block would go, whether or not it takes part.
+                // The address of thread 0, 0, 0 of each block, even if it takes no part.
                 let origin = |one: &Reference| {
                     (one.ctaid, one.address.wrapping_sub(offset(one.thread, &strides)))
                 };
@@ -102,7 +102,7 @@ impl Sampled {
     }
 }
 
-/// The strides of blocks together: what one could not see, others may.
+/// The strides of two blocks together: a stride that one could not see, the other may.
 fn merged(one: Strides, other: Strides) -> Strides {
     let (Strides::Affine(one), Strides::Affine(other)) = (one, other) else {
         return Strides::Irregular;
@@ -118,10 +118,10 @@ fn merged(one: Strides, other: Strides) -> Strides {
     Strides::Affine(all)
 }
 
-/// What accesses have in common that are one to a model.
+/// The key of accesses that a model treats as one.
 type Group = (MemorySpace, AccessDirection, Option<String>, ElementType, Strides, Strides);
 
-/// Everything that was found out, as features.
+/// All results as features.
 pub(super) fn gather(
     code: &FeatureCode,
     sampled: &BTreeMap<u32, Sampled>,
@@ -217,7 +217,7 @@ fn buffer_of(buffers: &[Buffer], address: u64) -> Option<String> {
 /// The instructions of a group.
 #[derive(Default)]
 struct Members {
-    /// Their places among the instructions that access memory.
+    /// The places of the instructions among those that access memory.
     places: Vec<usize>,
     sub_groups: u64,
     work_items: u64,
@@ -267,8 +267,8 @@ impl Members {
         first.filter(|_| self.steps.iter().all(|step| *step == first))
     }
 
-    /// Distinct elements, of all blocks: each has its own shared memory, in which all are taken to
-    /// touch what the sampled ones do.
+    /// Distinct elements, of all blocks. Each block has its own shared memory; all are taken to
+    /// touch as much as the sampled ones.
     fn footprint(
         &self,
         space: MemorySpace,

@@ -1,4 +1,4 @@
-//! What features tell apart: memory spaces, directions, element types, arithmetic operations.
+//! The categories of features: memory spaces, directions, element types, arithmetic operations.
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ impl MemorySpace {
     }
 }
 
-/// What an access does.
+/// The direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessDirection {
     /// Reads.
@@ -60,7 +60,7 @@ pub enum AccessDirection {
 }
 
 impl AccessDirection {
-    /// Whether it is a load or a store, and no atomic.
+    /// Returns true for a load or a store that is no atomic.
     #[must_use]
     pub fn is_plain(self) -> bool {
         match self {
@@ -109,9 +109,9 @@ pub enum Numbers {
 /// The type of an element, as features name it: `float32`, `int64`, `bits32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementType {
-    /// What it holds.
+    /// The kind of numbers that it holds.
     pub numbers: Numbers,
-    /// How wide it is.
+    /// Its width in bits.
     pub bits: u32,
 }
 
@@ -145,14 +145,14 @@ impl ElementType {
         self.bits.div_ceil(8)
     }
 
-    /// Whether a feature that asks for `wanted` means accesses of this type: untyped instructions
-    /// serve all types of their width.
+    /// Returns true if a feature that asks for `wanted` includes accesses of this type. Untyped
+    /// instructions serve all types of their width.
     #[must_use]
     pub fn is_taken_for(self, wanted: Self) -> bool {
         self == wanted || (self.numbers == Numbers::Bits && self.bits == wanted.bits)
     }
 
-    /// The element of a PTX type, and how many of them a value has.
+    /// The element of a PTX type, and the number of them in a value.
     fn of(ty: ScalarType) -> (Self, u64) {
         let (numbers, bits, count) = match ty {
             ScalarType::F16x2 => (Numbers::Float, 16, 2),
@@ -178,8 +178,8 @@ impl ElementType {
         (Self { numbers, bits }, count)
     }
 
-    /// The type that a memory instruction is written with, if it is whole bytes; the last one, since
-    /// formats of caches and matrices come first.
+    /// The type that a memory instruction is written with, if it is whole bytes. It is the last
+    /// one, because formats of caches and matrices come first.
     pub(super) fn of_instruction(instruction: &Instruction) -> Option<Self> {
         let (element, _) = Self::of(instruction.types().last()?);
         matches!(element.bits, 8 | 16 | 32 | 64 | 128).then_some(element)
@@ -205,8 +205,8 @@ impl Serialize for ElementType {
     }
 }
 
-/// What features call the arithmetic of `opcode`: the paper's `add`, `mul` and `madd`, and PTX's
-/// mnemonics for what the paper does not name.
+/// The features' name for the arithmetic of `opcode`. These are the paper's `add`, `mul` and
+/// `madd`, and PTX's mnemonics for operations that the paper does not name.
 #[must_use]
 pub fn operation_name(opcode: Opcode) -> Option<&'static str> {
     Some(match opcode {
@@ -243,8 +243,8 @@ pub const OPERATION_NAMES: [&str; 23] = [
     "cos", "lg2", "ex2", "tanh", "compare", "select", "convert", "logic", "shift", "mma",
 ];
 
-/// The arithmetic of an instruction: its name, the type of its operands, and how many operations a
-/// thread does.
+/// The arithmetic of an instruction: its name, the type of its operands, and the operations per
+/// thread.
 pub(super) fn operation(instruction: &Instruction) -> Option<(&'static str, ElementType, u64)> {
     let name = operation_name(instruction.opcode)?;
     // A conversion's first type is its result's; whatever is set or compared has the last one.

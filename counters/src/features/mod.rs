@@ -1,17 +1,19 @@
-//! Kernel features of Stevens & Klöckner, "A mechanism for balancing accuracy and scope in
-//! cross-machine black-box GPU performance modeling", IJHPCA 2020, sections 5 and 6.1, gathered from
-//! an execution.
+//! Kernel features, gathered from an execution.
 //!
-//! The paper counts symbolically, on the loops of a program; here the same quantities come from what
-//! the threads did. A [`FeatureCounter`] watches a launch beside a [`Counter`](crate::Counter), whose base table
-//! has the counts, and adds what only addresses tell:
+//! They are those of Stevens & Klöckner, "A mechanism for balancing accuracy and scope in
+//! cross-machine black-box GPU performance modeling", IJHPCA 2020, sections 5 and 6.1.
 //!
-//! - **strides**, of thread indices (*local*) and block indices (*global*), from sampled blocks: of each thread
-//!   the first address, checked against an affine function of all sampled threads and blocks, and
-//!   the second, third, fifth, ninth … execution of each warp, which must have moved by as much as
-//!   those of all others;
-//! - the **footprint**, the distinct elements touched, from every access (the pages that hold it are
-//!   bounded: what exceeds them is sampled and marked as an estimate).
+//! The paper counts symbolically, on the loops of a program; here the same quantities come from the
+//! actions of the threads. A [`FeatureCounter`] watches a launch beside a
+//! [`Counter`](crate::Counter), whose base table has the counts. It adds the facts that only
+//! addresses tell:
+//!
+//! - **strides**, of thread indices (*local*) and block indices (*global*), from sampled blocks.
+//!   The first address of each thread is checked against an affine function of all sampled threads
+//!   and blocks. The second, third, fifth, ninth … execution of each warp must have moved by as
+//!   much as those of all others;
+//! - the **footprint**, the distinct elements touched, from every access (the pages that hold it
+//!   are bounded: what exceeds them is sampled and marked as an estimate).
 //!
 //! Instructions whose accesses have the same space, direction, buffer, type and strides are one
 //! [`MemoryAccess`]: an unrolled loop is one access of the source.
@@ -40,7 +42,7 @@ pub use kind::{
 pub use pattern::{Stride, Strides};
 pub use recorder::FeatureRecorder;
 
-/// How the addresses of an access depend on who makes it.
+/// The dependence of an access's addresses on the thread and block that make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessPattern {
     /// Bytes from thread to thread, along the axes of a block.
@@ -56,13 +58,13 @@ pub struct AccessPattern {
 pub struct MemoryAccess {
     /// The kind of memory.
     pub space: MemorySpace,
-    /// What they do.
+    /// Load, store or atomic.
     pub direction: AccessDirection,
     /// The buffer, if it has a name.
     pub buffer: Option<String>,
     /// The type of their elements.
     pub element: ElementType,
-    /// How addresses depend on indices.
+    /// The dependence of addresses on indices.
     pub pattern: AccessPattern,
     /// Elements accessed, each counted once for each warp that accesses it in one instruction.
     pub sub_groups: u64,
@@ -72,7 +74,7 @@ pub struct MemoryAccess {
     pub footprint: Option<Footprint>,
     /// Lines of the PTX text.
     pub ptx_lines: Vec<u32>,
-    /// CUDA files and lines, where `.loc` gives them.
+    /// CUDA files and lines, if `.loc` gives them.
     pub cuda_lines: Vec<(u32, u32)>,
 }
 
@@ -105,14 +107,14 @@ impl MemoryAccess {
         Some(self.work_items as f64 / footprint.elements)
     }
 
-    /// Whether all threads along axis 0 access the same element (section 5: *uniform*).
+    /// Returns true if all threads along axis 0 access the same element (section 5: *uniform*).
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         self.local_stride(0) == Some(0.0)
     }
 
     /// The count that costs are assessed by (section 5): work-items for global memory, sub-groups
-    /// for what happens on chip and for uniform accesses.
+    /// for on-chip work and for uniform accesses.
     #[must_use]
     pub fn count(&self) -> u64 {
         match self.space {
@@ -122,14 +124,14 @@ impl MemoryAccess {
     }
 }
 
-/// How often an operation of arithmetic was done.
+/// The executions of an arithmetic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationCount {
     /// One of [`OPERATION_NAMES`].
     pub operation: &'static str,
     /// The type of its operands.
     pub element: ElementType,
-    /// Times that a warp did it: what features count (section 5).
+    /// Times that a warp did it. Features count these (section 5).
     pub sub_groups: u64,
     /// Times that a thread did it.
     pub work_items: u64,
@@ -189,8 +191,8 @@ impl FeatureCounter {
         }
     }
 
-    /// The features, with the counts that a [`Counter`](crate::Counter) made of the same launch;
-    /// `buffers` name what was accessed.
+    /// The features, with the counts that a [`Counter`](crate::Counter) made of the same launch.
+    /// `buffers` name the memory that was accessed.
     #[must_use]
     pub fn finish(self, table: &BaseTable, buffers: &[Buffer]) -> Features {
         gather::gather(&self.code, &self.sampled, &self.footprints, table, buffers)

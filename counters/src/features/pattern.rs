@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-/// How an address moves along one axis of thread or block indices.
+/// The movement of an address along one axis of thread or block indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stride {
-    /// So many bytes for each step; 0 where the address does not depend on the index, or the axis
-    /// has one index only.
+    /// Bytes per step. They are 0 if the address does not depend on the index, or the axis has one
+    /// index only.
     Bytes(i64),
     /// No two of the samples differ in this index alone, so that it has no observable stride.
     Unobserved,
@@ -45,8 +45,8 @@ pub(super) type Point = ([u32; 3], u64);
 /// The affine function that goes through all `points`; indices along an axis lie below its extent.
 ///
 /// An axis' stride follows from two points that differ in it and, at most, in axes whose stride is
-/// known already. Every point is then checked, save those that differ from the first in an axis whose
-/// stride could not be told.
+/// known already. Every point is then checked, save those that differ from the first in an axis
+/// whose stride could not be told.
 pub(super) fn fit(points: &[Point], extents: [u32; 3]) -> Option<Strides> {
     let &(first, address) = points.first()?;
     let mut strides = extents.map(|extent| (extent == 1).then_some(Stride::Bytes(0)));
@@ -70,14 +70,14 @@ pub(super) fn fit(points: &[Point], extents: [u32; 3]) -> Option<Strides> {
     })
 }
 
-/// What the indices add to the address, as far as strides are known.
+/// Returns the bytes that the indices add to the address, as far as strides are known.
 pub(super) fn offset(index: [u32; 3], strides: &[Stride; 3]) -> u64 {
     (0..3).fold(0_u64, |sum, axis| {
         sum.wrapping_add_signed(i64::from(index[axis]).wrapping_mul(strides[axis].bytes()))
     })
 }
 
-/// The stride along an axis that is not known yet, from the first two points that show it;
+/// The stride along an axis that is not known yet, from the first two points that show it. Returns
 /// `Some(None)` if it is no whole number of bytes.
 fn observed(points: &[Point], axis: usize, strides: &[Option<Stride>; 3]) -> Option<Option<i64>> {
     if strides[axis].is_some() {

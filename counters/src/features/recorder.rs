@@ -1,4 +1,4 @@
-//! Samples the addresses of one CTA and marks what it touches.
+//! Samples the addresses of one CTA and marks the elements that it touches.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::sparse::SparseRows;
 /// twice as far, up to this many.
 const STEPS: usize = 16;
 
-/// What a warp did at its first executions of an instruction.
+/// The addresses of a warp at its first executions of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WarpSample {
     pub(super) warp: u32,
     /// Lanes that have executed it.
     pub(super) lanes: u32,
-    /// Where each of them went first.
+    /// The first address of each of them.
     pub(super) addresses: [u64; 32],
     /// Executions after the first.
     later: u64,
-    /// How far all lanes had moved at later execution 2^i.
+    /// The distance that all lanes had moved at later execution 2^i.
     pub(super) moved: [Option<i64>; STEPS],
-    /// Whether the lanes moved by different distances.
+    /// True if the lanes moved by different distances.
     pub(super) apart: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..32).filter(move |lane| mask >> lane & 1 != 0)
 }
 
-/// What a memory instruction did to one space, in one CTA.
+/// The accesses of a memory instruction to one space, in one CTA.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AccessSample {
     pub(super) space: Option<MemorySpace>,
@@ -82,7 +82,7 @@ pub struct FeatureRecorder {
     code: Arc<FeatureCode>,
     footprints: Arc<Footprints>,
     markers: Vec<Marker>,
-    /// Whether addresses are sampled in this CTA.
+    /// True if addresses are sampled in this CTA.
     pub(super) sampled: bool,
     pub(super) ctaid: [u32; 3],
     pub(super) samples: SparseRows<AccessSample>,
@@ -136,7 +136,7 @@ impl FeatureRecorder {
         }
     }
 
-    /// Keeps where the lanes of a sampled CTA go.
+    /// Keeps the addresses of the lanes of a sampled CTA.
     #[cold]
     fn sample(&mut self, access: &Access<'_>, space: MemorySpace) {
         let mut room = [0; 32];

@@ -1,24 +1,28 @@
-//! The L2's contents between launches, and who pays for what a launch leaves dirty there.
+//! The L2's contents between launches, and the launch that pays for the lines that a launch leaves
+//! dirty there.
 //!
-//! A GPU does not empty its L2 between kernels, and it writes a dirty line when that line is
-//! evicted, which may be long after the kernel that wrote it. Profilers differ:
+//! A GPU does not empty its L2 between kernels. It writes a dirty line when that line is evicted,
+//! possibly long after the kernel that wrote it. Profilers differ:
 //!
 //! | | before a launch | sectors that the launch leaves dirty |
 //! |---|---|---|
-//! | a program, nvprof | as the launch or copy before left it | not written in its time; but those of the launch before are, so that equal launches count as many |
-//! | Nsight Compute, `--cache-control all` (the default) | flushed and invalidated before each pass | not counted |
-//! | Nsight Compute, `--cache-control none` | as nvprof | as nvprof |
+//! | a program, nvprof | as the launch or copy before left it | written in the next launch's time |
+//! | Nsight Compute, `all` | flushed and invalidated before each pass | not counted |
+//! | Nsight Compute, `none` | as nvprof | as nvprof |
+//!
+//! A launch also writes the dirty sectors of the launch before, so that equal launches count as
+//! many. For Nsight Compute, `all` (the default) and `none` are values of `--cache-control`.
 //!
 //! Source: Nsight Compute, Kernel Profiling Guide, "Cache Control".
 
-/// The L2's contents when a launch begins, and the fate of what it leaves dirty.
+/// The L2's contents when a launch begins, and the fate of the lines that it leaves dirty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum L2Contents {
     /// Nothing, at each launch. Sectors that stay dirty at its end are not written in its time: as
     /// Nsight Compute counts by default.
     Cold,
     /// The contents that the launch before left; nothing at the first. Sectors that stay dirty
-    /// count as written, since each launch writes those of the launch before.
+    /// count as written, because each launch writes those of the launch before.
     #[default]
     Keep,
     /// As [`L2Contents::Keep`], and the host's copies come before the first launch:
@@ -47,7 +51,7 @@ impl L2Contents {
         }
     }
 
-    /// Whether a launch finds what was in the cache before it.
+    /// Returns true if a launch finds what was in the cache before it.
     #[must_use]
     pub const fn stays(self) -> bool {
         match self {

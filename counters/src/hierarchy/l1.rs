@@ -1,23 +1,28 @@
 //! The first-level caches of an SM: which requests they keep from the L2.
 //!
-//! What a first-level cache holds changed with every generation:
+//! The accesses that a first-level cache holds changed with every generation:
 //!
 //! | generation | global loads | read-only loads | local loads | local stores | global stores |
 //! |---|---|---|---|---|---|
-//! | Fermi (2.x) | L1, whole lines of 128 bytes | texture cache | L1 | written back | evict the line |
-//! | Kepler (3.x) | no | texture cache | L1 | written back | evict the line |
-//! | Maxwell (5.x) | no | unified L1 | no | written through | update the line |
-//! | Pascal (6.x) | unified L1, sectors of 32 bytes | unified L1 | unified L1 | written through | update the line |
-//! | Volta on (7.0) | L1, sectors of 32 bytes | L1 | L1 | written through | allocate the line |
+//! | Fermi (2.x) | L1, lines | texture cache | L1 | written back | evict |
+//! | Kepler (3.x) | no | texture cache | L1 | written back | evict |
+//! | Maxwell (5.x) | no | unified L1 | no | written through | update |
+//! | Pascal (6.x) | unified L1, sectors | unified L1 | unified L1 | written through | update |
+//! | Volta on (7.0) | L1, sectors | L1 | L1 | written through | allocate |
 //!
-//! Sources: CUDA C Programming Guide 4.2, F.4.2 (Fermi); CUDA C++ Programming Guide 11.7, K.3 to
-//! K.7 (Kepler to Volta) and section 5.3.2.2, which caches local memory in L1 and L2 on 3.x, and
-//! from 5.x on "in the same way as global memory"; Nsight Compute's Kernel Profiling Guide, "Memory
-//! Tables" (sectors). Stores to local memory are written through on capability 7.5: in 45 Coulomb
-//! kernels on an RTX 2080 Ti the sectors written to the L2 are those of global and local stores
-//! together, to 0.003 % (Nsight Compute's counts of the KTT autotuner). The guides do not tell
-//! what a store to global memory does to a line that is there; eviction on Fermi and Kepler is
-//! what GPGPU-Sim assumes, as is that they write local memory back.
+//! A global store updates, allocates or evicts its line. Fermi loads whole lines of 128 bytes;
+//! sectors have 32 bytes. Sources:
+//!
+//! - Fermi: CUDA C Programming Guide 4.2, F.4.2;
+//! - Kepler to Volta: CUDA C++ Programming Guide 11.7, K.3 to K.7 and section 5.3.2.2. The latter
+//!   caches local memory in L1 and L2 on 3.x, and from 5.x on "in the same way as global memory";
+//! - sectors: Nsight Compute's Kernel Profiling Guide, "Memory Tables".
+//!
+//! Stores to local memory are written through on capability 7.5. In 45 Coulomb kernels on an RTX
+//! 2080 Ti, the sectors written to the L2 are those of global and local stores together, to 0.003 %
+//! (Nsight Compute's counts of the KTT autotuner). The guides do not tell the effect of a store to
+//! global memory on a line that is there. GPGPU-Sim assumes eviction on Fermi and Kepler, and that
+//! they write local memory back; so do we.
 
 use super::l2::L2Operation;
 use super::placement::Placement;
@@ -33,30 +38,30 @@ pub struct L1Geometry {
     pub line_bytes: u64,
     /// Lines of one set.
     pub ways: u32,
-    /// Bytes that a miss brings in: a sector, or the whole line where the cache has no sectors.
+    /// Bytes that a miss brings in: a sector, or the whole line if the cache has no sectors.
     pub fill_bytes: u64,
-    /// Which line of a set gives way.
+    /// The policy that chooses the line of a set to evict.
     pub replacement: Replacement,
-    /// Which loads are kept.
+    /// The loads that are kept.
     pub keeps: L1Loads,
-    /// What a store to global memory does.
+    /// The effect of a store to global memory.
     pub stores: L1Stores,
-    /// Where a store to local memory goes.
+    /// The destination of a store to local memory.
     pub local_stores: LocalStores,
 }
 
 /// The loads that a first-level cache keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L1Loads {
-    /// Of global memory.
+    /// Loads of global memory.
     pub global: bool,
-    /// Of data that the kernel promises not to write, and textures.
+    /// Loads of data that the kernel promises not to write, and textures.
     pub read_only: bool,
-    /// Of local memory.
+    /// Loads of local memory.
     pub local: bool,
 }
 
-/// Where a store to local memory goes, if the cache keeps local memory.
+/// The destination of a store to local memory, if the cache keeps local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LocalStores {
     /// It stays in the cache until its line is evicted.
@@ -65,12 +70,12 @@ pub enum LocalStores {
     WriteThrough,
 }
 
-/// What a store to global memory does to its line; it reaches the L2 in any case.
+/// The effect of a store to global memory on its line; the store reaches the L2 in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L1Stores {
     /// The line is dropped.
     Evict,
-    /// What is there is updated.
+    /// Data that is in the line is updated.
     Update,
     /// The line is allocated, and the sectors that are written as a whole are there afterwards.
     Allocate,
@@ -105,7 +110,7 @@ impl L1Geometry {
     };
 }
 
-/// What a first-level cache asks of the L2.
+/// A request of a first-level cache to the L2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum L1Miss {
     /// Sectors to read.
@@ -138,7 +143,7 @@ impl L1 {
         }
     }
 
-    /// What its misses ask the L2 for.
+    /// The operation that its misses request from the L2.
     pub(crate) fn fill_operation(&self) -> L2Operation {
         if self.shape.fills_lines() { L2Operation::ReadLine } else { L2Operation::Read }
     }
@@ -241,7 +246,7 @@ impl L1 {
         });
     }
 
-    /// Writes back what is dirty.
+    /// Writes back dirty lines.
     pub(crate) fn clean(&mut self, mut write_back: impl FnMut(u64, u8)) {
         let shape = self.shape;
         self.cache.clean(|evicted| shape.uncut(evicted.tag, evicted.dirty, &mut write_back));

@@ -1,4 +1,4 @@
-//! The sectored write-back second-level cache, cut into slices, and what it asks of DRAM.
+//! The sectored write-back second-level cache, cut into slices, and its requests to DRAM.
 //!
 //! A line (a tag) holds several sectors, each with its own valid and dirty bit; only sectors move.
 //! A read of a sector that is not there is one DRAM read transaction. A write allocates its line;
@@ -19,24 +19,25 @@ use super::traffic::{L2Traffic, RowTraffic};
 use crate::sparse::SparseRows;
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
-/// What a write to part of a sector does when the sector is not in the cache.
+/// The effect of a write to part of a sector that is not in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PartialWrites {
     /// The sector is read from DRAM first (boards with ECC).
     Fill,
-    /// Byte masks remember what was written; DRAM is read only if the sector is read later.
+    /// Byte masks remember the bytes that were written; DRAM is read only if the sector is read
+    /// later.
     ///
-    /// Boards without ECC do this: nvprof shows 262 157 sectors read on a GTX 680 for Rodinia's
-    /// hotspot on a 1024² grid, whose inputs are 262 144 sectors and whose stores come in runs
-    /// of 48 bytes. Approximation: a sector that was pieced together by several partial writes
-    /// still counts one fill when it is read.
+    /// Boards without ECC do this. For Rodinia's hotspot on a 1024² grid, nvprof shows 262 157
+    /// sectors read on a GTX 680. The inputs are 262 144 sectors, and the stores come in runs of 48
+    /// bytes. Approximation: a sector that was pieced together by several partial writes still
+    /// counts one fill when it is read.
     Masked,
 }
 
 /// Size and habits of a second-level cache.
 ///
-/// Sizes are rounded to what can be: powers of two, sectors of 16 to 128 bytes, lines of a sector to
-/// 256 bytes, fills of a sector to a line, and whole sets.
+/// Sizes are rounded to possible ones: powers of two, sectors of 16 to 128 bytes, lines of a sector
+/// to 256 bytes. Fills have a sector to a line, and sets are whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L2Geometry {
     /// Data capacity of all slices.
@@ -52,9 +53,9 @@ pub struct L2Geometry {
     pub slices: u32,
     /// Lines of one set.
     pub ways: u32,
-    /// Which line of a set gives way.
+    /// The policy that chooses the line of a set to evict.
     pub replacement: Replacement,
-    /// What writing a part of a sector costs.
+    /// The cost of writing a part of a sector.
     pub partial_writes: PartialWrites,
     /// Clocks from a miss until the line is there; a slice serves one sector a clock. Requests for
     /// the line in the meantime are merged with the miss and do not count as re-use of the line.
@@ -65,12 +66,12 @@ impl L2Geometry {
     /// The GTX 480's: 768 KB with lines of 128 bytes and 4 sectors, re-reference prediction that
     /// duels for whole lines and stores.
     ///
-    /// NVIDIA publishes the size and the six partitions (Fermi white paper). Two slices a
-    /// partition are GPGPU-Sim's. 16 ways are assumed. The policy is not published; this one is
-    /// the best over all measured kernels (`docs/dram-study.md`). The fill time is the
-    /// difference of the latencies of DRAM and L2 (685 and 310 shader clocks on a Fermi:
-    /// Andersch et al., "On Latency in GPU Throughput Microarchitectures", ISPASS 2015) in clocks of the L2, half
-    /// as many. The board has no ECC.
+    /// NVIDIA publishes the size and the six partitions (Fermi white paper). Two slices a partition
+    /// are GPGPU-Sim's. 16 ways are assumed. The policy is not published; this one is the best over
+    /// all measured kernels (`docs/dram-study.md`). The fill time is the difference of the
+    /// latencies of DRAM and L2 (685 and 310 shader clocks on a Fermi: Andersch et al., "On Latency
+    /// in GPU Throughput Microarchitectures", ISPASS 2015) in clocks of the L2, half as many. The
+    /// board has no ECC.
     pub const GTX_480: Self = Self {
         size_bytes: 768 << 10,
         line_bytes: 128,
@@ -98,7 +99,7 @@ impl L2Geometry {
     }
 }
 
-/// What a request does to the sectors that it touches.
+/// The effect of a request on the sectors that it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L2Operation {
     /// Loads.
@@ -112,7 +113,7 @@ pub enum L2Operation {
 }
 
 impl L2Operation {
-    /// Whether it leaves the sectors dirty.
+    /// Returns true if it leaves the sectors dirty.
     #[inline]
     fn writes(self) -> bool {
         match self {
@@ -176,7 +177,7 @@ impl L2 {
         &self.geometry
     }
 
-    /// What happened since the cache was made or [`L2::take_traffic`] was called.
+    /// The traffic since the cache was made or [`L2::take_traffic`] was called.
     #[must_use]
     pub fn traffic(&self) -> L2Traffic {
         let mut traffic = L2Traffic::default();
@@ -194,9 +195,9 @@ impl L2 {
         traffic
     }
 
-    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`],
-    /// whatever the cache's own line is); `full` marks those of which every byte is touched.
-    /// Returns the sectors that had to be read from DRAM.
+    /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`], whatever the cache's own line is).
+    /// `full` marks those whose bytes are all touched. Returns the sectors that had to be read from
+    /// DRAM.
     pub fn access(&mut self, line: u64, sectors: u8, full: u8, operation: L2Operation) -> u32 {
         let Self { router, slices, .. } = self;
         let mut moved = RowTraffic::default();
@@ -209,7 +210,7 @@ impl L2 {
         moved.dram_read_sectors as u32
     }
 
-    /// What finds the slice of a request.
+    /// The router that finds the slice of a request.
     pub(crate) fn router(&self) -> Router {
         self.router
     }
@@ -245,7 +246,7 @@ impl L2 {
         }
     }
 
-    /// Takes up what is dirty into the traffic, and leaves it dirty.
+    /// Counts dirty sectors in the traffic, and leaves them dirty.
     pub(crate) fn count_dirty(&mut self) {
         for slice in &mut self.slices {
             let Slice { cache, traffic, first_local_tag, .. } = slice;
@@ -259,8 +260,8 @@ impl L2 {
         }
     }
 
-    /// A copy from the host into `bytes` bytes from `address` on, which ends before the next launch:
-    /// whatever of it the cache keeps is there, clean.
+    /// A copy from the host into `bytes` bytes from `address` on, which ends before the next
+    /// launch. The part that the cache keeps is there, clean.
     pub fn copy_in(&mut self, address: u64, bytes: u64) {
         if bytes == 0 {
             return;
@@ -319,11 +320,11 @@ const LARGE_LINES: usize = 1 << 15;
 struct Slice {
     cache: SectoredCache,
     shape: LineShape,
-    /// Where the lines of local memory begin.
+    /// The first tag of local memory.
     first_local_tag: u64,
-    /// Whether the GPU has an L2; otherwise requests go on to DRAM.
+    /// True if the GPU has an L2; otherwise requests go on to DRAM.
     is_there: bool,
-    /// Whether the cache is so large that its tags are read for several requests at once.
+    /// True if the cache is so large that its tags are read for several requests at once.
     looks_ahead: bool,
     partial_writes: PartialWrites,
     traffic: L2Traffic,
@@ -351,11 +352,11 @@ impl Slice {
         self.credit(source, moved);
     }
 
-    /// Adds what requests of one row for one operation moved.
+    /// Adds the traffic of requests of one row for one operation.
     fn credit(&mut self, (row, operation): (u32, L2Operation), moved: RowTraffic) {
         self.traffic.add(operation, &moved);
-        // What belongs to no instruction has no row, which would lie beyond all others: lines of
-        // local memory that a first-level cache wrote back.
+        // Traffic that belongs to no instruction has no row, which would lie beyond all others.
+        // These are the lines of local memory that a first-level cache wrote back.
         if row < ROW_LIMIT {
             *self.rows.row(row) += moved;
         } else {
@@ -364,7 +365,7 @@ impl Slice {
         }
     }
 
-    /// Serves a request; what it moves is added to `moved`, but for what is written to DRAM.
+    /// Serves a request and adds its traffic to `moved`, except for writes to DRAM.
     #[inline]
     fn access(&mut self, request: &SliceRequest, moved: &mut RowTraffic) {
         let SliceRequest { tag, set, sectors, full, operation, .. } = *request;

@@ -19,7 +19,7 @@ const EMPTY: u8 = 0;
 /// A place of the last word that is no way of the set.
 const NO_WAY: u8 = 0xFF;
 
-/// Which ways of each set may hold a tag, and which hold none.
+/// For each set, the ways that may hold a tag and the ways that hold none.
 #[derive(Clone, Debug)]
 pub(crate) struct Marks {
     words_per_set: usize,
@@ -50,7 +50,7 @@ impl Marks {
         first_with(self.of_set(set), mark(tag), holds)
     }
 
-    /// Part of what [`Marks::find`] will look at.
+    /// Part of the data that [`Marks::find`] will look at.
     #[inline]
     pub(crate) fn peek(&self, set: usize) -> u64 {
         u64::from_le_bytes(self.words[set * self.words_per_set])
@@ -69,7 +69,7 @@ impl Marks {
         self.replace(set, way, tag);
     }
 
-    /// A way holds `tag` instead of what it held.
+    /// Makes a way hold `tag` instead of its former tag.
     #[inline]
     pub(crate) fn replace(&mut self, set: usize, way: usize, tag: u64) {
         *self.at(set, way) = mark(tag);

@@ -1,9 +1,9 @@
 //! Merges the streams of resident CTAs in the order of their clocks, through the first-level
 //! caches, into one queue for each slice of the L2.
 //!
-//! SMs work side by side, and each issues its warps one after the other. So of requests at the
-//! same time those come first whose warp has the lower place in its SM, and among these those of
-//! the lower SM: what several SMs read at once reaches the L2 close together.
+//! SMs work side by side, and each issues its warps one after the other. Requests at the same time
+//! are ordered by the place of their warp in its SM, then by SM. So data that several SMs read at
+//! once reaches the L2 close together.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,12 +43,12 @@ impl Resident {
     }
 }
 
-/// When a resident CTA has its next requests.
+/// The time of a resident CTA's next requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     time: u64,
     sm: u32,
-    /// Where the CTA stands among the residents.
+    /// The place of the CTA among the residents.
     place: u32,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Merger {
     /// Places in `residents` whose CTA has ended; their streams are empty and can be used again.
     vacant: Vec<usize>,
     heads: BinaryHeap<Reverse<Head>>,
-    /// What is under way.
+    /// The accesses that are in progress.
     step: Step,
     /// Places in `residents` whose last requests are in the step.
     ending: Vec<usize>,
@@ -192,7 +192,7 @@ impl Merger {
         true
     }
 
-    /// Writes back what the first-level caches hold of local memory.
+    /// Writes back the local memory that the first-level caches hold.
     pub(crate) fn clean(&mut self, queues: &mut [Vec<SliceRequest>]) {
         let mut sent = 0;
         let Self { sms, router, hits, .. } = self;
@@ -214,7 +214,7 @@ impl Merger {
     }
 }
 
-/// Where requests go that the first-level caches do not keep.
+/// The destination of requests that the first-level caches do not keep.
 struct Sink<'a> {
     queues: &'a mut [Vec<SliceRequest>],
     router: &'a Router,
@@ -314,7 +314,7 @@ impl SmCaches {
         }
     }
 
-    /// The cache that keeps what is demanded, if any does.
+    /// The cache that keeps the demanded data, if any does.
     #[inline]
     fn keeper(&mut self, demand: Demand) -> Option<&mut L1> {
         if demand == Demand::LoadReadOnly && self.read_only.is_some() {

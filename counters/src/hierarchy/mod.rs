@@ -7,13 +7,14 @@
 //! ```
 //!
 //! CTAs arrive one by one, in order of the grid. The `schedule` gives each a slot of an SM and a
-//! start; their requests are merged by the clocks of their warps, then by warp, then by SM, go through the caches of their SM (`l1`), and what those do not keep is queued for the slice of the
-//! `l2` that its address belongs to. Slices are replayed side by side while the next requests are
-//! merged. Which requests meet in which order depends on the streams and the geometry alone, so
-//! the result does not depend on the number of threads.
+//! start. Their requests are merged by the clocks of their warps, then by warp, then by SM, and go
+//! through the caches of their SM (`l1`). Requests that those do not keep are queued for the slice
+//! of the `l2` that their address belongs to. Slices are replayed side by side while the next
+//! requests are merged. The order in which requests meet depends on the streams and the geometry
+//! alone, so the result does not depend on the number of threads.
 //!
-//! Only the streams of CTAs that are resident, or that arrived before their turn, are held, whatever
-//! the size of the grid.
+//! Only the streams of CTAs that are resident, or that arrived before their turn, are held,
+//! whatever the size of the grid.
 
 mod contents;
 mod l1;
@@ -48,7 +49,7 @@ use crate::sparse::SparseRows;
 /// the CPU's caches.
 const REQUESTS_AHEAD: usize = 1 << 13;
 
-/// Everything that decides what the hierarchy does with the requests of a launch.
+/// The parameters that decide how the hierarchy serves the requests of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HierarchyGeometry {
     /// Streaming multiprocessors.
@@ -57,11 +58,11 @@ pub struct HierarchyGeometry {
     pub resident_ctas: u32,
     /// Warps of one CTA.
     pub warps_per_cta: u32,
-    /// How CTAs follow each other.
+    /// The order in which CTAs follow each other.
     pub schedule: Schedule,
     /// The first-level cache of an SM, if it has one.
     pub l1: Option<L1Geometry>,
-    /// The cache for read-only loads and textures, where it is not the first-level cache.
+    /// The cache for read-only loads and textures, if it is not the first-level cache.
     pub read_only: Option<L1Geometry>,
     /// The second-level cache.
     pub l2: L2Geometry,
@@ -72,7 +73,7 @@ pub struct HierarchyGeometry {
 pub struct Hierarchy {
     merger: Merger,
     l2: L2,
-    /// What is merged and what is replayed, in turns.
+    /// The queue that is being merged and the one that is being replayed, in turns.
     queues: [Vec<Vec<SliceRequest>>; 2],
 }
 
@@ -94,8 +95,8 @@ impl Hierarchy {
         self
     }
 
-    /// Takes over the next CTAs of the grid and replays what can be; the streams are empty
-    /// afterwards.
+    /// Takes over the next CTAs of the grid and replays as many requests as it can; the streams are
+    /// empty afterwards.
     pub fn collect(&mut self, streams: &mut [&mut CtaStream]) {
         streams.par_iter_mut().for_each(|stream| stream.sort());
         for stream in streams {

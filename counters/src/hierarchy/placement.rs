@@ -1,7 +1,7 @@
-//! Where a line may stand: its slice and its set.
+//! The place of a line: its slice and its set.
 //!
 //! Real caches are cut into slices by a hash of the address that vendors do not publish. Here the
-//! sets of all slices are numbered together, a run of consecutive lines walks through all of them
+//! sets of all slices are numbered together. A run of consecutive lines walks through all of them
 //! before it comes back, and each round starts somewhere else:
 //!
 //! ```text
@@ -9,8 +9,8 @@
 //! slice = place mod slices,    set = ⌊place / slices⌋
 //! ```
 //!
-//! This spreads consecutive lines evenly, as the hardware does, sends neighbours to different slices,
-//! and keeps rows of any pitch from falling onto the same sets.
+//! This spreads consecutive lines evenly, as the hardware does, and sends neighbours to different
+//! slices. It also keeps rows of any pitch from falling onto the same sets.
 
 /// Slices and sets of a cache.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl Divisor {
     /// Quotient and remainder of a number below 2⁵².
     #[inline]
     fn divide(self, number: u64) -> (u64, u64) {
-        // The reciprocal times the divisor falls short of 2⁶⁴ by the divisor at most, so the
+        // The reciprocal times the divisor falls short of 2⁶⁴ by the divisor at most. So the
         // estimate falls short of number / divisor by less than one.
         let estimate = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = number - estimate * self.divisor;

@@ -1,4 +1,4 @@
-//! Which way of a set gives way, under any replacement policy.
+//! Chooses the way of a set to evict, under any replacement policy.
 
 use super::replacement::{DuelsFor, Insertion, Newcomer, Rank, Replacement};
 
@@ -6,10 +6,10 @@ use super::replacement::{DuelsFor, Insertion, Newcomer, Rank, Replacement};
 /// 32 leaders of each kind for 1024 sets).
 const DUEL_PERIOD: usize = 32;
 
-/// How far the selector of a duel counts: the ten bits of the paper.
+/// The limit of a duel's selector: the ten bits of the paper.
 const SELECTOR_LIMIT: i32 = 512;
 
-/// What is remembered of the ways of a cache, or of one slice of it, to find victims.
+/// The state that finds victims among the ways of a cache, or of one slice of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
     ways: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Ranks {
     random: u64,
 }
 
-/// What is remembered of each way.
+/// The state of each way.
 #[derive(Clone, Debug)]
 enum Memory {
     LastUse(Uses),
@@ -29,7 +29,7 @@ enum Memory {
 }
 
 impl Ranks {
-    /// Of `sets` sets of `ways` ways that hold nothing.
+    /// The state of `sets` sets of `ways` ways that hold nothing.
     pub(crate) fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
         Self {
             ways,
@@ -50,7 +50,7 @@ impl Ranks {
         }
     }
 
-    /// What a way held is gone.
+    /// Forgets the line that a way held.
     pub(crate) fn forget(&mut self, set: usize, way: usize) {
         match &mut self.memory {
             Memory::LastUse(uses) | Memory::AnyButLast(uses) => uses.forget(set, way),
@@ -71,7 +71,7 @@ impl Ranks {
         }
     }
 
-    /// Part of what [`Ranks::admit`] will look at.
+    /// Part of the data that [`Ranks::admit`] will look at.
     #[inline]
     pub(crate) fn peek(&self, set: usize) -> u64 {
         match &self.memory {
@@ -146,7 +146,7 @@ impl Ranks {
     }
 }
 
-/// How new lines are inserted.
+/// The state that decides where new lines are inserted.
 #[derive(Clone, Debug)]
 struct Welcome {
     insertion: Insertion,
@@ -158,7 +158,7 @@ struct Welcome {
 }
 
 impl Welcome {
-    /// Whether a new line of `set` gets the better of two places.
+    /// Returns true if a new line of `set` gets the better of two places.
     #[inline(always)]
     fn is_welcome(&mut self, set: usize, newcomer: Newcomer) -> bool {
         if self.duels_for == DuelsFor::AllButSectorLoads && newcomer == Newcomer::SectorLoad {
@@ -179,8 +179,8 @@ impl Welcome {
         *misses == 0
     }
 
-    /// Whether a miss of `set` is for plain insertion: sets that are set aside vote, all others
-    /// follow.
+    /// Returns true if a miss of `set` uses plain insertion: sets that are set aside vote, all
+    /// others follow.
     #[inline]
     fn inserts_plainly(&mut self, set: usize) -> bool {
         let sets = self.misses.len();
@@ -198,7 +198,7 @@ impl Welcome {
     }
 }
 
-/// When each way was used.
+/// The times at which each way was used.
 #[derive(Clone, Debug)]
 struct Uses {
     ways: usize,
@@ -296,8 +296,8 @@ impl Intervals {
     }
 }
 
-/// By how much all intervals grow so that the longest of all `words` becomes distant: in each place
-/// the same bits.
+/// The growth of all intervals that makes the longest of all `words` distant: in each place the
+/// same bits.
 #[inline]
 fn growth(words: &[Intervals]) -> Intervals {
     let (mut distant, mut long, mut short) = (0, 0, 0);

@@ -1,12 +1,13 @@
-//! Replacement policies: which line of a full set gives way, and how long a new one may stay.
+//! Replacement policies: the line of a full set that gives way, and the time that a new one may
+//! stay.
 
-/// Which line of a set gives way to a new one.
+/// The policy that chooses the line of a set that gives way to a new one.
 ///
 /// Vendors publish no policy. Mei & Chu ("Dissecting GPU Memory Hierarchy through
-/// Microbenchmarking", IEEE TPDS 2017) find that the L2 of Fermi, Kepler and Maxwell is *not*
-/// least recently used; an NVIDIA patent of Fermi's time (US 8,868,838, filed 2008) evicts by a
-/// class of re-use potential kept with each line. What each policy does to the DRAM traffic of
-/// measured kernels is in `docs/dram-study.md`.
+/// Microbenchmarking", IEEE TPDS 2017) find that the L2 of Fermi, Kepler and Maxwell is *not* least
+/// recently used. An NVIDIA patent of Fermi's time (US 8,868,838, filed 2008) evicts by a class of
+/// re-use potential kept with each line. `docs/dram-study.md` shows each policy's DRAM traffic for
+/// measured kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Replacement {
     /// The one that was not used for longest.
@@ -14,7 +15,7 @@ pub enum Replacement {
     /// Any, with equal chance: xorshift64* from `seed`, so that the same requests always evict
     /// the same lines.
     Random {
-        /// Where the sequence starts.
+        /// The start of the sequence.
         seed: u64,
     },
     /// Any but the one that was used last.
@@ -22,14 +23,13 @@ pub enum Replacement {
         /// As for [`Replacement::Random`].
         seed: u64,
     },
-    /// One reference bit a line, which hits and fills set: the first line whose bit is clear.
-    /// When all are set, those of the other lines are cleared ("bit pseudo-LRU").
+    /// One reference bit per line, which hits and fills set: the victim is the first line whose bit
+    /// is clear. When all are set, those of the other lines are cleared ("bit pseudo-LRU").
     NotRecentlyUsed,
-    /// As [`Replacement::Lru`], but a new line starts out as the next victim, except each
-    /// `promote_every`-th one of a set, which starts out as the most recently used: bimodal
-    /// insertion (BIP), Qureshi et al., "Adaptive Insertion Policies for High Performance
-    /// Caching", ISCA 2007. It keeps part of a working set that cycles through more than the
-    /// cache.
+    /// As [`Replacement::Lru`], but a new line starts out as the next victim. Each
+    /// `promote_every`-th one of a set starts out as the most recently used. This is bimodal
+    /// insertion (BIP): Qureshi et al., "Adaptive Insertion Policies for High Performance Caching",
+    /// ISCA 2007. It keeps part of a working set that cycles through more than the cache.
     Bimodal {
         /// 1 is LRU; 32 is the paper's choice.
         promote_every: u32,
@@ -57,10 +57,10 @@ pub enum Replacement {
         /// As for [`Replacement::BimodalReReference`].
         near_every: u32,
     },
-    /// As [`Replacement::DuelingReReference`] for whole lines that first-level caches fetch and
-    /// for stores; as [`Replacement::ReReference`] for loads of sectors, which do not vote. The
-    /// client of the cache tells with its command how likely the line is to be used again, as in
-    /// claim 1 of the patent.
+    /// As [`Replacement::DuelingReReference`] for whole lines that first-level caches fetch and for
+    /// stores; as [`Replacement::ReReference`] for loads of sectors, which do not vote. The cache's
+    /// client tells with its command how likely a re-use of the line is, as in claim 1 of the
+    /// patent.
     ClientReReference {
         /// As for [`Replacement::BimodalReReference`].
         near_every: u32,
@@ -68,7 +68,7 @@ pub enum Replacement {
 }
 
 impl Replacement {
-    /// What the victim of a full set is told by.
+    /// The property of lines that decides the victim of a full set.
     pub(crate) fn rank(self) -> Rank {
         match self {
             Self::Lru | Self::Bimodal { .. } | Self::DuelingInsertion { .. } => Rank::LastUse,
@@ -82,7 +82,7 @@ impl Replacement {
         }
     }
 
-    /// Where a random sequence starts; anything but 0.
+    /// The start of a random sequence; anything but 0.
     pub(crate) fn seed(self) -> u64 {
         match self {
             Self::Random { seed } | Self::NotMostRecent { seed } => seed.max(1),
@@ -97,7 +97,7 @@ impl Replacement {
         }
     }
 
-    /// Which requests take part in a duel.
+    /// The requests that take part in a duel.
     pub(crate) fn duels_for(self) -> DuelsFor {
         match self {
             Self::ClientReReference { .. } => DuelsFor::AllButSectorLoads,
@@ -113,7 +113,7 @@ impl Replacement {
         }
     }
 
-    /// How new lines are inserted.
+    /// The insertion of new lines.
     pub(crate) fn insertion(self) -> Insertion {
         match self {
             Self::Bimodal { promote_every } => Insertion::Rarely(promote_every.max(1)),
@@ -130,7 +130,7 @@ impl Replacement {
     }
 }
 
-/// What is remembered of each line to find the victim.
+/// The property of each line that is remembered to find the victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// The time of its last use.
@@ -139,7 +139,7 @@ pub(crate) enum Rank {
     AnyButLast,
     /// Its predicted re-reference interval.
     Prediction,
-    /// Whether it was used since the bits were cleared.
+    /// A bit for lines used since the bits were cleared.
     Referenced,
     /// Nothing at all.
     Nothing,
@@ -163,12 +163,12 @@ pub(crate) enum Newcomer {
     Other,
 }
 
-/// Whether a new line is inserted with the good prospects of the policy's plain form.
+/// The new lines that are inserted with the good prospects of the policy's plain form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insertion {
     /// Each.
     Always,
-    /// One out of so many misses of a set.
+    /// One miss of a set out of this many.
     Rarely(u32),
     /// As one or the other, whichever proves better.
     Dueling(u32),

@@ -1,14 +1,14 @@
 //! When and where each CTA runs: CTAs are dealt in order to the slots of the SMs, as many a GPU
 //! as occupancy allows.
 //!
-//! Time is counted in instructions of a warp: all resident warps are taken to advance alike, and
-//! a CTA lasts as long as its longest warp. No schedule looks at cache hits, so the order of
-//! requests is known before the caches see them, and slices can be replayed side by side.
+//! Time is counted in instructions of a warp. All resident warps are taken to advance alike, and a
+//! CTA lasts as long as its longest warp. No schedule looks at cache hits. So the order of requests
+//! is known before the caches see them, and slices can be replayed side by side.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How CTAs follow each other.
+/// The order in which CTAs follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Schedule {
     /// The CTAs that are resident together (a wave) start together; the next wave starts when the
@@ -17,8 +17,8 @@ pub enum Schedule {
     /// A CTA starts as soon as another one ends, as on hardware. CTAs of the same length stay in
     /// step; others drift apart.
     Drift,
-    /// As [`Schedule::Drift`], but the first CTAs start one after the other, evenly over the length of
-    /// a CTA: as far out of step as CTAs can get.
+    /// As [`Schedule::Drift`], but the first CTAs start one after the other, evenly over the length
+    /// of a CTA. This is as far out of step as CTAs can get.
     Staggered,
 }
 
@@ -35,12 +35,12 @@ enum State {
         /// CTAs of the wave that were dealt.
         dealt: u32,
         start: u64,
-        /// When the longest of them ends.
+        /// The time at which the longest of them ends.
         end: u64,
     },
     /// When each slot is free, with the slot.
     Slots(BinaryHeap<Reverse<(u64, u32)>>),
-    /// The first CTA will tell how far apart the slots start.
+    /// The first CTA will decide the distance between the starts of the slots.
     Untouched,
 }
 

@@ -19,8 +19,8 @@ pub(crate) struct SectoredCache {
     fill_clocks: u64,
 }
 
-/// How many sectors a mask holds. Baseline x86-64 counts bits in a dozen instructions; masks of four
-/// sectors are looked up in a word of sixteen digits.
+/// Returns the number of sectors in a mask. Baseline x86-64 counts bits in a dozen instructions;
+/// masks of four sectors are looked up in a word of sixteen digits.
 #[inline]
 pub(crate) fn count(sectors: u16) -> u64 {
     const OF_FOUR: u64 = 0x4332_3221_3221_2110;
@@ -30,12 +30,13 @@ pub(crate) fn count(sectors: u16) -> u64 {
 /// A line and its sectors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Line {
-    /// Meaningless where the way is empty.
+    /// Meaningless if the way is empty.
     tag: u64,
-    /// When the line was allocated.
+    /// The time at which the line was allocated.
     allocated: u64,
-    /// Valid sectors, and dirty ones in the upper half. One word, because a new line's are read as soon as they
-    /// are written: the CPU forwards what was stored as a whole, and waits for what was stored in parts.
+    /// Valid sectors, and dirty ones in the upper half. They share one word because a new line's
+    /// sectors are read as soon as they are written. The CPU forwards a word that was stored as a
+    /// whole, and waits for one that was stored in parts.
     sectors: u32,
 }
 
@@ -64,15 +65,15 @@ impl Line {
         self.sectors |= u32::from(sectors) << 16;
     }
 
-    /// Whether its data is there. Requests that arrive while it is on its way are merged with the
-    /// miss: they wait for the same data and say nothing about whether it will be used again.
+    /// Returns true if its data is there. Requests that arrive while it is on its way are merged
+    /// with the miss. They wait for the same data and say nothing about later use.
     #[inline]
     fn is_filled(&self, clock: u64, fill_clocks: u64) -> bool {
         clock - self.allocated >= fill_clocks
     }
 }
 
-/// A line that gave way. Where none did, nothing is dirty.
+/// The line that gave way. If none did, nothing is dirty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evicted {
     pub(crate) tag: u64,
@@ -98,9 +99,10 @@ impl SectoredCache {
         }
     }
 
-    /// A request for so many `sectors` of the line `tag`: makes sure that the line is there, and
-    /// returns it for the caller to change, and the line that gave way.
-    // Calls for each request, here and in what it calls, are one instruction of twenty of the replay.
+    /// A request for `sectors` sectors of the line `tag`. It makes sure that the line is there, and
+    /// returns it for the caller to change, with the line that gave way.
+    // Calls for each request, here and in the called functions, are one instruction of twenty of
+    // the replay.
     #[inline(always)]
     pub(crate) fn touch(
         &mut self,
@@ -132,8 +134,8 @@ impl SectoredCache {
         (line, evicted)
     }
 
-    /// Reads what requests for these sets and tags will need, so that the CPU waits for all of it
-    /// at once and not for one request after the other.
+    /// Reads the data that requests for these sets and tags will need, so that the CPU waits for
+    /// all of it at once.
     #[inline]
     pub(crate) fn look_ahead(&self, requests: impl Iterator<Item = (usize, u64)> + Clone) {
         let mut seen = 0;
@@ -148,7 +150,7 @@ impl SectoredCache {
         std::hint::black_box(seen);
     }
 
-    /// As [`SectoredCache::touch`] where a line that is not there stays away.
+    /// As [`SectoredCache::touch`], but a missing line stays away.
     #[inline]
     pub(crate) fn touch_if_there(
         &mut self,
@@ -171,7 +173,7 @@ impl SectoredCache {
         self.marks.find(set, tag, |way| lines[way].tag == tag)
     }
 
-    /// Drops a line; returns what it held.
+    /// Drops a line and returns its contents.
     #[inline]
     pub(crate) fn evict(&mut self, set: usize, tag: u64) -> Option<Evicted> {
         let way = self.find(set, tag)?;
@@ -212,8 +214,8 @@ pub(crate) struct LineShape {
 }
 
 impl LineShape {
-    /// Sizes are rounded to what can be: powers of two, sectors of 16 to 128 bytes, lines of a
-    /// sector to 256 bytes, fills of a sector to a line.
+    /// Sizes are rounded to possible ones: powers of two, sectors of 16 to 128 bytes, lines of a
+    /// sector to 256 bytes. Fills have a sector to a line.
     pub(crate) fn new(sector_bytes: u64, line_bytes: u64, fill_bytes: u64) -> Self {
         let sector = sector_bytes.next_power_of_two().clamp(16, LINE_BYTES);
         let line = line_bytes.next_power_of_two().clamp(sector, 256);
@@ -230,7 +232,7 @@ impl LineShape {
         LINE_BYTES / u64::from(self.per_request) * u64::from(self.per_line)
     }
 
-    /// Whether a miss brings in a line of several sectors as a whole.
+    /// Returns true if a miss brings in a line of several sectors as a whole.
     pub(crate) fn fills_lines(self) -> bool {
         self.per_fill == self.per_line && self.per_line > 1
     }

@@ -1,4 +1,4 @@
-//! What all warps ask for at one time.
+//! The requests of all warps at one time.
 //!
 //! CTAs in lockstep have their requests at the same times, each those of many warps. So the merger
 //! looks for the next time once per CTA, and warps are put in order here.
@@ -8,7 +8,7 @@
 pub(crate) struct WarpAccess {
     /// The place of the warp in its SM.
     pub(crate) warp: u32,
-    /// Where its CTA stands among the residents.
+    /// The place of its CTA among the residents.
     pub(crate) place: u32,
     /// Its place in the CTA's stream.
     pub(crate) request: u32,
@@ -16,7 +16,7 @@ pub(crate) struct WarpAccess {
     pub(crate) lines: u32,
 }
 
-/// From so many accesses on they are sorted by counting.
+/// From this number of accesses on, they are sorted by counting.
 const MANY: usize = 64;
 
 /// Accesses at the same time, by the place of the warp; those of equal places in the order in which
@@ -24,16 +24,16 @@ const MANY: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Step {
     accesses: Vec<WarpAccess>,
-    /// How many are done.
+    /// The accesses that are done.
     done: usize,
     /// Room for sorting.
     room: Vec<WarpAccess>,
-    /// Where the accesses of each warp go.
+    /// The destinations of each warp's accesses.
     places: Vec<u32>,
 }
 
 impl Step {
-    /// Whether all accesses were taken.
+    /// Returns true if all accesses were taken.
     pub(crate) fn is_done(&self) -> bool {
         self.done == self.accesses.len()
     }

@@ -2,7 +2,7 @@
 
 use crate::units::{LINE_BYTES, LOCAL_LINES_PER_WARP, LineTouch};
 
-/// Who asks for what.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Demand {
@@ -47,7 +47,7 @@ impl Demand {
         }
     }
 
-    /// Whether lines are relative to the warp's own region of local memory.
+    /// Returns true if lines are relative to the warp's own region of local memory.
     pub(crate) fn is_local(self) -> bool {
         matches!(self, Self::LocalLoad | Self::LocalStore)
     }
@@ -56,8 +56,8 @@ impl Demand {
 /// One line of an access, in 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedTouch {
-    /// From the top: 40 bits of line (bytes below 2⁴⁷), touched sectors, sectors of which every
-    /// byte is touched. The lowest byte belongs to the [`Request`] that the line stands in, if any.
+    /// From the top: 40 bits of line (bytes below 2⁴⁷), touched sectors, fully touched sectors. The
+    /// lowest byte belongs to the [`Request`] that the line stands in, if any.
     bits: u64,
 }
 
@@ -88,16 +88,16 @@ impl PackedTouch {
     }
 }
 
-/// What a warp asks for at once, in 16 bytes: all lines of one access.
+/// A warp's request in 16 bytes: all lines of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     /// The warp's clock, as far as 32 bits go; later requests stay in the order they came in.
     time: u32,
     /// The row of the base table in the upper 24 bits, the warp in the lower 8.
     row_and_warp: u32,
-    /// The demand in the lowest three bits. Above it the only line, as most requests have it; or, where
-    /// the bit `SEVERAL` is set, from the top: 32 bits of where the lines begin in the stream, and 24
-    /// bits of how many there are.
+    /// The demand in the lowest three bits. Most requests have one line, which stands above it. If
+    /// the bit `SEVERAL` is set, the top 32 bits hold the place of the lines in the stream. The
+    /// next 24 bits hold their number.
     lines: PackedTouch,
 }
 
@@ -107,7 +107,7 @@ const SEVERAL: u64 = 1 << 7;
 const COUNT_BITS: u32 = 24;
 const COUNT_SHIFT: u32 = 8;
 
-/// Sorting by counting looks at each clock, and pays up to so many clocks per request.
+/// Sorting by counting looks at each clock, and pays up to this many clocks per request.
 const CLOCKS_PER_REQUEST: usize = 16;
 
 /// Rows from here on share the last one, whose traffic belongs to no instruction.
@@ -172,10 +172,10 @@ impl Request {
     }
 }
 
-/// Where local memory begins, in lines: beyond every global address.
+/// The first line of local memory: beyond every global address.
 const LOCAL_FIRST_LINE: u64 = 1 << LINE_BITS;
 
-/// Where local memory begins, in bytes.
+/// The first byte of local memory.
 pub(crate) const LOCAL_FIRST_BYTE: u64 = LOCAL_FIRST_LINE * LINE_BYTES;
 
 /// The first line of a warp's local memory, of the `region`-th warp that the GPU holds.
@@ -189,7 +189,7 @@ pub struct CtaStream {
     pub(crate) requests: Vec<Request>,
     /// The lines of requests that have several, and of the one that is under way.
     lines: Vec<PackedTouch>,
-    /// Of `lines`, those that belong to a request.
+    /// The part of `lines` that belongs to a request.
     closed: usize,
     /// Lines of all requests.
     kept: usize,
@@ -264,7 +264,7 @@ impl CtaStream {
         self.length = self.length.max(time + 1);
     }
 
-    /// How long the CTA ran, by the clock of its longest warp.
+    /// The time that the CTA ran, by the clock of its longest warp.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
@@ -274,8 +274,8 @@ impl CtaStream {
         std::mem::take(&mut self.left_out_sectors)
     }
 
-    /// Brings the requests into the order of the warps' clocks; requests of different warps at
-    /// the same time are ordered by warp, those of one warp keep their order.
+    /// Brings the requests into the order of the warps' clocks. Requests of different warps at the
+    /// same time are ordered by warp; those of one warp keep their order.
     pub(crate) fn sort(&mut self) {
         self.sort_by_time();
         // Warps that run in turns have come in order; after a barrier they may not.
@@ -286,8 +286,8 @@ impl CtaStream {
         }
     }
 
-    /// Sorts by the clock alone, and keeps the order of what is at the same time: by counting, where
-    /// the clocks are dense enough.
+    /// Sorts by the clock alone, and keeps the order of requests at the same time. It sorts by
+    /// counting if the clocks are dense enough.
     fn sort_by_time(&mut self) {
         let times = self.requests.iter().map(Request::time);
         let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return };

@@ -9,10 +9,10 @@ use super::l2::L2Operation;
 pub struct RowTraffic {
     /// Sectors that a first-level cache held.
     pub l1_hit_sectors: u64,
-    /// Sectors that were asked of the L2, or written to it: what the first-level caches did not
-    /// hold, with what else their misses brought in.
+    /// Sectors that were requested from the L2, or written to it. These are the sectors that the
+    /// first-level caches did not hold, and those that their misses brought in besides.
     pub l2_sectors: u64,
-    /// Of those, the ones that the L2 held.
+    /// The part of those sectors that the L2 held.
     pub l2_hit_sectors: u64,
     /// DRAM read transactions.
     pub dram_read_sectors: u64,
@@ -27,7 +27,7 @@ impl AddAssign for RowTraffic {
     }
 }
 
-/// Sectors that a cache served, and what it asked of DRAM.
+/// Sectors that a cache served, and its requests to DRAM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct L2Traffic {
     /// Sectors that loads asked for, after the first-level caches.
@@ -36,11 +36,11 @@ pub struct L2Traffic {
     pub write_sectors: u64,
     /// Sectors that atomics and reductions touched.
     pub update_sectors: u64,
-    /// Of `read_sectors`, those that were there.
+    /// The part of `read_sectors` that was there.
     pub read_hit_sectors: u64,
-    /// Of `write_sectors`, those that needed nothing from DRAM, as Nsight Compute counts hits.
+    /// The part of `write_sectors` that needed nothing from DRAM, as Nsight Compute counts hits.
     pub write_hit_sectors: u64,
-    /// Of `update_sectors`, those that were there.
+    /// The part of `update_sectors` that was there.
     pub update_hit_sectors: u64,
     /// DRAM read transactions.
     pub dram_read_sectors: u64,
@@ -48,7 +48,7 @@ pub struct L2Traffic {
     pub dram_write_sectors: u64,
     /// Sectors that were dirty at the end.
     pub dirty_sectors: u64,
-    /// What of all this local memory caused without a row of its own.
+    /// The part of the traffic that local memory causes without a row of its own.
     pub local: LocalTraffic,
 }
 
@@ -57,7 +57,7 @@ pub struct L2Traffic {
 pub struct LocalTraffic {
     /// Sectors that first-level caches wrote back.
     pub write_back_sectors: u64,
-    /// Of these, the ones that the L2 held.
+    /// The part of those sectors that the L2 held.
     pub write_back_hit_sectors: u64,
     /// DRAM write transactions.
     pub dram_write_sectors: u64,
@@ -66,7 +66,7 @@ pub struct LocalTraffic {
 }
 
 impl L2Traffic {
-    /// Adds what requests for one `operation` moved, but for what is written to DRAM.
+    /// Adds the traffic of requests for one `operation`, except for writes to DRAM.
     pub(super) fn add(&mut self, operation: L2Operation, moved: &RowTraffic) {
         let (sectors, hits) = match operation {
             L2Operation::Read | L2Operation::ReadLine => {

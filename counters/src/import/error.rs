@@ -1,4 +1,4 @@
-//! Why a file of counts could not be read, and where.
+//! The reasons why a file of counts could not be read, and where.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The beginning of a text: where a complaint about the whole of it points.
+    /// The beginning of a text, for a complaint about the whole of it.
     pub const START: Self = Self { line: 1, column: 1 };
 
     /// The place of a byte offset in `text`; an offset past the end means the end.
@@ -43,14 +43,14 @@ impl fmt::Display for Position {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{position}: {reason}")]
 pub struct ImportError {
-    /// Where in the file.
+    /// The position in the file.
     pub position: Position,
-    /// What is wrong there.
+    /// The fault there.
     pub reason: Reason,
 }
 
 impl ImportError {
-    /// What the user could do about it, where there is something to say.
+    /// A remedy for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match &self.reason {
@@ -94,7 +94,7 @@ impl ImportError {
     }
 }
 
-/// What is wrong with a file of counts.
+/// A fault of a file of counts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Reason {
     /// Not TOML at all.
@@ -162,7 +162,7 @@ pub enum Reason {
         name: String,
         /// The value as written.
         value: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// A quoted field that does not end on its line.
@@ -211,8 +211,8 @@ pub(super) fn nearest(
     name: &str,
     candidates: impl IntoIterator<Item = &'static str>,
 ) -> Option<&'static str> {
-    // Jaro-Winkler rewards a common prefix, which vendor names have in plenty; below 0.85 the
-    // suggestions stop resembling what was typed.
+    // Jaro-Winkler rewards a common prefix, which vendor names have in plenty. Below 0.85 the
+    // suggestions no longer resemble the typed name.
     const RESEMBLES: f64 = 0.85;
     candidates
         .into_iter()

@@ -25,8 +25,8 @@ const KEYS: [&str; 4] = ["kernel", "invocations", "measured_on", "metrics"];
 ///
 /// # Errors
 ///
-/// On text that is not TOML, keys and metrics that do not exist, values of the wrong type or
-/// that no count can have, and on a file without a kernel name or metrics.
+/// On text that is not TOML, and on keys and metrics that do not exist. Also on values of the wrong
+/// type or that no count can have, and on a file without a kernel name or metrics.
 pub fn metrics_toml(text: &str) -> Result<KernelProfile, ImportError> {
     let root = DeTable::parse(text).map_err(|error| ImportError {
         position: error.span().map_or(Position::START, |span| Position::of(text, span.start)),

@@ -1,7 +1,7 @@
 //! Reads counts that somebody else took: a metrics file, or the CSV of a vendor's profiler.
 //!
-//! A model does not care whether its counts were executed here or measured on hardware. What
-//! is read becomes [`KernelProfile`]s under nvprof's names; [`crate::definitions`] say which of Nsight
+//! A model does not care if its counts were executed here or measured on hardware. A file's figures
+//! become [`KernelProfile`]s under nvprof's names. [`crate::definitions`] says which of Nsight
 //! Compute's metrics mean the same. Figures are [`Kind::Measured`], unless the file was written by
 //! [`crate::export`]: those are [`Kind::Modelled`].
 //!
@@ -22,7 +22,7 @@ pub use metrics_toml::metrics_toml;
 pub use ncu::ncu_csv;
 pub use nvprof::nvprof_csv;
 
-/// What a profiler's file yielded.
+/// The contents of a profiler's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// One profile for each kernel, in the order in which the file first names them.
@@ -62,8 +62,8 @@ impl Format {
 ///
 /// # Errors
 ///
-/// When the text is not well formed, names what it must not, or holds a figure that is no
-/// figure: the first place where that shows, with its line and column.
+/// When the text is not well formed, has a name that is not allowed, or holds a figure that is no
+/// figure. The error gives the first such place, with its line and column.
 pub fn read(text: &str) -> Result<Imported, ImportError> {
     match Format::of(text) {
         Format::MetricsToml => match reason_against_toml(text) {
@@ -75,7 +75,8 @@ pub fn read(text: &str) -> Result<Imported, ImportError> {
     }
 }
 
-/// What a text is that no metrics file begins like: nothing at all, or a table of another program.
+/// Returns the reason why a text cannot be a metrics file: it is empty, or a table of another
+/// program.
 fn reason_against_toml(text: &str) -> Option<Reason> {
     let Some(first) = text.lines().find(|line| !line.trim().is_empty()) else {
         return Some(Reason::Empty);

@@ -1,8 +1,8 @@
 //! The CSV of Nsight Compute: long (`ncu --csv`) and wide (`ncu --csv --page raw`).
 //!
-//! The long form has a row for each launch and metric, the wide form a row for each launch, a
-//! column for each metric and the units in a row of their own. Nsight Compute lists every
-//! launch; launches of a kernel are averaged here, as nvprof does.
+//! The long form has a row per launch and metric. The wide form has a row per launch, a column per
+//! metric, and the units in a row of their own. Nsight Compute lists every launch; launches of a
+//! kernel are averaged here, as nvprof does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +21,12 @@ const METRIC_NAME: &str = "Metric Name";
 const METRIC_UNIT: &str = "Metric Unit";
 const METRIC_VALUE: &str = "Metric Value";
 
-/// Whether a line is a header of Nsight Compute's table.
+/// Returns true if a line is a header of Nsight Compute's table.
 pub(super) fn is_header(line: &str) -> bool {
     Row::split(1, line).is_ok_and(|row| row.find(ID).is_some() && row.find(KERNEL).is_some())
 }
 
-/// What was read of one launch, by Nsight Compute's names.
+/// The figures of one launch, by Nsight Compute's names.
 type Launch = BTreeMap<String, f64>;
 
 /// The launches of the file by kernel, in the order of their first appearance.
@@ -35,7 +35,7 @@ struct Launches {
     order: Vec<String>,
     by_kernel: BTreeMap<String, BTreeMap<String, Launch>>,
     ignored: BTreeSet<String>,
-    /// Whether some launch is one of the process of [`crate::export`], which models.
+    /// True if some launch is one of the process of [`crate::export`], which models.
     modelled: bool,
 }
 
@@ -154,8 +154,8 @@ fn scale(metric: &str, unit: &str) -> Result<f64, Reason> {
 
 /// Reads Nsight Compute's CSV, long or wide.
 ///
-/// Metrics that are not defined here are listed in [`Imported::ignored`]. `measured_on` stays empty:
-/// this CSV does not name the GPU.
+/// Metrics that are not defined here are listed in [`Imported::ignored`]. `measured_on` stays
+/// empty: this CSV does not name the GPU.
 ///
 /// # Errors
 ///

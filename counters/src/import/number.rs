@@ -6,7 +6,7 @@ use crate::metric::Number;
 
 /// Reads a figure such as `524288000`, `1,234,567`, `12.5` or `78.21%`.
 ///
-/// A percent sign is dropped where the metric is a ratio, and refused where it is a count.
+/// A percent sign is dropped if the metric is a ratio, and refused if it is a count.
 pub(super) fn parse(name: &str, text: &str) -> Result<Number, Reason> {
     let trimmed = text.trim();
     let bare = match trimmed.strip_suffix('%') {
@@ -32,7 +32,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Number, Reason> {
     }
 }
 
-/// Refuses what no count and no ratio of counts can be.
+/// Refuses values that no count and no ratio of counts can have.
 pub(super) fn checked(name: &str, real: f64) -> Result<Number, Reason> {
     let impossible = |why| Reason::Impossible { name: name.into(), value: real.to_string(), why };
     if real.is_nan() {

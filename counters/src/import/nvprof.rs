@@ -21,14 +21,14 @@ const METRIC_NAME: &str = "Metric Name";
 const EVENT_NAME: &str = "Event Name";
 const AVERAGE: &str = "Avg";
 
-/// Whether a line is the header of nvprof's table of metrics.
+/// Returns true if a line is the header of nvprof's table of metrics.
 pub(super) fn is_header(line: &str) -> bool {
     Row::split(1, line).is_ok_and(|row| {
         [KERNEL, INVOCATIONS, METRIC_NAME].into_iter().all(|name| row.find(name).is_some())
     })
 }
 
-/// Where the columns of the table in force stand.
+/// The positions of the columns of the table in force.
 struct Columns {
     device: usize,
     kernel: usize,
@@ -144,12 +144,12 @@ fn invocations(row: &Row, index: usize) -> Result<u64, ImportError> {
     }
 }
 
-/// What the figures of a device are: files of [`crate::export`] say that theirs are modelled.
+/// The kind of a device's figures: files of [`crate::export`] say that theirs are modelled.
 fn kind(device: &str) -> Kind {
     if device.contains(MODELLED_DEVICE) { Kind::Modelled } else { Kind::Measured }
 }
 
-/// `GeForce GTX 1060 6GB (0)` becomes `gtx-1060`: how GPU descriptions are named here.
+/// The name of a device in GPU descriptions: `GeForce GTX 1060 6GB (0)` becomes `gtx-1060`.
 fn library_name(device: &str) -> String {
     let model = device.rsplit_once(" (").map_or(device, |(model, _)| model);
     let lower = model.to_lowercase();
@@ -160,7 +160,7 @@ fn library_name(device: &str) -> String {
         .join("-")
 }
 
-/// Whether a word of a product name is a memory size such as `6gb`.
+/// Returns true if a word of a product name is a memory size such as `6gb`.
 fn is_memory_size(word: &str) -> bool {
     word.strip_suffix("gb")
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))

@@ -1,7 +1,7 @@
 //! CSV as profilers write it: quoted, one record a line, between lines that are not CSV.
 //!
-//! Banner lines (`==1234== …`) and the program's own output stand between the records, so a
-//! file is read line by line; `csv` splits the line and this module knows where each field stood.
+//! Banner lines (`==1234== …`) and the program's own output stand between the records, so a file is
+//! read line by line. `csv` splits the line, and this module knows the place of each field.
 
 use csv::ReaderBuilder;
 
@@ -31,7 +31,7 @@ impl Row {
         Ok(Self { line, fields, columns: field_columns(text) })
     }
 
-    /// How many fields the line has.
+    /// The number of fields of the line.
     pub(super) fn len(&self) -> usize {
         self.fields.len()
     }
@@ -46,12 +46,12 @@ impl Row {
         self.fields.iter().map(String::as_str)
     }
 
-    /// Where the field with this name stands, if this row is a header that has it.
+    /// The position of the field with this name, if this row is a header that has it.
     pub(super) fn find(&self, column: &str) -> Option<usize> {
         self.fields().position(|field| field == column)
     }
 
-    /// Where the field with this name stands.
+    /// The position of the field with this name.
     pub(super) fn require(&self, column: &'static str) -> Result<usize, ImportError> {
         self.find(column).ok_or_else(|| self.error(0, Reason::MissingColumn { column }))
     }

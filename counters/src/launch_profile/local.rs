@@ -1,9 +1,9 @@
 //! Traffic of local memory as machine code causes it.
 //!
-//! An assembler keeps many `.local` arrays in registers. Where it keeps none of a kernel's in
-//! memory, the counter leaves their accesses out from the beginning
-//! ([`Counter::with_local_in_registers`](crate::Counter::with_local_in_registers)). Where it keeps
-//! a part, the caches have seen the PTX's accesses, and what those caused is scaled here.
+//! An assembler keeps many `.local` arrays in registers. If it keeps none of a kernel's in memory,
+//! the counter leaves their accesses out from the beginning
+//! ([`Counter::with_local_in_registers`](crate::Counter::with_local_in_registers)). If it keeps a
+//! part, the caches have seen the PTX's accesses, and the traffic that those caused is scaled here.
 
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::types::StateSpace::Local;
@@ -41,7 +41,7 @@ impl LocalShares {
         (is_less(loads) || is_less(stores)).then_some(Self { loads, stores })
     }
 
-    /// Takes from a launch's counts what machine code does not do.
+    /// Takes from a launch's counts the accesses that machine code does not make.
     pub(super) fn apply(self, table: &mut BaseTable, l2: &mut L2Traffic) {
         for counts in table.rows.iter_mut().flat_map(|row| &mut row.memory) {
             if counts.space != Local {
@@ -95,7 +95,7 @@ fn scaled(count: u64, share: f64) -> u64 {
     (count as f64 * share).round() as u64
 }
 
-/// At most 1: machine code that spills does more than the PTX.
+/// The part that machine code keeps, at most 1: machine code that spills does more than the PTX.
 fn part(machine: u64, ptx: u64) -> f64 {
     if machine >= ptx { 1.0 } else { machine as f64 / ptx as f64 }
 }

@@ -49,7 +49,7 @@ impl MachineProfile {
     /// program's instructions.
     ///
     /// PTX instructions without an entry have no access left. Spilled registers are found with the
-    /// instruction that needed them, or under `None` where the back end knows none.
+    /// instruction that needed them, or under `None` if the back end knows none.
     #[must_use]
     pub fn local_accesses(&self) -> BTreeMap<Option<u32>, LocalAccesses> {
         let mut accesses: BTreeMap<Option<u32>, LocalAccesses> = BTreeMap::new();

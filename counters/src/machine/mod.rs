@@ -1,7 +1,7 @@
 //! Counts of the GPU's own instructions.
 //!
-//! A back end says which machine instructions stand for the PTX of a kernel and how often each of
-//! them ran; the metrics that a profiler takes at machine level are sums over its rows.
+//! A back end gives the machine instructions that stand for the PTX of a kernel, and the executions
+//! of each. The metrics that a profiler takes at machine level are sums over its rows.
 
 pub mod architecture;
 mod local;
@@ -19,7 +19,7 @@ use crate::metric::Kind;
 use crate::operation::Flops;
 pub use local::LocalAccesses;
 
-/// Where machine instructions come from.
+/// The origin of machine instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BackEnd {
     /// NVIDIA's assembler translated the kernel; its machine code was read.
@@ -31,7 +31,7 @@ pub enum BackEnd {
     Rules,
 }
 
-/// What a machine instruction does to memory.
+/// The memory access of a machine instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineAccess {
     /// The space; `None` if the instruction takes generic addresses.
@@ -47,7 +47,7 @@ pub struct MachineAccess {
 pub struct MachineRow {
     /// The mnemonic as the vendor's disassembler writes it, such as `FFMA`.
     pub mnemonic: Cow<'static, str>,
-    /// What a profiler counts it as.
+    /// The class that a profiler counts it as.
     pub class: InstructionClass,
     /// Its floating-point operations.
     pub flops: Option<Flops>,
@@ -66,21 +66,21 @@ pub struct MachineRow {
 /// The machine instructions of one launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineProfile {
-    /// Where they come from.
+    /// The back end that they come from.
     pub back_end: BackEnd,
-    /// How its figures came about: estimated by rules, or where machine code and PTX do not agree.
+    /// The kind of its figures: estimated if rules made them, or machine code and PTX do not agree.
     pub kind: Kind,
     /// The architecture, such as `sm_50`.
     pub target: String,
-    /// Registers of a thread, where the back end knows them.
+    /// Registers of a thread, if the back end knows them.
     pub registers_per_thread: Option<u32>,
     /// The instructions.
     pub rows: Vec<MachineRow>,
-    /// What was approximated on the way, in sentences; empty if nothing was.
+    /// The approximations that were made, in sentences; empty if there were none.
     pub notes: Vec<String>,
 }
 
-/// Whether a machine instruction of any generation has this name.
+/// Returns true if a machine instruction of any generation has this name.
 #[cfg(test)]
 pub(crate) fn is_machine_mnemonic(mnemonic: &str) -> bool {
     ptxas::meaning(mnemonic).is_some()

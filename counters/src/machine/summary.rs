@@ -1,4 +1,4 @@
-//! What profile files say of a machine profile.
+//! The part of a machine profile that profile files hold.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -42,7 +42,7 @@ impl MachineProfile {
     }
 }
 
-/// Where the counts come from; the rows are not part of it.
+/// The origin of the counts; the rows are not part of it.
 impl Serialize for MachineProfile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut profile = serializer.serialize_struct("MachineProfile", 5)?;

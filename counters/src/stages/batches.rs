@@ -1,12 +1,12 @@
 //! Loads that are under way together.
 //!
-//! A warp issues in order and waits where it needs what a load brings. `ptxas` puts the loads of a basic
-//! block as far ahead as it may, so that those of which none needs another's result (by its address
-//! or its guard) are one *batch*, and the warp waits for them once. What ends a batch besides:
-//! barriers, fences and calls, and stores that the load might have to see, since the compiler does
-//! not know that they go elsewhere. Asynchronous copies belong to no batch: they are there so that nobody
-//! waits. Approximation: no batch is too large for the registers, and none
-//! reaches beyond its basic block.
+//! A warp issues in order and waits where it needs the data of a load. `ptxas` puts the loads of a
+//! basic block as far ahead as it may. So loads that are independent of each other's results (by
+//! address or guard) are one *batch*, and the warp waits for them once. Barriers, fences and calls
+//! also end a batch. So do stores that the load might have to see, because the compiler does not
+//! know that they go elsewhere. Asynchronous copies belong to no batch: they exist so that nobody
+//! waits. Approximation: no batch is too large for the registers, and none reaches beyond its basic
+//! block.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,8 @@ use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::module::{Instruction, RegisterId};
 use gpucast_ptx_frontend::types::StateSpace;
 
-/// For each instruction of a basic block, whether it is a load from global memory that begins a batch.
+/// For each instruction of a basic block, true if it is a load from global memory that begins a
+/// batch.
 pub(super) fn begins_batch<'i>(block: impl Iterator<Item = &'i Instruction>) -> Vec<bool> {
     let mut batches = Batches::default();
     block.map(|instruction| batches.next(instruction)).collect()
@@ -34,7 +35,7 @@ struct Batches {
 }
 
 impl Batches {
-    /// Whether the next instruction begins a batch.
+    /// Returns true if the next instruction begins a batch.
     fn next(&mut self, instruction: &Instruction) -> bool {
         let uses = Uses::of(instruction);
         let of = |register| self.of.get(register).copied().unwrap_or(0);
@@ -64,12 +65,12 @@ impl Batches {
 }
 
 enum Kind {
-    /// From global memory, as far as the instruction shows.
+    /// A load from global memory, as far as the instruction shows.
     Load {
-        /// Whether stores before it come first.
+        /// True if stores before it come first.
         sees_stores: bool,
     },
-    /// To what loads might read.
+    /// A store to memory that loads might read.
     Store,
     /// The warp goes on when everything before is done.
     Wait,
@@ -95,7 +96,7 @@ fn kind(instruction: &Instruction) -> Kind {
 mod tests {
     use super::*;
 
-    /// Which instructions of a kernel's only block begin a batch.
+    /// The instructions of a kernel's only block that begin a batch.
     fn beginning(code: &str) -> Vec<usize> {
         let text = format!(
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\

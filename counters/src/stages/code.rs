@@ -1,4 +1,4 @@
-//! What stages need to know of a program.
+//! The facts about a program that stages need.
 
 use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
@@ -16,16 +16,16 @@ pub(super) struct StageInstruction {
     pub(super) class: usize,
     /// Its row of the throughput table, as an index into [`Operation::ALL`].
     pub(super) operation: usize,
-    /// Whether it multiplies and adds floating-point numbers.
+    /// True if it multiplies and adds floating-point numbers.
     pub(super) multiply_add: bool,
     /// Its place among the guarded instructions.
     pub(super) guard: Option<u32>,
     /// One past the last instruction of its block.
     pub(super) block_end: u32,
-    /// Whether a warp that goes on here does work before the next barrier or the end of the block,
-    /// accesses to memory aside.
+    /// True if a warp that goes on here does work before the next barrier or the end of the block.
+    /// Accesses to memory do not count as work.
     pub(super) works: bool,
-    /// Whether it is the first of a batch of loads that are under way together.
+    /// True if it is the first of a batch of loads that are under way together.
     pub(super) begins_batch: bool,
 }
 
@@ -83,8 +83,9 @@ impl StageCode {
     }
 }
 
-/// Whether a class is what kernels are run for. Accesses to memory are, too, but report themselves;
-/// integers mostly compute addresses, and conditions of loops.
+/// Returns true if kernels are run for instructions of this class. They are run for memory
+/// accesses, too, but those report themselves. Integers mostly compute addresses, and conditions of
+/// loops.
 fn is_work(class: InstructionClass) -> bool {
     matches!(
         class,

@@ -2,12 +2,13 @@
 //! for GPU Architectures", HPCA 2011.
 //!
 //! A stage of a CTA reaches from one barrier that all its threads wait at to the next. Stages are
-//! told apart as they happen, so that each pass of a loop around a barrier has its own; the k-th
-//! stages of all CTAs are added up. What a barrier of some threads only separates is not cut.
+//! told apart as they happen, so that each pass of a loop around a barrier has its own. The k-th
+//! stages of all CTAs are added up. A barrier of only some threads does not separate stages.
 //!
-//! A block of instructions is reported when a warp enters it, a barrier in its middle or not: what
-//! stands behind the barrier is moved to the next stage, warp by warp. Approximation: if the barrier
-//! stands in a function, what the caller's block has behind the call stays where it was counted.
+//! A block of instructions is reported when a warp enters it, even with a barrier in its middle.
+//! The part behind the barrier is moved to the next stage, warp by warp. Approximation: if the
+//! barrier stands in a function, the part of the caller's block behind the call stays where it was
+//! counted.
 
 mod batches;
 mod code;
@@ -29,10 +30,10 @@ use code::StageCode;
 
 pub use recorder::StageRecorder;
 
-/// Stages that are told apart; what lies beyond is added to the last one.
+/// Stages that are told apart; later ones are added to the last one.
 pub const MOST_STAGES: usize = 1024;
 
-/// How often instructions of one class ran.
+/// The executions of instructions of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassCount {
     /// Times that a warp issued one.
@@ -41,7 +42,7 @@ pub struct ClassCount {
     pub threads: u64,
 }
 
-/// What a stage did to one kind of memory.
+/// The accesses of a stage to one kind of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageMemory {
     /// Executions by a warp with at least one lane that takes part.
@@ -68,7 +69,7 @@ impl StageMemory {
         self.conflict_free += other.conflict_free;
     }
 
-    /// Adds what `now` counted since `before`.
+    /// Adds the counts of `now` since `before`.
     fn add_difference(&mut self, now: &MemoryCounts, before: &MemoryCounts) {
         self.requests += now.requests - before.requests;
         self.requested_bytes += now.requested_bytes - before.requested_bytes;
@@ -86,9 +87,10 @@ pub struct Stage {
     pub ctas: u64,
     /// Warps that executed anything, summed over the CTAs.
     pub warps: u64,
-    /// Warps that did the kernel's work, summed over the CTAs: that executed floating-point or matrix
-    /// arithmetic without a guard, or accessed shared, global or local memory, with at least one
-    /// lane. A warp that only finds out that it has nothing to do, and waits, is not among them.
+    /// Warps that did the kernel's work, summed over the CTAs. Such a warp executed floating-point
+    /// or matrix arithmetic without a guard, or accessed shared, global or local memory, with at
+    /// least one lane. A warp that only finds out that it has nothing to do, and waits, is not
+    /// among them.
     pub active_warps: u64,
     /// Instructions by class.
     classes: [ClassCount; CLASSES.len()],
@@ -100,8 +102,8 @@ pub struct Stage {
     pub shared_loads: u64,
     /// Loads among the requests to global memory.
     pub global_loads: u64,
-    /// Of these, the first ones of a batch: loads of which none needs what another one brings are under
-    /// way together, and a warp waits for them once.
+    /// Of these, the first ones of a batch. The loads of a batch are independent of each other and
+    /// under way together; a warp waits for them once.
     pub global_load_batches: u64,
     /// Shared memory.
     pub shared: StageMemory,
@@ -212,10 +214,10 @@ impl Stage {
 /// The stages of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stages {
-    /// In order of time, at most [`MOST_STAGES`].
+    /// The stages in order of time, at most [`MOST_STAGES`].
     pub stages: Vec<Stage>,
-    /// Stages beyond [`MOST_STAGES`] of the CTA that has most of them; they are part of the last one
-    /// of `stages`.
+    /// Stages beyond [`MOST_STAGES`] of the CTA that has most of them; they are part of the last
+    /// one of `stages`.
     pub merged: u64,
 }
 

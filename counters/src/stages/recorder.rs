@@ -28,8 +28,8 @@ pub struct StageRecorder {
     blocks: Vec<BlockCount>,
     guarded_lanes: Vec<u64>,
     memory: Vec<MemoryCounts>,
-    /// Executions of each instruction in the present stage, beyond those that `blocks` give: what
-    /// warps have left to do of the blocks in whose middle they waited.
+    /// Executions of each instruction in the present stage, beyond those that `blocks` give. They
+    /// are the rest of the blocks in whose middle warps waited.
     carried: Vec<(u64, u64)>,
     waiting: Vec<Waiting>,
     /// One bit for each warp: a CTA has at most 1024 threads.
@@ -56,7 +56,8 @@ impl StageRecorder {
         }
     }
 
-    /// Ends the last stage; the stages of the CTA, and how many of them were added to the last.
+    /// Ends the last stage. Returns the stages of the CTA, and the number that were added to the
+    /// last.
     pub(super) fn finish(&mut self) -> (&[Stage], u64) {
         let lanes = std::mem::take(&mut self.cta.guarded_lanes);
         self.cut(&lanes, &[]);
@@ -77,8 +78,8 @@ impl StageRecorder {
         &mut self.cta
     }
 
-    /// Ends a stage at which `lanes` have executed each guarded instruction and `waited` go on in the
-    /// middle of a block.
+    /// Ends a stage at which `lanes` have executed each guarded instruction and `waited` go on in
+    /// the middle of a block.
     fn cut(&mut self, lanes: &[u64], waited: &[Waiting]) {
         let code = Arc::clone(&self.code);
         let mut executions = std::mem::take(&mut self.carried);
@@ -106,7 +107,7 @@ impl StageRecorder {
                 .any(|other| (other.warp, other.instruction) == (one.warp, one.instruction));
             let (one_warp, lanes) = (u64::from(is_first), u64::from(one.mask.count_ones()));
             for instruction in next..end {
-                // Without a call in between, what is left was counted in this stage or carried into it.
+                // Without a call in between, the rest was counted in this stage or carried into it.
                 let (all_warps, all_lanes) = &mut executions[instruction];
                 *all_warps = all_warps.saturating_sub(one_warp);
                 *all_lanes = all_lanes.saturating_sub(lanes);

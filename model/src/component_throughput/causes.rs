@@ -1,7 +1,7 @@
-//! Why a component takes as long as it does: section 3, last paragraph.
+//! The reasons why a component takes as long as it does: section 3, last paragraph.
 //!
-//! The paper names the causes without a threshold. Here each has a cost, the share of the component's time
-//! that would go away with it, and is named from a tenth on.
+//! The paper names the causes without a threshold. Here each has a cost, the share of the
+//! component's time that would go away with it, and is named from a tenth on.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ const WORTH_NAMING: f64 = 0.1;
 /// Threads of a warp.
 const LANES: f64 = 32.0;
 
-/// Why a component takes long.
+/// The reason why a component takes long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "cause")]
 pub enum Cause {
@@ -29,10 +29,10 @@ pub enum Cause {
     },
     /// Instructions that few units execute.
     ExpensiveInstructions {
-        /// Which.
+        /// The operation.
         #[serde(serialize_with = "operation_text")]
         operation: Operation,
-        /// Their time beyond that of as many additions, of all.
+        /// Their time beyond that of as many additions, over the whole time.
         excess: f64,
     },
     /// Too few warps to cover a latency.
@@ -53,7 +53,7 @@ pub enum Cause {
     CacheBankConflicts {
         /// Passes for each that would do.
         degree: f64,
-        /// What they take, of what the rest of global memory's work would.
+        /// Their time over that of the rest of global memory's work.
         excess: f64,
     },
     /// Too little under way to cover the latency of memory, or paths to it that idle.
@@ -153,7 +153,7 @@ fn mean_warps(stages: &[StageAnalysis], time: fn(&Times) -> f64) -> f64 {
     if all > 0.0 { weighted / all } else { 0.0 }
 }
 
-/// What `ideal` is of the sum of actual times.
+/// `ideal` over the sum of actual times.
 fn reached(
     stages: &[StageAnalysis],
     actual: fn(&Times) -> f64,
@@ -208,7 +208,8 @@ fn global(work: &StageWork, stages: &[StageAnalysis], components: &Components) -
         });
     }
     let requested = work.requested_bytes;
-    // Lanes that read one word ask for each of its copies, so that less may be moved than asked for.
+    // Lanes that read one word ask for each of its copies, so that less may be moved than asked
+    // for.
     if requested > 0.0 {
         let per_lane = requested / (work.requests * LANES).max(1.0);
         causes.push(Cause::Uncoalesced {

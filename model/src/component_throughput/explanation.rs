@@ -4,7 +4,7 @@ use super::Analysis;
 use crate::prediction::Bound;
 use crate::text::duration;
 
-/// What a component is called.
+/// The name of a component.
 fn name(bound: Bound) -> &'static str {
     match bound {
         Bound::Compute => "the instruction pipeline",
@@ -13,7 +13,7 @@ fn name(bound: Bound) -> &'static str {
     }
 }
 
-/// What its time is spent on.
+/// The work that the component's time is spent on.
 fn what(bound: Bound) -> &'static str {
     match bound {
         Bound::Compute => "instructions",
@@ -22,7 +22,7 @@ fn what(bound: Bound) -> &'static str {
     }
 }
 
-/// The bottleneck, its causes, and what comes next.
+/// The bottleneck, its causes, and the next component.
 pub(super) fn of(subject: &str, analysis: &Analysis) -> String {
     let times = &analysis.times;
     let spent: Vec<String> = times

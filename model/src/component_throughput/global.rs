@@ -1,20 +1,20 @@
 //! Global memory: section 4.3.
 //!
-//! The paper finds that the bandwidth depends on the number of blocks, the threads of a block and the
-//! transactions of a thread, and runs a synthetic benchmark of the kernel's configuration for it. We have
-//! no GPU to run it on; what takes its place follows from the reasons that the paper gives:
+//! The paper finds that the bandwidth depends on the number of blocks, the threads of a block and
+//! the transactions of a thread. It runs a synthetic benchmark of the kernel's configuration for
+//! it. We have no GPU to run it on. Its replacement follows from the reasons that the paper gives:
 //!
-//! - SMs that share a path to memory share its bandwidth: the 30 SMs of a GTX 285 are 10 clusters of
-//!   three. Blocks are dealt to clusters uniformly, and the cluster with most of them decides. With a
-//!   number of blocks that is no multiple of 10 some paths idle at the end, the less the more blocks
-//!   there are: figure 3's saw-tooth.
-//! - A warp waits for each batch of its loads, so that with few warps latency decides (Little's law). Then
-//!   the bandwidth is linear in blocks and threads, and more of either is almost free. Loads of which none
-//!   needs another's result are one batch. The warp waits for
-//!   the slowest of them: device memory, the L2 or the first-level cache answers each, independently and by
-//!   their shares of the sectors.
-//! - Where first-level caches share the banks of shared memory, loads whose lanes read one bank of different
-//!   lines take a pass for each (`first_level`); the SM with most blocks decides.
+//! - SMs that share a path to memory share its bandwidth: the 30 SMs of a GTX 285 are 10 clusters
+//!   of three. Blocks are dealt to clusters uniformly, and the cluster with most of them decides.
+//!   If the number of blocks is no multiple of 10, some paths idle at the end. They idle less the
+//!   more blocks there are: figure 3's saw-tooth.
+//! - A warp waits for each batch of its loads, so that with few warps latency decides (Little's
+//!   law). Then the bandwidth is linear in blocks and threads, and more of either is almost free.
+//!   Loads that are independent of each other's results are one batch. The warp waits for the
+//!   slowest of them. Each load is answered by device memory, the L2 or the first-level cache,
+//!   independently and by their shares of the sectors.
+//! - If first-level caches share the banks of shared memory, loads whose lanes read one bank of
+//!   different lines take a pass for each (`first_level`). The SM with most blocks decides.
 //! - The first load's latency passes before anything arrives, which many transactions of a thread
 //!   amortise.
 
@@ -28,7 +28,7 @@ const WARP_BYTES: f64 = 128.0;
 /// Threads of a warp.
 const LANES: f64 = 32.0;
 
-/// How a launch occupies the GPU.
+/// The blocks of a launch, and those that an SM runs at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Configuration {
     /// Blocks of the grid.
@@ -37,7 +37,7 @@ pub struct Configuration {
     pub blocks_per_sm: f64,
 }
 
-/// What a launch, or a stage of it, asks of global memory.
+/// The traffic of a launch, or of a stage of it, to global memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Traffic {
     /// Bytes to and from device memory.
@@ -61,12 +61,12 @@ pub struct Served {
     pub device: f64,
 }
 
-/// The time of global memory and what decides it.
+/// The time of global memory, with the part that bandwidth decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GlobalTime {
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub time_ms: f64,
-    /// What the bytes take at full bandwidth, or the passes on all SMs if that is more.
+    /// The time of the bytes at full bandwidth, or of the passes on all SMs if that is longer.
     pub streaming_ms: f64,
 }
 
@@ -78,12 +78,14 @@ pub struct GlobalMemory {
     /// Paths to memory, and SMs on each.
     paths: f64,
     sms_per_path: f64,
-    /// Of loads that go to device memory, and of those that caches answer, in milliseconds.
+    /// The latencies of loads that go to device memory, and of those that caches answer, in
+    /// milliseconds.
     latency_ms: f64,
     l2_latency_ms: f64,
     l1_latency_ms: f64,
     sms: f64,
-    /// Passes over the banks of all first-level caches in a millisecond, if they share them with shared memory.
+    /// Passes over the banks of all first-level caches in a millisecond, if they share them with
+    /// shared memory.
     passes_per_ms: Option<f64>,
 }
 
@@ -126,7 +128,8 @@ impl GlobalMemory {
         self.bandwidth_gbps
     }
 
-    /// What bytes take at full bandwidth, or passes on all SMs if that is more, in milliseconds.
+    /// The time of bytes at full bandwidth, or of passes on all SMs if that is longer, in
+    /// milliseconds.
     #[must_use]
     pub fn streaming_ms(&self, bytes: f64, passes: f64) -> f64 {
         self.bytes_ms(bytes).max(self.passes_ms(passes))
@@ -160,8 +163,8 @@ impl GlobalMemory {
         GlobalTime { time_ms, streaming_ms: self.streaming_ms(traffic.bytes, traffic.passes) }
     }
 
-    /// The latency of the slowest of `loads` loads, in milliseconds, when each is answered by device memory,
-    /// by the L2 or by the first-level cache with the shares of `served`, independently.
+    /// The latency of the slowest of `loads` loads, in milliseconds. Each is answered by device
+    /// memory, by the L2 or by the first-level cache with the shares of `served`, independently.
     fn slowest_latency(&self, served: &Served, loads: f64) -> f64 {
         let device = served.device.clamp(0.0, 1.0);
         let first_level = served.first_level.clamp(0.0, 1.0 - device);
@@ -173,9 +176,9 @@ impl GlobalMemory {
             + (none_by_device - all_by_first_level) * self.l2_latency_ms
     }
 
-    /// The bandwidth of the paper's synthetic benchmark, in GB/s: each of `threads` threads of `blocks`
-    /// blocks loads `transactions` words of four bytes, neighbours beside each other, and an SM runs
-    /// `blocks_per_sm` blocks at a time (figure 3).
+    /// The bandwidth of the paper's synthetic benchmark, in GB/s (figure 3). Each of `threads`
+    /// threads of `blocks` blocks loads `transactions` words of four bytes, neighbours beside each
+    /// other. An SM runs `blocks_per_sm` blocks at a time.
     #[must_use]
     pub fn synthetic_bandwidth(
         &self,

@@ -1,15 +1,15 @@
 //! The instruction pipeline: section 4.1.
 //!
-//! The paper classifies instructions by the functional units of an SM that execute them (table 1: 10, 8,
-//! 4, 1) and adds up the time of the classes, since a GT200 issues one instruction at a time. Rates of
-//! other GPUs are those of the vendor's throughput table. From compute capability 2.0 on an SM has
-//! several schedulers and groups of units that work side by side, and its instructions take as long as
-//! the slowest of
+//! The paper classifies instructions by the functional units of an SM that execute them (table 1:
+//! 10, 8, 4, 1). It adds up the time of the classes, because a GT200 issues one instruction at a
+//! time. Rates of other GPUs are those of the vendor's throughput table. From compute capability
+//! 2.0 on, an SM has several schedulers and groups of units that work side by side. Its
+//! instructions take as long as the slowest of
 //!
 //! - the issue of all of them,
 //! - each group of units with its share, class by class,
-//! - the chain of each warp: one instruction in each latency, as the paper relies "on inter-warp, rather
-//!   than intra-warp" parallelism.
+//! - the chain of each warp: one instruction in each latency, as the paper relies "on inter-warp,
+//!   rather than intra-warp" parallelism.
 
 use gpucast_counters::throughput::Operation;
 
@@ -43,7 +43,7 @@ impl InstructionCounts {
         self.0.iter().sum()
     }
 
-    /// Those that compute what floating-point kernels are run for.
+    /// The computations that floating-point kernels are run for.
     #[must_use]
     pub fn computations(&self) -> f64 {
         use Operation::{Fp16, Fp32, Fp32Multiply, Fp64, Special, Tensor};
@@ -62,12 +62,12 @@ impl InstructionCounts {
     }
 }
 
-/// What executes an operation besides others that have to wait for it.
+/// The unit that executes an operation, and that other operations may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     /// The scalar processors for single precision.
     Cores,
-    /// The integer units, where they are units of their own.
+    /// The integer units, if they are units of their own.
     Integer,
     /// The special-function units, which convert, too.
     Special,
@@ -96,7 +96,7 @@ pub struct InstructionPipeline {
     /// Clocks until a result can be read.
     latency: f64,
     arrangement: Arrangement,
-    /// Operations of which the GPU has no rate, with the field that would have it.
+    /// Operations whose rate the GPU lacks, with the field that would have it.
     unknown: [Option<(Operation, &'static str)>; 4],
 }
 
@@ -106,17 +106,17 @@ enum Arrangement {
     Single,
     /// Groups of units side by side.
     SideBySide {
-        /// Whether integers have units of their own (from 7.0 on).
+        /// True if integers have units of their own (from 7.0 on).
         separate_integers: bool,
     },
 }
 
-/// The time of instructions and what it is made of.
+/// The time of instructions and its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InstructionTime {
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub time_ms: f64,
-    /// With as many warps as saturate the pipeline, in milliseconds.
+    /// The time with as many warps as saturate the pipeline, in milliseconds.
     pub saturated_ms: f64,
 }
 
@@ -125,8 +125,9 @@ impl InstructionPipeline {
     ///
     /// # Errors
     ///
-    /// When a rate, the issue rate or the latency is not known, but for half and double precision, 64-bit
-    /// conversions and shuffles, which not every GPU has: see [`InstructionPipeline::lacks`].
+    /// When a rate, the issue rate or the latency is not known. Half and double precision, 64-bit
+    /// conversions and shuffles are exempt, because not every GPU has them: see
+    /// [`InstructionPipeline::lacks`].
     pub fn of(gpu: &Gpu, major: u32) -> Result<Self, ModelError> {
         let (fp32, int_add) = (number!(gpu.fp32_rate), number!(gpu.int_add_rate));
         let (compare, shift) = (number!(gpu.compare_rate), number!(gpu.shift_rate));
@@ -143,7 +144,7 @@ impl InstructionPipeline {
             (wide_conversion_rate.is_none(), Operation::WideConversion, "wide_conversion_rate"),
             (shuffle_rate.is_none(), Operation::Shuffle, "shuffle_rate"),
         ];
-        // What is unknown is refused where it is needed, so that its rate does not matter.
+        // An unknown rate is refused where it is needed, so that its value does not matter.
         let rate = |operation| match operation {
             Operation::Fp16 => fp16_rate.unwrap_or(fp32),
             Operation::Fp32 => fp32,
@@ -178,7 +179,7 @@ impl InstructionPipeline {
         })
     }
 
-    /// With a rate of matrix products: warp instructions for each clock and SM.
+    /// The same pipeline with a rate of matrix products: warp instructions per clock and SM.
     #[must_use]
     pub fn multiplying_matrices(mut self, rate: f64) -> Self {
         self.rates[Operation::Tensor as usize] = rate;
@@ -192,22 +193,23 @@ impl InstructionPipeline {
         self.unknown.into_iter().flatten().find(needed).map(|(_, field)| field)
     }
 
-    /// Whether arithmetic takes an operand from shared memory, so that the load is no instruction of its
-    /// own (compute capability 1.x).
+    /// Returns true if arithmetic takes an operand from shared memory, so that the load is no
+    /// instruction of its own (compute capability 1.x).
     #[must_use]
     pub fn reads_shared_operands(&self) -> bool {
         self.arrangement == Arrangement::Single
     }
 
-    /// 10⁹ warp instructions of an operation per second, if nothing else runs on the GPU, with `warps`
-    /// warps of each SM: figure 2, left.
+    /// 10⁹ warp instructions of an operation per second, if nothing else runs on the GPU, with
+    /// `warps` warps of each SM: figure 2, left.
     #[must_use]
     pub fn throughput(&self, operation: Operation, warps: f64) -> f64 {
         let rate = self.rates[operation as usize];
         self.sm_gigahertz * rate.min(self.limit(rate)) * self.saturation(rate).fraction(warps)
     }
 
-    /// What issuing allows an operation of this rate; the scheduler of a GT200 feeds several units.
+    /// The rate that issuing allows an operation of this rate; the scheduler of a GT200 feeds
+    /// several units.
     fn limit(&self, rate: f64) -> f64 {
         if self.arrangement == Arrangement::Single { rate } else { self.issue_rate }
     }
@@ -281,8 +283,8 @@ impl InstructionPipeline {
         UNITS.map(unit_time).into_iter().fold(counts.total() / self.issue_rate, f64::max)
     }
 
-    /// The operation that takes the largest share of the time beyond what it would take at the rate of
-    /// additions, and that excess as a share of all time.
+    /// The operation that takes the largest share of the time beyond its time at the rate of
+    /// additions. The second value is that excess as a share of all time.
     #[must_use]
     pub fn most_expensive(&self, counts: &InstructionCounts) -> Option<(Operation, f64)> {
         let cheap = self.rates[Operation::Fp32 as usize];

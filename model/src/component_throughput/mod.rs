@@ -1,20 +1,20 @@
-//! The component-throughput model: Y. Zhang and J. D. Owens, "A Quantitative Performance Analysis Model
-//! for GPU Architectures", HPCA 2011.
+//! The component-throughput model: Y. Zhang and J. D. Owens, "A Quantitative Performance Analysis
+//! Model for GPU Architectures", HPCA 2011.
 //!
-//! A kernel keeps three components busy at the same time: the instruction pipeline, shared memory and
-//! global memory. Each takes its work over its throughput, which depends on the warps of an SM; the
-//! slowest is the bottleneck and hides the others. Barriers cut the kernel into stages, which follow each
-//! other where an SM has one block and overlap where it has several.
+//! A kernel keeps three components busy at the same time: the instruction pipeline, shared memory
+//! and global memory. The time of each is its work over its throughput, which depends on the warps
+//! of an SM. The slowest is the bottleneck and hides the others. Barriers cut the kernel into
+//! stages. They follow each other if an SM has one block, and overlap if it has several.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`saturation`] | throughput by warps: what the paper measured on a GTX 285, Little's law elsewhere |
+//! | [`saturation`] | throughput by warps: measured on a GTX 285, Little's law elsewhere |
 //! | [`instructions`] | the instruction pipeline |
 //! | [`shared`] | shared memory |
 //! | [`global`] | global memory |
-//! | [`work`] | what a stage asks of each |
+//! | [`work`] | the work of a stage for each |
 //! | [`stages`] | stages in sequence or overlapped, bottlenecks |
-//! | [`causes`] | why the bottleneck takes as long as it does |
+//! | [`causes`] | the causes of the bottleneck's time |
 
 pub mod causes;
 mod explanation;
@@ -77,16 +77,16 @@ impl Components {
     }
 }
 
-/// What the model says of a kernel on a GPU.
+/// The model's results for a kernel on a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     /// The GPU's components.
     pub components: Components,
-    /// What stages ask of them.
+    /// The work of the stages for these components.
     pub work: Work,
     /// Matrix products of warps whose throughput is not known, so that they only have to be issued.
     pub uncharged_products: f64,
-    /// How blocks share SMs.
+    /// The way in which blocks share SMs.
     pub residency: Residency,
     /// Warps of an SM, of all resident blocks (table 2: active warps).
     pub warps_per_sm: f64,
@@ -100,7 +100,7 @@ pub struct Analysis {
     pub times: Times,
     /// The time if the bottleneck took none, in milliseconds, and the bottleneck then.
     pub next: (Bound, f64),
-    /// Why the bottleneck takes so long, the costliest cause first.
+    /// The reason why the bottleneck takes so long, the costliest cause first.
     pub causes: Vec<Cause>,
 }
 
@@ -109,7 +109,8 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// When the counts come without stages or the shape of the launch, and when the GPU lacks a parameter.
+    /// When the counts come without stages or the shape of the launch, and when the GPU lacks a
+    /// parameter.
     pub fn of(
         profile: &KernelProfile,
         gpu: &Gpu,
@@ -155,7 +156,7 @@ impl Analysis {
             .stages
             .iter()
             .map(|stage| {
-                // Where blocks overlap, their stages differ, and all warps are there (table 2).
+                // If blocks overlap, their stages differ, and all warps are there (table 2).
                 let warps = if serialised { stage.active_warps } else { warps_per_block };
                 residency.analyse(stage, &components, warps)
             })
@@ -186,7 +187,7 @@ impl Analysis {
         })
     }
 
-    /// Whether stages follow each other.
+    /// Returns true if stages follow each other.
     #[must_use]
     pub fn is_serialised(&self) -> bool {
         self.residency.serialises()

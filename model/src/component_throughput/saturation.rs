@@ -1,27 +1,27 @@
-//! How much of its peak a component reaches with few warps.
+//! The fraction of its peak that a component reaches with few warps.
 //!
-//! Zhang & Owens measured it on a GTX 285 (figure 2): throughput grows with the warps of an SM until
-//! they cover the pipeline's latency, and slowly from there on. The points are those that the text
-//! prints (section 5.1), with straight lines between them. Below the first one every warp adds what it
-//! reaches alone:
+//! Zhang & Owens measured it on a GTX 285 (figure 2). Throughput grows with the warps of an SM
+//! until they cover the pipeline's latency, and slowly from there on. The points are those that the
+//! text prints (section 5.1), with straight lines between them. Below the first one every warp adds
+//! what it reaches alone:
 //!
 //! - an instruction in each latency (Little's law), until the measured plateau is met;
-//! - of shared memory, 272 GB/s. Section 5.2 prints 397 GB/s as the average over the nine steps of cyclic
-//!   reduction, which have 8, 4, 2, 1, 1, 1, 1, 1 and 1 warps; with straight lines that is so if one warp
-//!   reaches 272 GB/s. It is what the latency says, too: the benchmark copies, so that a warp reads and
-//!   writes 128 bytes in 38 clocks of latency and 4 of issue, which is 271 GB/s.
+//! - of shared memory, 272 GB/s. Section 5.2 prints 397 GB/s as the average over the nine steps of
+//!   cyclic reduction. They have 8, 4, 2, 1, 1, 1, 1, 1 and 1 warps. With straight lines that is so
+//!   if one warp reaches 272 GB/s. The latency says so, too. The benchmark copies, so that a warp
+//!   reads and writes 128 bytes in 38 clocks of latency and 4 of issue. That is 271 GB/s.
 //!
-//! For other GPUs the law alone decides: the warps that cover the latency at the peak's rate reach the
-//! peak, fewer reach their share of it.
+//! For other GPUs the law alone decides. The warps that cover the latency at the peak's rate reach
+//! the peak; fewer reach their share of it.
 
 /// A fraction of the peak at a number of warps of an SM.
 type Point = (f64, f64);
 
-/// The peak that the paper computes for instructions of type II: 8 units, 30 SMs, 1.48 GHz, 32 lanes
-/// (section 4.1), in 10⁹ warp instructions.
+/// The peak that the paper computes for instructions of type II: 8 units, 30 SMs, 1.48 GHz, 32
+/// lanes (section 4.1), in 10⁹ warp instructions.
 const INSTRUCTION_PEAK: f64 = 8.0 * 30.0 * 1.48 / 32.0;
-/// The peak that the paper computes for shared memory: 4 bytes for each of 8 processors (section 4.2),
-/// in GB/s.
+/// The peak that the paper computes for shared memory: 4 bytes for each of 8 processors (section
+/// 4.2), in GB/s.
 const SHARED_PEAK: f64 = 4.0 * 8.0 * 30.0 * 1.48;
 
 /// Section 5.1: 6, 16 and 32 warps reach 8.39, 9.05 and 9.33 GI/s. Warps are those that cover the
@@ -32,7 +32,8 @@ const INSTRUCTION: [Point; 3] = [
     (32.0 / 6.0, 9.33 / INSTRUCTION_PEAK),
 ];
 
-/// Section 5.1: 6, 16 and 32 warps reach 870, 1112 and 1165 GB/s; one warp as the module derives it.
+/// Section 5.1: 6, 16 and 32 warps reach 870, 1112 and 1165 GB/s; one warp as the module derives
+/// it.
 const SHARED: [Point; 4] = [
     (1.0, 272.0 / SHARED_PEAK),
     (6.0, 870.0 / SHARED_PEAK),
@@ -56,7 +57,7 @@ enum Kind {
 
 impl Saturation {
     /// The instruction pipeline of a GT200, for instructions of which `covering` warps cover the
-    /// latency: the fewer units execute a type, the fewer warps it takes (section 4.1).
+    /// latency. The fewer units execute a type, the fewer warps it takes (section 4.1).
     #[must_use]
     pub fn instructions_of_gt200(covering: f64) -> Self {
         let alone = if covering > 0.0 { 1.0 / covering } else { 1.0 };
@@ -69,7 +70,7 @@ impl Saturation {
         Self { kind: Kind::Measured { points: &SHARED, unit: 1.0, alone: SHARED[0].1 } }
     }
 
-    /// A component of which `warps` warps cover the latency.
+    /// A component whose latency `warps` warps cover.
     #[must_use]
     pub fn covered_by(warps: f64) -> Self {
         Self { kind: Kind::Latency { warps } }

@@ -1,7 +1,7 @@
 //! Shared memory: section 4.2.
 //!
-//! Every pass over the banks takes the time of a whole one, so that an n-way conflict counts n times. The
-//! bandwidth depends on the warps of an SM (figure 2, right).
+//! Every pass over the banks takes the time of a whole one, so that an n-way conflict counts n
+//! times. The bandwidth depends on the warps of an SM (figure 2, right).
 
 use gpucast_counters::device::DeviceModel;
 
@@ -16,7 +16,7 @@ const WARP_BYTES: f64 = 128.0;
 /// Shared memory of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SharedMemory {
-    /// Of all SMs, in GB/s.
+    /// The bandwidth of all SMs, in GB/s.
     peak_gbps: f64,
     /// Bytes that a pass over the banks could deliver.
     pub pass_bytes: f64,

@@ -1,15 +1,15 @@
 //! Stages between barriers, one after the other or overlapped: section 3.
 //!
-//! With one block on each SM stages are serialised, and each has a bottleneck of its own. With several
-//! blocks, stages of different blocks overlap; the whole kernel then has one bottleneck, the component
-//! with the longest sum of times.
+//! With one block on each SM stages are serialised, and each has a bottleneck of its own. With
+//! several blocks, stages of different blocks overlap; the whole kernel then has one bottleneck,
+//! the component with the longest sum of times.
 
 use super::Components;
 use super::global::{Configuration, Traffic};
 use super::work::StageWork;
 use crate::prediction::Bound;
 
-/// How long each component takes, in milliseconds; the shorter ones hide behind the longest.
+/// The time of each component, in milliseconds; the shorter ones hide behind the longest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
     /// The instruction pipeline.
@@ -61,17 +61,18 @@ impl Times {
 pub struct StageAnalysis {
     /// Warps of an SM that work at the same time.
     pub warps_per_sm: f64,
-    /// How long each component takes.
+    /// The time of each component.
     pub times: Times,
     /// Instructions if there were enough warps, in milliseconds.
     pub instructions_saturated_ms: f64,
     /// Shared memory if there were enough warps, in milliseconds.
     pub shared_saturated_ms: f64,
-    /// Global memory at its full bandwidth, or that of the first-level caches' banks, in milliseconds.
+    /// Global memory at its full bandwidth, or that of the first-level caches' banks, in
+    /// milliseconds.
     pub global_streaming_ms: f64,
 }
 
-/// How blocks share SMs.
+/// The way in which blocks share SMs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residency {
     /// Blocks of one invocation.
@@ -85,7 +86,7 @@ pub struct Residency {
 }
 
 impl Residency {
-    /// Whether stages follow each other, for want of another block to overlap with.
+    /// Returns true if stages follow each other because there is no other block to overlap with.
     #[must_use]
     pub fn serialises(&self) -> bool {
         self.blocks_per_sm <= 1.0
@@ -130,10 +131,10 @@ impl Residency {
     }
 }
 
-/// What stages add up to.
+/// The sum over the stages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sum {
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub time_ms: f64,
     /// The component that decides most of it.
     pub bottleneck: Bound,
@@ -141,7 +142,7 @@ pub struct Sum {
     pub times: Times,
 }
 
-/// Adds up stages: each with its own bottleneck where they are serialised, one for all where they
+/// Adds up stages: each with its own bottleneck if they are serialised, one for all if they
 /// overlap.
 #[must_use]
 pub fn sum(stages: impl IntoIterator<Item = Times>, serialised: bool) -> Sum {

@@ -1,9 +1,10 @@
-//! What a stage of a kernel asks of each component, from the counts between barriers.
+//! The work of a kernel's stages for each component, from the counts between barriers.
 //!
-//! Stages carry PTX instructions. Where the profile has machine-level counts, those of each class are
-//! scaled to them, the same in every stage: an estimate, since unrolled and folded instructions need not
-//! lie evenly. On compute capability 1.x arithmetic takes an operand from shared memory, so that a load
-//! from there is no instruction as long as there is arithmetic to take it.
+//! Stages carry PTX instructions. If the profile has machine-level counts, those of each class are
+//! scaled to them, the same in every stage. That is an estimate, because unrolled and folded
+//! instructions need not lie evenly. On compute capability 1.x, arithmetic takes an operand from
+//! shared memory. A load from there is then no instruction as long as there is arithmetic to take
+//! it.
 
 use gpucast_counters::operation::class_metric;
 use gpucast_counters::stages::{ClassCount, Stage, StageMemory, Stages};
@@ -51,15 +52,15 @@ pub struct StageWork {
 /// The work of all stages, and where its instructions come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// In order of time.
+    /// The stages in order of time.
     pub stages: Vec<StageWork>,
-    /// Whether instructions are scaled to machine-level counts.
+    /// True if instructions are scaled to machine-level counts.
     pub scaled: bool,
 }
 
 impl Work {
-    /// What stages ask of the components of a GPU; `folds` says whether arithmetic takes operands from
-    /// shared memory.
+    /// The work of the stages for the components of a GPU. `folds` is true if arithmetic takes
+    /// operands from shared memory.
     ///
     /// # Errors
     ///
@@ -117,7 +118,7 @@ impl Work {
 }
 
 impl Work {
-    /// All stages as one, whose blocks have `warps` warps: what overlapped stages amount to.
+    /// All stages as one, whose blocks have `warps` warps: the sum of overlapped stages.
     #[must_use]
     pub fn combined(&self, warps: f64) -> StageWork {
         let sum = |of: fn(&StageWork) -> f64| self.stages.iter().map(of).sum::<f64>();
@@ -142,7 +143,8 @@ impl Work {
     }
 }
 
-/// The share of loaded sectors that first-level caches hold; none where the counts know of no such cache.
+/// The share of loaded sectors that first-level caches hold; none if the counts know of no such
+/// cache.
 fn first_level_hits(profile: &KernelProfile) -> f64 {
     let percent = profile.metrics.get("global_hit_rate").map(|figure| figure.value.as_f64());
     percent.filter(|percent| percent.is_finite()).unwrap_or_default() / 100.0
@@ -182,7 +184,7 @@ impl Scale {
                 factors[operation as usize] = machine / ptx.threads as f64;
             }
         }
-        // Guards and idle lanes differ between the levels: the total of warps is what was executed.
+        // Guards and idle lanes differ between the levels: the total of warps is the executed one.
         let scaled: f64 = Operation::ALL
             .map(|one| factors[one as usize] * all.operation(one) as f64)
             .iter()

@@ -1,6 +1,6 @@
 //! Calibration: parameters that fit measured times (section 7.2).
 //!
-//! The minimum is found in `least_squares`; here is what goes in and what comes out.
+//! The minimum is found in `least_squares`; this file holds the inputs and outputs.
 
 mod least_squares;
 
@@ -15,7 +15,7 @@ use least_squares::{Prepared, best, in_words, standard_errors};
 /// A measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// What was measured, for people.
+    /// The name of the measurement, for people.
     pub name: String,
     /// Values of the formula's features, in its order.
     pub features: Vec<f64>,
@@ -23,13 +23,13 @@ pub struct Sample {
     pub output: f64,
 }
 
-/// What makes long and short measurements count alike.
+/// The scaling that makes long and short measurements count alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Features are divided by the output, which becomes 1: `scale_features_by_output()` of the
-    /// paper, which it uses throughout. In models that are not linear it changes the model, too: the
-    /// operand of tanh is a fraction of the time.
+    /// paper, which it uses throughout. In models that are not linear it changes the model, too:
+    /// the operand of tanh is a fraction of the time.
     #[default]
     Features,
     /// Residuals are divided by the output: the same for linear models, and the model itself for
@@ -60,14 +60,14 @@ pub struct FittedParameter {
     pub value: f64,
     /// The standard deviation of its error; none if the samples do not determine it.
     pub standard_error: Option<f64>,
-    /// How far it may be off with the confidence asked for, by Student's t.
+    /// The half-width of its interval with the requested confidence, by Student's t.
     pub margin: Option<f64>,
 }
 
-/// What the model says of a sample.
+/// The model's output for a sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FittedSample {
-    /// What was measured.
+    /// The name of the measurement.
     pub name: String,
     /// The output that was measured.
     pub measured: f64,
@@ -80,7 +80,7 @@ pub struct FittedSample {
 /// A model fitted to samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
-    /// In the formula's order.
+    /// The parameters in the formula's order.
     pub parameters: Vec<FittedParameter>,
     /// The samples with the model's outputs.
     pub samples: Vec<FittedSample>,
@@ -94,13 +94,13 @@ pub struct Calibration {
     pub mean_error: f64,
     /// The largest of them.
     pub worst_error: f64,
-    /// How samples were scaled.
+    /// The scaling of the samples.
     pub scale: Scale,
     /// The confidence of the margins.
     pub confidence: f64,
-    /// Whether the method says that it has arrived at a minimum.
+    /// True if the method reports that it has arrived at a minimum.
     pub converged: bool,
-    /// Why it ended.
+    /// The reason why it ended.
     pub termination: String,
 }
 
@@ -111,14 +111,14 @@ impl Calibration {
     }
 }
 
-/// How to calibrate.
+/// The settings of a calibration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// What is divided by the outputs.
+    /// The scaling of the samples.
     pub scale: Scale,
-    /// Where parameters start that are not to start from the usual places.
+    /// Starting values of parameters that do not start from the usual places.
     pub start: BTreeMap<String, f64>,
-    /// Of margins, between 0 and 1.
+    /// The confidence of margins, between 0 and 1.
     pub confidence: f64,
 }
 
@@ -128,7 +128,7 @@ impl Default for Settings {
     }
 }
 
-/// Why samples give no parameters.
+/// The reason why samples give no parameters.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CalibrationError {
     /// The model has nothing to calibrate.
@@ -149,7 +149,7 @@ pub enum CalibrationError {
         sample: usize,
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// A feature that no sample has.
@@ -166,7 +166,7 @@ pub enum CalibrationError {
         /// The parameter.
         parameter: String,
     },
-    /// A starting value for what is no parameter.
+    /// A starting value for a name that is no parameter.
     #[error("the model has no parameter `{name}` to start")]
     UnknownStart {
         /// Its name.
@@ -175,7 +175,7 @@ pub enum CalibrationError {
     /// No starting place leads anywhere.
     #[error("the fit fails from every starting place: {why}")]
     Failed {
-        /// What the method says.
+        /// The method's message.
         why: String,
     },
 }

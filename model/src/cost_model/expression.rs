@@ -25,7 +25,7 @@ pub enum Expression {
     Call(Function, Box<Expression>),
 }
 
-/// Whether an operand is added.
+/// The sign of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// It is.
@@ -34,7 +34,7 @@ pub enum Sign {
     Minus,
 }
 
-/// Whether an operand multiplies.
+/// The role of an operand: factor or divisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It does.
@@ -46,7 +46,7 @@ pub enum Role {
 /// A function that can be differentiated wherever it is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// The hyperbolic tangent, of which equation 6 makes a smooth step.
+    /// The hyperbolic tangent; equation 6 makes a smooth step of it.
     Tanh,
     /// e to the power of the operand.
     Exp,
@@ -87,7 +87,8 @@ impl Expression {
     /// 0.
     pub(super) const ZERO: Self = Self::Number(0.0);
 
-    /// The value with these parameters and features; a place without a value counts as not a number.
+    /// The value with these parameters and features; a place without a value counts as not a
+    /// number.
     #[must_use]
     pub fn evaluate(&self, parameters: &[f64], features: &[f64]) -> f64 {
         let value = |one: &Self| one.evaluate(parameters, features);
@@ -110,7 +111,7 @@ impl Expression {
         }
     }
 
-    /// The sum without what adds nothing.
+    /// The sum without operands that add nothing.
     pub(super) fn sum(operands: Vec<(Sign, Self)>) -> Self {
         let mut left: Vec<(Sign, Self)> =
             operands.into_iter().filter(|(_, one)| *one != Self::ZERO).collect();
@@ -121,7 +122,7 @@ impl Expression {
         }
     }
 
-    /// The product without what changes nothing; 0 if a factor is.
+    /// The product without factors that change nothing; 0 if a factor is.
     pub(super) fn product(operands: Vec<(Role, Self)>) -> Self {
         if operands.iter().any(|(role, one)| *role == Role::Factor && *one == Self::ZERO) {
             return Self::ZERO;

@@ -1,4 +1,4 @@
-//! Features by name: what a model asks of a kernel (section 6.1).
+//! Features by name: the counts that a model asks of a kernel (section 6.1).
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub enum Feature {
     WallTime(String),
 }
 
-/// Which arithmetic is counted; what is not given may be anything.
+/// The arithmetic that is counted; properties that are not given may be anything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperationFeature {
     /// The type of the operands.
@@ -35,7 +35,7 @@ pub struct OperationFeature {
     pub operation: Option<String>,
 }
 
-/// Which accesses are counted: those that satisfy everything that is given.
+/// The accesses that are counted: those that satisfy everything that is given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccessFeature {
     /// The name of the access.
@@ -46,24 +46,24 @@ pub struct AccessFeature {
     pub element: Option<ElementType>,
     /// The direction.
     pub direction: Option<AccessDirection>,
-    /// What strides of thread indices must satisfy, by axis.
+    /// The constraints on strides of thread indices, by axis.
     pub local_strides: Vec<(usize, Constraint)>,
-    /// What strides of block indices must satisfy, by axis.
+    /// The constraints on strides of block indices, by axis.
     pub global_strides: Vec<(usize, Constraint)>,
-    /// What the access-to-footprint ratio must satisfy.
+    /// The constraint on the access-to-footprint ratio.
     pub ratio: Option<Constraint>,
 }
 
 /// A condition on a number: `1`, `>15`, `<n`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
-    /// How the number must compare.
+    /// The relation of the number to the bound.
     pub relation: Relation,
-    /// With what.
+    /// The bound of the comparison.
     pub bound: Bound,
 }
 
-/// How a number compares with a bound.
+/// The relation of a number to a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The same.
@@ -79,7 +79,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// How it is written before the bound.
+    /// The relation's text, as it is written before the bound.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -91,8 +91,8 @@ impl Relation {
         }
     }
 
-    /// Whether `number` compares so with `bound`; numbers that differ by no more than `tolerance`,
-    /// relative to the bound, are the same.
+    /// Returns true if `number` has this relation to `bound`. Numbers that differ by no more than
+    /// `tolerance`, relative to the bound, are the same.
     #[must_use]
     pub fn holds(self, number: f64, bound: f64, tolerance: f64) -> bool {
         let same = (number - bound).abs() <= tolerance * bound.abs().max(f64::MIN_POSITIVE);
@@ -109,9 +109,9 @@ impl Relation {
 /// A number, or a multiple of a size of the problem: `15`, `n`, `16*n`, `n/16`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// What the size is multiplied with, or the number itself.
+    /// The factor of the size, or the number itself.
     pub factor: f64,
-    /// What the size is divided by.
+    /// The divisor of the size.
     pub divisor: f64,
     /// The size's name.
     pub size: Option<String>,

@@ -1,8 +1,8 @@
 //! Reads the names of features: `f_mem_access_global_float32_load_lstrides:{0:1;1:>15}_afr:>1`.
 //!
 //! All fields of `f_mem_access` are optional and stand in the paper's order (section 6.1.1). White
-//! space may stand before and after the `_` and `:` of `lstrides`, `gstrides` and `afr`, where the
-//! paper's listings break lines.
+//! space may stand before and after the `_` and `:` of `lstrides`, `gstrides` and `afr`, because
+//! the paper's listings break lines there.
 
 use gpucast_counters::features::{AccessDirection, ElementType, MemorySpace, OPERATION_NAMES};
 
@@ -63,7 +63,7 @@ pub(super) fn feature(cursor: &mut Cursor<'_>) -> Result<Feature, ExpressionErro
     ))
 }
 
-/// The fields behind `f_op`, or what is wrong with them, and a hint.
+/// The fields behind `f_op`, or their fault with a hint.
 fn operation(fields: &str) -> Result<OperationFeature, (String, String)> {
     let mut feature = OperationFeature::default();
     for field in fields.split('_').skip(1) {
@@ -91,7 +91,7 @@ enum Word {
 }
 
 fn word(text: &str) -> Option<Word> {
-    // CUDA's name of what OpenCL and the paper call local.
+    // CUDA's name of the memory that OpenCL and the paper call local.
     if text == "shared" {
         return Some(Word::Space(MemorySpace::Local));
     }
@@ -308,7 +308,7 @@ fn size(cursor: &mut Cursor<'_>) -> Option<String> {
         return None;
     }
     let name = ahead.take_while(|c| c.is_ascii_alphanumeric());
-    // `p_x`: a `_` follows what is no size.
+    // `p_x`: a `_` follows a name that is no size.
     let is_prefix = matches!(name, "p" | "f" | "c") && ahead.rest.starts_with('_');
     if is_prefix {
         return None;

@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "gpucast.cost-model/1";
 pub struct CostModelFile {
     /// The library name of the GPU that the parameters hold for.
     pub gpu: String,
-    /// Where the parameters come from.
+    /// The origin of the parameters.
     pub source: String,
     /// The expression as written, for people.
     pub text: String,
@@ -37,7 +37,7 @@ pub struct CostModelFile {
 pub struct Parameter {
     /// `p_…`.
     pub name: String,
-    /// In seconds for each unit of its feature, as a rule.
+    /// The cost in seconds per unit of its feature, as a rule.
     pub value: f64,
     /// The standard deviation of the value's error, if it is known.
     pub standard_error: Option<f64>,
@@ -47,11 +47,11 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ModelFileError {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// Where, in bytes of the file.
+    /// The bytes of the file that are at fault.
     pub range: Range<usize>,
-    /// What can be done about it.
+    /// A remedy, if there is one.
     pub hint: Option<String>,
 }
 
@@ -71,7 +71,7 @@ struct Raw {
     #[serde(default)]
     terms: BTreeMap<String, Spanned<String>>,
     parameters: Spanned<BTreeMap<String, Spanned<toml::Value>>>,
-    /// What a calibration says of itself; for people.
+    /// The record of a calibration; for people.
     #[serde(default, rename = "calibration")]
     _calibration: Option<toml::Table>,
 }
@@ -100,8 +100,8 @@ impl CostModelFile {
     ///
     /// # Errors
     ///
-    /// On text that is not TOML, lacks a field or has unknown ones, on expressions that cannot be read, and
-    /// on parameters that are missing, not finite, or not in the model.
+    /// On text that is not TOML, lacks a field or has unknown ones, and on expressions that cannot
+    /// be read. Also on parameters that are missing, not finite, or not in the model.
     pub fn from_toml(text: &str) -> Result<Self, ModelFileError> {
         let raw: Raw = toml::from_str(text).map_err(|error| {
             ModelFileError::new(error.message(), error.span().unwrap_or(0..text.len().min(1)))
@@ -165,7 +165,7 @@ impl CostModelFile {
         self.parameters.iter().map(|parameter| parameter.value).collect()
     }
 
-    /// The file of a calibration for a GPU; `source` says what it was fitted to.
+    /// The file of a calibration for a GPU; `source` names the measurements that it was fitted to.
     #[must_use]
     pub fn to_toml(
         gpu: &str,
@@ -214,8 +214,8 @@ impl CostModelFile {
     }
 }
 
-/// An error of an expression, where it stands in the file: exactly, if the string is written without
-/// escapes.
+/// An error of an expression, at its position in the file. The position is exact if the string is
+/// written without escapes.
 fn in_string(text: &str, string: &Spanned<String>, error: ExpressionError) -> ModelFileError {
     let span = string.span();
     let written = text.get(span.clone()).unwrap_or_default();

@@ -66,9 +66,9 @@ impl Formula {
         expression.written(&self.parameters, &self.features).to_string()
     }
 
-    /// What the value is made of: each product of features and parameters, with what it costs alone
-    /// and what it adds to the value, once switches such as those of equation 8 are applied. What
-    /// depends on no feature is not among them.
+    /// The parts of the value: one [`Cost`] per product of features and parameters. It holds the
+    /// cost alone and the amount that the product adds to the value, after switches such as those
+    /// of equation 8. Products that depend on no feature are not included.
     #[must_use]
     pub fn costs(&self, parameters: &[f64], features: &[f64]) -> Vec<Cost> {
         let mut costs = Vec::new();
@@ -87,7 +87,7 @@ pub struct Cost {
     pub parameters: Vec<usize>,
     /// Its own value.
     pub alone: f64,
-    /// What it adds to the model's.
+    /// The amount that it adds to the model's value.
     pub added: f64,
 }
 
@@ -134,7 +134,7 @@ impl Values<'_> {
     }
 }
 
-/// Whether it is a sum of costs, or such a sum times something, as a switch.
+/// Returns true if it is a sum of costs, or such a sum times something, as a switch.
 fn is_sum(expression: &Expression) -> bool {
     match expression {
         Expression::Sum(_) => has_visible_features(expression),
@@ -145,7 +145,7 @@ fn is_sum(expression: &Expression) -> bool {
     }
 }
 
-/// Whether a feature stands in it outside functions.
+/// Returns true if a feature stands in it outside functions.
 fn has_visible_features(expression: &Expression) -> bool {
     match expression {
         Expression::Feature(_) => true,

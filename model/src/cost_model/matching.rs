@@ -1,4 +1,4 @@
-//! What a feature counts in a kernel.
+//! Computes a feature's count in a kernel.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct Names {
     pub tags: BTreeMap<String, String>,
 }
 
-/// Why a feature has no value.
+/// The reason why a feature has no value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FeatureError {
     /// A condition names a size that nobody has given.
@@ -38,7 +38,7 @@ pub enum FeatureError {
 
 /// Numbers that are the same but for rounding.
 const ROUNDING: f64 = 1e-9;
-/// How far an estimated footprint may be off for its ratio to be taken for a number.
+/// The largest error of an estimated footprint for which its ratio is taken for a number.
 const ESTIMATE: f64 = 0.1;
 
 impl Feature {
@@ -75,7 +75,7 @@ impl Feature {
 }
 
 impl OperationFeature {
-    /// Whether it counts these operations.
+    /// Returns true if it counts these operations.
     #[must_use]
     pub fn matches(&self, count: &OperationCount) -> bool {
         self.element.is_none_or(|element| count.element.is_taken_for(element))
@@ -84,8 +84,8 @@ impl OperationFeature {
 }
 
 impl AccessFeature {
-    /// Whether an access has all properties that are asked for. What is irregular or could not be
-    /// observed satisfies no condition.
+    /// Returns true if an access has all properties that are asked for. An irregular or unobserved
+    /// stride satisfies no condition.
     ///
     /// # Errors
     ///
@@ -129,8 +129,8 @@ impl AccessFeature {
     }
 }
 
-/// Whether a tag means an access: that of the user's list, else the buffer's name, alone or with the
-/// paper's endings for its loads and stores (`aLD`, `cST`).
+/// Returns true if a tag names an access. The tag is that of the user's list, else the buffer's
+/// name, alone or with the paper's endings for its loads and stores (`aLD`, `cST`).
 fn is_tagged(access: &MemoryAccess, tag: &str, names: &Names) -> bool {
     let Some(buffer) = access.buffer.as_deref() else { return false };
     if let Some(meant) = names.tags.get(tag) {

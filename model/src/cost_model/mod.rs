@@ -1,10 +1,10 @@
-//! The cost models of J. D. Stevens and A. Klöckner, "A mechanism for balancing accuracy and scope in
-//! cross-machine black-box GPU performance modeling", IJHPCA 2020.
+//! The cost models of J. D. Stevens and A. Klöckner, "A mechanism for balancing accuracy and scope
+//! in cross-machine black-box GPU performance modeling", IJHPCA 2020.
 //!
 //! A model is an expression that its user writes, in features of a kernel and parameters of a GPU
-//! (section 6): mostly a sum of counts, each with its cost. Parameters are calibrated by measured times of other
-//! kernels on the same GPU (section 7), so that the GPU itself stays a black box: nothing of its
-//! description is read.
+//! (section 6). Mostly it is a sum of counts, each with its cost. Parameters are calibrated by
+//! measured times of other kernels on the same GPU (section 7). So the GPU itself stays a black
+//! box: nothing of its description is read.
 //!
 //! | module | holds |
 //! |---|---|
@@ -59,7 +59,7 @@ pub struct CostModels {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CostModel;
 
-/// What the time of a launch is made of.
+/// The parts of a launch's time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     /// Seconds of all launches.
@@ -72,7 +72,7 @@ pub struct Analysis {
     pub uncharged: Vec<String>,
     /// Accesses that more than one feature counts, in words.
     pub charged_twice: Vec<String>,
-    /// Whether a ratio that a feature asks for rests on an estimate.
+    /// True if a ratio that a feature asks for rests on an estimate.
     pub estimated: bool,
 }
 
@@ -83,16 +83,16 @@ pub struct Term {
     pub name: String,
     /// The product of its features, summed over launches.
     pub count: f64,
-    /// What it would cost alone, in seconds.
+    /// Its cost alone, in seconds.
     pub alone: f64,
-    /// What it adds to the time, in seconds, overlap considered.
+    /// The time that it adds, in seconds, overlap considered.
     pub added: f64,
-    /// What works on it.
+    /// The resource that works on it.
     pub resource: Bound,
 }
 
 impl Analysis {
-    /// Applies a calibrated model to launches, each with how often it was made.
+    /// Applies a calibrated model to launches, each with its number of invocations.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Analysis {
         Ok(analysis)
     }
 
-    /// Finds what the model's features leave out or count twice.
+    /// Finds the work that the model's features leave out or count twice.
     fn look_for_gaps(
         &mut self,
         formula: &Formula,
@@ -213,8 +213,8 @@ impl Term {
     }
 }
 
-/// What works on a feature: c_gmem, c_on-chip (apart for arithmetic and shared memory) and
-/// c_overhead of section 8.1.
+/// The resource that works on a feature: c_gmem, c_on-chip (apart for arithmetic and shared memory)
+/// and c_overhead of section 8.1.
 fn resource(feature: &Feature) -> Bound {
     match feature {
         Feature::Operation(_) => Bound::Compute,
@@ -315,7 +315,7 @@ fn outcome(file: &CostModelFile, analysis: Analysis, parameters: Symbols) -> Out
     }
 }
 
-/// What features know of a launch besides accesses and arithmetic.
+/// The facts about a launch that features hold besides accesses and arithmetic.
 fn of_launch(features: &Features) -> Symbols {
     let mut symbols = Symbols::default();
     symbols.push_total("work-groups", features.groups as f64, "");
@@ -325,7 +325,7 @@ fn of_launch(features: &Features) -> Symbols {
     symbols
 }
 
-/// What the terms of a resource add to the time.
+/// The time that the terms of a resource add.
 fn added(analysis: &Analysis, resource: Bound) -> f64 {
     analysis.terms.iter().filter(|term| term.resource == resource).map(|one| one.added).sum()
 }

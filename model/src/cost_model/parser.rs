@@ -9,9 +9,9 @@
 //! ```
 //!
 //! `p_NAME` is a parameter, `c_NAME` another expression by name, `f_…` a feature
-//! ([`feature_parser`](super::feature_parser)). Functions are those of [`Function`], and the paper's two
-//! building blocks: `step(x, p)` = (tanh(p·x) + 1)/2, equation 6, and
-//! `overlap(a, b, p)` = a·step(a − b, p) + b·step(b − a, p), equation 5.
+//! ([`feature_parser`](super::feature_parser)). Functions are those of [`Function`], and the
+//! paper's two building blocks: `step(x, p)` = (tanh(p·x) + 1)/2, equation 6, and `overlap(a, b,
+//! p)` = a·step(a − b, p) + b·step(b − a, p), equation 5.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,21 +31,21 @@ use super::formula::Formula;
 /// Parentheses, signs and powers within each other, at most: each is a call on the stack.
 const MOST_DEPTH: usize = 64;
 
-/// Operands of an expression with everything that it names, at most. Names are replaced by what
-/// they mean, so that a few lines could otherwise mean billions.
+/// Operands of an expression with everything that it names, at most. Names are replaced by their
+/// meaning, so that a few lines could otherwise mean billions.
 const MOST_OPERANDS: usize = 1 << 16;
 
 /// A model string that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ExpressionError {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// Where, in bytes of the text.
+    /// The bytes of the text that are at fault.
     pub range: Range<usize>,
-    /// What can be done about it.
+    /// A remedy, if there is one.
     pub hint: Option<String>,
-    /// In which named expression; `None` in the model's own.
+    /// The named expression that holds the fault; `None` in the model's own.
     pub within: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         Self { text, rest: text }
     }
 
-    /// Where it stands.
+    /// The position in the text, in bytes.
     pub(super) fn at(&self) -> usize {
         self.text.len() - self.rest.len()
     }
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// From `start` to where it stands; at least one character, if there is one.
+    /// From `start` to the current position; at least one character, if there is one.
     pub(super) fn range_from(&self, start: usize) -> Range<usize> {
         let end = self.at();
         let one = self.text[start..].chars().next().map_or(0, char::len_utf8);
@@ -273,7 +273,7 @@ impl<'a> Parser<'a> {
         self.call(name, range, cursor, depth)
     }
 
-    /// What a name stands for.
+    /// The expression that a name stands for.
     fn named(&mut self, name: &str, range: Range<usize>, cursor: &Cursor<'_>) -> Parsed {
         let Some((name, text)) = self.terms.get_key_value(name) else {
             let error =
@@ -290,7 +290,7 @@ impl<'a> Parser<'a> {
         Ok(expression)
     }
 
-    /// A named expression, and how many operands it has.
+    /// A named expression, and the number of its operands.
     fn term(&mut self, name: &'a str, text: &str) -> Result<(Expression, usize), ExpressionError> {
         if let Some(read) = self.read.get(name) {
             return Ok(read.clone());

@@ -15,7 +15,7 @@ use super::quantity::{
 };
 use super::source::{Source, Sourced};
 
-/// Declares [`Gpu`] and how a field is found by its name.
+/// Declares [`Gpu`] and the look-up of its fields by name.
 macro_rules! gpu {
     ($($(#[doc = $doc:literal])* $field:ident: $quantity:ty,)+) => {
         /// A GPU. Every field but its names may be unknown; a model says which it needs.
@@ -33,7 +33,8 @@ macro_rules! gpu {
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $field: Option<Sourced<$quantity>>,
             )+
-            /// The fields that no file gives: rules filled them, and do so anew when their inputs change.
+            /// The fields that no file gives: rules filled them, and do so anew when their inputs
+            /// change.
             #[serde(skip)]
             pub(super) filled: BTreeSet<&'static str>,
         }
@@ -42,7 +43,7 @@ macro_rules! gpu {
             /// The names of the fields that have a value, a unit and a source.
             pub const FIELDS: &'static [&'static str] = &[$(stringify!($field)),+];
 
-            /// A GPU of which nothing is known.
+            /// A GPU without known fields.
             #[must_use]
             pub fn named(name: &str, display_name: &str) -> Self {
                 Self {
@@ -54,8 +55,8 @@ macro_rules! gpu {
                 }
             }
 
-            /// The units of a field, each with its factor to the first, in which figures are kept; empty for names,
-            /// `None` if there is no such field.
+            /// The units of a field, each with its factor to the first, in which figures are kept;
+            /// empty for names, `None` if there is no such field.
             #[must_use]
             pub fn units(field: &str) -> Option<Units> {
                 match field {
@@ -64,7 +65,7 @@ macro_rules! gpu {
                 }
             }
 
-            /// What a field means; `None` if there is no such field.
+            /// The meaning of a field; `None` if there is no such field.
             #[must_use]
             pub fn meaning(field: &str) -> Option<&'static str> {
                 match field {
@@ -86,7 +87,7 @@ macro_rules! gpu {
             ///
             /// # Errors
             ///
-            /// Why no GPU can have this value, or that there is no such field.
+            /// The reason why no GPU can have this value, or that there is no such field.
             pub(super) fn put(&mut self, field: &str, raw: Raw<'_>, source: Source) -> Result<(), &'static str> {
                 match field {
                     $(stringify!($field) => {
@@ -172,8 +173,8 @@ gpu! {
 
     /// Warp instructions that an SM issues in a clock, all its schedulers together.
     issue_rate: PerClock,
-    /// Results of half-precision add, multiply and multiply-add, for each clock and SM, as the vendor's
-    /// throughput table counts them; so are all rates.
+    /// Results of half-precision add, multiply and multiply-add, for each clock and SM, as the
+    /// vendor's throughput table counts them; so are all rates.
     fp16_rate: PerClock,
     /// Results of single-precision add, multiply and multiply-add.
     fp32_rate: PerClock,
@@ -225,8 +226,8 @@ gpu! {
     memory_size: Bytes,
     /// What device memory is made of: GDDR5, HBM2.
     memory_type: Text,
-    /// SMs that share a path to device memory (GT200: three of a thread-processing cluster); without it
-    /// all SMs share one.
+    /// SMs that share a path to device memory (GT200: three of a thread-processing cluster);
+    /// without it all SMs share one.
     sms_per_cluster: Sms,
 
     /// Size of the L2 cache.
@@ -258,7 +259,8 @@ gpu! {
     cache_line: Bytes,
     /// Size of the piece of a line that is fetched alone, which is the smallest transaction.
     sector: Bytes,
-    /// How the lanes of a warp are put together: `aligned-half-warps`, `half-warp-segments`, `lines`.
+    /// How the lanes of a warp are put together: `aligned-half-warps`, `half-warp-segments`,
+    /// `lines`.
     coalescing: LanePairing,
     /// What the profiler calls a transaction of global loads: `lines`, `sectors`, `quads`.
     load_transactions: TransactionMeaning,

@@ -1,7 +1,8 @@
 //! The GPU as the counters need it.
 //!
-//! A file says what it wants to say; everything else is as the compute capability has it. Names on
-//! the left are those of GPU files, on the right those of the counters' [`DeviceModel`].
+//! A file gives the fields that it wants to give; everything else is as the compute capability has
+//! it. Names on the left are those of GPU files, on the right those of the counters'
+//! [`DeviceModel`].
 
 use gpucast_counters::banks::BankGeometry;
 use gpucast_counters::coalescing::{Protocol, SectorSize};
@@ -39,13 +40,13 @@ macro_rules! take {
 }
 
 impl Gpu {
-    /// The GPU as the counters need it: what the file says, and for the rest what its compute
-    /// capability says.
+    /// The GPU as the counters need it: the file's fields, and for the rest those of its compute
+    /// capability.
     ///
     /// # Errors
     ///
-    /// If the compute capability, the number of SMs or the size of the L2 is not known, if nothing
-    /// is known of the capability, and if a parameter is impossible.
+    /// If the compute capability, the number of SMs or the size of the L2 is not known. Also if
+    /// nothing is known of the capability, or a parameter is impossible.
     pub fn device_model(&self) -> Result<DeviceModel, CountingError> {
         let missing = |field| CountingError::Missing { field };
         let capability = self.capability().ok_or_else(|| missing("compute_capability"))?;
@@ -84,8 +85,8 @@ impl Gpu {
         }
     }
 
-    /// The same GPU with what its compute capability says in the fields of which the file says
-    /// nothing; of a GPU that cannot be counted on, as it is.
+    /// The same GPU with its compute capability's values in the fields that the file leaves out. A
+    /// GPU that cannot be counted on is returned as it is.
     #[must_use]
     pub fn with_capability_defaults(&self) -> Self {
         let mut gpu = self.clone();
@@ -276,7 +277,7 @@ impl Gpu {
         let coalescing = &device.coalescing;
         let rules = sources.coalescing;
         set(&mut self.coalescing, LanePairing(coalescing.protocol), of(rules));
-        // Under the others the protocol itself says what a transaction is.
+        // Under the others the protocol itself defines a transaction.
         if coalescing.protocol == Protocol::Lines {
             set(&mut self.load_transactions, TransactionMeaning(coalescing.loads), of(rules));
             set(&mut self.store_transactions, TransactionMeaning(coalescing.stores), of(rules));
@@ -298,7 +299,7 @@ impl Gpu {
     }
 }
 
-/// What a file calls a parameter of the counters.
+/// The name of a counters' parameter in GPU files.
 fn name_in_files(parameter: &'static str) -> &'static str {
     match parameter {
         "max_warps" => "max_warps_per_sm",

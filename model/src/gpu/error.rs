@@ -1,4 +1,4 @@
-//! Why a GPU file could not be read, and where.
+//! The reasons why a GPU file could not be read, and where.
 
 use gpucast_counters::Capability;
 use gpucast_counters::import::Position;
@@ -8,14 +8,14 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{position}: {problem}")]
 pub struct GpuError {
-    /// Where in the file.
+    /// The position in the file.
     pub position: Position,
-    /// What is wrong there.
+    /// The fault there.
     pub problem: FieldError,
 }
 
 impl GpuError {
-    /// What the user could do about it, where there is something to say.
+    /// A remedy for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match &self.problem {
@@ -50,7 +50,7 @@ impl GpuError {
     }
 }
 
-/// What is wrong with a GPU file.
+/// A fault of a GPU file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FieldError {
     /// Not TOML at all.
@@ -112,7 +112,7 @@ pub enum FieldError {
         field: String,
         /// The value as written.
         value: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// A file without a name.
@@ -135,7 +135,7 @@ pub enum FieldError {
     BadBase {
         /// The base as written.
         base: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// A change of the base that is not possible.
@@ -143,7 +143,7 @@ pub enum FieldError {
     BadChange {
         /// The field.
         field: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// Aliases that are no list of names.
@@ -168,7 +168,7 @@ pub enum FieldError {
 }
 
 impl FieldError {
-    /// The field that it is about, where it is about one.
+    /// The field that it is about, if it is about one.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         match self {
@@ -192,7 +192,7 @@ impl FieldError {
     }
 }
 
-/// Why counts cannot be taken as on a GPU.
+/// The reason why counts cannot be taken as on a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CountingError {
     /// A field that the counters cannot do without.
@@ -208,7 +208,7 @@ pub enum CountingError {
         field: &'static str,
         /// Its value.
         value: u64,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// A compute capability that does not exist, or is newer than this program.
@@ -240,7 +240,7 @@ fn did_you_mean(suggestions: &[String]) -> String {
 
 /// The candidates that resemble `name`, best first.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    // Below 0.85 Jaro-Winkler's suggestions stop resembling what was typed.
+    // Below 0.85 Jaro-Winkler's suggestions no longer resemble the typed name.
     const RESEMBLES: f64 = 0.85;
     // `k20c` is a part of `tesla-k20c`; shorter parts are in too many names to help.
     const SHORTEST_PART: usize = 3;

@@ -1,4 +1,4 @@
-//! A field of a GPU, seen without its type: what writers, rules and overrides need.
+//! A field of a GPU, seen without its type, for writers, rules and overrides.
 
 use super::quantity::{Quantity, Value};
 use super::source::{Source, Sourced};
@@ -10,7 +10,7 @@ pub struct Figure<'a> {
     pub value: Value,
     /// The unit in which figures of this kind are kept; none for names.
     pub unit: Option<&'static str>,
-    /// Where it comes from.
+    /// The origin of the figure.
     pub source: &'a Source,
 }
 

@@ -67,8 +67,8 @@ impl GpuLibrary {
         Ok(())
     }
 
-    /// The GPU of a name or alias, with everything that follows from what its file gives
-    /// ([`Gpu::completed`]): as models want it. Names are those of [`GpuLibrary::as_written`].
+    /// The GPU of a name or alias, with everything that follows from its file's figures
+    /// ([`Gpu::completed`]), as models want it. Names are those of [`GpuLibrary::as_written`].
     ///
     /// # Errors
     ///
@@ -77,8 +77,9 @@ impl GpuLibrary {
         self.as_written(name).map(Gpu::completed)
     }
 
-    /// The GPU of a name or alias, as its file has it. Case, spaces and dashes do not matter, nor does the vendor's
-    /// full name instead of ours: `GTX 480`, `gtx480` and `GeForce GTX 480` are one GPU.
+    /// The GPU of a name or alias, as its file has it. Case, spaces and dashes do not matter, and
+    /// the vendor's full name may stand for ours. `GTX 480`, `gtx480` and `GeForce GTX 480` are one
+    /// GPU.
     ///
     /// # Errors
     ///
@@ -116,7 +117,7 @@ impl Gpu {
     }
 }
 
-/// A name without what people write in different ways.
+/// A name without the characters that people write in different ways.
 fn squeezed(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -1,4 +1,4 @@
-//! What a GPU can do: a TOML file in which every figure has a unit and a source.
+//! The description of a GPU: a TOML file in which every figure has a unit and a source.
 //!
 //! ```toml
 //! name = "my-gpu"
@@ -6,16 +6,16 @@
 //! sp_throughput = { value = 1940.80, unit = "GFLOPS", source = { benchmark = "own run" } }
 //! ```
 //!
-//! What shapes counts (coalescing, banks, limits of an SM) may be left out: the compute capability says
-//! it, and [`Gpu::device_model`] puts both together. An architect asks for 17 banks and sectors of 16
-//! bytes with
+//! Figures that shape counts (coalescing, banks, limits of an SM) may be left out. They follow from
+//! the compute capability, and [`Gpu::device_model`] puts both together. An architect asks for 17
+//! banks and sectors of 16 bytes with
 //!
 //! ```toml
 //! shared_banks = { value = 17, unit = "bank", source = { assumed = "a prime number" } }
 //! sector = { value = 16, unit = "B", source = { assumed = "half of today's" } }
 //! ```
 //!
-//! A file may build on another GPU and say what is different; everything that follows, follows:
+//! A file may build on another GPU and give the differences; everything that follows, follows:
 //!
 //! ```toml
 //! name = "h100-next"
@@ -24,8 +24,9 @@
 //! memory_bandwidth = "1.2x"
 //! ```
 //!
-//! [`Gpu::completed`] fills what a file leaves open by the [`RULES`]; [`Gpu::with_override`] changes a field and what
-//! follows from it; [`import`] reads what benchmarks print.
+//! [`Gpu::completed`] fills the fields that a file leaves open by the [`RULES`].
+//! [`Gpu::with_override`] changes a field and those that follow from it. [`import`] reads the
+//! output of benchmarks.
 //!
 //! A source is one of `datasheet`, `benchmark`, `derived` (with the name of the rule) or
 //! `assumed`, and says where to look.

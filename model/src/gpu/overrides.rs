@@ -2,14 +2,16 @@
 //!
 //! A change reaches everything that follows from the field:
 //!
-//! - what rules filled is filled anew;
-//! - what a file gives although a rule exists for it (a measured throughput) is scaled by the ratio of what the
-//!   rule says after and before: twice the SMs do twice the measured operations. Its source says so;
-//! - another compute capability brings its own limits of an SM and its own counting rules, whatever the file
-//!   said of those of the old one;
+//! - fields that rules filled are filled anew;
+//! - a figure that a file gives although a rule exists for it (a measured throughput) is scaled by
+//!   the ratio of the rule's values after and before. Twice the SMs do twice the measured
+//!   operations. Its source says so;
+//! - another compute capability brings its own limits of an SM and its own counting rules, whatever
+//!   the file said of those of the old one;
 //! - an effective memory bandwidth takes its peak along, so that their ratio stays.
 //!
-//! What the field itself follows from stays: a higher `sp_throughput` adds no SMs.
+//! The fields that the changed field itself follows from stay: a higher `sp_throughput` adds no
+//! SMs.
 
 use gpucast_counters::Capability;
 use thiserror::Error;
@@ -20,10 +22,10 @@ use super::error::{FieldError, nearest};
 use super::quantity::{ComputeCapability, Units, Value};
 use super::source::Source;
 
-/// What a field is to become.
+/// A change of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// So many times what it is.
+    /// A multiple of its value.
     Times(f64),
     /// This, in the field's first unit.
     To(Value),
@@ -37,7 +39,7 @@ pub(super) struct Override {
     pub(super) source: Source,
 }
 
-/// Why a field cannot be changed so.
+/// The reason why a field cannot be changed so.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum OverrideError {
     /// No field of this name.
@@ -53,9 +55,9 @@ pub enum OverrideError {
     Unreadable {
         /// The field.
         field: &'static str,
-        /// What was written.
+        /// The text as it was written.
         text: String,
-        /// What can be written.
+        /// A description of the values that can be written.
         wanted: String,
     },
     /// A factor of a field that is not known.
@@ -115,7 +117,7 @@ pub(super) fn field_named(field: &str) -> Result<&'static str, OverrideError> {
 }
 
 impl Change {
-    /// Reads `1.2x`, `8 TB/s`, a bare number where there is only one unit, or a name.
+    /// Reads `1.2x`, `8 TB/s`, a bare number if there is only one unit, or a name.
     ///
     /// # Errors
     ///
@@ -155,7 +157,7 @@ impl Change {
     }
 }
 
-/// What can be written for a field.
+/// A description of the values that can be written for a field.
 fn wanted(units: Units) -> String {
     match units {
         [] => "a name".to_owned(),
@@ -170,8 +172,8 @@ fn wanted(units: Units) -> String {
 impl Gpu {
     /// This GPU, completed, with a field changed and everything that follows from it.
     ///
-    /// The text is a factor (`1.2x`), a number with a unit (`8 TB/s`), a number where the field has one unit only
-    /// (`120` SMs), or a name.
+    /// The text is a factor (`1.2x`), a number with a unit (`8 TB/s`), a number if the field has
+    /// one unit only (`120` SMs), or a name.
     ///
     /// # Errors
     ///
@@ -193,7 +195,7 @@ impl Gpu {
         self.changed(&read.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// The same with a source for the values that are set; factors say what they multiply.
+    /// The same with a source for the values that are set; factors name their basis.
     ///
     /// # Errors
     ///
@@ -240,7 +242,7 @@ impl Gpu {
             }
             let is_given = new.figure(rule.field).is_some() && !old.is_filled(rule.field);
             match is_given {
-                // A rule that has nothing to say may lack what an impossible change left open.
+                // A rule without a value may lack an input that an impossible change left open.
                 true => new
                     .scale(&old, rule.field)
                     .map_err(|error| new.problem().map_or(error, OverrideError::Impossible))?,
@@ -326,7 +328,7 @@ impl Gpu {
         self.put(PEAK, value.raw(), source).map_err(|why| impossible(PEAK, &value, why))
     }
 
-    /// Scales a given field by the ratio of what its rule says of this GPU and of the old one.
+    /// Scales a given field by the ratio of its rule's values for this GPU and for the old one.
     fn scale(&mut self, old: &Self, field: &'static str) -> Result<(), OverrideError> {
         let Some(rule) = Rule::of(field) else { return Ok(()) };
         let Some((before, _)) = rule.evaluate(old) else { return Ok(()) };
@@ -347,7 +349,7 @@ impl Gpu {
             figure.source.kind(),
             figure.source.text(),
         ));
-        // Counts of the file need not be what the rule says, but they stay whole.
+        // Counts of the file need not follow the rule, but they stay whole.
         let is_count = matches!(field, "sp_count" | "max_threads_per_sm");
         let value = given * after / before;
         let value = Value::Number(if is_count { value.round() } else { value });

@@ -21,9 +21,9 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// On text that is not TOML, on fields that do not exist, lack a part, have a unit that does
-    /// not measure them or a value that no GPU can have, on fields that contradict each other, on parameters
-    /// with which nothing can be counted, and on a base that is not known.
+    /// On text that is not TOML, and on a base that is not known. On fields that do not exist, lack
+    /// a part, have a unit that does not measure them or a value that no GPU can have. On fields
+    /// that contradict each other, and on parameters with which nothing can be counted.
     pub fn from_toml(text: &str) -> Result<Self, GpuError> {
         Self::from_toml_with(text, &mut |base| {
             let library = GpuLibrary::builtin().map_err(|error| error.to_string())?;
@@ -33,8 +33,9 @@ impl Gpu {
 
     /// Reads a GPU's TOML file, whose `base` is looked up by `find`.
     ///
-    /// A file with a base is its base, completed, with the fields of the file changed and everything that follows
-    /// from them (see [`Gpu::with_overrides`]). Its fields may be short: `"8 TB/s"`, `"1.2x"`, `144`.
+    /// A file with a base is its base, completed, with the fields of the file changed and
+    /// everything that follows from them (see [`Gpu::with_overrides`]). Its fields may be short:
+    /// `"8 TB/s"`, `"1.2x"`, `144`.
     ///
     /// # Errors
     ///
@@ -84,7 +85,7 @@ impl Gpu {
         if let Some(base) = base {
             let changed = base.changed(&changes).map_err(|error| {
                 let problem = FieldError::from(error);
-                // What a change reaches need not stand in the file.
+                // A field that a change reaches need not stand in the file.
                 let field = problem.field().filter(|field| root.contains_key(*field));
                 let span = span_of(root, field.unwrap_or("base"));
                 located(text, span, problem)
@@ -297,7 +298,8 @@ fn aliases(text: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, GpuE
         .collect()
 }
 
-/// Where in a field the part stands that a problem is about; the field if it is none of them.
+/// The span of the part of a field that a problem is about; the whole field if it is none of its
+/// parts.
 fn span_of_problem(field: &Spanned<DeValue<'_>>, problem: &FieldError) -> Range<usize> {
     let part = match problem {
         FieldError::Impossible { .. } => "value",
@@ -312,7 +314,7 @@ fn span_of_problem(field: &Spanned<DeValue<'_>>, problem: &FieldError) -> Range<
     }
 }
 
-/// Where a key's value stands; the beginning if it is not there.
+/// The span of a key's value; the beginning if the key is missing.
 fn span_of(root: &DeTable<'_>, key: &str) -> Range<usize> {
     root.iter().find(|(name, _)| name.get_ref() == key).map_or(0..0, |(_, value)| value.span())
 }

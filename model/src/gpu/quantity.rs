@@ -61,7 +61,7 @@ pub trait Quantity: Serialize + Sized {
     ///
     /// # Errors
     ///
-    /// Why no GPU can have this value.
+    /// The reason why no GPU can have this value.
     fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str>;
 }
 
@@ -138,7 +138,7 @@ real!(/** Results, lanes, bytes or instructions of an SM in each clock. */ PerCl
 real!(/** Time, 10⁻⁶ s. */ Microseconds: "us" = 1.0, "ns" = 1e-3, "ms" = 1e3);
 
 count!(/** Bytes. */ Bytes: "B" = 1.0, "KiB" = 1024.0, "MiB" = 1_048_576.0, "GiB" = 1_073_741_824.0);
-/// Bytes of a cache that can be switched off: 0 where it is.
+/// Bytes of a cache that can be switched off: 0 if it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct CacheBytes(pub u64);
@@ -234,7 +234,7 @@ choice!(
     "it is one of `lockstep-waves`, `drift` and `staggered`"
 );
 
-/// Which line of a set of a cache gives way.
+/// The policy that chooses the line of a cache's set to evict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheReplacement(pub Replacement);
 

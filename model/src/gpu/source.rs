@@ -1,11 +1,11 @@
-//! Where a figure comes from.
+//! The origin of a figure.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::quantity::Quantity;
 
-/// Where a figure comes from; the text says where to look.
+/// The origin of a figure; the text says where to look.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -34,7 +34,7 @@ impl Source {
         }
     }
 
-    /// Where to look.
+    /// The text that says where to look.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -58,17 +58,17 @@ impl Source {
     }
 }
 
-/// A figure and where it comes from.
+/// A figure and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sourced<T> {
     /// The figure.
     pub value: T,
-    /// Where it comes from.
+    /// The origin of the figure.
     pub source: Source,
 }
 
 impl<T: Quantity> Serialize for Sourced<T> {
-    /// `{ value, unit, source }`; the unit is left out where the quantity has none.
+    /// `{ value, unit, source }`; the unit is left out if the quantity has none.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Sourced", 3)?;
         fields.serialize_field("value", &self.value)?;

@@ -19,7 +19,8 @@ const SECTIONS: [(&str, &str); 9] = [
 ];
 
 impl Gpu {
-    /// The GPU as a TOML file that [`Gpu::from_toml`] reads: the fields that were given, or all that it has.
+    /// The GPU as a TOML file that [`Gpu::from_toml`] reads: the fields that were given, or all
+    /// that it has.
     #[must_use]
     pub fn to_toml(&self, all: bool) -> String {
         let mut text = format!(
@@ -62,8 +63,8 @@ impl Gpu {
     }
 }
 
-/// The number in the largest unit in which it is whole; in the first one if it is whole in none, or if units are
-/// powers of ten, which need no rounding.
+/// The number in the largest unit in which it is whole. If it is whole in none, or if units are
+/// powers of ten, which need no rounding, the first unit is used.
 fn in_a_round_unit(number: f64, units: Units) -> (f64, &'static str) {
     let is_whole = |factor: f64| (number / factor).fract() == 0.0;
     units

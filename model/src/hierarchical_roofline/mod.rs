@@ -1,18 +1,20 @@
 //! The hierarchical roofline: C. Yang and S. Williams, "Performance Analysis of GPU-Accelerated
 //! Applications using the Roofline Model", GTC 2019 (S9624).
 //!
-//! A roofline for each level of memory, above each other: time is the longest of the operations over the
-//! peak and the bytes of each level over its bandwidth. The peak is that of multiply-adds; a kernel with a
-//! share α of them among its floating-point instructions reaches β = (2 α + (1 − α)) / 2 of it at most.
+//! A roofline for each level of memory, above each other. The time is the longest of the operations
+//! over the peak and the bytes of each level over its bandwidth. The peak is that of multiply-adds.
+//! A kernel with a share α of them among its floating-point instructions reaches β = (2 α + (1 −
+//! α)) / 2 of it at most.
 //!
-//! Ours beside the slides: on GPUs whose first-level cache shares the banks of shared memory (capability 7.0 on),
-//! the L1 takes at least a clock for each pass over them. It also takes the clocks of the load/store units and of
-//! the way back to the lanes (`first_level`). The bytes, and the intensities made of them, stay those of the slides.
-//! Where the grid has fewer blocks than the GPU has SMs, only so many SMs compute and load.
+//! We add to the slides: on GPUs whose first-level cache shares the banks of shared memory
+//! (capability 7.0 on), the L1 takes at least a clock per pass. It also takes the clocks of the
+//! load/store units and of the way back to the lanes (`first_level`). The bytes, and the
+//! intensities made of them, stay those of the slides. If the grid has fewer blocks than the GPU
+//! has SMs, only as many SMs compute and load.
 //!
-//! The model tracks throughput: it presumes enough threads to reach it, and leaves out instructions that
-//! are no floating-point ones, launches and transfers (slides "Making good use of your GPU?" and "Can
-//! performance be below roofline?").
+//! The model tracks throughput: it presumes enough threads to reach it, and leaves out instructions
+//! that are no floating-point ones, launches and transfers (slides "Making good use of your GPU?"
+//! and "Can performance be below roofline?").
 
 mod roofline;
 mod work;
@@ -37,10 +39,10 @@ pub use work::{Level, Operations, Precision, Work, attainable_share};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HierarchicalRoofline;
 
-/// What the model says of a kernel on a GPU.
+/// The model's results for a kernel on a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
-    /// What the kernel computes and moves.
+    /// The computation and the traffic of the kernel.
     pub work: Work,
     /// Ceilings and points.
     pub roofline: Roofline,
@@ -48,20 +50,20 @@ pub struct Analysis {
     pub times: Vec<(Bound, f64)>,
     /// The longest of them.
     pub bottleneck: (Bound, f64),
-    /// Levels of which the counts say nothing.
+    /// Levels that the counts do not cover.
     pub unknown: Vec<Level>,
-    /// What decides the time of the L1.
+    /// The limit that decides the time of the L1.
     pub l1_limit: L1Limit,
-    /// The share of the SMs that have a block: 1 where the launch is not known.
+    /// The share of the SMs that have a block: 1 if the launch is not known.
     pub busy_sms: f64,
 }
 
-/// What decides the time of a first-level cache.
+/// The limit that decides the time of a first-level cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum L1Limit {
     /// The bytes of its sectors.
     Bytes,
-    /// So many passes over its banks: lanes read the same bank of different lines.
+    /// This many passes over its banks: lanes read the same bank of different lines.
     Passes(f64),
     /// The load/store units.
     Units,
@@ -110,8 +112,8 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// When the profile lacks operations or DRAM traffic, or the GPU the ceiling of something that the
-    /// kernel does.
+    /// When the profile lacks operations or DRAM traffic, or the GPU the ceiling of something that
+    /// the kernel does.
     pub fn of(
         profile: &KernelProfile,
         gpu: &Gpu,
@@ -206,7 +208,7 @@ impl Analysis {
     }
 }
 
-/// All passes over the banks where the L1 shares them with shared memory.
+/// All passes over the banks if the L1 shares them with shared memory.
 fn passes(profile: &KernelProfile, gpu: &Gpu) -> Result<Option<f64>, ModelError> {
     let Some(mut passes) = first_level::load_passes(gpu, profile)? else { return Ok(None) };
     for metric in ["shared_load_transactions", "shared_store_transactions"] {
@@ -215,10 +217,10 @@ fn passes(profile: &KernelProfile, gpu: &Gpu) -> Result<Option<f64>, ModelError>
     Ok(Some(passes))
 }
 
-/// What a pass of shared memory costs at the first level, in bytes.
+/// The cost of a pass of shared memory at the first level, in bytes.
 ///
-/// All banks deliver for as long as it takes, and in that time a cache of the first level delivers its own
-/// rate: on Kepler, Maxwell, Pascal and consumer Ampere half of what the banks do.
+/// All banks deliver during the whole pass. In that time a cache of the first level delivers its
+/// own rate. On Kepler, Maxwell, Pascal and consumer Ampere, that is half of the banks' rate.
 fn pass_bytes(gpu: &Gpu) -> Option<f64> {
     let delivered = (optional!(gpu.shared_banks)? * optional!(gpu.shared_bank_width)?) as f64;
     let rates = (optional!(gpu.l1_bytes_rate), optional!(gpu.shared_bytes_rate));
@@ -343,7 +345,7 @@ fn name(bound: Bound) -> &'static str {
     }
 }
 
-/// What bounds the kernel, by how much, and what its reuse is at each level.
+/// Explains the bound of the kernel, its lead, and the kernel's reuse at each level.
 fn explain(subject: &str, analysis: &Analysis) -> String {
     let times: Vec<String> = analysis
         .times
@@ -436,8 +438,8 @@ fn warnings(
     warnings
 }
 
-/// The share of floating-point instructions below which what the roofline leaves out is worth a
-/// warning ("Too many non-FP instructions"); the slides set no limit, this one is ours.
+/// Below this share of floating-point instructions, the part that the roofline leaves out is worth
+/// a warning ("Too many non-FP instructions"). The slides set no limit; this one is ours.
 const MOSTLY: f64 = 0.5;
 
 /// Threads that execute an instruction on tensor cores.

@@ -1,4 +1,4 @@
-//! Ceilings of a GPU and points of a kernel: what a roofline plot draws.
+//! Ceilings of a GPU and points of a kernel, for a roofline plot.
 
 use gpucast_counters::tensor::TensorFormat;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::gpu::{Gpu, Source};
 use crate::inputs::optional;
 use crate::tensor;
 
-/// What a ceiling limits.
+/// The quantity that a ceiling limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// GB/s of a level: a diagonal.
@@ -19,7 +19,7 @@ pub enum Limit {
     Tensor(TensorFormat),
 }
 
-/// Which instructions arithmetic consists of.
+/// The instructions that arithmetic consists of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mix {
     /// Multiply-adds only.
@@ -30,7 +30,7 @@ pub enum Mix {
     NoFma,
 }
 
-/// Where a ceiling's value comes from.
+/// The origin of a ceiling's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -43,9 +43,9 @@ pub enum Basis {
 /// A limit of a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
-    /// What it limits.
+    /// The quantity that it limits.
     pub limit: Limit,
-    /// Whether it was measured.
+    /// The origin of its value.
     pub basis: Basis,
     /// GB/s or GFLOP/s.
     pub value: f64,
@@ -102,7 +102,7 @@ impl Roofline {
             let share = operations.fma_share();
             ceilings.extend(compute(gpu, operations.precision, share));
         }
-        // Halves have a ceiling of tensor cores also where they do not use them.
+        // Halves have a ceiling of tensor cores even if they do not use them.
         let has_halves = work.operations.iter().any(|one| one.precision == Precision::Half);
         let mut formats: Vec<TensorFormat> = work.tensor.iter().map(|one| one.format).collect();
         if has_halves && !formats.contains(&TensorFormat::Fp16) {
@@ -118,7 +118,8 @@ impl Roofline {
     }
 }
 
-/// A figure of a GPU with its basis; what follows from rates is theoretical, even if derived here.
+/// A figure of a GPU with its basis; a figure that follows from rates is theoretical, even if
+/// derived here.
 fn figure(value: Option<f64>, source: Option<&Source>) -> Option<(Basis, f64)> {
     let basis = match source {
         Some(Source::Benchmark(_)) => Basis::Measured,
@@ -133,7 +134,7 @@ macro_rules! figure_of {
     };
 }
 
-/// The bandwidth that the time is predicted with: measured where it was.
+/// The bandwidth that the time is predicted with: the measured one if there is one.
 pub(super) fn effective_bandwidth(gpu: &Gpu, level: Level) -> Option<f64> {
     match level {
         Level::L1 => optional!(gpu.l1_bandwidth),
@@ -169,7 +170,7 @@ fn bandwidths(gpu: &Gpu, level: Level) -> Vec<Ceiling> {
     };
     let theoretical = match (level, effective) {
         (Level::Dram, _) => optional!(gpu.peak_memory_bandwidth),
-        // What a file gives without having measured it goes before the rule, which it replaces.
+        // A figure that a file gives without a measurement goes before the rule, which it replaces.
         (Level::L1 | Level::L2, Some((Basis::Theoretical, value))) => Some(value),
         (Level::L1 | Level::L2, _) => gpu.by_rule(bandwidth_field(level)),
     };

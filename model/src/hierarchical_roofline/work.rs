@@ -1,4 +1,4 @@
-//! What a kernel computes and moves: the slides' "Collect Application Performance".
+//! The computation and traffic of a kernel: the slides' "Collect Application Performance".
 
 use gpucast_counters::KernelProfile;
 
@@ -70,7 +70,7 @@ impl Operations {
 }
 
 /// β = (2 α + (1 − α)) / 2: the share of the peak that a kernel with a share α of multiply-adds can
-/// reach, since the peak is that of multiply-adds alone.
+/// reach. The peak is that of multiply-adds alone.
 #[must_use]
 pub fn attainable_share(fma_share: f64) -> f64 {
     (2.0 * fma_share + (1.0 - fma_share)) / 2.0
@@ -105,22 +105,24 @@ impl Level {
 /// The work of all invocations of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Of each format that occurs, the widest first.
+    /// The operations of each format that occurs, the widest first.
     pub operations: Vec<Operations>,
-    /// Of tensor cores, on the formats whose throughput is known.
+    /// The operations of tensor cores, on the formats whose throughput is known.
     pub tensor: Vec<TensorWork>,
     /// Operations of tensor cores on other formats.
     pub other_tensor_operations: f64,
-    /// Bytes at each level; `None` where the counts lack them.
+    /// Bytes at each level; `None` if the counts lack them.
     pub bytes: [(Level, Option<f64>); 3],
 }
 
 impl Work {
-    /// The work that a profile counts. Bytes of shared memory are those of its passes, `pass_bytes` each.
+    /// The work that a profile counts. Bytes of shared memory are those of its passes, `pass_bytes`
+    /// each.
     ///
     /// # Errors
     ///
-    /// When the profile lacks the operations or the traffic to device memory, or has impossible counts.
+    /// When the profile lacks the operations or the traffic to device memory, or has impossible
+    /// counts.
     pub fn of(profile: &KernelProfile, pass_bytes: Option<f64>) -> Result<Self, ModelError> {
         let totals = Totals(profile);
         let mut operations = Vec::new();
@@ -136,7 +138,7 @@ impl Work {
             };
             let is_partial = fma.is_some() && (add.is_none() || mul.is_none());
             if is_partial && fma != Some(0.0) {
-                // A share of multiply-adds of which the others are unknown would be a guess.
+                // A share of multiply-adds without the other operations would be a guess.
                 totals.require(precision.metrics())?;
             }
             if one.flops() > 0.0 {
@@ -193,9 +195,10 @@ fn transactions<const N: usize>(
 
 /// Bytes of the first level: global, local and atomic sectors, and passes of shared memory.
 ///
-/// The slides multiply the profiler's transactions by 32 bytes; on the GPUs where a transaction is more
-/// than a sector, our counts have the sectors themselves. They count shared transactions as 32 bytes,
-/// too; a pass keeps all banks busy, so that here it costs what the cache could deliver meanwhile.
+/// The slides multiply the profiler's transactions by 32 bytes. On the GPUs where a transaction is
+/// more than a sector, our counts have the sectors themselves. The slides count shared transactions
+/// as 32 bytes, too. A pass keeps all banks busy, so that here it costs the bytes that the cache
+/// could deliver meanwhile.
 fn first_level(totals: Totals<'_>, pass_bytes: Option<f64>) -> Result<Option<f64>, ModelError> {
     let sectors = transactions(totals, ["global_load_sectors", "global_store_sectors"])?;
     let global = match sectors {

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::{Offload, Workload, symmetric_error};
 use crate::regression::{LinearFit, RegressionError};
 
-/// What a sample took, in seconds.
+/// The measured time of a sample, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MeasuredTime {
     /// Dispatch, execution and collection apart.
@@ -29,9 +29,9 @@ impl MeasuredTime {
 /// A measured run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// What it did.
+    /// The work that was done.
     pub workload: Workload,
-    /// How long it took.
+    /// The time that it took.
     pub time: MeasuredTime,
 }
 
@@ -63,7 +63,7 @@ pub struct StepFit {
     pub r_squared: f64,
 }
 
-/// A model fitted to samples, and how well it does on those that it was not fitted to.
+/// A model fitted to samples, and its errors on those that it was not fitted to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
     /// The model.
@@ -76,9 +76,9 @@ pub struct Calibration {
     pub constant: Constant,
     /// R² of the total over the samples that the model was fitted to.
     pub r_squared: f64,
-    /// How many samples the model was fitted to.
+    /// The number of samples that the model was fitted to.
     pub fitted: usize,
-    /// How many samples it was evaluated on.
+    /// The number of samples that it was evaluated on.
     pub evaluated: usize,
     /// The largest ε over the evaluated samples.
     pub worst_error: f64,
@@ -88,15 +88,15 @@ pub struct Calibration {
     pub confidence: f64,
 }
 
-/// Why samples give no model.
+/// The reason why samples give no model.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CalibrationError {
     /// No plane goes through them.
     #[error("{step} cannot be fitted: {error}")]
     Regression {
-        /// Which step.
+        /// The step.
         step: &'static str,
-        /// Why.
+        /// The reason.
         error: RegressionError,
     },
     /// More work would take less time.
@@ -104,7 +104,7 @@ pub enum CalibrationError {
         "{step} gets faster with more work in these samples ({slope:.3e} s per unit), which no rate can express"
     )]
     NegativeRate {
-        /// Which step.
+        /// The step.
         step: &'static str,
         /// Seconds per byte or operation.
         slope: f64,
@@ -129,8 +129,8 @@ const STEPS: [&str; 3] = ["dispatch", "execution", "collection"];
 
 impl Calibration {
     /// Fits the model to every `every`-th sample, the first among them, and evaluates it on the
-    /// others; with `every` 1, or if nothing else is left, on all. The paper fits a third of its
-    /// samples.
+    /// others. With `every` 1, or if nothing else is left, it evaluates it on all. The paper fits a
+    /// third of its samples.
     ///
     /// # Errors
     ///

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Rates and constants are fitted to measured samples of one application on one machine. Samples
-//! that give the time of each step determine each β; samples that give the total only determine
-//! their sum, which is all that equations 7 to 9 of the paper print.
+//! that give the time of each step determine each β. Samples that give only the total determine
+//! only the sum of the β, and equations 7 to 9 of the paper print no more.
 
 mod calibration;
 mod model;
@@ -25,7 +25,7 @@ pub use calibration::{
 };
 pub use model::{CalibratedOffload, OffloadModel, Transfers};
 
-/// What is to be done.
+/// The work to be done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Workload {
     /// W_dispatch: bytes from the CPU's memory to the GPU's.

@@ -19,7 +19,7 @@ pub struct CalibratedOffload {
     pub gpu: Option<String>,
 }
 
-/// What goes to the GPU and comes back when a launch is made on its own.
+/// The bytes that go to the GPU and come back when a launch is made on its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
     /// Bytes of the argument buffers that hold anything but zeros before the launch.
@@ -31,8 +31,8 @@ pub struct Transfers {
 /// The model of Velho et al. 2013 for kernels that were executed or counted.
 ///
 /// A calibration knows the host's link and the speed of one application on one GPU. On that GPU
-/// equations 1 to 4 hold as they are. On another one the link is taken to be the same, and the time of
-/// the execution comes from [`QuantitativeRoofline`], for which the paper has no equation.
+/// equations 1 to 4 hold as they are. On another one the link is taken to be the same. The time of
+/// the execution comes from [`QuantitativeRoofline`]; the paper has no equation for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OffloadModel;
 

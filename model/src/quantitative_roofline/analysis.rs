@@ -42,7 +42,7 @@ pub struct Analysis {
     pub kernel: KernelParameters,
     /// W_op, W_ldst and W_other, equations 4.9 to 4.12.
     pub weights: Weights,
-    /// What the kernel's instructions cost.
+    /// The cost of the kernel's instructions.
     pub costs: PipelineCosts,
     /// T_op: the peak of the kernel's operations, in GFLOPS or GIOPS.
     pub peak_throughput: f64,
@@ -62,7 +62,7 @@ pub struct Analysis {
     pub throughput_bound: Bound,
     /// The time of all invocations, in milliseconds.
     pub time_ms: f64,
-    /// What it is spent on.
+    /// The resource that it is spent on.
     pub bound: Bound,
     pub(super) refined: Refinements,
 }
@@ -89,9 +89,9 @@ impl Analysis {
         let instruction_efficiency = costs.operation / costs.total;
         let adjusted = kernel.mix_efficiency * instruction_efficiency * peak;
 
-        // Eq. 4.18, with the comparison O_krn > O_dev written as one of times, which also holds
-        // where a kernel has no traffic or no operations and the quotients lose their meaning.
-        // W_comp / T'_op is I_total × cost ÷ (T_SP / 2): T_op and D_ops cancel.
+        // Eq. 4.18, with the comparison O_krn > O_dev written as one of times. That also holds if a
+        // kernel has no traffic or no operations and the quotients lose their meaning. W_comp /
+        // T'_op is I_total × cost ÷ (T_SP / 2): T_op and D_ops cancel.
         let memory_ms = kernel.traffic_bytes / bandwidth / 1e6;
         let compute_ms = if kernel.operations > 0.0 {
             kernel.operations / adjusted / 1e6
@@ -157,7 +157,7 @@ impl Analysis {
         }
     }
 
-    /// The kernel, and its launches where they are charged.
+    /// The kernel, and its launches if they are charged.
     pub(super) fn parts(&self) -> Vec<Part> {
         let mut parts = vec![Part {
             name: "kernel".to_owned(),
@@ -176,7 +176,7 @@ impl Analysis {
         parts
     }
 
-    /// What was computed for the GPU, by the thesis's symbols.
+    /// The values that were computed for the GPU, by the thesis's symbols.
     pub(super) fn symbols(&self) -> Symbols {
         let unit = self.kernel.operation_type.throughput_unit();
         let mut symbols = Symbols::default();
@@ -205,7 +205,7 @@ impl Analysis {
         symbols
     }
 
-    /// Whether the operations are integer ones.
+    /// Returns true if the operations are integer ones.
     #[must_use]
     pub fn counts_integers(&self) -> bool {
         self.kernel.operation_type == OperationType::Int

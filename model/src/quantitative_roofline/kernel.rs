@@ -1,4 +1,4 @@
-//! What the model knows of a kernel: Konstantinidis 2017, table 4.2, from the metrics of table 4.1.
+//! The model's inputs from a kernel: Konstantinidis 2017, table 4.2, from the metrics of table 4.1.
 
 use gpucast_counters::KernelProfile;
 
@@ -39,7 +39,7 @@ impl OperationType {
     }
 }
 
-/// What the model knows of a kernel (table 4.2): totals over all invocations, and fractions.
+/// The model's inputs from a kernel (table 4.2): totals over all invocations, and fractions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelParameters {
     /// K_type.
@@ -63,8 +63,8 @@ pub struct KernelParameters {
 impl KernelParameters {
     /// Computes the parameters from a profiler's metrics (table 4.1).
     ///
-    /// A missing `inst_fp_64` is taken to be zero if `inst_fp_32` is there; so is a missing
-    /// `inst_fp_32` beside a non-zero `inst_fp_64`, where it does not matter. What was assumed
+    /// A missing `inst_fp_64` is taken to be zero if `inst_fp_32` is there. So is a missing
+    /// `inst_fp_32` beside a non-zero `inst_fp_64`, where it does not matter. Each such assumption
     /// is among the warnings.
     ///
     /// # Errors
@@ -192,7 +192,7 @@ impl Counts<'_> {
         Ok(self.require(metric)? / self.profile.invocations as f64)
     }
 
-    /// Those of the metrics that the profile does not have.
+    /// The metrics that the profile does not have.
     pub(super) fn lacking(&self, metrics: &[&'static str]) -> Vec<&'static str> {
         let is_lacking = |metric: &&&str| !self.profile.metrics.contains_key(**metric);
         metrics.iter().filter(is_lacking).copied().collect()
@@ -205,8 +205,8 @@ impl Counts<'_> {
 
     /// Every metric that the equations need and the profile lacks, so that one complaint names all.
     ///
-    /// Which arithmetic metrics are needed depends on the type of the operations; as long as that
-    /// is not known, only the metric that decides it is missing.
+    /// Returns the arithmetic metrics that are needed and missing. They depend on the type of the
+    /// operations. As long as that is not known, only the metric that decides it is missing.
     fn missing(&self) -> Result<Vec<&'static str>, ModelError> {
         let mut needed = Vec::new();
         match (self.get("inst_fp_64")?, self.get("inst_fp_32")?) {

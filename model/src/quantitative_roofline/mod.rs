@@ -1,10 +1,10 @@
 //! The quantitative roofline model: E. Konstantinidis, "A quantitative performance model for
 //! GPUs", PhD thesis, 2017, chapter 4, equations 4.1 to 4.18.
 //!
-//! A roofline whose compute roof is lowered to what the kernel's instruction mix can reach: all
-//! instructions share one pipeline, each class at the rate that micro-benchmarks measured
-//! (Fermi to Pascal; on GPUs that issue integer and floating-point instructions side by side the
-//! roof is pessimistic).
+//! A roofline whose compute roof is lowered to the throughput that the kernel's instruction mix can
+//! reach. All instructions share one pipeline, each class at the rate that micro-benchmarks
+//! measured (Fermi to Pascal). On GPUs that issue integer and floating-point instructions side by
+//! side, the roof is pessimistic.
 //!
 //! | file | holds |
 //! |---|---|
@@ -75,8 +75,8 @@ impl Model for QuantitativeRoofline {
     }
 }
 
-/// Refinements whose absence we warn about when they would lengthen the time by a quarter. Wide shared
-/// accesses are not among them: that refinement overshoots from Maxwell on.
+/// Refinements whose absence we warn about when they would lengthen the time by a quarter. Wide
+/// shared accesses are not among them: that refinement overshoots from Maxwell on.
 const WARNED_OF: [(Refinement, &str); 3] = [
     (Refinement::BankConflicts, "bank conflicts"),
     (Refinement::ConstantSerialisation, "loads of several constants at once"),

@@ -1,11 +1,11 @@
-//! What instructions cost on a GPU: Konstantinidis 2017, equations 4.9 to 4.12.
+//! The cost of instructions on a GPU: Konstantinidis 2017, equations 4.9 to 4.12.
 
 use super::kernel::OperationType;
 use crate::gpu::Gpu;
 use crate::inputs::parameter;
 use crate::predictor::ModelError;
 
-/// What an instruction of each class costs, in single-precision multiply-adds.
+/// The cost of an instruction of each class, in single-precision multiply-adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
     /// W_op, eq. 4.10.

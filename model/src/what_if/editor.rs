@@ -70,7 +70,7 @@ impl Editor {
         self.changes.push(Change { quantity: quantity.to_owned(), before, after, unit });
     }
 
-    /// Changes what happens between barriers, if that is known.
+    /// Changes the counts between barriers, if they are known.
     pub(super) fn stages(&mut self, change: impl FnOnce(&mut Stages)) {
         if let Some(stages) = &mut self.conditions.stages {
             change(Arc::make_mut(stages));

@@ -1,9 +1,10 @@
-//! What each what-if does to the features of the cost model (Stevens & Klöckner 2020, section 6.1).
+//! The effect of each what-if on the features of the cost model (Stevens & Klöckner 2020, section
+//! 6.1).
 //!
-//! That model has no transactions and no passes over banks: it tells accesses apart by their strides, and
-//! the user's expression has a cost for each pattern. So an access without conflicts, or with perfect
-//! coalescing, is one whose neighbouring threads take neighbouring elements. Footprints stay, and so do
-//! occupancy and caches, which no feature knows.
+//! That model has no transactions and no passes over banks. It tells accesses apart by their
+//! strides, and the user's expression has a cost for each pattern. So an access without conflicts,
+//! or with perfect coalescing, is one whose neighbouring threads take neighbouring elements.
+//! Footprints stay, and so do occupancy and caches, which no feature knows.
 
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ pub(super) fn no_bank_conflicts(counts: &mut Editor) {
     straighten(counts, MemorySpace::Local, has_conflicts);
 }
 
-/// Accesses of global memory get neighbouring elements, unless all threads take the same one. Atomics
-/// stay as they are, as in the metrics.
+/// Accesses of global memory get neighbouring elements, unless all threads take the same one.
+/// Atomics stay as they are, as in the metrics.
 pub(super) fn perfect_coalescing(counts: &mut Editor) {
     straighten(counts, MemorySpace::Global, |access| {
         let bytes = i64::from(access.element.bytes());
@@ -40,8 +41,8 @@ fn first_stride(access: &MemoryAccess) -> Option<i64> {
     }
 }
 
-/// Whether two threads of a warp meet in a bank: banks are a power of two of words, so that strides of an
-/// odd number of words, or of elements wider than a word, meet none.
+/// Returns true if two threads of a warp meet in a bank. Banks are a power of two of words, so
+/// strides of an odd number of words, or of elements wider than a word, meet none.
 fn has_conflicts(access: &MemoryAccess) -> bool {
     let unit = i64::from(access.element.bytes()).max(WORD);
     first_stride(access).is_none_or(|stride| stride % (2 * unit) == 0 && stride != 0)

@@ -1,23 +1,26 @@
-//! What if: the counts of a kernel as they would be if something about it were different.
+//! Transforms the counts of a kernel to those that it would have if something about it were
+//! different.
 //!
-//! A what-if changes counts and conditions before any model sees them, so that it holds for every model
-//! that reads what it changes, and for none of the others. It is a bound, not another execution: what
-//! removing a cause does to the rest of the kernel (to the order of its accesses, to its
-//! instructions) is left as it was. Zhang & Owens 2011 (section 5) put such questions to their model one
-//! cause at a time; `no-bank-conflicts` and `perfect-coalescing` are theirs.
+//! A what-if changes counts and conditions before any model sees them. So it holds for every model
+//! that reads the changed values, and for none of the others. It is a bound, not another execution:
+//! the effect on the rest of the kernel (on the order of its accesses, on its instructions) is left
+//! out. Zhang & Owens 2011 (section 5) put such questions to their model one cause at a time;
+//! `no-bank-conflicts` and `perfect-coalescing` are theirs.
 //!
-//! The metrics, the counts between barriers and the features of the cost model are changed alike, each as
-//! far as it knows of the cause.
+//! The metrics, the counts between barriers and the features of the cost model are changed alike,
+//! each as far as it knows of the cause.
 //!
 //! | what-if | changes |
 //! |---|---|
-//! | `no-bank-conflicts` | every shared access takes the passes that it would take without conflicts |
-//! | `perfect-coalescing` | global accesses move the sectors that their bytes fill, and no level below moves more |
+//! | `no-bank-conflicts` | every shared access takes the passes of one without conflicts |
+//! | `perfect-coalescing` | global accesses move the sectors that their bytes fill |
 //! | `fma` | each pair of an addition and a multiplication becomes a multiply-add |
 //! | `no-divergence` | the work of all threads is packed into full warps |
 //! | `occupancy=F` | models take F for the warps resident on an SM, over those that it can hold |
-//! | `l2-hits=F` | of the sectors that loads ask of the L2, it holds F; the others are read from DRAM |
-//! | `dram-bytes=N` | device memory moves N bytes in each invocation (Konstantinidis 2017, section 7.2.1) |
+//! | `l2-hits=F` | the L2 holds F of the sectors that loads request; DRAM has the others |
+//! | `dram-bytes=N` | device memory moves N bytes per invocation (Konstantinidis 2017, 7.2.1) |
+//!
+//! With `perfect-coalescing`, no level below moves more than that either.
 
 mod editor;
 mod features;
@@ -51,7 +54,7 @@ pub enum WhatIf {
     DramBytes(f64),
 }
 
-/// Why a text is no what-if.
+/// The reason why a text is no what-if.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WhatIfError {
     /// The name does not exist.
@@ -65,7 +68,7 @@ pub enum WhatIfError {
     NoValue {
         /// The name.
         name: &'static str,
-        /// How to write it.
+        /// An example of the notation.
         example: &'static str,
     },
     /// A value where none belongs.
@@ -79,13 +82,13 @@ pub enum WhatIfError {
     Impossible {
         /// The value as it was written.
         value: String,
-        /// What would be one.
+        /// A description of a possible value.
         wanted: &'static str,
     },
 }
 
 impl WhatIfError {
-    /// What to write instead, if that is known.
+    /// The text to write instead, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -198,9 +201,9 @@ fn bytes(text: &str) -> Result<f64, WhatIfError> {
 /// A quantity before and after.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Change {
-    /// The metric, or what is changed between barriers or of the launch.
+    /// The metric, or the quantity between barriers or of the launch that is changed.
     pub quantity: String,
-    /// As it was; none for what was not set.
+    /// The former value; none if it was not set.
     pub before: Option<f64>,
     /// As it is.
     pub after: f64,
@@ -215,11 +218,12 @@ pub struct Changed {
     pub profile: KernelProfile,
     /// The conditions.
     pub conditions: Conditions,
-    /// What is different; empty if the counts have nothing of the kind.
+    /// The differences; empty if the counts have nothing of the kind.
     pub changes: Vec<Change>,
 }
 
-/// The counts and conditions as they would be, each what-if applied to what the one before left.
+/// The counts and conditions as they would be. Each what-if applies to the result of the one
+/// before.
 #[must_use]
 pub fn apply(what_ifs: &[WhatIf], profile: &KernelProfile, conditions: &Conditions) -> Changed {
     let mut editor = Editor::new(profile.clone(), conditions.clone());

@@ -1,4 +1,4 @@
-//! What each what-if does to the counts.
+//! The effect of each what-if on the counts.
 
 use gpucast_counters::InstructionClass;
 use gpucast_counters::stages::{CLASSES, ClassCount, StageMemory};
@@ -68,7 +68,7 @@ pub(super) fn perfect_coalescing(counts: &mut Editor) {
         }
         if requests > 0.0 {
             counts.follow(side.sectors_per_request, perfect / requests);
-            // Where a transaction is a sector, it stays one. Otherwise it is the widest there is, and
+            // If a transaction is a sector, it stays one. Otherwise it is the widest there is, and
             // every request takes at least one.
             if let Some(transactions) = counts.get(side.transactions) {
                 let fewest = if transactions == sectors {
@@ -180,7 +180,7 @@ fn coalesce(memory: &mut StageMemory) {
 }
 
 /// As many multiply-adds as there are pairs of an addition and a multiplication; each saves an
-/// instruction. Whether the pairs' operands fit is not looked at, so it is a bound.
+/// instruction. The operands of the pairs need not fit, so it is a bound.
 pub(super) fn fma(counts: &mut Editor) {
     // Threads that a warp's instruction is executed by, in the mean.
     let executed = counts.get("inst_executed").unwrap_or(0.0);
@@ -305,7 +305,7 @@ pub(super) fn occupancy(counts: &mut Editor, fraction: f64) {
     counts.follow("achieved_occupancy", fraction);
 }
 
-/// Another hit rate of what loads ask of the L2; stores are written to device memory as before.
+/// Another hit rate of the loads at the L2; stores are written to device memory as before.
 pub(super) fn l2_hits(counts: &mut Editor, fraction: f64) {
     if let Some(asked) = counts.get("l2_read_transactions") {
         counts.set("dram_read_transactions", ((1.0 - fraction) * asked).round());

@@ -14,17 +14,17 @@ use crate::theme::{Ink, SERIES};
 pub struct Bar {
     /// Bars of the same group stand together under its name.
     pub group: String,
-    /// What tells the bar from others of the group.
+    /// The name that tells the bar from others of the group.
     pub name: String,
     /// One value for each of [`Bars::series`]; none is negative.
     pub parts: Vec<f64>,
     /// A value that is marked on the bar.
     pub marked: Option<f64>,
-    /// What stands behind the bar.
+    /// The text behind the bar.
     pub remark: String,
 }
 
-/// How long bars are.
+/// The length of bars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Length {
     /// As long as their values.
@@ -43,13 +43,13 @@ pub struct Bars {
     pub subtitle: String,
     /// The names of the parts, at least one.
     pub series: Vec<String>,
-    /// What the axis shows, with its unit.
+    /// The quantity of the axis, with its unit.
     pub axis: String,
-    /// What [`Bar::marked`] is.
+    /// The meaning of [`Bar::marked`].
     pub mark: String,
     /// At least one, groups together.
     pub bars: Vec<Bar>,
-    /// How long they are.
+    /// The length of the bars.
     pub length: Length,
     /// Sentences below the picture.
     pub notes: Vec<String>,
@@ -60,8 +60,8 @@ const ROW: f64 = 30.0;
 const THICKNESS: f64 = 19.0;
 const GROUP: f64 = 30.0;
 
-/// The middle of a number of a width on the part of a bar: the part's own, or that of the wider side of
-/// a mark that would cross the number. None where there is no room.
+/// The middle of a number of a width on the part of a bar. It is the part's own middle, or that of
+/// the wider side of a mark that would cross the number. Returns `None` if there is no room.
 fn free_centre((from, to): (f64, f64), mark: Option<f64>, width: f64) -> Option<f64> {
     /// Empty pixels on either side of a number.
     const ROOM: f64 = 4.0;
@@ -146,7 +146,7 @@ impl Bars {
         Ok(scene)
     }
 
-    /// Whether each bar is the first of its group; unnamed groups have no name to show.
+    /// For each bar, true if it is the first of its group; unnamed groups have no name to show.
     fn group_starts(&self) -> impl Iterator<Item = bool> {
         self.bars.iter().enumerate().map(|(at, bar)| {
             !bar.group.is_empty() && (at == 0 || self.bars[at - 1].group != bar.group)

@@ -1,4 +1,4 @@
-//! Lines through points: how a figure changes with another one.
+//! Lines through points: the change of a figure with another one.
 
 use crate::axis::{Axis, Kind};
 use crate::draw::DrawError;
@@ -8,7 +8,7 @@ use crate::layout::{Entry, Key, Page, Panel, SMALL_SIZE};
 use crate::scene::{Mark, Scene};
 use crate::theme::Ink;
 
-/// How a curve is drawn.
+/// The style of a curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stroke {
     /// A line with a mark at each point.
@@ -25,9 +25,10 @@ pub struct Curve {
     pub name: String,
     /// x and y, in order.
     pub points: Vec<(f64, f64)>,
-    /// How it is drawn.
+    /// Its style.
     pub stroke: Stroke,
-    /// The series whose colour and form it has; a reference may share one with what it is compared to.
+    /// The series whose colour and form it has; a reference may share one with the curve that it is
+    /// compared to.
     pub series: usize,
 }
 
@@ -38,11 +39,11 @@ pub struct Curves {
     pub title: String,
     /// A sentence below it.
     pub subtitle: String,
-    /// What x is, with its unit.
+    /// The quantity x, with its unit.
     pub x: String,
-    /// What y is, with its unit.
+    /// The quantity y, with its unit.
     pub y: String,
-    /// How the axes run.
+    /// The scales of the axes.
     pub scales: (Kind, Kind),
     /// At least one with a point.
     pub curves: Vec<Curve>,
@@ -52,8 +53,8 @@ pub struct Curves {
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 460.0;
-/// Up to this many curves have their names at their ends; more would need leaders across each other,
-/// and the legend names them anyway.
+/// Up to this many curves have their names at their ends; more would need leaders across each
+/// other, and the legend names them anyway.
 const MOST_LABELS: usize = 6;
 
 impl Curves {

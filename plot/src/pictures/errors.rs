@@ -14,11 +14,11 @@ use crate::theme::Ink;
 pub struct Row {
     /// Rows of the same group stand together under its name.
     pub group: String,
-    /// What tells the row from others of the group.
+    /// The name that tells the row from others of the group.
     pub name: String,
     /// Milliseconds.
     pub measured_ms: f64,
-    /// Milliseconds, one for each of [`Errors::series`]; `None` where there is no prediction.
+    /// Milliseconds, one for each of [`Errors::series`]; `None` if there is no prediction.
     pub predicted_ms: Vec<Option<f64>>,
 }
 
@@ -29,7 +29,7 @@ pub struct Errors {
     pub title: String,
     /// A sentence below it.
     pub subtitle: String,
-    /// What predicted, at least one.
+    /// The names of the predictors, at least one.
     pub series: Vec<String>,
     /// At least one, groups together.
     pub rows: Vec<Row>,
@@ -38,7 +38,8 @@ pub struct Errors {
 }
 
 impl Row {
-    /// The error of a prediction: (predicted − measured) / measured (Konstantinidis 2017, eq. 5.12).
+    /// The error of a prediction: (predicted − measured) / measured (Konstantinidis 2017, eq.
+    /// 5.12).
     #[must_use]
     pub fn error(&self, series: usize) -> Option<f64> {
         let predicted = self.predicted_ms.get(series).copied().flatten()?;

@@ -16,11 +16,11 @@ pub struct Heatmap {
     pub title: String,
     /// A sentence below it.
     pub subtitle: String,
-    /// What the columns differ by, with the unit.
+    /// The quantity of the columns, with the unit.
     pub x: String,
-    /// What the rows differ by, with the unit.
+    /// The quantity of the rows, with the unit.
     pub y: String,
-    /// What the cells show, with the unit.
+    /// The quantity of the cells, with the unit.
     pub value: String,
     /// The columns' values, in order.
     pub columns: Vec<f64>,

@@ -1,7 +1,7 @@
-//! The quadrant split of Konstantinidis 2017, section 3.3: throughput over bandwidth. A GPU is a point, a
-//! kernel a half-line from the origin whose slope is its operational intensity. A GPU above the half-line is
-//! bound by its memory, and the kernel's place is straight below it; one beneath is bound by its
-//! instructions, and the place is to the left.
+//! The quadrant split of Konstantinidis 2017, section 3.3: throughput over bandwidth. A GPU is a
+//! point; a kernel is a half-line from the origin whose slope is its operational intensity. A GPU
+//! above the half-line is bound by its memory, and the kernel's place is straight below it. A GPU
+//! beneath is bound by its instructions, and the place is to the left.
 
 use crate::axis::{Axis, Kind};
 use crate::draw::DrawError;
@@ -17,7 +17,7 @@ use crate::theme::Ink;
 pub struct Peak {
     /// GB/s.
     pub gbps: f64,
-    /// 10⁹ operations a second.
+    /// 10⁹ operations per second.
     pub gflops: f64,
 }
 
@@ -26,7 +26,7 @@ pub struct Peak {
 pub struct Adjustment {
     /// Its symbol.
     pub name: String,
-    /// The throughput after it, in 10⁹ operations a second.
+    /// The throughput after it, in 10⁹ operations per second.
     pub gflops: f64,
 }
 
@@ -35,13 +35,13 @@ pub struct Adjustment {
 pub struct Device {
     /// Its name.
     pub name: String,
-    /// What it can do.
+    /// Its peak.
     pub peak: Peak,
-    /// What its data sheet says.
+    /// The peak of its data sheet.
     pub theoretical: Option<Peak>,
-    /// What lowers the throughput, in order.
+    /// The effects that lower the throughput, in order.
     pub adjustments: Vec<Adjustment>,
-    /// What the kernel was measured to do there, in 10⁹ operations a second.
+    /// The kernel's measured throughput there, in 10⁹ operations per second.
     pub measured_gflops: Option<f64>,
 }
 
@@ -73,7 +73,7 @@ pub struct QuadrantSplit {
     pub intensity: f64,
     /// GPUs, at least one.
     pub devices: Vec<Device>,
-    /// How both axes run; logarithmic ones hold GPUs of different sizes.
+    /// The scale of both axes; logarithmic ones hold GPUs of different sizes.
     pub scale: Kind,
     /// Sentences below the picture.
     pub notes: Vec<String>,
@@ -299,8 +299,8 @@ enum Half {
     Compute,
 }
 
-/// The name of a half in its corner, along the edge where the half-line leaves no room to lie; none where
-/// it leaves none at all.
+/// The name of a half in its corner, along the edge if the half-line leaves no room for it to lie.
+/// Returns `None` if there is no room at all.
 fn half_name(half: Half, plot: Rect, (from, to): (Point, Point)) -> Option<Text> {
     const CLEARANCE: f64 = 6.0;
     let lying = |words, at, anchor| Text::new(words, at, anchor, LABEL_SIZE).ink(Ink::Muted);

@@ -1,4 +1,4 @@
-//! The roofline: throughput over operational intensity, under what a GPU can do (Williams et al. 2009),
+//! The roofline: throughput over operational intensity, under a GPU's peaks (Williams et al. 2009),
 //! with the ceilings of all levels of memory at once (Yang & Williams 2019).
 
 use crate::axis::Axis;
@@ -50,22 +50,23 @@ impl Level {
 /// A slanted roof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bandwidth {
-    /// What delivers the bytes.
+    /// The level that delivers the bytes.
     pub level: Level,
     /// Bandwidth in GB/s.
     pub gbps: f64,
-    /// Whether it is the data sheet's, drawn broken.
+    /// True if it is the data sheet's, drawn broken.
     pub theoretical: bool,
 }
 
 /// A flat roof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
-    /// What is limited: `FMA`, `no FMA`, `tensor`. A data sheet's figure for the same shares its label.
+    /// The arithmetic that is limited: `FMA`, `no FMA`, `tensor`. A data sheet's figure for the
+    /// same arithmetic shares its label.
     pub name: String,
-    /// Throughput in 10⁹ operations a second.
+    /// Throughput in 10⁹ operations per second.
     pub gflops: f64,
-    /// Whether it is the data sheet's, drawn broken.
+    /// True if it is the data sheet's, drawn broken.
     pub theoretical: bool,
 }
 
@@ -85,7 +86,7 @@ pub struct Kernel {
     pub name: String,
     /// Its intensities.
     pub places: Vec<Place>,
-    /// Its throughput as predicted, in 10⁹ operations a second.
+    /// Its throughput as predicted, in 10⁹ operations per second.
     pub gflops: f64,
     /// As measured, if it was.
     pub measured_gflops: Option<f64>,
@@ -237,7 +238,7 @@ impl Roofline {
                 .bandwidths
                 .iter()
                 .find(|one| one.level == roof.level && one.theoretical != roof.theoretical);
-            // A colon, since the `1` of `L1` and the first digit look like one number.
+            // A colon, because the `1` of `L1` and the first digit look like one number.
             let short = format!("{}: {number} GB/s", roof.level.name());
             let text = match (twin, roof.theoretical) {
                 (Some(_), true) => continue,
@@ -285,7 +286,7 @@ impl Roofline {
         labels.missed().to_vec()
     }
 
-    /// What the data sheet says of a measured roof, and the other way round.
+    /// The data sheet's counterpart of a measured roof, and the other way round.
     fn twin(&self, roof: &Ceiling) -> Option<&Ceiling> {
         let is_twin = |one: &&Ceiling| one.name == roof.name && one.theoretical != roof.theoretical;
         self.ceilings.iter().find(is_twin)

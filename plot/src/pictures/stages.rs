@@ -1,5 +1,5 @@
-//! Component times of the stages between barriers, side by side in the order in which they pass (Zhang &
-//! Owens 2011, figures 4 to 8).
+//! Component times of the stages between barriers, side by side in the order in which they pass
+//! (Zhang & Owens 2011, figures 4 to 8).
 
 use crate::axis::Axis;
 use crate::draw::DrawError;
@@ -15,7 +15,7 @@ use crate::theme::Ink;
 pub struct Stage {
     /// Its name: a number, as a rule.
     pub name: String,
-    /// How long each of [`Stages::series`] is busy, in milliseconds.
+    /// The time that each of [`Stages::series`] is busy, in milliseconds.
     pub parts: Vec<f64>,
     /// The time that the stage adds to the kernel's, in milliseconds.
     pub time_ms: f64,

@@ -1,4 +1,4 @@
-//! How much each parameter moves a result: bars to both sides, the longest on top.
+//! The effect of each parameter on a result: bars to both sides, the longest on top.
 
 use crate::axis::Axis;
 use crate::draw::DrawError;
@@ -9,7 +9,7 @@ use crate::number::percent;
 use crate::scene::{Anchor, Scene, Text};
 use crate::theme::Ink;
 
-/// What a parameter does.
+/// The effect of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// The parameter.
@@ -33,9 +33,9 @@ pub struct Tornado {
     pub title: String,
     /// A sentence below it.
     pub subtitle: String,
-    /// What the bars show, in percent.
+    /// The quantity of the bars, in percent.
     pub axis: String,
-    /// What lowering and raising means: `10 % less`, `10 % more`.
+    /// The meaning of lowering and raising: `10 % less`, `10 % more`.
     pub changes: [String; 2],
     /// In any order; those without effect are named below the picture.
     pub effects: Vec<Effect>,

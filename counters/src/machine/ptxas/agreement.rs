@@ -1,8 +1,8 @@
-//! Whether the executions of machine code can be explained by those of the PTX.
+//! Tests if the executions of the PTX can explain those of the machine code.
 //!
 //! An assembler moves, merges and copies instructions, so that no single line has to agree with the
-//! block that it stands in. But a block that runs more often than every line in it says, and that
-//! no line bears out, has been given the executions of other code.
+//! block that it stands in. But a block may run more often than every line in it says, with no line
+//! to bear it out. Such a block has been given the executions of other code.
 
 use super::flow::{Observation, Solution};
 use super::listing::Listing;
@@ -10,13 +10,13 @@ use super::listing::Listing;
 /// A block whose executions no line explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Contradiction {
-    /// Where the block begins in its function.
+    /// The offset of the block in its function.
     pub(super) offset: u64,
     /// The PTX line that contradicts it most.
     pub(super) line: u32,
     /// Executions by threads of the machine code that stands for the line.
     pub(super) found: u64,
-    /// Those of the line.
+    /// The executions of the line.
     pub(super) expected: u64,
     /// Executions by threads of all instructions of the block.
     pub(super) executions: u64,

@@ -17,8 +17,8 @@ use crate::metric::Kind;
 use crate::operation::class_metric;
 use crate::table::BaseTable;
 
-/// Counts the machine instructions of `program`'s kernel in the cubin `image`, which was assembled
-/// from `prepared` by an assembler of that `version`; `table` holds the counts of the execution.
+/// Counts the machine instructions of `program`'s kernel in the cubin `image`. An assembler of that
+/// `version` made it from `prepared`. `table` holds the counts of the execution.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn attribute(
 ///
 /// # Errors
 ///
-/// [`MachineError`] with what is wrong with it.
+/// [`MachineError`], which names the fault.
 pub fn examine(image: &[u8], prepared: &Prepared, kernel: &str) -> Result<(), MachineError> {
     let image = Image::parse(image, kernel)?;
     let lines = LineTable::parse(&image.line_table, prepared.file)?;
@@ -90,23 +90,24 @@ pub fn examine(image: &[u8], prepared: &Prepared, kernel: &str) -> Result<(), Ma
     has_line.then_some(()).ok_or_else(|| MachineError::NoLines { kernel: kernel.to_owned() })
 }
 
-/// Of so many executed instructions one may be in a block that contradicts the PTX.
+/// Of this many executed instructions, one may be in a block that contradicts the PTX.
 const MOST_CONTRADICTED: u64 = 20;
 
-/// How much of the arithmetic and of the accesses must be found again. Less than all may be right:
-/// an assembler may move what does not change out of a loop.
+/// The percentage of the arithmetic and of the accesses that must be found again. Less than all may
+/// be right: an assembler may move invariant code out of a loop.
 const LEAST_PERCENT_FOUND: u128 = 75;
 
-/// Whether a machine instruction that stands for PTX of this class runs at least as often.
+/// Returns true if a machine instruction that stands for PTX of this class runs at least as often.
 fn is_kept(class: InstructionClass) -> bool {
     use InstructionClass as C;
     matches!(class, C::Fp16 | C::Fp32 | C::Fp64 | C::LoadStore)
 }
 
-/// Executions of threads that the arithmetic and the accesses among `rows` account for, and those
-/// of the PTX instructions in `listed`, for which the code has some; `expected` knows those that
-/// count, with the bytes of an access. An access of twice the bytes stands for two, as where iterations of a
-/// loop were unrolled and their loads became one.
+/// Returns two numbers of thread executions. The first is those that the arithmetic and the
+/// accesses among `rows` account for. The second is those of the PTX instructions in `listed`,
+/// which are those that the code has machine instructions for. `expected` knows the instructions
+/// that count, with the bytes of an access. An access of twice the bytes stands for two, as when
+/// iterations of a loop were unrolled and their loads became one.
 fn work_found(
     rows: &[MachineRow],
     listed: impl Iterator<Item = u32>,

@@ -22,7 +22,7 @@ pub(super) struct Instruction {
 pub(super) struct Edge {
     /// The block that it leads to; `None` where threads leave the function.
     pub(super) to: Option<usize>,
-    /// Whether it is the way that the block's last instruction takes where its guard is true.
+    /// True if the block's last instruction takes this way when its guard is true.
     pub(super) taken: bool,
 }
 
@@ -35,10 +35,10 @@ pub(super) struct Block {
     pub(super) calls: Option<usize>,
 }
 
-/// Where threads come in.
+/// The origin of the threads that come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Where the kernel begins.
+    /// The start of the kernel.
     Kernel,
     /// A function that is entered by known calls only.
     Calls,
@@ -50,7 +50,7 @@ pub(super) enum Source {
 pub(super) struct Code {
     pub(super) instructions: Vec<Instruction>,
     pub(super) blocks: Vec<Block>,
-    /// The blocks that no edge leads to, with how threads get there.
+    /// The blocks that no edge leads to, with the origin of their threads.
     pub(super) roots: BTreeMap<usize, Source>,
     /// Jumps whose targets are not known, by their mnemonic.
     pub(super) unresolved: Vec<&'static str>,
@@ -62,14 +62,14 @@ pub(super) struct Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unknown {
     pub(super) opcode: u64,
-    /// What its instructions are assumed to be.
+    /// The class that its instructions are assumed to have.
     pub(super) class: InstructionClass,
     /// Its instructions in the code.
     pub(super) count: usize,
 }
 
 impl Code {
-    /// Decodes the kernel and what it can call.
+    /// Decodes the kernel and the functions that it can call.
     pub(super) fn read(image: &Image<'_>) -> Result<Self, MachineError> {
         let decoder = Decoder::of(image.target)
             .ok_or_else(|| MachineError::UnknownTarget { target: image.target.to_string() })?;
@@ -176,7 +176,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         targets
     }
 
-    /// Since Volta `ptxas` also leaves a loop by a `CALL` to code that never returns: those are jumps.
+    /// Since Volta `ptxas` also leaves a loop by a `CALL` to code that never returns: those are
+    /// jumps.
     fn tell_jumps_from_calls(&mut self) {
         let jumps: Vec<(usize, u64)> = self
             .instructions
@@ -194,8 +195,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         }
     }
 
-    /// Whether threads that come to an instruction may return from the function that it is in, as
-    /// far as jumps show; calls come back.
+    /// Returns true if threads that come to an instruction may return from its function, as far as
+    /// jumps show. Calls come back.
     fn returns(&self, first: usize) -> bool {
         let section = self.instructions[first].section;
         let mut seen = BTreeSet::new();

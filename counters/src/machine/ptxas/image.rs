@@ -1,7 +1,8 @@
-//! What is read out of a cubin: machine code by function, relocations, jump tables, positions.
+//! The contents of a cubin: machine code by function, relocations, jump tables, positions.
 //!
-//! The launch facts (registers, architecture) come from the front end's reader of cubins; this
-//! one adds what it leaves alone, the code itself. Every function has a section `.text.NAME`.
+//! The launch facts (registers, architecture) come from the front end's reader of cubins. This
+//! reader adds the code itself, which the other leaves alone. Every function has a section
+//! `.text.NAME`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ const FORMAT_SIZED: u8 = 4;
 /// Marks the symbol of a kernel in `st_other`.
 const STO_CUDA_ENTRY: u8 = 0x10;
 
-/// The machine code of one function with what belongs to it.
+/// The machine code of one function with its relocations and jump tables.
 pub(super) struct Section<'a> {
     pub(super) name: &'a str,
     /// Its index in the file.
@@ -30,12 +31,12 @@ pub(super) struct Section<'a> {
     pub(super) functions: Vec<u64>,
     /// For instructions whose target the linker fills in: section index and offset of the target.
     pub(super) relocations: BTreeMap<u64, (usize, u64)>,
-    /// Where indirect branches go, by their offset.
+    /// The targets of indirect branches, by the offset of the branch.
     pub(super) jump_tables: BTreeMap<u64, Vec<u64>>,
 }
 
 impl Section<'_> {
-    /// Where the function begins that holds an offset.
+    /// The start of the function that holds an offset.
     pub(super) fn function_at(&self, offset: u64) -> u64 {
         let after = self.functions.partition_point(|&start| start <= offset);
         after.checked_sub(1).map_or(0, |index| self.functions[index])
@@ -50,7 +51,7 @@ pub(super) struct Image<'a> {
     /// `.debug_line` with the addresses that its relocations mean: the section index in the upper
     /// half, the offset in the lower.
     pub(super) line_table: Vec<u8>,
-    /// Which of [`Image::sections`] the kernel is.
+    /// The kernel's index into [`Image::sections`].
     pub(super) kernel: usize,
 }
 
@@ -124,7 +125,7 @@ fn code_sections<'a>(elf: &Elf<'a>, data: &'a [u8]) -> Result<Vec<Section<'a>>, 
     Ok(sections)
 }
 
-/// Every relocation of a section, as (offset, section and place of what it refers to).
+/// Every relocation of a section, as (offset, section and place of its target).
 fn relocations(elf: &Elf<'_>, section: usize) -> BTreeMap<u64, (usize, u64)> {
     let of_section = elf.shdr_relocs.iter().filter(|(header, _)| {
         elf.section_headers.get(*header).is_some_and(|header| header.sh_info as usize == section)
@@ -150,7 +151,7 @@ fn line_table(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, MachineError> {
         let Some(slot) = at.checked_add(8).and_then(|end| table.get_mut(at..end)) else {
             return Err(damaged("a position is relocated outside of its table"));
         };
-        // What stands there is added (`REL`); it is the offset in the section.
+        // The value that stands there is added (`REL`); it is the offset in the section.
         let mut inline = [0; 8];
         inline.copy_from_slice(slot);
         let place = u64::from_le_bytes(inline).wrapping_add(place) & u64::from(u32::MAX);
@@ -159,7 +160,7 @@ fn line_table(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, MachineError> {
     Ok(table)
 }
 
-/// Reads the targets of indirect branches out of `.nv.info.KERNEL`: for each branch its offset, a
+/// Reads the targets of indirect branches out of `.nv.info.KERNEL`. Each branch has its offset, a
 /// word that is not understood, the number of targets, and the targets.
 fn jump_tables(info: &[u8]) -> BTreeMap<u64, Vec<u64>> {
     let word = |bytes: &[u8], index: usize| {

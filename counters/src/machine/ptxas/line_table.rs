@@ -1,7 +1,7 @@
 //! The line table: which injected line each machine instruction comes from.
 //!
 //! The assembler writes DWARF 2 with two opcodes of its own (for inlined functions), which are
-//! skipped, and keeps the `.file` numbers of the text although its list of files is shorter.
+//! skipped. It keeps the `.file` numbers of the text although its list of files is shorter.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::MachineError;
 /// Injected lines by section and offset; each holds up to the next entry of its section.
 #[derive(Default)]
 pub(super) struct LineTable {
-    /// `None` where a line of another file or none at all begins.
+    /// `None` at the start of a line of another file, or of no line at all.
     rows: BTreeMap<(usize, u64), Option<u64>>,
 }
 
@@ -34,7 +34,7 @@ impl LineTable {
                 let place = ((row.address() >> 32) as usize, row.address() & u64::from(u32::MAX));
                 let ours = !row.end_sequence() && row.file_index() == file;
                 let line = row.line().filter(|_| ours).map(std::num::NonZero::get);
-                // The last of several rows for one address counts; an end does not hide what
+                // The last of several rows for one address counts; an end does not hide a row that
                 // begins there.
                 if !row.end_sequence() || !table.rows.contains_key(&place) {
                     table.rows.insert(place, line);
@@ -45,7 +45,7 @@ impl LineTable {
     }
 
     /// The injected line of the instruction at `offset` of a section, in a function that begins at
-    /// `function`: subroutines that the assembler adds have no lines, and what precedes them says
+    /// `function`. Subroutines that the assembler adds have no lines, and the lines before them say
     /// nothing about them.
     pub(super) fn line(&self, section: usize, function: u64, offset: u64) -> Option<u64> {
         let (_, line) = self.rows.range((section, function)..=(section, offset)).next_back()?;

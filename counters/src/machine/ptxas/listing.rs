@@ -14,7 +14,7 @@ use super::loops::{Lanes, Loops};
 use super::{MachineError, Prepared};
 use crate::table::{BaseTable, Row};
 
-/// The code beside what is known of the PTX behind it.
+/// The code beside the known facts about the PTX behind it.
 pub(super) struct Listing<'a> {
     pub(super) code: &'a Code,
     pub(super) program: &'a Program,
@@ -127,8 +127,9 @@ impl<'a> Listing<'a> {
         found
     }
 
-    /// Whether a block belongs to the path for rare operands of an instruction: it calls a
-    /// subroutine that the PTX does not call. Or to that for whole warps, where there are few.
+    /// Returns true if a block belongs to the path for rare operands of an instruction: it calls a
+    /// subroutine that the PTX does not call. The path for whole warps counts as well, if whole
+    /// warps are few.
     pub(super) fn is_cold(&self, block: usize) -> bool {
         let calls = self.code.blocks[block].calls.is_some()
             && self.code.blocks[block].instructions.clone().next_back().is_some_and(|last| {
@@ -137,8 +138,9 @@ impl<'a> Listing<'a> {
         calls || self.sums_whole_warps(block)
     }
 
-    /// Whether a block adds up what the lanes of a whole warp have for an atomic of the PTX, whose warps are
-    /// less than half full: `ptxas` writes such a sum once for whole warps and once for others.
+    /// Returns true if a block adds up the lanes of a whole warp for an atomic of the PTX. The
+    /// warps of the atomic must be less than half full. `ptxas` writes such a sum once for whole
+    /// warps and once for others.
     fn sums_whole_warps(&self, block: usize) -> bool {
         self.code.blocks[block].instructions.clone().any(|index| {
             let row = self.ptx[index].and_then(|ptx| self.counts.get(&ptx));
@@ -156,8 +158,8 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// What an instruction counts as. Every mnemonic of the tables has a meaning; an instruction that
-/// they do not have is assumed to be of the class of its neighbours.
+/// The meaning that an instruction counts with. Every mnemonic of the tables has a meaning; an
+/// instruction that they do not have gets the class of its neighbours.
 fn meaning_of(decoded: &Decoded) -> Meaning {
     let class = decoded.assumed.unwrap_or(InstructionClass::Misc);
     let other = Meaning { class, flops: None, access: None };

@@ -1,7 +1,8 @@
-//! The loops of the PTX and how many threads came to each, which the counts of its branches say.
+//! The loops of the PTX and the threads that came to each, from the counts of its branches.
 //!
-//! A loop that the assembler unrolled has several versions in machine code. How a thread's rounds
-//! fall on them depends on the rounds of one visit, which are the executions divided by the visits.
+//! A loop that the assembler unrolled has several versions in machine code. The share of each
+//! version in a thread's rounds depends on the rounds of one visit. Those are the executions
+//! divided by the visits.
 
 use gpucast_interpreter::Program;
 
@@ -20,7 +21,7 @@ struct BackEdge {
     header: usize,
 }
 
-/// How often a PTX instruction was issued by lanes, and for how many its guard was true.
+/// The lanes that issued a PTX instruction, and those for which its guard was true.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
     pub(super) issued: u64,
@@ -140,7 +141,7 @@ fn body(
     (0..is_in.len()).filter(|&block| is_in[block]).collect()
 }
 
-/// Threads that went along an edge; `None` where the counts do not say.
+/// Threads that went along an edge; `None` if the counts do not say.
 fn crossings(program: &Program, edge: BackEdge, lanes: &dyn Fn(u32) -> Lanes) -> Option<u64> {
     let block = &program.blocks()[edge.from];
     let last = block.first_instruction + block.instruction_count.checked_sub(1)?;

@@ -6,9 +6,9 @@
 //!        MachineProfile ◄── attribute ◄── flow ◄── code ◄── isa, line_table ◄── image ◄──┘
 //! ```
 //!
-//! Each machine instruction knows by its injected line which PTX instruction it stands for, and
-//! the base table knows how often that one ran. Where the assembler unrolled, duplicated, merged or
-//! moved code, lines alone do not say how often each copy ran; `flow` finds it out from the
+//! Each machine instruction knows by its injected line which PTX instruction it stands for, and the
+//! base table knows that one's executions. If the assembler unrolled, duplicated, merged or moved
+//! code, lines alone do not give the executions of each copy. `flow` finds them from the
 //! conservation of threads over the machine's own control-flow graph.
 //!
 //! This module reads bytes and runs nothing; who finds and starts the assembler is the caller.
@@ -32,26 +32,26 @@ pub use attribute::{attribute, examine};
 pub(super) use isa::meaning;
 pub use prepare::{Prepared, prepare};
 
-/// The number of instructions of a kernel's machine code, with those of the functions it calls, read
-/// as [`attribute`] reads them.
+/// The number of instructions of a kernel's machine code, with those of the functions it calls,
+/// read as [`attribute`] reads them.
 ///
 /// # Errors
 ///
-/// If the image is damaged or does not hold the kernel, and if it has an instruction that the tables
-/// do not know.
+/// If the image is damaged or does not hold the kernel, and if it has an instruction that the
+/// tables do not know.
 pub fn instruction_count(image: &[u8], kernel: &str) -> Result<usize, MachineError> {
     let image = image::Image::parse(image, kernel)?;
     line_table::LineTable::parse(&image.line_table, 1)?;
     Ok(code::Code::read(&image)?.instructions.len())
 }
 
-/// Why machine code could not be counted.
+/// The reason why machine code could not be counted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
     /// The file is no cubin, or a damaged one.
     #[error("the machine code cannot be read: {reason}")]
     Image {
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The cubin does not hold the kernel.
@@ -63,7 +63,7 @@ pub enum MachineError {
     /// Its table of source lines is damaged.
     #[error("the line table of the machine code cannot be read: {reason}")]
     LineTable {
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// It was not assembled from the prepared text.
@@ -81,7 +81,7 @@ pub enum MachineError {
         kernel: String,
         /// Executions of threads that the machine code accounts for.
         found: u64,
-        /// Those of the PTX.
+        /// The executions of the PTX.
         expected: u64,
     },
     /// No table of opcodes for this architecture.
@@ -98,13 +98,13 @@ pub enum MachineError {
     Contradiction {
         /// The kernel.
         kernel: String,
-        /// Where the block begins in its function.
+        /// The offset of the block in its function.
         offset: u64,
         /// The line of the PTX.
         line: u32,
         /// Executions by threads that were found for it.
         found: u64,
-        /// Those of the line.
+        /// The executions of the line.
         expected: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! What the counts of the PTX say of the blocks of machine code.
+//! Derives observations of the blocks of machine code from the counts of the PTX.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use super::isa::Guard;
 use super::listing::{Listing, bytes_accessed};
 use crate::operation::class;
 
-/// From this weight on an instruction says by itself how often its block ran.
+/// From this weight on, an instruction alone gives the executions of its block.
 const LEAST_FIRM: f64 = 1.0;
 
 impl Listing<'_> {
-    /// What each PTX instruction says about the blocks that hold its machine code.
+    /// One observation per PTX instruction, about the blocks that hold its machine code.
     ///
     /// The machine instructions of one PTX instruction differ in their bits, and copies of it
-    /// repeat the same bits. So each kind of bits gives an equation of its own; how many belong
-    /// to one copy follows from the greatest number that divides all of them.
+    /// repeat the same bits. So each kind of bits gives an equation of its own. The number of
+    /// instructions per copy follows from the greatest number that divides all of them.
     pub(super) fn observations(&self) -> Vec<Observation> {
         // Of each PTX instruction, by kind of bits: machine instructions of each block.
         type Kinds = BTreeMap<u64, BTreeMap<usize, u32>>;
@@ -79,7 +79,7 @@ impl Listing<'_> {
             .collect()
     }
 
-    /// How sure it is that a machine instruction stands where its PTX instruction stood.
+    /// The confidence that a machine instruction stands where its PTX instruction stood.
     fn weight(&self, index: usize, ptx: u32) -> f64 {
         let decoded = &self.code.instructions[index].decoded;
         let meaning = &self.meanings[index];
@@ -99,8 +99,8 @@ impl Listing<'_> {
         if !self.performs(index, ptx) {
             return 0.01;
         }
-        // Loops that are unrolled are also controlled in other ways: whether rounds are left for
-        // a version is asked in front of it.
+        // Unrolled loops are also controlled in other ways: the code in front of a version asks if
+        // enough rounds are left for it.
         if is_control || (instruction.opcode == Opcode::Setp && is_of_integers(meaning.class)) {
             return 0.1;
         }
@@ -117,9 +117,9 @@ impl Listing<'_> {
         }
     }
 
-    /// Whether a machine instruction does what its PTX instruction says, and does not only bring an
-    /// operand to it: operands are constants, literals and copies, which are fetched anywhere
-    /// before, as in front of the loop.
+    /// Returns true if a machine instruction does the work of its PTX instruction, and does not
+    /// only bring an operand to it. Operands are constants, literals and copies. They are fetched
+    /// anywhere before, for example in front of the loop.
     fn performs(&self, index: usize, ptx: u32) -> bool {
         use InstructionClass as C;
         let meaning = &self.meanings[index];

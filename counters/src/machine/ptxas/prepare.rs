@@ -1,8 +1,8 @@
 //! PTX in which every instruction is a source line of its own.
 //!
 //! The assembler writes into its line table which `.loc` each machine instruction comes from. Here
-//! every PTX instruction gets a `.loc` whose line is its number in the text, in a file of ours, in
-//! place of those that the compiler wrote. Positions are no part of what is translated, so the
+//! every PTX instruction gets a `.loc` in a file of ours, in place of those that the compiler
+//! wrote. Its line is the instruction's number in the text. Positions are not translated, so the
 //! machine code stays the same byte for byte.
 
 use gpucast_ptx_frontend::ast::{Item, StatementKind};
@@ -14,9 +14,9 @@ const FILE_NAME: &str = "ptx-instructions";
 /// A text that is ready for the assembler, and the way back to the text that it was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// What to assemble.
+    /// The text to assemble.
     pub text: String,
-    /// Where instruction `n` of the text stands, at index `n - 1`: its injected line is `n`.
+    /// The position of instruction `n` of the text, at index `n - 1`: its injected line is `n`.
     instructions: Vec<Span>,
     /// The `.file` index of the injected lines.
     pub(super) file: u64,
@@ -25,14 +25,14 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Where the instruction with this injected line stands in the original text.
+    /// The position in the original text of the instruction with this injected line.
     pub(super) fn instruction(&self, line: u64) -> Option<Span> {
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         self.instructions.get(index).copied()
     }
 
-    /// The line of the original text that a line of the prepared one comes from, both counted
-    /// from one: what the assembler's complaints are about.
+    /// The line of the original text that a line of the prepared one comes from, both counted from
+    /// one. The assembler's complaints are about it.
     #[must_use]
     pub fn original_line(&self, line: u32) -> Option<u32> {
         self.lines.get((line as usize).checked_sub(1)?).copied()
@@ -43,7 +43,7 @@ impl Prepared {
 ///
 /// # Errors
 ///
-/// What keeps the text from being parsed.
+/// The diagnostics that keep the text from being parsed.
 pub fn prepare(text: &str) -> Result<Prepared, Vec<Diagnostic>> {
     let (module, diagnostics) = gpucast_ptx_frontend::parse(text);
     if !diagnostics.is_empty() {
@@ -94,7 +94,7 @@ fn apply(text: &str, edits: &[Edit], file: u64) -> Prepared {
                 at = range.start;
             }
             Edit::Remove(_) => {
-                // The directive may span lines; what follows keeps its place.
+                // The directive may span lines; the text behind it keeps its place.
                 out.copy_line_breaks(&text[range.clone()]);
                 at = range.end;
             }
@@ -131,7 +131,7 @@ impl Output {
         }
     }
 
-    /// Adds what the original does not have; it counts as its line `line`.
+    /// Adds text that the original does not have; it counts as its line `line`.
     fn insert(&mut self, text: &str, line: u32) {
         let breaks = text.bytes().filter(|&byte| byte == b'\n').count();
         self.lines.extend(std::iter::repeat_n(line, breaks));

@@ -37,7 +37,7 @@ impl Listing<'_> {
         rows
     }
 
-    /// Threads that executed an instruction with its guard true; none where it is the warp's.
+    /// Threads that executed an instruction with its guard true; none if it is the warp's.
     fn threads(&self, index: usize, block: usize, solution: &Solution) -> u64 {
         let decoded = &self.code.instructions[index].decoded;
         let lanes = solution.lanes[block];
@@ -50,7 +50,7 @@ impl Listing<'_> {
             Guard::Sometimes if decoded.conditional && is_jump(decoded.flow) => {
                 solution.taken[block].min(lanes)
             }
-            // The guard is that of the PTX instruction, or stands for a branch around it; copies
+            // The guard is that of the PTX instruction, or stands for a branch around it. Copies
             // share its executions as they share those of the block.
             Guard::Sometimes => {
                 let Some(row) = self.ptx[index].and_then(|ptx| self.counts.get(&ptx)) else {
@@ -71,8 +71,8 @@ impl Listing<'_> {
         }
     }
 
-    /// Whether it brings numbers too small or large for a `MUFU` into its range or back: its guard is false
-    /// where numbers are ordinary.
+    /// Returns true if it brings numbers too small or large for a `MUFU` into its range or back.
+    /// Its guard is false for ordinary numbers.
     fn scales(&self, index: usize) -> bool {
         use Opcode as O;
         let decoded = &self.code.instructions[index].decoded;
@@ -83,7 +83,7 @@ impl Listing<'_> {
             && ptx.types().next() == Some(ScalarType::F32)
     }
 
-    /// The access of an instruction; what its bits do not say comes from the PTX.
+    /// The access of an instruction; the facts that its bits do not give come from the PTX.
     fn access(&self, index: usize) -> Option<MachineAccess> {
         let (space, kind) = self.meanings[index].access?;
         let decoded = &self.code.instructions[index].decoded;
@@ -97,7 +97,7 @@ impl Listing<'_> {
     }
 }
 
-/// Whether an instruction leads away from the next one.
+/// Returns true if an instruction leads away from the next one.
 fn is_jump(flow: Flow) -> bool {
     !matches!(flow, Flow::Next | Flow::Push(..) | Flow::Call(_))
 }

@@ -1,4 +1,4 @@
-//! Control: branches, exits, and what brings lanes together again.
+//! Control: branches, exits, and the instructions that bring lanes together again.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use smallvec::{SmallVec, smallvec};
@@ -26,7 +26,8 @@ pub(super) fn home(graph: &Graph<'_>, block: u32) -> u32 {
     at
 }
 
-/// An instruction of control, the operation that it is attributed to, and how often warps issue it.
+/// An instruction of control, the operation that it is attributed to, and the times that warps
+/// issue it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ControlInstruction {
     pub(super) selected: Selected,
@@ -35,7 +36,8 @@ pub(super) struct ControlInstruction {
     pub(super) executions: Option<(u64, u64)>,
 }
 
-/// What control takes: branches, exits, and what brings separated lanes together.
+/// Selects the instructions of control: branches, exits, and those that bring separated lanes
+/// together.
 pub(super) fn control(
     graph: &Graph<'_>,
     family: &Family,
@@ -63,7 +65,7 @@ pub(super) fn control(
                 Opcode::Call => push("CALL", 1, None),
                 Opcode::Ret | Opcode::Exit => push("EXIT", 1, exit_executions(graph, index)),
                 Opcode::BrxIdx => push("BRX", 3, None),
-                // What only this branch leads to is placed behind it.
+                // A block that only this branch leads to is placed behind it.
                 Opcode::Bra if op.guard.is_none() && is_only_way(graph, block) => {}
                 Opcode::Bra => {
                     let target = graph.blocks[block as usize].successors.first().copied();
@@ -131,8 +133,8 @@ pub(super) fn control(
     instructions
 }
 
-/// `NOP`s before a guarded exit: one after the comparison, four where a barrier is all that stands before it in its
-/// block (`ptxas` 12.9, sm_50).
+/// `NOP`s before a guarded exit: one after the comparison, four if only a barrier stands before it
+/// in its block (`ptxas` 12.9, sm_50).
 fn padding(graph: &Graph<'_>, exit: u32) -> u32 {
     let block = graph.op(exit).block;
     let first = graph.blocks[block as usize].first;
@@ -147,9 +149,10 @@ fn padding(graph: &Graph<'_>, exit: u32) -> u32 {
     if before.next().is_some_and(|index| graph.op(index).opcode == Opcode::Bar) { 4 } else { 0 }
 }
 
-/// What is done before a loop with atomics goes round, so that lanes which wait for each other get on: up to Ada in
-/// all such loops, since Hopper where the result is read; Volta also asks which lanes are there, unless the loop is one
-/// block that ends by the result itself (`ptxas` 12.9).
+/// The instructions before a loop with atomics goes round, so that lanes which wait for each other
+/// make progress. Up to Ada all such loops have them; since Hopper, those whose result is read.
+/// Volta also asks which lanes are there, unless the loop is one block that ends by the result
+/// itself (`ptxas` 12.9).
 fn catch_up(
     graph: &Graph<'_>,
     family: &Family,
@@ -191,7 +194,7 @@ fn catch_up(
     }
 }
 
-/// Whether nothing else leads to the only successor of a block.
+/// Returns true if nothing else leads to the only successor of a block.
 fn is_only_way(graph: &Graph<'_>, block: u32) -> bool {
     match graph.blocks[block as usize].successors.as_slice() {
         [next] => graph.blocks[*next as usize].predecessors.as_slice() == [block],
@@ -203,7 +206,7 @@ fn separates(guard: Option<GuardedBy>, uniform: &[bool]) -> bool {
     guard.is_some_and(|guard| !uniform[guard.predicate.index()])
 }
 
-/// Whether a block does nothing but end the kernel.
+/// Returns true if a block does nothing but end the kernel.
 pub(super) fn only_exits(graph: &Graph<'_>, block: u32) -> bool {
     let this = &graph.blocks[block as usize];
     (this.first..this.end).all(|index| {

@@ -1,15 +1,16 @@
-//! What distinguishes the generations of machine code, as columns of one table.
+//! The differences between generations of machine code, as columns of one table.
 //!
-//! Each column is what some rule asks. The sources are machine code that NVIDIA's assembler
-//! makes: `ptxas` 12.9 for sm_50, sm_70, sm_80 and sm_90, read with `nvdisasm`. Blackwell has
-//! Hopper's columns. Those of Fermi and Kepler follow from the lists of machine instructions in the
-//! vendor's documentation of its binary utilities and from the throughput table of the programming
-//! guide, which says what takes several instructions; of Kepler, guarded blocks, expansions and
-//! video instructions were read from what `ptxas` 11.8 makes for sm_35.
+//! Each column answers a question of some rule. The sources are machine code that NVIDIA's
+//! assembler makes: `ptxas` 12.9 for sm_50, sm_70, sm_80 and sm_90, read with `nvdisasm`. Blackwell
+//! has Hopper's columns. The columns of Fermi and Kepler follow from two documents. One is the
+//! lists of machine instructions in the vendor's documentation of its binary utilities. The other
+//! is the throughput table of the programming guide, which says which operations take several
+//! instructions. Kepler's guarded blocks, expansions and video instructions were read from the code
+//! of `ptxas` 11.8 for sm_35.
 
 use super::super::architecture::Architecture;
 
-/// How 32-bit integers are multiplied.
+/// The instructions that multiply 32-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Multiplier {
     /// One `IMAD` or `IMUL`; 64-bit products take two.
@@ -20,7 +21,7 @@ pub(super) enum Multiplier {
     ImadWide,
 }
 
-/// How lanes that a branch separated come together.
+/// The way in which lanes that a branch separated come together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Convergence {
     /// `SSY` pushes the place; the last instruction of each path carries `.S`.
@@ -31,7 +32,7 @@ pub(super) enum Convergence {
     Barrier,
 }
 
-/// How operands from the constant bank and wide literals reach an instruction.
+/// The way in which operands from the constant bank and wide literals reach an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Constants {
     /// One operand may be from the bank or a literal; others are moved to registers first.
@@ -40,7 +41,7 @@ pub(super) enum Constants {
     Uniform,
 }
 
-/// Which video instructions the machine has.
+/// The video instructions that the machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Video {
     /// All of them.
@@ -51,7 +52,7 @@ pub(super) enum Video {
     None,
 }
 
-/// Which expansions of divisions, roots and their like the compiler writes.
+/// The expansions that the compiler writes for divisions, roots and their like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expansions {
     Fermi,
@@ -98,7 +99,7 @@ pub(super) struct Family {
     pub(super) integer_minimum: u32,
     /// Comparisons set registers (`ISET`, `FSET`), and selections compare (`ICMP`, `FCMP`).
     pub(super) sets_numbers: bool,
-    /// What selects one of two floating-point numbers by a predicate.
+    /// The instruction that selects one of two floating-point numbers by a predicate.
     pub(super) float_selection: &'static str,
     /// Instructions for bytes and halves (`VADD`).
     pub(super) video: Video,
@@ -219,7 +220,7 @@ impl Family {
     }
 }
 
-/// What is known of a target.
+/// The family of a target, and if it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Generation {
     /// It has a row.

@@ -1,4 +1,4 @@
-//! What control flow says: dominance, and which values are the same in all lanes.
+//! Facts from control flow: dominance, and the values that are the same in all lanes.
 
 use gpucast_ptx_frontend::isa::SpecialRegister;
 
@@ -42,7 +42,7 @@ impl Dominators {
         Self { immediate: immediate.iter().enumerate().map(own).collect() }
     }
 
-    /// Whether every path to `block` passes `dominator`.
+    /// Returns true if every path to `block` passes `dominator`.
     pub(super) fn dominates(&self, dominator: u32, block: u32) -> bool {
         let mut at = block;
         loop {
@@ -58,7 +58,7 @@ impl Dominators {
     }
 }
 
-/// Whether a function begins at `block`: no block before it leads there.
+/// Returns true if a function begins at `block`: no block before it leads there.
 fn is_entry(graph: &Graph<'_>, block: usize) -> bool {
     graph.blocks[block].predecessors.iter().all(|&from| from as usize >= block)
 }
@@ -76,8 +76,8 @@ fn common(immediate: &[Option<u32>], mut left: u32, mut right: u32) -> u32 {
     left
 }
 
-/// For each block the closest one outside of all loops that dominates it: where a compiler puts
-/// what no iteration changes.
+/// For each block, the closest one outside of all loops that dominates it. A compiler puts
+/// loop-invariant code there.
 pub(super) fn outside_of_loops(graph: &Graph<'_>, dominators: &Dominators) -> Vec<u32> {
     let count = graph.blocks.len();
     let mut in_loop = vec![false; count];
@@ -102,12 +102,12 @@ pub(super) fn outside_of_loops(graph: &Graph<'_>, dominators: &Dominators) -> Ve
         .collect()
 }
 
-/// Which registers hold the same value in all lanes of a warp.
+/// Returns the registers that hold the same value in all lanes of a warp.
 ///
-/// A register is uniform if everything that it is computed from is: constants, parameters,
-/// launch dimensions and the CTA's index. The analysis starts from "all are" and takes back what
-/// depends on a lane, so that loop counters stay uniform. Control that is not uniform does not
-/// make a variable non-uniform here.
+/// A register is uniform if everything that it is computed from is: constants, parameters, launch
+/// dimensions and the CTA's index. The analysis starts from "all are" and takes back those that
+/// depend on a lane, so that loop counters stay uniform. Control that is not uniform does not make
+/// a variable non-uniform here.
 pub(super) fn uniform_registers(graph: &Graph<'_>) -> Vec<bool> {
     let mut uniform = vec![true; graph.definitions.len()];
     let mut changed = true;

@@ -2,9 +2,9 @@
 //!
 //! There is one operation for each PTX instruction, at the same index. Passes rewrite opcodes,
 //! types and arguments, and say of operations that no machine instruction stands for them. A
-//! register that is written at one place only and without a guard is a *value*: it may be
-//! replaced by what it equals. Registers that are written at several places (what is left of
-//! the compiler's φ functions) are variables and stay.
+//! register that is written at one place only and without a guard is a *value*: it may be replaced
+//! by its equal. Registers that are written at several places (the remains of the compiler's φ
+//! functions) are variables and stay.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ pub(super) enum Bank {
     Address(VariableId, i64),
 }
 
-/// What an operation reads.
+/// An argument of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Arg {
     /// A register.
@@ -54,10 +54,10 @@ pub(super) enum Arg {
     Special(SpecialRegister),
 }
 
-/// Which part of a product an operation yields.
+/// The part of a product that an operation yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
-    /// The low half, or all of what is no product.
+    /// The low half, or the whole result of an operation that is no product.
     Low,
     /// The high half.
     High,
@@ -70,13 +70,13 @@ pub(super) enum Part {
 pub(super) struct MemoryOperand {
     /// The space, if the instruction names one.
     pub(super) space: Option<StateSpace>,
-    /// What the offset is added to; `None` for an absolute address.
+    /// The base that the offset is added to; `None` for an absolute address.
     pub(super) base: Option<Arg>,
     /// Bytes added to the base.
     pub(super) offset: i64,
 }
 
-/// Whether machine instructions stand for an operation.
+/// Says if machine instructions stand for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// They do.
@@ -99,15 +99,15 @@ pub(super) struct GuardedBy {
 pub(super) struct Op<'p> {
     /// The instruction as written.
     pub(super) source: &'p Instruction,
-    /// What it does, which passes may have changed.
+    /// Its opcode, which passes may have changed.
     pub(super) opcode: Opcode,
     /// The first type among its modifiers, which passes may have changed; `B32` if it has none.
     pub(super) ty: ScalarType,
-    /// Which part of a product.
+    /// The part of a product that it yields.
     pub(super) part: Part,
     /// The registers that it writes.
     pub(super) results: SmallVec<[Register; 2]>,
-    /// What it reads, memory operand and guard aside.
+    /// The arguments, apart from memory operand and guard.
     pub(super) args: SmallVec<[Arg; 4]>,
     /// Its memory operand.
     pub(super) memory: Option<MemoryOperand>,
@@ -115,13 +115,14 @@ pub(super) struct Op<'p> {
     pub(super) guard: Option<GuardedBy>,
     /// The block that it belongs to, an index into [`Graph::blocks`].
     pub(super) block: u32,
-    /// Whether machine instructions stand for it.
+    /// Says if machine instructions stand for it.
     pub(super) state: State,
     /// Iterations of an unrolled loop that share it; 1 where nothing is unrolled.
     pub(super) shared_by: u32,
-    /// Whether nobody reads the high half of its 64-bit result.
+    /// True if nobody reads the high half of its 64-bit result.
     pub(super) low_half_only: bool,
-    /// Registers of which it accesses one that the thread chooses; 0 where it accesses memory.
+    /// The number of registers from which the thread chooses the accessed one; 0 if it accesses
+    /// memory.
     pub(super) chosen_of: u32,
 }
 
@@ -175,7 +176,7 @@ pub(super) struct GraphBlock {
     pub(super) successors: SmallVec<[u32; 2]>,
     /// Blocks that control can come from.
     pub(super) predecessors: SmallVec<[u32; 2]>,
-    /// Where separated lanes come together.
+    /// The block where separated lanes come together.
     pub(super) reconvergence: Option<u32>,
     /// Times that a warp ran it.
     pub(super) warps: u64,
@@ -196,7 +197,7 @@ pub(super) struct Graph<'p> {
     pub(super) definitions: Vec<SmallVec<[u32; 1]>>,
     /// The operations that read each register, as of the last [`Graph::find_uses`].
     uses: Vec<SmallVec<[u32; 2]>>,
-    /// How many times each register is read, reads by one operation counted apart.
+    /// The reads of each register; each read by one operation counts.
     use_counts: Vec<u32>,
 }
 
@@ -267,7 +268,7 @@ impl<'p> Graph<'p> {
         graph
     }
 
-    /// Looks anew for who reads what.
+    /// Finds the readers of each register anew.
     pub(super) fn find_uses(&mut self) {
         self.uses.iter_mut().for_each(SmallVec::clear);
         self.use_counts.fill(0);
@@ -290,7 +291,7 @@ impl<'p> Graph<'p> {
         &self.uses[register.index()]
     }
 
-    /// How many times a register is read.
+    /// The number of reads of a register.
     pub(super) fn use_count(&self, register: Register) -> u32 {
         self.use_counts[register.index()]
     }
@@ -322,7 +323,7 @@ impl<'p> Graph<'p> {
     /// Replaces reads of registers, `None` meaning that one stays.
     pub(super) fn replace(&mut self, replacement: impl Fn(Register) -> Option<Arg>) {
         let replaced = |arg: &mut Arg| {
-            // What a register is replaced by may have been replaced itself.
+            // The replacement of a register may have been replaced itself.
             while let Arg::Register(register) = *arg {
                 match replacement(register) {
                     Some(new) if new != *arg => *arg = new,
@@ -367,7 +368,7 @@ impl Names<'_> {
     }
 }
 
-/// What the operands of one instruction come to.
+/// The operands of one instruction, resolved.
 #[derive(Default)]
 struct Operands {
     results: SmallVec<[Register; 2]>,
@@ -417,14 +418,14 @@ fn build<'p>(
     op
 }
 
-/// A load of a kernel parameter, or of a constant whose address the instruction states, is a move from
-/// a bank of constants.
+/// A load of a kernel parameter, or of a constant whose address the instruction states, is a move
+/// from a bank of constants.
 fn bank_load(names: &Names<'_>, in_kernel: bool, op: &mut Op<'_>) {
     let Some(Operand::Address(address)) = op.source.operands.get(1) else { return };
     let AddressBase::Variable(variable) = address.base else { return };
     let of_param = op.source.has(Modifier::Param) || op.source.has(Modifier::ParamEntry);
     let bytes = i64::from(op.source.types().last().map_or(4, ScalarType::bytes));
-    // Operands have 32 or 64 bits; what is narrower is loaded.
+    // Operands have 32 or 64 bits; narrower values are loaded.
     let of_const = op.source.has(Modifier::Const) && bytes >= 4;
     let in_bank = (in_kernel && of_param) || of_const;
     if op.opcode != Opcode::Ld || !in_bank || names.program.shared_offset(variable).is_some() {

@@ -1,9 +1,10 @@
 //! Branches that become guards.
 //!
-//! How long a skipped block may be was found with `ptxas` 11.8 (sm_35) and 12.9 (sm_50 to sm_120), by kernels
-//! whose skipped blocks grow by an instruction at a time: without a load from global memory they are guarded up to
-//! 7 or 8 instructions on every generation, with one up to 20. What follows a block decides too, when it is the last
-//! one: a block whose load is waited for at once is branched around. That is not modelled.
+//! The longest skipped block was found with `ptxas` 11.8 (sm_35) and 12.9 (sm_50 to sm_120), by
+//! kernels whose skipped blocks grow by an instruction at a time. Blocks without a load from global
+//! memory are guarded up to 7 or 8 instructions on every generation, those with one up to 20. The
+//! code behind the last block decides, too: a block whose load is waited for at once is branched
+//! around. That is not modelled.
 
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::types::StateSpace;
@@ -16,8 +17,9 @@ use super::select::{ConstantUses, Selected, select};
 
 /// Turns short branches into guarded instructions, as long as there are some.
 ///
-/// What a branch skips is guarded instead if it is one block that nothing else leads to, holds no
-/// barrier, call or loop, and comes to no more machine instructions than the family's limit.
+/// Guards the block that a branch skips instead of branching. The block must be the only one
+/// skipped and have no other predecessor. It must hold no barrier, call or loop, and come to no
+/// more machine instructions than the family's limit.
 pub(super) fn guard_short_branches(
     graph: &mut Graph<'_>,
     family: &Family,
@@ -48,7 +50,7 @@ pub(super) fn guard_short_branches(
     }
 }
 
-/// What a block's cost depends on besides its own operations.
+/// The context that a block's cost depends on besides its own operations.
 struct Surroundings {
     /// The closest block outside of all loops that leads to each block.
     outside: Vec<u32>,
@@ -98,13 +100,14 @@ fn skipped_block(
     (simple && cost <= limit(graph, &members, family)).then_some(*next)
 }
 
-/// How many machine instructions operations are.
+/// The number of machine instructions that operations come to.
 fn instructions(graph: &Graph<'_>, members: &[u32], family: &Family) -> u32 {
     let live = members.iter().filter(|index| graph.op(**index).is_live());
     live.flat_map(|&index| select(graph, family, index)).map(|selected| selected.count).sum()
 }
 
-/// The most that a block may cost: more where it loads from global memory, and skips nothing itself.
+/// The most that a block may cost. It is more if the block loads from global memory, and skips
+/// nothing itself.
 fn limit(graph: &Graph<'_>, members: &[u32], family: &Family) -> u32 {
     let ops = || members.iter().map(|&index| graph.op(index));
     let is_load = |op: &Op<'_>| {

@@ -8,11 +8,11 @@
 //!                 contraction, logic
 //! ```
 //!
-//! Nothing is assembled: no registers are assigned and nothing is scheduled. What comes out is how many
-//! machine instructions of which kind a compiler makes of each PTX instruction, times how often that
-//! one ran. The rules say what compilers do in general and what machine code of each generation
-//! can express; where they come from stands with each. How far they are from `ptxas` is measured
-//! in `docs/machine-rules.md`.
+//! Nothing is assembled: no registers are assigned and nothing is scheduled. The result is the
+//! number and kind of the machine instructions that a compiler makes of each PTX instruction, times
+//! that one's executions. The rules follow the general habits of compilers and the abilities of
+//! each generation's machine code; each rule names its source. `docs/machine-rules.md` measures the
+//! distance from `ptxas`.
 
 mod branches;
 mod family;

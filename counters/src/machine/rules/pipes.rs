@@ -1,20 +1,21 @@
-//! Which pipe moves go to.
+//! Chooses the pipe of each move.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::family::{Family, Multiplier};
 use super::select::Selected;
 
-/// Since Volta the multiplier moves words, too (`IMAD.MOV.U32`), which is an integer instruction for profilers. `ptxas`
-/// (12.9, sm_70 to sm_90) takes it for three of five moves, so that both pipes are busy.
+/// Since Volta the multiplier moves words, too (`IMAD.MOV.U32`), which is an integer instruction
+/// for profilers. `ptxas` (12.9, sm_70 to sm_90) takes it for three of five moves, so that both
+/// pipes are busy.
 #[derive(Debug)]
 pub(super) struct Pipes {
     has_two: bool,
-    /// How many moves there were.
+    /// The number of moves so far.
     moves: usize,
 }
 
-/// Whether each of five moves is the multiplier's.
+/// Of five moves in a row, true for those of the multiplier.
 const MULTIPLIER_MOVES: [bool; 5] = [true, false, true, true, false];
 
 impl Pipes {

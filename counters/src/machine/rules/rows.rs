@@ -13,7 +13,7 @@ use super::pipes::Pipes;
 use super::select::{Operands, Selected, select};
 use crate::table::BaseTable;
 
-/// How often an instruction is issued and executed.
+/// The executions of an instruction, by warps, lanes and threads.
 #[derive(Clone, Copy, Debug)]
 struct Executions {
     warps: u64,
@@ -21,7 +21,7 @@ struct Executions {
     threads: u64,
 }
 
-/// Everything that the program comes to, in order of the operations.
+/// All machine instructions of the program, in order of the operations.
 pub(super) fn rows(
     graph: &Graph<'_>,
     family: &Family,
@@ -95,8 +95,8 @@ pub(super) fn rows(
 /// Loads that are under way when a `DEPBAR` waits for the first of them.
 const LOADS_OF_BARRIER: u32 = 4;
 
-/// What every kernel begins with: the stack pointer, what the generation adds, and the descriptor
-/// of global memory if the kernel uses any.
+/// The instructions that every kernel begins with: the stack pointer, the generation's additions,
+/// and the descriptor of global memory if the kernel uses any.
 fn preamble(graph: &Graph<'_>, family: &Family, rows: &mut Vec<MachineRow>) {
     let Some(entry) = graph.blocks.first() else { return };
     let executions = of_block(graph, 0);

@@ -1,11 +1,11 @@
 //! The least squares problem and its minimum.
 //!
-//! The Euclidean norm of the residual t − g(p) is minimised by Levenberg and Marquardt's method with
-//! the symbolic Jacobian. The method finds a minimum near where it starts, so it starts from several
+//! The Euclidean norm of the residual t − g(p) is minimised by Levenberg and Marquardt's method
+//! with the symbolic Jacobian. The method finds a minimum near its start. So it starts from several
 //! places, the same ones each time, and the best minimum is taken:
 //!
 //! 1. parameters in which the model is linear where all of them are zero start at the solution of
-//!    that linear problem, or where each explains an equal share of the times;
+//!    that linear problem. Another start is where each explains an equal share of the times;
 //! 2. those that have no effect there, such as p_edge of equation 6, start from 1, 10, 100 and 1000
 //!    over the median of the outputs.
 //!
@@ -27,12 +27,12 @@ use crate::regression::{LinearFit, RegressionError};
 pub(super) struct Problem<'a> {
     formula: &'a Formula,
     gradient: &'a [Expression],
-    /// Features and output of each sample, and what its residual is multiplied with.
+    /// Features and output of each sample, and the factor of its residual.
     samples: Vec<(Vec<f64>, f64, f64)>,
     parameters: DVector<f64>,
 }
 
-/// The least squares problem without parameters: what a [`Problem`] borrows.
+/// The least squares problem without parameters, which a [`Problem`] borrows.
 pub(super) struct Prepared<'a> {
     formula: &'a Formula,
     gradient: Vec<Expression>,
@@ -130,7 +130,7 @@ pub(super) fn best(
             why = in_words(&report.termination);
             continue;
         }
-        // What is only rounding better is not better.
+        // A start that is better only by rounding is not better.
         let is_better = best.as_ref().is_none_or(|(least, ..)| squares < least * (1.0 - 1e-9));
         if is_better {
             best = Some((squares, found, report.termination));
@@ -139,7 +139,7 @@ pub(super) fn best(
     best.map(|(_, found, termination)| (found, termination)).ok_or(CalibrationError::Failed { why })
 }
 
-/// Where the method starts: see the module's description.
+/// The starting points of the method: see the module's description.
 fn starting_places(prepared: &Prepared<'_>, start: &BTreeMap<String, f64>) -> Vec<Vec<f64>> {
     let names = &prepared.formula.parameters;
     let zero = prepared.at(&vec![0.0; names.len()]);
@@ -207,8 +207,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 /// Standard errors, in the order of the parameters, and the degrees of freedom.
 type StandardErrors = (Vec<Option<f64>>, usize);
 
-/// The standard errors at a minimum. A parameter that has no effect there, such as the edge of a step
-/// that is sharp already, has none; costs that cannot be told apart are an error.
+/// The standard errors at a minimum. A parameter that has no effect there, such as the edge of a
+/// step that is sharp already, has none. Costs that cannot be told apart are an error.
 pub(super) fn standard_errors(
     formula: &Formula,
     jacobian: &[Vec<f64>],

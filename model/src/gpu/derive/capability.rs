@@ -1,4 +1,4 @@
-//! What a compute capability says of an SM: `data/capabilities.toml`, read once.
+//! The values of an SM that follow from a compute capability: `data/capabilities.toml`, read once.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ const TEXT: &str = include_str!("../../../data/capabilities.toml");
 /// A figure of a capability.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
-    /// In the first unit of the field.
+    /// The value in the first unit of the field.
     pub(super) value: f64,
     /// As the figure of a GPU: it follows from the capability, or was assumed for it.
     pub(super) source: Source,
@@ -34,7 +34,7 @@ struct Block {
     values: BTreeMap<String, f64>,
 }
 
-/// Who says so.
+/// The origin of a value.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Origin {

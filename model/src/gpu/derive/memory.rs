@@ -1,16 +1,16 @@
-//! How much of the bandwidth on the data sheet a kernel gets.
+//! The fraction of the data sheet's bandwidth that a kernel gets.
 
 /// The share of the peak that streaming kernels reach on a kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Achieved {
     /// The kind, as `memory_type` writes it.
     pub memory_type: &'static str,
-    /// The median of the GPUs of the library that have this memory and were measured; of another kind
-    /// where none was.
+    /// The median of the GPUs of the library that have this memory and were measured; of another
+    /// kind if none was.
     pub fraction: f64,
     /// The lowest and the highest share among them; none where nothing was measured.
     pub measured: Option<(f64, f64)>,
-    /// What the fraction rests on.
+    /// The evidence for the fraction.
     pub evidence: &'static str,
 }
 

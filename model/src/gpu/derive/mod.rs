@@ -1,9 +1,10 @@
-//! Fills in what a GPU's file leaves open.
+//! Fills in the fields that a GPU's file leaves open.
 //!
-//! A file gives what was measured or printed. [`Gpu::completed`] adds what follows from it: limits and
-//! counting rules of the compute capability ([`Gpu::with_capability_defaults`]), the capability's rates and
-//! latencies (`data/capabilities.toml`), and what the [rules](RULES) make of them. What a file gives is never
-//! replaced. Every field that a rule filled says so in its source, with the rule's name and inputs.
+//! A file gives figures that were measured or printed. [`Gpu::completed`] adds those that follow:
+//! limits and counting rules of the compute capability ([`Gpu::with_capability_defaults`]), the
+//! capability's rates and latencies (`data/capabilities.toml`), and the results of the
+//! [rules](RULES). A figure that a file gives is never replaced. Every field that a rule filled
+//! says so in its source, with the rule's name and inputs.
 
 mod capability;
 mod memory;
@@ -31,14 +32,14 @@ impl Gpu {
         gpu
     }
 
-    /// Whether a field's value follows from others, instead of standing in a file.
+    /// Returns true if a field's value follows from others, instead of standing in a file.
     #[must_use]
     pub fn is_filled(&self, field: &str) -> bool {
         self.filled.contains(field)
     }
 
-    /// What a field's rule says of it, whether or not a file gives the field; `None` without a rule, or
-    /// without what the rule needs.
+    /// The value of a field by its rule, even if a file gives the field. Returns `None` if there is
+    /// no rule, or an input of the rule is missing.
     #[must_use]
     pub fn by_rule(&self, field: &str) -> Option<f64> {
         let (value, _) = Rule::of(field)?.evaluate(&self.completed())?;
@@ -56,7 +57,7 @@ impl Gpu {
         gpu
     }
 
-    /// Fills a field by a rule; leaves it open where the rule has nothing to say, or something impossible.
+    /// Fills a field by a rule; leaves it open if the rule has no value, or an impossible one.
     pub(super) fn fill_by(&mut self, rule: &Rule) {
         if let Some((value, source)) = rule.evaluate(self) {
             // A product of possible values can overflow; the field then stays open.

@@ -7,14 +7,14 @@ use crate::gpu::Gpu;
 use crate::gpu::quantity::Value;
 use crate::gpu::source::Source;
 
-/// How a field follows from others.
+/// A rule by which a field follows from others.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// The field that it fills.
     pub field: &'static str,
     /// Its name, which the sources of filled fields begin with.
     pub name: &'static str,
-    /// How far measured GPUs lie from it, where some were measured.
+    /// The spread of measured GPUs around it, if some were measured.
     pub spread: Option<Spread>,
     method: Method,
 }
@@ -26,7 +26,7 @@ pub struct Spread {
     pub low: f64,
     /// The highest.
     pub high: f64,
-    /// How many GPUs were measured.
+    /// The number of GPUs that were measured.
     pub gpus: usize,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Spread {
 enum Method {
     /// The capability's table has it.
     Capability,
-    /// What all SMs do in a second: operations of a result × rate × sm_count × sp_clock.
+    /// The work of all SMs per second: operations of a result × rate × sm_count × sp_clock.
     OfAllSms { operations: u32, inputs: [&'static str; 3] },
     /// A formula of numbers, each in its field's first unit.
     Formula { text: &'static str, inputs: &'static [&'static str], evaluate: fn(&[f64]) -> f64 },
@@ -50,7 +50,7 @@ enum Method {
     Constant { text: &'static str, value: f64, since_major: u32 },
     /// A share of the peak that depends on the memory.
     AchievedBandwidth,
-    /// The same on every GPU, by what was measured on a few.
+    /// The same on every GPU, by measurements on a few.
     Typical { text: &'static str, value: f64, evidence: &'static str },
 }
 
@@ -102,7 +102,7 @@ fn lanes(v: &[f64]) -> f64 {
     v[0].min(v[1] / 4.0) * v[2] * v[3] / 1e3
 }
 
-/// Lanes of one warp instruction of each scheduler in a clock, or what the units take.
+/// Lanes of one warp instruction of each scheduler per clock, or the lanes that the units take.
 fn issued(v: &[f64]) -> f64 {
     v[0].min(v[1] * v[2]) * v[3] * v[4] / 1e3
 }
@@ -216,7 +216,7 @@ impl Rule {
         RULES.iter().find(|rule| rule.field == field)
     }
 
-    /// Whether the table of compute capabilities has the field.
+    /// Returns true if the table of compute capabilities has the field.
     #[cfg(test)]
     pub(super) fn is_tabulated(&self) -> bool {
         matches!(self.method, Method::Capability)
@@ -234,7 +234,7 @@ impl Rule {
         }
     }
 
-    /// What it says, in words.
+    /// The rule in words.
     #[must_use]
     pub fn formula(&self) -> String {
         match self.method {
@@ -253,7 +253,7 @@ impl Rule {
         }
     }
 
-    /// What it says of a GPU; `None` if an input is missing.
+    /// The rule's value for a GPU; `None` if an input is missing.
     pub(in crate::gpu) fn evaluate(&self, gpu: &Gpu) -> Option<(f64, Source)> {
         let number = |field: &str| gpu.figure(field)?.value.number();
         let numbers =
@@ -299,7 +299,7 @@ impl Rule {
         }
     }
 
-    /// The rule's name, what it says, its inputs, and how far it has been off.
+    /// The rule's name, its text, its inputs, and its errors so far.
     fn source(&self, gpu: &Gpu) -> Source {
         let inputs = self.inputs().iter().filter_map(|field| {
             let figure = gpu.figure(field)?;

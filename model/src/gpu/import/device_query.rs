@@ -62,7 +62,8 @@ fn read_line(
     (memory_clock, ecc): (&mut Option<(usize, f64)>, &mut bool),
 ) -> Result<(), ImportError> {
     let printed = draft.printed(BY);
-    // `(10) Multiprocessors, (128) CUDA Cores/MP:     1280 CUDA Cores`, with `x` for the comma in older versions.
+    // `(10) Multiprocessors, (128) CUDA Cores/MP:     1280 CUDA Cores`, with `x` for the comma in
+    // older versions.
     if content.contains("Multiprocessors") && content.contains("CUDA Cores/MP") {
         let sms = content.trim_start().strip_prefix('(').unwrap_or_default();
         draft.set("sm_count", Raw::Number(number(sms, line)?), printed.clone(), line)?;

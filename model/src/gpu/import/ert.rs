@@ -1,8 +1,9 @@
 //! `roofline.json` of the Empirical Roofline Toolkit (Yang & Williams 2019, "ERT output").
 //!
-//! Levels are listed from the fastest, the device memory (`DRAM`) last. On a GPU the level above it is the L2,
-//! whatever ERT calls it (the slides plot the `L1` of a V100 as its L2), and the one before that the L1. A throughput
-//! without a precision is of double precision, which older versions knew alone.
+//! Levels are listed from the fastest, the device memory (`DRAM`) last. On a GPU the level above it
+//! is the L2, whatever ERT calls it (the slides plot the `L1` of a V100 as its L2), and the one
+//! before that the L1. A throughput without a precision is of double precision, which older
+//! versions knew alone.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -84,7 +85,7 @@ pub(super) fn read(text: &str, draft: &mut Draft<'_>) -> Result<(), ImportError>
     Ok(())
 }
 
-/// Whether a metadata object holds `"ERT_GPU": [false]`, in the form of any version.
+/// Returns true if a metadata object holds `"ERT_GPU": [false]`, in the form of any version.
 fn ran_on_a_cpu(metadata: &Value) -> bool {
     let gpu = &metadata["CONFIG"]["ERT_GPU"];
     let is_false = |value: &Value| *value == Value::Bool(false) || value == "False";

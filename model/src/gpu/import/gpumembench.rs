@@ -1,8 +1,10 @@
-//! gpumembench: the on-chip memories (E. Konstantinidis and Y. Cotronis, PDP 2016; thesis, appendix B).
+//! gpumembench: the on-chip memories (E. Konstantinidis and Y. Cotronis, PDP 2016; thesis, appendix
+//! B).
 //!
-//! `shmembench` gives the bandwidth of shared memory, the best of its three widths, and T_ldst, its peak operation
-//! throughput. `cachebench` gives the bandwidth of the cache that global loads reach first: the L1, but the L2 where
-//! they bypass it (compute capability 3.x, 5.0 and 5.2). `constbench` gives nothing that a GPU has a field for.
+//! `shmembench` gives the bandwidth of shared memory, the best of its three widths, and T_ldst, its
+//! peak operation throughput. `cachebench` gives the bandwidth of the cache that global loads reach
+//! first. That is the L1, or the L2 if they bypass the L1 (compute capability 3.x, 5.0 and 5.2).
+//! `constbench` gives nothing that a GPU has a field for.
 
 use super::{Draft, ImportError, ImportProblem, at_start, lines, number, specifications};
 use crate::gpu::quantity::Raw;

@@ -1,15 +1,16 @@
 //! mixbench: kernels of multiply-adds at growing intensity, one row each (E. Konstantinidis).
 //!
-//! Above the table stand two rows of titles: what was computed, and the columns of each. A throughput is the highest
-//! of its column. The memory bandwidth is the median of the first row, whose kernels compute next to nothing; a value
-//! above what the memory can carry came from a cache and is left out.
+//! Above the table stand two rows of titles: the computations, and the columns of each. A
+//! throughput is the highest of its column. The memory bandwidth is the median of the first row,
+//! whose kernels compute next to nothing. A value above the memory's peak came from a cache and is
+//! left out.
 
 use super::{Draft, ImportError, ImportProblem, at_line, at_start, lines, specifications};
 use crate::gpu::quantity::Raw;
 
 const BY: &str = "mixbench";
 
-/// What the groups of columns are called, and the field that their throughput becomes.
+/// The names of the groups of columns, and the field that holds each group's throughput.
 const GROUPS: [(&str, &str); 4] = [
     ("Single Precision", "sp_throughput"),
     ("Double precision", "dp_throughput"),
@@ -46,7 +47,7 @@ pub(super) fn read(text: &str, draft: &mut Draft<'_>) -> Result<(), ImportError>
             draft.note(format!("left out `{group}`: a GPU has no field for it"));
             continue;
         };
-        // Where the GPU cannot compute it, mixbench prints zeros and infinities.
+        // If the GPU cannot compute it, mixbench prints zeros and infinities.
         let best = table
             .iter()
             .map(|(line, row)| (*line, row[column]))

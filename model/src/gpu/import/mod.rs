@@ -1,13 +1,17 @@
-//! Reads GPUs from what benchmarks and samples print.
+//! Reads GPUs from the output of benchmarks and samples.
 //!
-//! | format | what it is | gives |
+//! | format | source | gives |
 //! |---|---|---|
-//! | [`Format::DeviceQuery`] | output of the CUDA sample `deviceQuery` | name, capability, SMs, clock, L2, memory, limits |
-//! | [`Format::Mixbench`] | output of mixbench (CUDA, HIP, OpenCL), with its table as CSV | arithmetic throughputs, memory bandwidth, and its device specifications |
-//! | [`Format::Gpumembench`] | output of gpumembench's `cachebench` and `shmembench` | cache and shared-memory bandwidths, loads and stores |
-//! | [`Format::Ert`] | `roofline.json` of the Empirical Roofline Toolkit | throughputs, L1, L2 and memory bandwidths |
+//! | [`Format::DeviceQuery`] | `deviceQuery` | name, capability, SMs, clock, L2, memory, limits |
+//! | [`Format::Mixbench`] | mixbench | arithmetic throughputs, memory bandwidth, device data |
+//! | [`Format::Gpumembench`] | gpumembench | cache and shared-memory bandwidths, loads and stores |
+//! | [`Format::Ert`] | `roofline.json` | throughputs, L1, L2 and memory bandwidths |
 //!
-//! What several files say of one GPU can be put together with [`Imported::merge`].
+//! `deviceQuery` is a CUDA sample. mixbench (CUDA, HIP, OpenCL) prints its table as CSV, with its
+//! device specifications. gpumembench's programs are `cachebench` and `shmembench`. `roofline.json`
+//! is a file of the Empirical Roofline Toolkit.
+//!
+//! [`Imported::merge`] combines the figures of several files about one GPU.
 
 mod device_query;
 mod ert;
@@ -22,7 +26,7 @@ use super::description::Gpu;
 use super::quantity::Raw;
 use super::source::Source;
 
-/// What was printed by which program.
+/// The program whose output a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The CUDA sample `deviceQuery`.
@@ -54,16 +58,16 @@ impl Format {
     }
 }
 
-/// What the text itself does not say.
+/// The facts that the text itself does not give.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The format; found out if it is not given.
     pub format: Option<Format>,
     /// The GPU's name on the command line; made of the device's name if it is not given.
     pub name: Option<String>,
-    /// The device, where several are listed; the first if it is not given.
+    /// The device, if several are listed; the first if it is not given.
     pub device: Option<usize>,
-    /// What the text is called in sources: a file's name.
+    /// The text's name in sources: a file's name.
     pub origin: String,
 }
 
@@ -72,23 +76,23 @@ pub struct Options {
 pub struct Imported {
     /// The GPU.
     pub gpu: Gpu,
-    /// What was left out or chosen, and why.
+    /// The figures that were left out or chosen, with reasons.
     pub notes: Vec<String>,
-    /// The device's name, where the text has it.
+    /// The device's name, if the text has it.
     device: Option<String>,
 }
 
-/// Why a text could not be read.
+/// The reason why a text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{position}: {problem}")]
 pub struct ImportError {
-    /// Where in the text.
+    /// The position in the text.
     pub position: Position,
-    /// What is wrong there.
+    /// The fault there.
     pub problem: ImportProblem,
 }
 
-/// What is wrong with a text.
+/// A fault of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImportProblem {
     /// No known format.
@@ -99,7 +103,7 @@ pub enum ImportProblem {
     /// JSON that is none, or not of the shape.
     #[error("this is not a roofline.json of the ERT: {message}")]
     Json {
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// A part that the format must have.
@@ -111,9 +115,9 @@ pub enum ImportProblem {
     /// A value that cannot be read.
     #[error("`{text}` is not {what}")]
     Unreadable {
-        /// What was written.
+        /// The text as it was written.
         text: String,
-        /// What should have been.
+        /// The form that was expected.
         what: &'static str,
     },
     /// A device that is not in the list.
@@ -121,7 +125,7 @@ pub enum ImportProblem {
     NoDevice {
         /// The device asked for.
         device: usize,
-        /// How many there are.
+        /// The number of devices.
         count: usize,
     },
     /// No name was printed, none was given.
@@ -143,7 +147,7 @@ pub enum ImportProblem {
         field: &'static str,
         /// The value in the field's first unit.
         value: String,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// Files of two GPUs.
@@ -160,7 +164,8 @@ pub enum ImportProblem {
 ///
 /// # Errors
 ///
-/// If the format is not known, parts of it are missing or unreadable, a figure is impossible, or the GPU has no name.
+/// If the format is not known, parts of it are missing or unreadable, a figure is impossible, or
+/// the GPU has no name.
 pub fn read(text: &str, options: &Options) -> Result<Imported, ImportError> {
     let format = options
         .format
@@ -177,7 +182,8 @@ pub fn read(text: &str, options: &Options) -> Result<Imported, ImportError> {
 }
 
 impl Imported {
-    /// What two texts say of one GPU. What was measured wins over what was printed; else the first wins.
+    /// Combines the figures of two texts about one GPU. Measured figures win over printed ones;
+    /// otherwise the first text wins.
     ///
     /// # Errors
     ///
@@ -230,12 +236,12 @@ impl<'a> Draft<'a> {
         self.notes.push(note.into());
     }
 
-    /// What a program printed of the hardware.
+    /// The source of a figure that a program printed of the hardware.
     fn printed(&self, by: &str) -> Source {
         Source::Datasheet(format!("printed by {by}: {}", self.origin))
     }
 
-    /// What a program measured.
+    /// The source of a figure that a program measured.
     fn measured(&self, by: &str) -> Source {
         Source::Benchmark(format!("{by}: {}", self.origin))
     }

@@ -1,4 +1,4 @@
-//! Refinements that change what instructions cost.
+//! Refinements that change the cost of instructions.
 
 use super::{AddedCost, Inputs};
 use crate::gpu::quantity::PerClock;
@@ -9,12 +9,12 @@ use crate::quantitative_roofline::WARP_LANES;
 use crate::quantitative_roofline::kernel::OperationType;
 use crate::quantitative_roofline::weights::Weights;
 
-/// What the cost of [`separate_integers`] is called.
+/// The name of the cost of [`separate_integers`].
 pub(super) const INTEGERS: &str = "C_integer";
 
 type Refined = Result<(AddedCost, String), ModelError>;
 
-/// What an integer instruction is charged as.
+/// The price of an integer instruction.
 #[derive(Clone, Copy)]
 enum Price {
     /// T_add.
@@ -25,7 +25,7 @@ enum Price {
     Rate(&'static str, fn(&Gpu) -> &Option<Sourced<PerClock>>),
 }
 
-/// The kinds of integer instructions that are counted, and what they cost.
+/// The kinds of integer instructions that are counted, and their prices.
 const INTEGER_KINDS: [(&str, Price); 6] = [
     ("inst_integer_add", Price::Addition),
     ("inst_integer_mul", Price::Product),
@@ -53,14 +53,14 @@ impl Price {
     }
 }
 
-/// Charges each integer instruction by what it does (thesis, sections 5.2.6, 6.2 and 7.2.1, which asks
+/// Charges each integer instruction by its kind (thesis, sections 5.2.6, 6.2 and 7.2.1, which asks
 /// for counters of integer additions, multiplications and bitwise operations).
 ///
-/// The thesis charges an integer instruction as a multiply-add (T_int) where integers are the
-/// kernel's purpose and as an addition (T_add) elsewhere. Here additions cost T_add, multiplications
-/// T_int, and shifts, logic and comparisons as much of T_add as their rate is of that of additions in
-/// the vendor's throughput table, so that what was measured of additions holds for them, too. For
-/// everything else (bit fields, counts of bits) GPU files have no rate; it costs T_int.
+/// The thesis charges an integer instruction as a multiply-add (T_int) if integers are the kernel's
+/// purpose, and as an addition (T_add) elsewhere. Here additions cost T_add and multiplications
+/// T_int. Shifts, logic and comparisons cost T_add times the ratio of rates in the vendor's
+/// throughput table. So measurements of additions hold for them, too. For everything else (bit
+/// fields, counts of bits) GPU files have no rate; it costs T_int.
 pub(super) fn separate_integers(inputs: &Inputs<'_>) -> Refined {
     let Inputs { counts, gpu, kernel, weights } = inputs;
     let lacking = counts.lacking(&INTEGER_KINDS.map(|(metric, _)| metric));
@@ -74,7 +74,7 @@ pub(super) fn separate_integers(inputs: &Inputs<'_>) -> Refined {
     let (mut instructions, mut cost) = (0.0, 0.0);
     for (metric, price) in INTEGER_KINDS {
         let count = counts.require(metric)?;
-        // What the kernel does not use, the GPU need not have.
+        // The GPU need not have rates that the kernel does not use.
         if count > 0.0 {
             instructions += count;
             cost += count * (price.weight(gpu, weights)? - charged);
@@ -89,9 +89,10 @@ pub(super) fn separate_integers(inputs: &Inputs<'_>) -> Refined {
     Ok((AddedCost { symbol: INTEGERS, cost }, sentence))
 }
 
-/// Charges a shared access of 8 or 16 bytes a thread as the passes over the banks that a warp's takes
-/// (thesis, sections 5.2.3 and 7.2.1): as many as it has multiples of a bank's width, so 4 passes of
-/// 16 bytes on banks of 4 bytes, and 2 on those of Kepler, which deliver 8.
+/// Charges a shared access of 8 or 16 bytes per thread as the passes over the banks that a warp's
+/// access takes (thesis, sections 5.2.3 and 7.2.1). It takes as many as it has multiples of a
+/// bank's width. An access of 16 bytes takes 4 passes on banks of 4 bytes, and 2 on those of
+/// Kepler, which deliver 8.
 ///
 /// Accesses whose lanes share an address are charged alike, which exaggerates where hardware since
 /// Maxwell serves them in one pass.
@@ -126,8 +127,8 @@ fn bank_width(gpu: &Gpu) -> Result<u64, ModelError> {
     }
 }
 
-/// Charges the passes over the banks that conflicts add as loads and stores of warps (thesis, section
-/// 7.2.1: "effectively increasing the number of issued load/store instructions").
+/// Charges the passes over the banks that conflicts add as loads and stores of warps (thesis,
+/// section 7.2.1: "effectively increasing the number of issued load/store instructions").
 pub(super) fn bank_conflicts(inputs: &Inputs<'_>) -> Refined {
     const METRICS: [&str; 2] = ["shared_ld_bank_conflict", "shared_st_bank_conflict"];
     let passes = inputs.sum(&METRICS)?;
@@ -155,12 +156,12 @@ pub(super) fn constant_serialisation(inputs: &Inputs<'_>) -> Refined {
     Ok((AddedCost { symbol: "C_constant", cost: inputs.load_store_cost(passes) }, sentence))
 }
 
-/// Charges idle lanes as what the others do (thesis, section 5.2.6: divergent code takes as long as if
+/// Charges idle lanes like the others (thesis, section 5.2.6: divergent code takes as long as if
 /// all threads of the warp executed it).
 ///
 /// In equation 4.8 a lane that is idle or predicated off is an `other` instruction, an integer
-/// addition. In truth it waits for the lanes that work. All classes are taken to diverge alike, since
-/// no metric tells. `integers` is what [`separate_integers`] added.
+/// addition. In truth it waits for the lanes that work. All classes are taken to diverge alike,
+/// because no metric tells. `integers` is the cost that [`separate_integers`] added.
 pub(super) fn divergence(inputs: &Inputs<'_>, integers: f64) -> Refined {
     const ACTIVE: &str = "not_predicated_off_thread_inst_executed";
     let Inputs { counts, kernel, weights, .. } = inputs;

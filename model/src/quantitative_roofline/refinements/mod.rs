@@ -1,10 +1,10 @@
-//! What the thesis proposes to add to its model: section 7.2, with the limitations of sections 5.2.6
-//! and 6.2 that each proposal answers.
+//! The thesis's proposals for its model: section 7.2, with the limitations of sections 5.2.6 and
+//! 6.2 that each proposal answers.
 //!
 //! All of them are off by default: the thesis suggests to "extend the model only on special cases",
-//! and none was evaluated there. Each is a function of its own that adds a cost to the pipeline, a roof
-//! to the roofline, or a time to every launch. Costs are in the unit of equations 4.13 to 4.15: for
-//! each of the kernel's instructions, in single-precision multiply-adds.
+//! and none was evaluated there. Each is a function of its own that adds a cost to the pipeline, a
+//! roof to the roofline, or a time to every launch. Costs are in the unit of equations 4.13 to
+//! 4.15: for each of the kernel's instructions, in single-precision multiply-adds.
 
 mod costs;
 mod roofs;
@@ -22,7 +22,7 @@ use crate::warning::Warning;
 /// One of the thesis's proposals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refinement {
-    /// Integer instructions are charged by what they do (sections 5.2.6, 6.2 and 7.2.1).
+    /// Integer instructions are charged by their kind (sections 5.2.6, 6.2 and 7.2.1).
     SeparateIntegers,
     /// Shared accesses of 8 and 16 bytes a thread are charged as the passes that they take
     /// (sections 5.2.3 and 7.2.1).
@@ -30,13 +30,15 @@ pub enum Refinement {
     /// The passes over the banks that conflicts add are charged as loads and stores (sections 6.2
     /// and 7.2.1).
     BankConflicts,
-    /// The passes that loads of several constants add are charged as loads (sections 6.2 and 7.2.1).
+    /// The passes that loads of several constants add are charged as loads (sections 6.2 and
+    /// 7.2.1).
     ConstantSerialisation,
-    /// Idle lanes are charged as what the others do (sections 5.2.6 and 7.2).
+    /// Idle lanes are charged like the others (sections 5.2.6 and 7.2).
     Divergence,
     /// Each launch takes the GPU's launch overhead (sections 5.2.6 and 7.2).
     LaunchOverhead,
-    /// The bandwidths of the L2 and of the first-level caches are roofs, too (sections 5.2.6 and 6.2).
+    /// The bandwidths of the L2 and of the first-level caches are roofs, too (sections 5.2.6 and
+    /// 6.2).
     CacheBandwidth,
 }
 
@@ -84,7 +86,7 @@ impl Refinement {
         found.ok_or_else(|| UnknownRefinement { name: name.to_owned() })
     }
 
-    /// Whether a warning of the unrefined model is settled by this.
+    /// Returns true if this settles a warning of the unrefined model.
     pub(super) fn answers(self, warning: &Warning) -> bool {
         match self {
             Self::SeparateIntegers => matches!(warning, Warning::IntegerOperations),
@@ -96,7 +98,8 @@ impl Refinement {
     }
 }
 
-/// Table 4.3, and what refinements read besides; the latter have no symbol in the thesis.
+/// Table 4.3, and the parameters that refinements read besides; the latter have no symbol in the
+/// thesis.
 const GPU_PARAMETERS: &[GpuParameter] = &[
     GpuParameter::new("sp_throughput", "T_SP"),
     GpuParameter::new("dp_throughput", "T_DP"),
@@ -163,9 +166,9 @@ impl Model for RefinedRoofline {
 /// A cost that a refinement adds to the pipeline; negative if the unrefined model charges too much.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AddedCost {
-    /// What it is called: the thesis has no symbol for it.
+    /// The name of the cost: the thesis has no symbol for it.
     pub(super) symbol: &'static str,
-    /// In multiply-adds for each instruction of the kernel.
+    /// The cost in multiply-adds per instruction of the kernel.
     pub(super) cost: f64,
 }
 
@@ -175,22 +178,22 @@ pub(super) struct Roof {
     /// The names of the traffic and of the bandwidth.
     pub(super) symbols: (&'static str, &'static str),
     pub(super) bytes: f64,
-    /// In GB/s.
+    /// The bandwidth in GB/s.
     pub(super) bandwidth: f64,
     pub(super) component: Component,
 }
 
-/// What the refinements of a prediction come to.
+/// The results of a prediction's refinements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Refinements {
     pub(super) costs: Vec<AddedCost>,
     pub(super) roofs: Vec<Roof>,
     pub(super) overhead_ms: Option<f64>,
-    /// What each did, in a sentence.
+    /// The effect of each, in a sentence.
     pub(super) sentences: Vec<String>,
 }
 
-/// What refinements are computed from.
+/// The inputs of refinements.
 struct Inputs<'a> {
     counts: Counts<'a>,
     gpu: &'a Gpu,

@@ -19,15 +19,15 @@ pub(super) fn launch_overhead(inputs: &Inputs<'_>) -> Result<(f64, String), Mode
     Ok((invocations as f64 * microseconds / 1e3, sentence))
 }
 
-/// Lets the bandwidths of the L2 and of the first-level caches bound the kernel (thesis, sections
-/// 5.2.6 and 6.2, which leave it as future work: figure 6.1 shows what is missed without it).
+/// Lets the bandwidths of the L2 and of the first-level caches bound the kernel. The thesis
+/// (sections 5.2.6 and 6.2) leaves it as future work; figure 6.1 shows the error without it.
 ///
-/// Where first-level caches share the banks of shared memory, loads also take a clock for each pass over
-/// them, and the longer time counts.
+/// If first-level caches share the banks of shared memory, loads also take a clock for each pass
+/// over them, and the longer time counts.
 ///
-/// The L2 moves every sector that loads, stores and atomics touch there, the first-level caches those
-/// of global and local loads. A GPU whose first-level bandwidth is not known has no such roof, and the
-/// sentence says so: on some (Kepler) they do not hold global loads at all.
+/// The L2 moves every sector that loads, stores and atomics touch there. The first-level caches
+/// move those of global and local loads. A GPU whose first-level bandwidth is not known has no such
+/// roof, and the sentence says so. On some (Kepler) they do not hold global loads at all.
 pub(super) fn cache_bandwidth(inputs: &Inputs<'_>) -> Result<(Vec<Roof>, String), ModelError> {
     let l2_bandwidth = parameter(inputs.gpu, "l2_bandwidth", &inputs.gpu.l2_bandwidth)?.0;
     let l2_bytes = TRANSACTION_BYTES * inputs.sum(&["l2_transactions"])?;

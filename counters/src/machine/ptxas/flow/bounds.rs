@@ -1,8 +1,8 @@
-//! What each unknown can be at least and at most, as far as one equation after the other shows.
+//! The bounds of each unknown, as far as one equation after the other shows.
 //!
 //! Elimination alone does not see that a sum is too large for its unknowns when none of them is
-//! determined. Here every equation passes on what its unknowns leave to each other, until nothing
-//! changes any more.
+//! determined. Here every equation passes on the range that its unknowns leave to each other, until
+//! nothing changes any more.
 
 use super::system::TOLERANCE;
 
@@ -66,7 +66,8 @@ impl Bounds {
         false
     }
 
-    /// Narrows ranges from one equation on, noting what they were; `false` if one gets empty.
+    /// Narrows ranges from one equation on, and notes their former values. Returns `false` if one
+    /// gets empty.
     fn propagate(&mut self, first: u32, journal: &mut Vec<(u32, Range)>) -> bool {
         let mut queue = std::collections::VecDeque::from([first]);
         let mut looks = vec![0; self.equations.len()];

@@ -1,17 +1,17 @@
-//! How often each block of machine code ran, from how often the PTX ran that its lines stand for.
+//! Computes the executions of each block of machine code from those of the PTX behind its lines.
 //!
-//! Threads are conserved: as many as enter a block leave it. With one unknown for each edge that is
-//! a system of linear equations; the kernel's entry is known, and every line of PTX adds an
-//! equation: the executions of the blocks that hold its copies, each as often as it holds one,
-//! add up to its executions. Lines that were moved between blocks give equations that do not hold,
-//! so they are taken in order of how many instructions support them, and those that contradict
-//! what is known already, or would make an edge negative, are refused.
+//! Threads are conserved: as many as enter a block leave it. With one unknown per edge, that is a
+//! system of linear equations. The kernel's entry is known, and every line of PTX adds an equation.
+//! The executions of the blocks that hold its copies, each times its copies, add up to the line's
+//! executions. Lines that were moved between blocks give equations that do not hold. So equations
+//! are taken in order of the number of instructions that support them. Those that contradict known
+//! values, or would make an edge negative, are refused.
 //!
-//! Where a loop was unrolled into several versions the lines give their sum only; `versions` says
-//! how it is divided.
+//! If a loop was unrolled into several versions, the lines give only their sum; `versions` divides
+//! it.
 //!
-//! Warps are not conserved where they diverge. A block's warps are those of the lines that were
-//! found to agree with it, or else follow from its neighbours.
+//! Warps are not conserved at points of divergence. A block's warps are those of the lines that
+//! were found to agree with it, or else follow from its neighbours.
 
 mod bounds;
 mod system;
@@ -22,10 +22,11 @@ use system::{Form, Outcome, System};
 
 use super::code::{Code, Source};
 
-/// What a line of PTX says about blocks: `Σ copies · executions = executions of the line`.
+/// The equation that a line of PTX gives for blocks: `Σ copies · executions = executions of the
+/// line`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Observation {
-    /// Blocks that hold copies, and how many, by ascending block.
+    /// Blocks that hold copies, and the number of copies, by ascending block.
     pub(super) copies: Vec<(usize, f64)>,
     pub(super) lanes: u64,
     pub(super) warps: u64,
@@ -33,17 +34,17 @@ pub(super) struct Observation {
     pub(super) visits: Option<u64>,
     /// The block of the PTX that the line is in.
     pub(super) block: u32,
-    /// How much it is to be believed.
+    /// The weight of the equation: higher means more reliable.
     pub(super) weight: f64,
-    /// Whether it is more than control or fetching of operands.
+    /// True if it is more than control or fetching of operands.
     pub(super) is_firm: bool,
 }
 
 impl Observation {
-    /// Whether a stronger line of the same PTX block shows that the block was unrolled into
-    /// versions, and this one counts them otherwise. A version that goes `k` rounds at once
-    /// advances its index once, and it is controlled in other ways: whether rounds are left
-    /// for a version is asked in front of it.
+    /// Returns true if a stronger line of the same PTX block shows that the block was unrolled into
+    /// versions, and this one counts them otherwise. A version of `k` rounds advances its index
+    /// once per `k` rounds. Its control differs, too: the code in front of a version asks if enough
+    /// rounds are left for it.
     fn gives_way_to(&self, stronger: &Self) -> bool {
         let is_unrolled = stronger.copies.iter().map(|&(_, count)| count).sum::<f64>() > 1.0;
         let holds = |block| stronger.copies.binary_search_by_key(&block, |&(one, _)| one).is_ok();
@@ -55,7 +56,7 @@ impl Observation {
     }
 }
 
-/// What was found out.
+/// The result of the analysis.
 pub(super) struct Solution {
     /// Executions of each block by a thread.
     pub(super) lanes: Vec<u64>,
@@ -69,9 +70,9 @@ pub(super) struct Solution {
     pub(super) estimated_warps: Vec<usize>,
 }
 
-/// Solves for the executions of every block; `entry` is how often the kernel's first
-/// instruction ran, by threads and by warps, and `is_cold` says which blocks threads are assumed
-/// to stay out of where they may.
+/// Solves for the executions of every block. `entry` holds the executions of the kernel's first
+/// instruction, by threads and by warps. `is_cold` returns true for blocks that threads are assumed
+/// to stay out of if they can.
 pub(super) fn solve(
     code: &Code,
     observations: &[Observation],
@@ -128,7 +129,7 @@ struct Network {
     inflow: Vec<(usize, u32)>,
 }
 
-/// In which order values are assumed, and which edges close a loop.
+/// The order in which values are assumed, and the edges that close a loop.
 struct Assumptions {
     order: Vec<u32>,
     leads_back: Vec<bool>,
@@ -163,7 +164,7 @@ impl Network {
         network
     }
 
-    /// The executions of a block: what leaves it.
+    /// The executions of a block: the sum of the edges that leave it.
     fn block(&self, block: usize) -> Form {
         (self.first_edge[block]..self.first_edge[block + 1]).map(|edge| (edge, 1.0)).collect()
     }
@@ -182,7 +183,7 @@ impl Network {
         terms.collect()
     }
 
-    /// What enters a block leaves it.
+    /// Adds the equations of conservation: the threads that enter a block leave it.
     fn conserve(&self, code: &Code, entry: f64, system: &mut System) {
         for block in 0..code.blocks.len() {
             let mut form = self.block(block);
@@ -206,8 +207,8 @@ impl Network {
         }
     }
 
-    /// The edges in the order in which values are assumed for them: those that lead on before those
-    /// that lead back, so that threads enter a loop before they go round in it.
+    /// The edges in the order in which values are assumed for them. Those that lead on come before
+    /// those that lead back, so that threads enter a loop before they go round in it.
     fn assumption_order(&self) -> Assumptions {
         let count = self.into.len();
         let mut place = vec![usize::MAX; count];
@@ -246,8 +247,8 @@ impl Network {
         Assumptions { order, leads_back }
     }
 
-    /// Every loop that is known to run is entered: by all threads that can, since those that
-    /// go round in it without having entered it would be none.
+    /// Lets all threads that can enter every loop that is known to run. Without threads that
+    /// entered it, none would go round in it.
     fn enter_loops(&self, system: &mut System, leads_back: &[bool]) {
         for (block, into) in self.into.iter().enumerate() {
             let form = self.block(block);
@@ -273,9 +274,8 @@ impl Network {
         self.first_edge.partition_point(|&first| first <= edge) - 1
     }
 
-    /// Gives every unknown that is left a value: none at all where the way leads into a cold
-    /// block, all that can be where it leads into a block that is known to run, else the middle of
-    /// what is possible.
+    /// Gives every unknown that is left a value. An edge into a cold block gets 0, and an edge into
+    /// a block known to run gets its maximum. Any other edge gets the midpoint of its range.
     fn assume(&self, system: &mut System, is_cold: &dyn Fn(usize) -> bool) {
         let leads_into_cold =
             |unknown: u32| self.to.get(unknown as usize).copied().flatten().is_some_and(is_cold);

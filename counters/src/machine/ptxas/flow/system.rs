@@ -1,5 +1,5 @@
-//! A system of linear equations over non-negative unknowns that takes one equation after the
-//! other and refuses those that contradict what it has.
+//! A system of linear equations over non-negative unknowns. It takes one equation after the other
+//! and refuses those that contradict earlier ones.
 //!
 //! It is Gauss–Jordan elimination on sparse rows. The coefficients of flow equations are small
 //! whole numbers and the pivots nearly always ±1, so that `f64` holds counts exactly up to 2⁵³.
@@ -12,12 +12,12 @@ pub(super) type Form = Vec<(u32, f64)>;
 /// Values closer than this, relative to the larger one, are the same count.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
-/// Whether two counts are equal up to the rounding of the elimination.
+/// Returns true if two counts are equal up to the rounding of the elimination.
 pub(super) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()).max(1.0)
 }
 
-/// What became of an equation.
+/// The result of adding an equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// It was new and holds now.
@@ -47,7 +47,7 @@ impl System {
         }
     }
 
-    /// `form` in terms of free unknowns: a constant and what remains.
+    /// `form` in terms of free unknowns: a constant and the remaining terms.
     pub(super) fn reduce(&self, form: &[(u32, f64)]) -> (f64, Form) {
         let mut constant = 0.0;
         let mut terms: Form = Vec::new();
@@ -83,7 +83,7 @@ impl System {
         if is_negative(solution_constant, &solution, value) {
             return Outcome::Refused;
         }
-        // What the equation does to those that are solved already, before it is accepted.
+        // The effect of the equation on those that are solved already, before it is accepted.
         let mut changed = Vec::new();
         for &user in &self.users[pivot as usize] {
             let Some((old, terms)) = &self.solved[user as usize] else { continue };
@@ -148,19 +148,19 @@ impl System {
         self.reduce(form).0.max(0.0)
     }
 
-    /// Whether a form has one value only.
+    /// Returns true if a form has one value only.
     pub(super) fn is_determined(&self, form: &[(u32, f64)]) -> bool {
         self.reduce(form).1.is_empty()
     }
 }
 
-/// Whether `constant + Σ terms` is below zero whatever the unknowns are; `scale` is how large the
-/// counts are that it was computed from.
+/// Returns true if `constant + Σ terms` is below zero whatever the unknowns are. `scale` is the
+/// size of the counts that it was computed from.
 fn is_negative(constant: f64, terms: &[(u32, f64)], scale: f64) -> bool {
     constant < -TOLERANCE * scale.max(1.0) && terms.iter().all(|&(_, factor)| factor <= 0.0)
 }
 
-/// Sorts by unknown, adds up, and drops what cancels.
+/// Sorts by unknown, adds up, and drops terms that cancel.
 fn collected(mut terms: Form) -> Form {
     terms.sort_unstable_by_key(|&(unknown, _)| unknown);
     let mut sums: Form = Vec::with_capacity(terms.len());

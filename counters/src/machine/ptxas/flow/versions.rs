@@ -1,10 +1,10 @@
-//! Loops that the assembler unrolled: how the rounds fall on the versions of a loop's body.
+//! Loops that the assembler unrolled, and the rounds of each version of a loop's body.
 //!
-//! A loop that was unrolled `k` times and the code for what remains hold the same lines, so that
+//! A loop that was unrolled `k` times and the code for the remaining rounds hold the same lines. So
 //! only the sum `k · unrolled + remaining` is known. A thread takes the version of most rounds as
-//! often as whole rounds allow, then the next one, until none is left. Where the mean number of
-//! rounds of a visit is no whole number, visits differ; then what they leave behind the version
-//! of `k` rounds is taken to be anything from 0 to `k - 1` equally often.
+//! often as whole rounds allow, then the next one, until none is left. If the mean number of rounds
+//! per visit is no whole number, visits differ. Then the rounds that remain after the version of
+//! `k` rounds are assumed to be anything from 0 to `k - 1` equally often.
 
 use super::system::{Outcome, System};
 use super::{Network, Observation};
@@ -13,8 +13,8 @@ use super::{Network, Observation};
 const ROUNDING: f64 = 1e-6;
 
 impl Network {
-    /// Divides rounds between versions until no line says any more; `observations` come in the
-    /// order of how much they are to be believed.
+    /// Divides rounds between versions until no line says any more. `observations` come in order of
+    /// their reliability.
     pub(super) fn share_out_versions(&self, system: &mut System, observations: &[&Observation]) {
         let mut refused = vec![false; observations.len()];
         loop {
@@ -33,7 +33,7 @@ impl Network {
         }
     }
 
-    /// Gives the largest version that is still open its rounds; `None` where there is none.
+    /// Gives the largest version that is still open its rounds; `None` if there is none.
     fn share_out_largest(&self, system: &mut System, line: &Observation) -> Option<Outcome> {
         let visits = line.visits? as f64;
         let (open, known): (Vec<_>, Vec<_>) = line

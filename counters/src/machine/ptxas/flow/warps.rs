@@ -1,4 +1,4 @@
-//! The warps of each block, which are not conserved where they diverge.
+//! The warps of each block, which are not conserved at points of divergence.
 
 use super::super::code::{Code, Source};
 use super::system::same;
@@ -56,8 +56,8 @@ impl Solution {
         Some(warps.ceil() as u64)
     }
 
-    /// A block that an edge joins to one with as many threads is taken to have its warps, since
-    /// they are as a rule the same threads.
+    /// If an edge joins a block to one with as many threads, the block is taken to have its warps.
+    /// As a rule they are the same threads.
     fn spread_warps(&self, code: &Code, warps: &mut [Option<u64>]) {
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for (from, block) in code.blocks.iter().enumerate() {

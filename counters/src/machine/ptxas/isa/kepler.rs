@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The first word of every 64 bytes holds the scheduling of the seven instructions behind it. No
-//! disassembler that is still published knows this encoding; the facts are those of the envytools
-//! project, and the tests hold what is decoded against the PTX that it was assembled from.
+//! disassembler that is still published knows this encoding. The facts are those of the envytools
+//! project. The tests compare the decoded instructions with the PTX that they were assembled from.
 
 use super::{Decoded, Flow, Guard, Region, Word, access_bytes, bits, displaced, guard, signed};
 

@@ -1,17 +1,17 @@
-//! What a mnemonic means to a profiler: its class, its operations, its access to memory.
+//! The meaning of mnemonics for a profiler: class, operations, access to memory.
 //!
-//! Classes follow the groups of the instruction set reference in NVIDIA's "CUDA Binary Utilities"
-//! and, where a group of that reference holds several classes, nvprof's definitions of its
-//! `inst_*` metrics: what computes on integers is `Integer`, moves, selections, predicates,
-//! barriers and fences are `Misc`. Instructions of the uniform datapath have the class of their
-//! counterparts; constants that they fetch are operands (`Misc`), as `LDC` is not: the reference
-//! lists it with loads. nvprof's `inst_compute_ld_st` has no space in its definition, so `LDC` is one
-//! of them; `ldst_executed` names its spaces, and constant memory is not among them.
+//! Classes follow the groups of the instruction set reference in NVIDIA's "CUDA Binary Utilities".
+//! If a group of that reference holds several classes, nvprof's definitions of its `inst_*` metrics
+//! decide. Computations on integers are `Integer`; moves, selections, predicates, barriers and
+//! fences are `Misc`. Instructions of the uniform datapath have the class of their counterparts.
+//! Constants that they fetch are operands (`Misc`). `LDC` is not, because the reference lists it
+//! with loads. nvprof's `inst_compute_ld_st` has no space in its definition, so `LDC` is one of
+//! them. `ldst_executed` names its spaces, and constant memory is not among them.
 //!
 //! Instructions of the uniform datapath are executed once for a warp and for no thread. Counters of
-//! an RTX 2080 Ti say so (public tuning data of a Coulomb kernel, 210 variants): the counts by
+//! an RTX 2080 Ti say so (public tuning data of a Coulomb kernel, 210 variants). The counts by
 //! threads of integer, control and other instructions are those of the lanes' instructions alone,
-//! to the digit, while the warps' count holds both.
+//! to the digit. The warps' count holds both.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -22,10 +22,10 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::operation::{FlopKind, Flops, Precision};
 
-/// What is known of a mnemonic.
+/// The meaning of a mnemonic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super::super) struct Meaning {
-    /// What a profiler counts it as.
+    /// The class that a profiler counts it as.
     pub(in super::super::super) class: InstructionClass,
     /// Its floating-point operations.
     pub(in super::super::super) flops: Option<Flops>,
@@ -34,7 +34,7 @@ pub(in super::super::super) struct Meaning {
 }
 
 impl Meaning {
-    /// Whether an instruction of this mnemonic works on the uniform datapath.
+    /// Returns true if an instruction of this mnemonic works on the uniform datapath.
     pub(in super::super) fn is_uniform(&self, mnemonic: &str) -> bool {
         let computes = matches!(
             self.class,

@@ -1,4 +1,4 @@
-//! The instruction sets of the machines: opcode bits to mnemonics, and what decides control flow.
+//! The instruction sets of the machines: from opcode bits to mnemonics and control flow.
 //!
 //! | file | encoding | architectures |
 //! |---|---|---|
@@ -6,9 +6,9 @@
 //! | `maxwell.rs` | 64 bits, a control word before every 3 instructions | sm_50 … sm_62 |
 //! | `volta.rs` | 128 bits with the control bits inside | sm_70 … sm_121 |
 //!
-//! Only what counting needs is decoded: mnemonic, guard, control flow, and the size of accesses.
-//! The tables were made by assembling PTX for every target and comparing with `nvdisasm`, which
-//! is the oracle of the tests.
+//! Only the parts that counting needs are decoded: mnemonic, guard, control flow, and the size of
+//! accesses. The tables were made by assembling PTX for every target and comparing with `nvdisasm`,
+//! which is the oracle of the tests.
 
 mod kepler;
 mod maxwell;
@@ -22,22 +22,22 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 pub(super) use meaning::meant;
 pub(in super::super) use meaning::{Meaning, meaning};
 
-/// Under which condition an instruction takes effect.
+/// The condition under which an instruction takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guard {
     /// Always.
     Always,
-    /// Where a predicate is true.
+    /// When a predicate is true.
     Sometimes,
     /// Never: `@!PT`.
     Never,
 }
 
-/// Where a region that a warp may leave by a later instruction continues.
+/// The point at which a region continues that a warp may leave by a later instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Region {
-    /// Divergent lanes meet (`SSY`, `BSSY`); the number is that of the convergence barrier, 0
-    /// where there is one stack of them.
+    /// Divergent lanes meet (`SSY`, `BSSY`). The number is that of the convergence barrier; 0 if
+    /// there is one stack of them.
     Join(u8),
     /// A loop is left (`PBK`).
     Break,
@@ -47,7 +47,7 @@ pub(super) enum Region {
     Return,
 }
 
-/// What an instruction does to the flow of control.
+/// The effect of an instruction on the flow of control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     /// The next instruction follows.
@@ -62,9 +62,9 @@ pub(super) enum Flow {
     Return,
     /// Ends the thread.
     Exit,
-    /// Says where a region will continue; the next instruction follows.
+    /// Pushes the point where a region will continue; the next instruction follows.
     Push(Region, u64),
-    /// Goes to where the innermost such region continues.
+    /// Goes to the point where the innermost such region continues.
     Pop(Region),
 }
 
@@ -75,19 +75,19 @@ pub(super) struct Decoded {
     pub(super) mnemonic: &'static str,
     pub(super) guard: Guard,
     pub(super) flow: Flow,
-    /// Whether control may also go on with the next instruction although `flow` leads elsewhere.
+    /// True if control may also go on with the next instruction although `flow` leads elsewhere.
     pub(super) conditional: bool,
     /// The bits that are no operands: equal in copies of the same instruction.
     pub(super) shape: u64,
-    /// Bytes of one lane's access, where the encoding says.
+    /// Bytes of one lane's access, if the encoding gives them.
     pub(super) bytes: Option<u32>,
-    /// Whether a special function works on half of a double.
+    /// True if a special function works on half of a double.
     pub(super) is_half_of_double: bool,
     /// The class of an instruction that the tables do not know, after its neighbours.
     pub(super) assumed: Option<InstructionClass>,
 }
 
-/// How instructions stand in memory.
+/// The encoding of instructions in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Kepler,
@@ -104,7 +104,7 @@ pub(super) struct Word {
     pub(super) bits: u128,
 }
 
-/// Knows how to read the code of one architecture.
+/// Decodes the code of one architecture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decoder {
     encoding: Encoding,
@@ -165,8 +165,8 @@ impl Decoder {
         }
     }
 
-    /// An instruction that the tables do not know: of the class of the opcode nearest to its own,
-    /// and no jump and no access, since their operands would not be known.
+    /// An instruction that the tables do not know. It gets the class of the opcode nearest to its
+    /// own. It is no jump and no access, because their operands would not be known.
     pub(super) fn assume(self, word: Word) -> Decoded {
         let (class, guard, shape) = match self.encoding {
             // Opcodes of the older encodings are of any length, and neighbours say nothing.
@@ -223,8 +223,8 @@ const fn guard(predicate: u64, negated: u64) -> Guard {
     }
 }
 
-/// Bytes of a lane's access by the size field that loads and stores share since Fermi: 8, 8, 16,
-/// 16, 32, 64 and 128 bits, signed ones apart.
+/// Bytes of a lane's access by the size field that loads and stores share since Fermi. The sizes
+/// are 8, 8, 16, 16, 32, 64 and 128 bits; signed ones count apart.
 const fn access_bytes(size: u64) -> Option<u32> {
     match size {
         0 | 1 => Some(1),

@@ -5,11 +5,12 @@
 //! 72–90 modifiers and predicates · 91 uniform operand · 105–125 scheduling
 //! ```
 //!
-//! A form of operands does not change what an instruction is, with the exceptions that name one.
+//! A form of operands does not change the kind of an instruction, with the exceptions that name
+//! one.
 
 use super::{Decoded, Flow, Guard, Region, Word, access_bytes, bits, displaced, guard, signed};
 
-/// What must hold for a row to apply, beside the opcode.
+/// The condition, beside the opcode, under which a row applies.
 #[derive(Clone, Copy)]
 enum When {
     Always,
@@ -311,7 +312,7 @@ pub(super) fn decode(word: Word, sm: u32) -> Option<Decoded> {
         _ => guard(bits(raw, 12, 3), bits(raw, 15, 1)),
     };
     let next = offset + 16;
-    // Branches have a second predicate, which is true where the first one alone decides.
+    // Branches have a second predicate, which is true if the first one alone decides.
     let second = bits(raw, 87, 4) != 7;
     // Distances count words of four bytes. Since sm_90 the lowest byte of a branch's stands apart.
     let words = signed(raw, 34, 48);

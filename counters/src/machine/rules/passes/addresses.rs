@@ -1,7 +1,7 @@
 //! Address folding: literal offsets become part of loads and stores.
 //!
-//! A literal is moved out of a sum that nothing but addresses, or sums which nothing but addresses
-//! use, take; the start of a shared array is such a literal where it is known beforehand.
+//! A literal is moved out of a sum if only addresses, or sums which only addresses use, take that
+//! sum. The start of a shared array is such a literal if it is known beforehand.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -30,7 +30,7 @@ pub(super) fn fold(graph: &mut Graph<'_>, family: &Family) {
 fn step(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Option<MemoryOperand> {
     let memory = op.memory?;
     let shared = memory.space == Some(StateSpace::Shared);
-    // Where the window of shared memory is not known beforehand, its start is a register.
+    // If the window of shared memory is not known beforehand, its start is a register.
     let literal_base = shared && !family.shared_window;
     if let (Some(Arg::Shared(start)), true) = (memory.base, literal_base) {
         let offset = memory.offset.checked_add_unsigned(start)?;
@@ -101,10 +101,10 @@ fn sink(graph: &mut Graph<'_>, family: &Family) {
     super::copies::propagate(graph);
 }
 
-/// How many sums stand between a literal and the addresses that use it.
+/// The most sums between a literal and the addresses that use it.
 const DEPTH: u32 = 4;
 
-/// Whether a value is used as an address, or in sums that are, and nowhere else.
+/// Returns true if a value is used only as an address, or in sums that are.
 fn only_addresses(graph: &Graph<'_>, register: Register, depth: u32) -> bool {
     let is_base = |op: &Op<'_>| {
         let memory = op.memory.filter(|memory| memory.base == Some(Arg::Register(register)));

@@ -5,9 +5,9 @@ use gpucast_ptx_frontend::isa::Opcode;
 use super::super::graph::{Arg, Graph, Op, Part};
 use super::evaluate::evaluate;
 
-/// Computes what has only literal arguments and simplifies what has one.
+/// Computes operations with only literal arguments, and simplifies those with one.
 pub(super) fn fold(graph: &mut Graph<'_>) {
-    // What is computed can be a literal argument of what follows.
+    // A computed value can be a literal argument of later operations.
     while evaluate_all(graph) {
         super::copies::propagate(graph);
     }
@@ -30,7 +30,7 @@ pub(super) fn fold(graph: &mut Graph<'_>) {
     }
 }
 
-/// Replaces operations on literals by their results; whether there was one.
+/// Replaces operations on literals by their results. Returns true if there was one.
 fn evaluate_all(graph: &mut Graph<'_>) -> bool {
     let mut any = false;
     for index in 0..graph.ops.len() as u32 {

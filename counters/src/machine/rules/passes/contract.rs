@@ -6,12 +6,12 @@ use gpucast_ptx_frontend::types::ScalarType;
 use super::super::family::{Constants, Family, Multiplier};
 use super::super::graph::{Arg, Graph, Op, Part, Register, State};
 
-/// Contracts what the family has instructions for.
+/// Contracts operations that the family has instructions for.
 pub(super) fn contract(graph: &mut Graph<'_>, family: &Family) {
     let mut products: Vec<u32> =
         (0..graph.ops.len() as u32).filter(|&index| is_product(graph, index, family)).collect();
-    // Where a sum could take either of two, `XMAD` adds for nothing and shifts come second;
-    // elsewhere shifts come first, since an addition with a shift takes no literal besides.
+    // If a sum could take either of two products, `XMAD` adds for nothing and shifts come second.
+    // Elsewhere shifts come first, because an addition with a shift takes no literal besides.
     let shift_last = family.multiplier == Multiplier::Xmad;
     products.sort_by_key(|&index| (graph.op(index).opcode == Opcode::Shl) == shift_last);
     for product in products {
@@ -65,7 +65,7 @@ fn share_with_narrow(graph: &mut Graph<'_>, product: u32, result: Register) {
     graph.find_uses();
 }
 
-/// Whether an operation is a product or a shift by a literal, unguarded and read.
+/// Returns true if an operation is a product or a shift by a literal, unguarded and read.
 fn is_product(graph: &Graph<'_>, index: u32, family: &Family) -> bool {
     let op = graph.op(index);
     let Some(result) = op.result() else { return false };
@@ -83,7 +83,7 @@ fn is_product(graph: &Graph<'_>, index: u32, family: &Family) -> bool {
     kind && op.is_live() && graph.value(result) == Some(index) && !graph.uses(result).is_empty()
 }
 
-/// Whether contraction into every user costs no more than the product by itself.
+/// Returns true if contraction into every user costs no more than the product by itself.
 fn worthwhile(graph: &Graph<'_>, product: u32, users: usize, family: &Family) -> bool {
     let op = graph.op(product);
     if !op.is_integer() || users == 1 {
@@ -99,7 +99,7 @@ fn worthwhile(graph: &Graph<'_>, product: u32, users: usize, family: &Family) ->
     }
 }
 
-/// Whether `user` is a sum that can take `product`.
+/// Returns true if `user` is a sum that can take `product`.
 fn takes(graph: &Graph<'_>, product: u32, user: u32, family: &Family) -> bool {
     let (product_op, op) = (graph.op(product), graph.op(user));
     let Some(result) = product_op.result() else { return false };
@@ -111,7 +111,7 @@ fn takes(graph: &Graph<'_>, product: u32, user: u32, family: &Family) -> bool {
     if !op.is_live() || !in_arguments || !keeps(graph, product, user) {
         return false;
     }
-    // Where constants are loaded once for a loop, so is what is computed from them alone.
+    // If constants are loaded once for a loop, so are values computed from them alone.
     let of_constants =
         product_op.args.iter().all(|arg| matches!(arg, Arg::Bank(_) | Arg::Constant(_)));
     if of_constants && family.constants == Constants::Uniform && product_op.block != op.block {
@@ -142,7 +142,7 @@ fn takes(graph: &Graph<'_>, product: u32, user: u32, family: &Family) -> bool {
         && (op.opcode == Opcode::Add || subtracts(product_op, op, result, family))
 }
 
-/// Whether a difference takes a product with a literal, which is negated then.
+/// Returns true if a difference takes a product with a literal, which is negated then.
 fn subtracts(product: &Op<'_>, op: &Op<'_>, result: Register, family: &Family) -> bool {
     let literal = product.args.iter().any(|arg| matches!(arg, Arg::Constant(_)));
     op.opcode == Opcode::Sub
@@ -153,7 +153,7 @@ fn subtracts(product: &Op<'_>, op: &Op<'_>, result: Register, family: &Family) -
         && op.args.get(1) == Some(&Arg::Register(result))
 }
 
-/// Whether everything that `product` reads is the same where `user` stands.
+/// Returns true if everything that `product` reads has the same value where `user` stands.
 pub(super) fn keeps(graph: &Graph<'_>, product: u32, user: u32) -> bool {
     let op = graph.op(product);
     op.args.iter().all(|arg| match arg {

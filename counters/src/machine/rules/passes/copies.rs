@@ -5,7 +5,7 @@ use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
 
 use super::super::graph::{Arg, Graph, Op, Register, State};
 
-/// Replaces reads of copies by reads of what was copied.
+/// Replaces reads of copies by reads of the original.
 pub(super) fn propagate(graph: &mut Graph<'_>) {
     let mut replacement: Vec<Option<Arg>> = vec![None; graph.definitions.len()];
     for index in 0..graph.ops.len() as u32 {
@@ -42,8 +42,8 @@ pub(super) fn propagate(graph: &mut Graph<'_>) {
     graph.replace(|register| replacement[register.index()]);
 }
 
-/// What an argument is replaced by so far. Registers that are copied from each other in a circle, as
-/// uninitialised ones can be, keep one of them.
+/// The argument that replaces `arg` so far. If registers are copied from each other in a circle, as
+/// uninitialised ones can be, one of them stays.
 fn resolve(replacement: &[Option<Arg>], mut arg: Arg) -> Arg {
     while let Arg::Register(register) = arg {
         match replacement[register.index()] {
@@ -54,7 +54,7 @@ fn resolve(replacement: &[Option<Arg>], mut arg: Arg) -> Arg {
     arg
 }
 
-/// Whether an operation leaves the bits as they are.
+/// Returns true if an operation leaves the bits as they are.
 fn is_copy(op: &Op<'_>) -> bool {
     match op.opcode {
         // Conversions from and to generic addresses of global memory change nothing.
@@ -80,7 +80,7 @@ fn is_free_conversion(op: &Op<'_>) -> bool {
         && !op.has(Modifier::Sat)
 }
 
-/// Whether `result` can be read from `arg` wherever it is read.
+/// Returns true if `result` can be read from `arg` wherever it is read.
 fn may_replace(graph: &Graph<'_>, index: u32, result: Register, arg: Arg) -> bool {
     match arg {
         Arg::Constant(_) | Arg::Bank(_) | Arg::Shared(_) => true,
@@ -90,8 +90,8 @@ fn may_replace(graph: &Graph<'_>, index: u32, result: Register, arg: Arg) -> boo
     }
 }
 
-/// Whether the variable `from` still holds the copied value at every read of the copy: all of
-/// them stand in the block of the copy, before the variable changes.
+/// Returns true if the variable `from` still holds the copied value at every read of the copy. All
+/// reads must stand in the block of the copy, before the variable changes.
 fn variable_keeps(graph: &Graph<'_>, index: u32, result: Register, from: Register) -> bool {
     let block = graph.op(index).block;
     let last = graph.uses(result).iter().copied().max().unwrap_or(index);

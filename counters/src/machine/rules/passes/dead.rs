@@ -5,7 +5,7 @@ use gpucast_ptx_frontend::isa::Modifier;
 use super::super::graph::{Graph, Op, State};
 use crate::opcode_facts::{Effect, opcode_facts};
 
-/// Removes what has no effect, until nothing more goes.
+/// Removes operations without effect, until nothing more goes.
 pub(super) fn remove(graph: &mut Graph<'_>) {
     loop {
         graph.find_uses();
@@ -26,7 +26,7 @@ pub(super) fn remove(graph: &mut Graph<'_>) {
     }
 }
 
-/// Whether nothing but the operation itself reads its result, as with a counter that nobody asks.
+/// Returns true if only the operation itself reads its result, as with a counter that nobody reads.
 fn only_feeds_itself(
     graph: &Graph<'_>,
     index: usize,
@@ -35,7 +35,7 @@ fn only_feeds_itself(
     graph.uses(result).iter().all(|&user| user as usize == index)
 }
 
-/// Whether an operation does nothing but write its results.
+/// Returns true if an operation does nothing but write its results.
 pub(in super::super) fn is_pure(op: &Op<'_>) -> bool {
     use Modifier as M;
     if op.results.is_empty() || op.has(M::Cc) {
@@ -49,7 +49,7 @@ pub(in super::super) fn is_pure(op: &Op<'_>) -> bool {
     }
 }
 
-/// Whether an operation's arguments alone decide its results, and it does nothing else.
+/// Returns true if an operation's arguments alone decide its results, and it does nothing else.
 pub(in super::super) fn is_value(op: &Op<'_>) -> bool {
     is_pure(op) && opcode_facts(op.opcode).effect == Effect::Value
 }

@@ -1,7 +1,7 @@
 //! Operations on literals, computed by the interpreter.
 //!
-//! An operation whose arguments are all known is executed by a kernel of one thread, so that
-//! there is one definition of what an instruction computes.
+//! An operation whose arguments are all known is executed by a kernel of one thread. So there is
+//! one definition of an instruction's result.
 
 use std::fmt::Write;
 
@@ -39,10 +39,12 @@ pub(super) fn evaluate(op: &Op<'_>) -> Option<Value> {
     execute(op, &arguments?)
 }
 
-/// Whether `ptxas` computes an operation itself where its operands are literals (12.9, sm_50 and
-/// sm_80, tried for each): neither multiply-adds of floating-point numbers, quotients and roots
-/// that are rounded, directed roundings, integer quotients, permutations and `lop3`, nor
-/// conversions of integers to doubles or of 64-bit integers to floating-point numbers.
+/// Returns true if `ptxas` computes an operation itself when its operands are literals (12.9, sm_50
+/// and sm_80, tried for each). It does not compute:
+///
+/// - floating-point multiply-adds, rounded quotients and roots, and directed roundings;
+/// - integer quotients, permutations and `lop3`;
+/// - conversions of integers to doubles, or of 64-bit integers to floating-point numbers.
 fn is_computed(op: &Op<'_>) -> bool {
     use Opcode as O;
     let simple = matches!(op.ty.kind(), TypeKind::Unsigned | TypeKind::Signed | TypeKind::Bits)

@@ -1,11 +1,11 @@
 //! Local arrays that become registers.
 //!
-//! Local memory is a thread's own. Where every access to a local variable states its address,
-//! each word of the variable can be a register, and its loads and stores cost nothing. Where a
-//! thread chooses the word, `ptxas` compares its index with that of each word and moves the one
-//! that fits. It does so for arrays of up to 64 words, the most that were tried, and inside of
-//! loops of up to four (12.9, sm_50, sm_80 and sm_90). An address that goes anywhere else keeps
-//! the variable in memory.
+//! Local memory is a thread's own. If every access to a local variable states its address, each
+//! word of the variable can be a register. Its loads and stores then cost nothing. If a thread
+//! chooses the word, `ptxas` compares its index with that of each word and moves the one that fits.
+//! It does so for arrays of up to 64 words, the most that were tried. It also does so inside of
+//! loops of up to four (12.9, sm_50, sm_80 and sm_90). An address that goes anywhere else keeps the
+//! variable in memory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,14 +18,14 @@ use super::super::graph::{Arg, Bank, Graph, Op, State};
 
 /// Words of the longest variable that becomes registers.
 const LONGEST: u32 = 64;
-/// Words of the longest one of which a loop chooses words.
+/// The most words of a variable whose words a loop chooses.
 const LONGEST_IN_LOOP: u32 = 4;
 
 /// An address in a variable outside shared memory.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     variable: VariableId,
-    /// The byte, where it is known beforehand.
+    /// The byte, if it is known beforehand.
     offset: Option<i64>,
 }
 
@@ -98,7 +98,7 @@ fn become_registers(graph: &mut Graph<'_>, accesses: &Accesses, words: u32) {
         graph.op_mut(index).state = State::Folded;
     }
     for &index in &accesses.chosen {
-        // The index is compared, of which no address is made.
+        // The operation compares the index, and makes no address of it.
         let base = graph.op(index).memory.and_then(|memory| memory.base);
         if let Some(sum) = base.and_then(|base| graph.value_of(base)) {
             graph.op_mut(sum).state = State::Folded;
@@ -107,7 +107,7 @@ fn become_registers(graph: &mut Graph<'_>, accesses: &Accesses, words: u32) {
     }
 }
 
-/// Whether an operation is a plain load or store of local memory.
+/// Returns true if an operation is a plain load or store of local memory.
 fn is_plain(op: &Op<'_>) -> bool {
     matches!(op.opcode, Opcode::Ld | Opcode::St)
         && op.memory.is_some_and(|memory| memory.space == Some(StateSpace::Local))

@@ -8,7 +8,7 @@ use super::super::family::Family;
 use super::super::graph::{Arg, Graph, Op, State};
 use super::contract::keeps;
 
-/// Folds what the family's instructions do in one step.
+/// Folds operations that the family's instructions do in one step.
 pub(super) fn fold(graph: &mut Graph<'_>, family: &Family) {
     for index in 0..graph.ops.len() as u32 {
         let op = graph.op(index);
@@ -28,7 +28,8 @@ pub(super) fn fold(graph: &mut Graph<'_>, family: &Family) {
     graph.find_uses();
 }
 
-/// Whether an operation changes the sign of a number that only arithmetic takes, which has modifiers for it.
+/// Returns true if an operation changes the sign of a number that only arithmetic takes. Arithmetic
+/// has operand modifiers for it.
 fn is_operand_modifier(graph: &Graph<'_>, index: u32) -> bool {
     use Opcode as O;
     let op = graph.op(index);
@@ -86,7 +87,7 @@ fn is_logic(op: &Op<'_>) -> bool {
         && op.ty.bits() == 32
 }
 
-/// Folds one argument that is a logic operation itself; whether one was found.
+/// Folds one argument that is a logic operation itself. Returns true if one was found.
 fn merge_logic(graph: &mut Graph<'_>, index: u32, family: &Family) -> bool {
     let op = graph.op(index);
     let found = op.args.iter().find_map(|&arg| {
@@ -122,7 +123,7 @@ fn logic_inputs<'a>(op: &'a Op<'_>) -> &'a [Arg] {
     &op.args[..inputs.min(op.args.len())]
 }
 
-/// Whether `index` asks if a logic result of the same block is zero.
+/// Returns true if `index` asks if a logic result of the same block is zero.
 fn compares_logic_with_zero(graph: &Graph<'_>, index: u32) -> bool {
     let op = graph.op(index);
     let equality = op.has(Modifier::Eq) || op.has(Modifier::Ne);

@@ -1,10 +1,11 @@
 //! Access merging: loads of consecutive words become one load of 64 or 128 bits.
 //!
-//! `ptxas` merges scalar loads of shared memory whose addresses have a common base, fill at least
-//! three quarters of an aligned window of 16 or 8 bytes, and have no store, barrier or call in
-//! between (12.9, sm_50, sm_80 and sm_90: of the words 0 to 3 any three or four become one access,
-//! 0 and 1 or 2 and 3 become one of 64 bits, and other pairs stay). Pointers from parameters are aligned
-//! in no known way, so that loads of global memory stay as they are.
+//! `ptxas` merges scalar loads of shared memory under three conditions (12.9, sm_50, sm_80 and
+//! sm_90). Their addresses have a common base. They fill at least three quarters of an aligned
+//! window of 16 or 8 bytes. No store, barrier or call stands in between. Of the words 0 to 3, any
+//! three or four become one access. The pairs 0 and 1 or 2 and 3 become one of 64 bits, and other
+//! pairs stay. The alignment of pointers from parameters is not known, so that loads of global
+//! memory stay as they are.
 
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
@@ -33,10 +34,10 @@ struct Candidate {
 
 /// Widths of merged accesses of one lane in bytes, widest first.
 const WIDTHS: [u32; 2] = [16, 8];
-/// How many operations deep alignment is looked for.
+/// The depth, in operations, to which alignment is looked for.
 const DEPTH: u32 = 8;
 
-/// Merges what may be merged; followers are folded into their leaders.
+/// Merges the accesses that may be merged; followers are folded into their leaders.
 pub(super) fn merge(graph: &mut Graph<'_>) -> Vec<MergedAccess> {
     let mut merged = Vec::new();
     for block in 0..graph.blocks.len() {
@@ -87,7 +88,7 @@ fn candidate(index: u32, op: &Op<'_>) -> Option<Candidate> {
     })
 }
 
-/// Whether loads of shared memory may not be moved across an operation.
+/// Returns true if loads of shared memory may not be moved across an operation.
 fn orders_memory(op: &Op<'_>) -> bool {
     use Opcode as O;
     match op.opcode {
@@ -132,7 +133,7 @@ fn close(graph: &mut Graph<'_>, open: &mut Vec<Candidate>, merged: &mut Vec<Merg
     open.clear();
 }
 
-/// How many low bits of a value are known to be zero.
+/// The number of low bits of a value that are known to be zero.
 fn zero_bits(graph: &Graph<'_>, arg: Arg, depth: u32) -> u32 {
     let register = match arg {
         Arg::Constant(0) => return u64::BITS,
@@ -163,7 +164,7 @@ fn zero_bits(graph: &Graph<'_>, arg: Arg, depth: u32) -> u32 {
             _ => 0,
         }
     };
-    // A variable is as aligned as the least aligned of what it is set to.
+    // A variable is as aligned as the least aligned of its definitions.
     let definitions = &graph.definitions[register.index()];
     let own = |&&op: &&u32| !graph.op(op).reads().any(|read| read == register);
     let from_outside = definitions.iter().filter(own).map(|&op| of(op)).min().unwrap_or(0);

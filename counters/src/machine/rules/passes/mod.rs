@@ -1,4 +1,4 @@
-//! What a compiler does to the PTX before it chooses machine instructions, one pass a file.
+//! The transformations of the PTX before machine instructions are chosen, one pass per file.
 
 mod addresses;
 mod constants;
@@ -21,7 +21,7 @@ use super::graph::Graph;
 
 /// Runs all passes; returns the accesses that became part of wider ones.
 ///
-/// `may_unroll` is whether the kernel leaves it to the compiler to unroll loops.
+/// `may_unroll` is true if the kernel leaves it to the compiler to unroll loops.
 pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> Vec<MergedAccess> {
     let dominators = Dominators::new(graph);
     copies::propagate(graph);

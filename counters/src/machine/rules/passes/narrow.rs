@@ -1,15 +1,15 @@
 //! 64-bit arithmetic of which only the low half matters.
 //!
 //! PTX computes shared, local and constant addresses with 64 bits; the machine's addresses of these
-//! spaces have 32 (24 on Fermi). What feeds nothing but such addresses is computed with 32 bits,
-//! as are sums and products that are cut to 32 bits later.
+//! spaces have 32 (24 on Fermi). Values that feed nothing but such addresses are computed with 32
+//! bits. So are sums and products that are cut to 32 bits later.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
 use super::super::graph::{Arg, Graph, MemoryOperand, Op, Part, Register, State};
 
-/// Narrows what may be narrowed.
+/// Narrows the operations that may be narrowed.
 pub(super) fn narrow(graph: &mut Graph<'_>) {
     let wide = wide_registers(graph);
     for index in 0..graph.ops.len() as u32 {
@@ -33,8 +33,8 @@ pub(super) fn narrow(graph: &mut Graph<'_>) {
     }
 }
 
-/// Whether an operation has a 64-bit integer result whose low half depends on the low halves of
-/// its arguments only.
+/// Returns true if an operation has a 64-bit integer result whose low half depends on the low
+/// halves of its arguments only.
 fn can_narrow(op: &Op<'_>) -> bool {
     use Opcode as O;
     if !op.is_integer() || op.result_bits() != 64 {
@@ -77,7 +77,7 @@ fn mark(wide: &mut [bool], arg: Arg) -> bool {
     }
 }
 
-/// Whether the arguments of an operation have 64 bits.
+/// Returns true if the arguments of an operation have 64 bits.
 fn reads_high_halves(op: &Op<'_>) -> bool {
     let read = if op.opcode == Opcode::Cvt { op.source.types().nth(1) } else { Some(op.ty) };
     read.is_none_or(|ty| ty.bits() > 32)

@@ -1,4 +1,4 @@
-//! Common subexpressions: what a dominating operation has computed already.
+//! Common subexpressions: values that a dominating operation has computed already.
 //!
 //! PTX repeats reads of special registers, and narrowing makes products and shifts equal that
 //! were not.
@@ -92,7 +92,7 @@ fn expression(graph: &Graph<'_>, index: u32, replacement: &[Option<Arg>]) -> Opt
         return None;
     }
     let (form, modifiers) = match op.opcode {
-        // Passes change what these do, so that the form says nothing more.
+        // Passes change the meaning of these, so that the form says nothing more.
         Opcode::Shl | Opcode::Mov => (FormId(0), SmallVec::new()),
         Opcode::Mul if op.part == Part::Low && op.is_integer() => (FormId(0), SmallVec::new()),
         _ => (op.source.form, op.source.modifiers.clone()),

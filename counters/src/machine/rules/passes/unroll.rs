@@ -1,12 +1,11 @@
-//! Loop unrolling: what iterations of a short counted loop share.
+//! Loop unrolling: the operations that iterations of a short counted loop share.
 //!
-//! `ptxas` unrolls a loop of one block by four if it counts with a literal step against something
-//! that no iteration changes, is short enough and no `.pragma "nounroll"` forbids it (seen with
-//! 12.9: the loop of the corpus's `sgemm-16` has about 50 instructions and is unrolled, that of `sgemm`
-//! has 85 and is not).
-//! The counter, its comparison, the branch and pointers that advance by a literal then run once
-//! in four iterations. Iterations that are left over are taken to be as cheap; the tests for them
-//! are counted with control.
+//! `ptxas` unrolls a loop of one block by four if it counts with a literal step against a value
+//! that no iteration changes. The loop must also be short enough, and no `.pragma "nounroll"` may
+//! forbid it. This was seen with 12.9. The loop of the corpus's `sgemm-16` has about 50
+//! instructions and is unrolled; that of `sgemm` has 85 and is not. The counter, its comparison,
+//! the branch and pointers that advance by a literal then run once in four iterations. Iterations
+//! that are left over are taken to be as cheap; the tests for them are counted with control.
 
 use gpucast_ptx_frontend::isa::Opcode;
 
@@ -14,12 +13,12 @@ use super::super::family::Family;
 use super::super::graph::{Arg, Graph, Register};
 use super::super::select::select;
 
-/// How many iterations become one.
+/// The iterations that become one.
 const FACTOR: u32 = 4;
 /// The most machine instructions of a loop that is unrolled: assumed, between the two loops above.
 const LONGEST: u32 = 64;
 
-/// Marks what is executed once for several iterations.
+/// Marks operations that are executed once for several iterations.
 pub(super) fn unroll(graph: &mut Graph<'_>, family: &Family) {
     for block in 0..graph.blocks.len() as u32 {
         let this = &graph.blocks[block as usize];
@@ -47,7 +46,7 @@ pub(super) fn unroll(graph: &mut Graph<'_>, family: &Family) {
     }
 }
 
-/// Whether `index` is `x = x + literal`.
+/// Returns true if `index` is `x = x + literal`.
 fn steps_by_literal(graph: &Graph<'_>, index: u32, result: Register) -> bool {
     let op = graph.op(index);
     let [left, right] = op.args.as_slice() else { return false };
@@ -59,7 +58,7 @@ fn steps_by_literal(graph: &Graph<'_>, index: u32, result: Register) -> bool {
         && ((*left == own && literal(right)) || (*right == own && literal(left)))
 }
 
-/// Whether the loop's branch compares a counter with what no iteration changes.
+/// Returns true if the loop's branch compares a counter with a value that no iteration changes.
 fn is_counted(graph: &Graph<'_>, block: u32) -> bool {
     let this = &graph.blocks[block as usize];
     let Some(branch) = (this.first..this.end).rev().find(|&index| graph.op(index).is_live()) else {

@@ -39,20 +39,20 @@ fn extend(
     });
     let signed = from.is_signed();
     match (from.bits(), to.bits()) {
-        // `LEA.HI.X.SX32` extends the sign of what it adds.
+        // `LEA.HI.X.SX32` extends the sign of its addend.
         (32, 64) if signed && family.multiplier == Multiplier::ImadWide && is_added(graph, op) => {
             smallvec![]
         }
         (32, 64) if signed => smallvec![Selected::new("SHR", 1)],
         (32, 64) => smallvec![],
-        // Loads extend what they load.
+        // Loads extend the loaded value.
         (8 | 16, 16 | 32) if loaded_so => smallvec![],
         (8 | 16, 64) => smallvec![Selected::new("PRMT", 1 + u32::from(signed))],
         _ => smallvec![Selected::new("PRMT", 1)],
     }
 }
 
-/// Whether the only use of a result is a 64-bit sum.
+/// Returns true if the only use of a result is a 64-bit sum.
 fn is_added(graph: &Graph<'_>, op: &Op<'_>) -> bool {
     let Some(result) = op.result() else { return false };
     let is_sum = |user: u32| {

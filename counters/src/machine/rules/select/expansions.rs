@@ -1,12 +1,13 @@
-//! Operations that the machine has no instruction for, and what stands for them instead.
+//! Operations that the machine has no instruction for, and their expansions.
 //!
-//! The counts are those of the instructions that run when the fast path is taken: quotients and
-//! roots of ordinary numbers leave the call of the slow path out, but for what brings its lanes
-//! together again (`SSY`; `BSSY` and `BSYNC`). They were read from the machine code of a kernel
-//! with nothing but the operation: `ptxas` 11.8 for sm_35 (Kepler), 12.9 for sm_50 (Maxwell and
-//! Pascal) and sm_80 (Volta and later). Fermi has Kepler's, except where a column of its own says
-//! what the instruction counts of a GTX 480 ask for (Konstantinidis 2017, table 5.16): quotients
-//! and reciprocals run what is Kepler's slow path, without the check that leads around it.
+//! The counts are those of the instructions that run when the fast path is taken. Quotients and
+//! roots of ordinary numbers leave out the call of the slow path, but not the instructions that
+//! bring its lanes together again (`SSY`; `BSSY` and `BSYNC`). They were read from the machine code
+//! of a kernel with nothing but the operation: `ptxas` 11.8 for sm_35 (Kepler), 12.9 for sm_50
+//! (Maxwell and Pascal) and sm_80 (Volta and later). Fermi has Kepler's counts, except where a
+//! column of its own gives those that the instruction counts of a GTX 480 require (Konstantinidis
+//! 2017, table 5.16). There, quotients and reciprocals run Kepler's slow path, without the check
+//! that leads around it.
 
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::ScalarType;
@@ -15,7 +16,7 @@ use super::super::family::{Expansions, Family};
 use super::super::graph::{Arg, Graph, Op, Part};
 use super::{Selected, Selection};
 
-/// How many instructions of each kind.
+/// The number of instructions of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Steps {
     integer: u32,
@@ -25,8 +26,8 @@ struct Steps {
     multiply_adds: u32,
     /// Products among it.
     products: u32,
-    /// Products and sums that bring numbers too small or large for a `MUFU` into its range and back: guarded,
-    /// so that no thread executes them where numbers are ordinary.
+    /// Products and sums that bring numbers too small or large for a `MUFU` into its range and
+    /// back. They are guarded, so that no thread executes them for ordinary numbers.
     scalings: u32,
     /// Sums among it.
     sums: u32,
@@ -37,7 +38,7 @@ struct Steps {
     misc: u32,
 }
 
-/// What sets one row of the table apart from others of the same mnemonic and type.
+/// The condition that sets one row of the table apart from others of the same mnemonic and type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     Always,
@@ -52,7 +53,7 @@ struct Expansion {
     opcode: Opcode,
     ty: &'static [ScalarType],
     when: When,
-    /// Where it is not Kepler's.
+    /// The steps on Fermi, if they are not Kepler's.
     fermi: Option<Steps>,
     kepler: Steps,
     maxwell: Steps,
@@ -149,7 +150,7 @@ const TABLE: &[Expansion] = expansions! {
     Rem U32 ALWAYS =>
         { integer 11, convert 2, special 1 }
         { integer 25, convert 2, special 1, misc 1 } { integer 11, convert 2, special 1, misc 3 }
-    // A subroutine; what it does depends on the size of the numbers.
+    // A subroutine; its path depends on the size of the numbers.
     Div S64 ALWAYS =>
         { integer 67, convert 2, special 1, control 2, misc 8 }
         { integer 180, convert 2, special 1, control 2 } { integer 76, convert 2, special 1, control 2, misc 7 }
@@ -305,8 +306,8 @@ pub(super) fn expand(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Option<
     Some(selection(op, row.steps(family.expansions)))
 }
 
-/// Whether the scaled reciprocal of an approximate quotient's divisor is there already, from an
-/// earlier quotient of the same block.
+/// Returns true if an earlier quotient of the same block left the scaled reciprocal of an
+/// approximate quotient's divisor.
 fn divides_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
     let Some(Arg::Register(divisor)) = op.args.get(1) else { return false };
     let approximate = |op: &Op<'_>| {
@@ -327,7 +328,8 @@ fn divides_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
         })
 }
 
-/// Whether the range of an angle has been reduced for an earlier sine or cosine of the same block.
+/// Returns true if the range of an angle has been reduced for an earlier sine or cosine of the same
+/// block.
 fn reduces_again(graph: &Graph<'_>, op: &Op<'_>) -> bool {
     let turns = |op: &Op<'_>| matches!(op.opcode, Opcode::Sin | Opcode::Cos) && op.guard.is_none();
     let [Arg::Register(angle)] = op.args.as_slice() else { return false };

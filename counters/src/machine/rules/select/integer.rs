@@ -37,8 +37,8 @@ fn logic(family: &Family) -> &'static str {
     if family.lop3 { "LOP3" } else { "LOP" }
 }
 
-/// Shifts of 64 bits by a literal take an instruction for each half that is neither zero nor a copy, by a
-/// register two to four.
+/// Shifts of 64 bits by a literal take an instruction for each half that is neither zero nor a
+/// copy. Shifts by a register take two to four.
 fn shift_64(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> u32 {
     let signed = op.opcode == Opcode::Shr && op.ty.is_signed();
     let halves = match op.args.as_slice() {
@@ -55,7 +55,7 @@ fn shift_64(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> u32 {
     if op.low_half_only { halves.min(1) } else { halves }
 }
 
-/// How many operations deep zeros are looked for.
+/// The depth, in operations, to which zeros are looked for.
 const DEPTH: u32 = 4;
 
 /// Halves of a 64-bit logic operation that are neither zero nor those of one argument.
@@ -75,7 +75,7 @@ fn halves_to_compute(graph: &Graph<'_>, op: &Op<'_>) -> u32 {
     u32::from(is_computed(0)) + u32::from(is_computed(1) && !op.low_half_only)
 }
 
-/// Which halves of a 64-bit argument are known to be zero, the lower one first.
+/// For each half of a 64-bit argument, true if it is known to be zero; the lower half comes first.
 fn zero_halves(graph: &Graph<'_>, arg: Arg, depth: u32) -> [bool; 2] {
     if let Arg::Constant(value) = arg {
         return [value as u32 == 0, value >> 32 == 0];
@@ -107,7 +107,7 @@ fn zero_halves(graph: &Graph<'_>, arg: Arg, depth: u32) -> [bool; 2] {
     }
 }
 
-/// What kind of factor a product has.
+/// The kind of factor that a product has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Factor {
     PowerOfTwo,

@@ -72,13 +72,14 @@ fn store(space: Option<StateSpace>) -> &'static str {
     }
 }
 
-/// The accesses of a matrix fragment, and the addresses of its rows: the lane's row and column, then
-/// a sum for each further access that no offset reaches.
+/// The accesses of a matrix fragment, and the addresses of its rows. The addresses take the lane's
+/// row and column, then a sum for each further access that no offset reaches.
 fn fragment(op: &Op<'_>, space: Option<StateSpace>, kind: AccessKind, registers: u32) -> Selection {
     let is_factor = !op.has(Modifier::MatrixC) && !op.has(Modifier::MatrixD);
     let element = op.source.types().last().map_or(16, ScalarType::bits);
     let shared = space == Some(StateSpace::Shared);
-    // Factors' words of 8-bit elements that do not follow each other in memory are put together from bytes.
+    // Factors' words of 8-bit elements that do not follow each other in memory are put together
+    // from bytes.
     let is_transposed =
         op.has(if op.has(Modifier::ComponentB) { Modifier::Row } else { Modifier::Col });
     let gathers = is_factor && element == 8 && is_transposed && !shared;
@@ -88,7 +89,8 @@ fn fragment(op: &Op<'_>, space: Option<StateSpace>, kind: AccessKind, registers:
         (AccessKind::Load, _) => (load(space), if gathers { 4 * registers } else { registers }),
         _ => (store(space), registers),
     };
-    // Rows of factors are as far apart as the stride says: a 64-bit sum, of which `IMAD.WIDE` does every other one.
+    // Rows of factors are as far apart as the stride says. That takes a 64-bit sum per row;
+    // `IMAD.WIDE` does every other one.
     let far = is_factor && matches!(element, 8 | 32) && !shared;
     let sums = if far { (accesses.max(1) - 1) * 3 / 2 } else { 0 };
     let joins = if gathers { 3 * registers } else { 0 };
@@ -147,7 +149,7 @@ fn atomic(graph: &Graph<'_>, op: &Op<'_>, family: &Family, bytes: u32) -> Select
     let adds = op.has(Modifier::Add) && !floating;
     let one_address = matches!(op.memory.and_then(|memory| memory.base), Some(Arg::Bank(_)));
     if family.aggregates_atomics && !shared && adds && unread && one_address {
-        // One lane adds what the others have.
+        // One lane adds the values of the others.
         return smallvec![
             Selected::new("REDUX", 2),
             Selected::new("ISETP", 2),

@@ -1,4 +1,4 @@
-//! Which machine instructions stand for an operation.
+//! Selects the machine instructions that stand for an operation.
 
 mod convert;
 mod expansions;
@@ -28,15 +28,15 @@ pub(super) use operands::{ConstantUses, Operands};
 pub(super) struct Selected {
     /// As the vendor's disassembler writes it.
     pub(super) mnemonic: &'static str,
-    /// What a profiler counts it as.
+    /// The class that a profiler counts it as.
     pub(super) class: InstructionClass,
     /// Its floating-point operations.
     pub(super) flops: Option<Flops>,
     /// Its access to memory.
     pub(super) access: Option<MachineAccess>,
-    /// How many of them.
+    /// The number of such instructions.
     pub(super) count: u32,
-    /// Whether its guard is false wherever numbers are ordinary: it is issued, and no thread executes it.
+    /// True if its guard is false for ordinary numbers: it is issued, and no thread executes it.
     pub(super) is_idle: bool,
 }
 
@@ -59,7 +59,8 @@ impl Selected {
         }
     }
 
-    /// A constant that is loaded into registers: a load, where other generations have an operand.
+    /// A constant that is loaded into registers: a load, although other generations have an
+    /// operand.
     pub(super) fn constant(bytes: u32) -> Self {
         let space = Some(StateSpace::Const);
         let access = Some(MachineAccess { space, kind: AccessKind::Load, bytes });
@@ -119,7 +120,7 @@ fn arithmetic(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     }
     let class = op.source.form.form().class;
     match op.opcode {
-        // Comparisons are classed by what they compare, whatever type they yield.
+        // Comparisons are classed by the type that they compare, whatever type they yield.
         Opcode::Set | Opcode::Setp => return comparison(op, family),
         Opcode::Selp | Opcode::Slct => return selection(op, family),
         _ => {}
@@ -184,7 +185,7 @@ fn selection(op: &Op<'_>, family: &Family) -> Selection {
     }
 }
 
-/// How many machine instructions an operation of its own class is.
+/// The number of machine instructions for an operation with a class of its own.
 fn repeats(op: &Op<'_>, family: &Family) -> u32 {
     let barriers = family.convergence == Convergence::Barrier;
     let of_device = op.has(Modifier::Gl) || op.has(Modifier::Gpu) || op.has(Modifier::Sys);

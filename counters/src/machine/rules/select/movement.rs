@@ -1,4 +1,4 @@
-//! Moves, special registers, and what lanes tell each other.
+//! Moves, special registers, and exchanges between lanes.
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::ScalarType;
@@ -49,8 +49,8 @@ fn moves(graph: &Graph<'_>, op: &Op<'_>) -> Selection {
     }
 }
 
-/// Whether a move into a variable needs no instruction: the moved value dies with it, so that it
-/// can be computed in the variable's register.
+/// Returns true if a move into a variable needs no instruction. The moved value dies with it, so
+/// that it can be computed in the variable's register.
 fn coalesces(
     graph: &Graph<'_>,
     op: &Op<'_>,
@@ -63,7 +63,7 @@ fn coalesces(
     let same_block = |index: u32| graph.op(index).block == op.block;
     // Read in the same block before the move only, or by the move alone.
     let dies = graph.uses(from).iter().all(|&user| user == own || (same_block(user) && user < own));
-    // The variable must not be read between, where it still holds its old value.
+    // The variable must not be read in between, while it still holds its old value.
     let free = graph.uses(to).iter().all(|&user| {
         !(same_block(user) && user < own && same_block(definition) && user > definition)
     });

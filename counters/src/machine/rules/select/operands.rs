@@ -1,9 +1,9 @@
 //! Operands that an instruction cannot take: they are brought into registers beforehand.
 //!
-//! Up to Ada an instruction takes one operand from the constant bank or one literal, and the
-//! others are moved into registers in the block that needs them. Since Hopper, constants are
-//! loaded into uniform registers (`ULDC`) or registers (`LDC`) once for all blocks that the load
-//! dominates, and the start of the window of shared memory is computed from the CTA's rank.
+//! Up to Ada, an instruction takes one operand from the constant bank or one literal. The others
+//! are moved into registers in the block that needs them. Since Hopper, constants are loaded into
+//! uniform registers (`ULDC`) or registers (`LDC`) once for all blocks that the load dominates. The
+//! start of the window of shared memory is computed from the CTA's rank.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use super::super::flow::{Dominators, outside_of_loops};
 use super::super::graph::{Arg, Graph, Op, Part};
 use super::{Selected, Selection};
 
-/// What has been brought into registers so far; ask block by block, in reverse post-order.
+/// The operands that are in registers so far; ask block by block, in reverse post-order.
 #[derive(Debug)]
 pub(in super::super) struct Operands<'a> {
     family: &'a Family,
@@ -104,8 +104,8 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// The constants that no uniform register can hold, because an instruction takes them where it takes
-/// registers of the lanes only, or takes another uniform register already.
+/// The constants that no uniform register can hold. An instruction takes them where it takes
+/// registers of the lanes only, or it takes another uniform register already.
 fn constants_of_lanes(graph: &Graph<'_>, family: &Family) -> HashSet<Arg> {
     let mut found = HashSet::new();
     if family.constants == Constants::Direct {
@@ -121,14 +121,14 @@ fn constants_of_lanes(graph: &Graph<'_>, family: &Family) -> HashSet<Arg> {
     found
 }
 
-/// How many operations take each constant from a register, where that takes an instruction.
+/// The number of operations that take each constant from a register, if that takes an instruction.
 #[derive(Debug, Default)]
 pub(in super::super) struct ConstantUses {
     uses: HashMap<Arg, u32>,
 }
 
 impl ConstantUses {
-    /// Up to Ada constants are operands, and where they are moved the assembler does not reckon with it.
+    /// Up to Ada constants are operands. If they are moved, the assembler does not reckon with it.
     pub(in super::super) fn new(graph: &Graph<'_>, family: &Family) -> Self {
         if family.constants == Constants::Direct {
             return Self::default();
@@ -136,7 +136,8 @@ impl ConstantUses {
         Self { uses: uses((0..graph.ops.len()).map(|index| index as u32), graph, family) }
     }
 
-    /// Instructions that load constants which only `members` use, or compute where shared memory begins.
+    /// Instructions that load constants which only `members` use, or compute where shared memory
+    /// begins.
     pub(in super::super) fn instructions(
         &self,
         members: &[u32],
@@ -155,7 +156,7 @@ impl ConstantUses {
     }
 }
 
-/// How many of some operations need each constant.
+/// For each constant, the number of the given operations that need it.
 fn uses(
     indices: impl Iterator<Item = u32>,
     graph: &Graph<'_>,
@@ -177,7 +178,7 @@ const WINDOW: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 struct Need {
     arg: Arg,
-    /// Whether the instruction cannot take it as it is.
+    /// True if the instruction cannot take it as it is.
     in_register: bool,
     /// Moves of 32 bits that it takes.
     words: u32,
@@ -220,8 +221,8 @@ fn needs(op: &Op<'_>, family: &Family) -> SmallVec<[Need; 4]> {
         if direct.ignored == Some(position) || !is_literal(arg) {
             continue;
         }
-        // Constants of the bank are preferred where one of two has to be moved: they may be
-        // anything, while a literal that is moved can be shared by the block.
+        // Constants of the bank are preferred if one of two has to be moved. They may be anything,
+        // while a literal that is moved can be shared by the block.
         let must_move = direct.register_first == Some(position);
         let is_bank = matches!(arg, Arg::Bank(_));
         // The start of shared memory and uniform registers are registers.
@@ -269,8 +270,8 @@ fn needs(op: &Op<'_>, family: &Family) -> SmallVec<[Need; 4]> {
     needs
 }
 
-/// Whether an argument is no register: neither the zero register nor the start of shared memory
-/// where that is one.
+/// Returns true if an argument is no register: neither the zero register nor the start of shared
+/// memory where that is one.
 fn is_literal(arg: &Arg) -> bool {
     match arg {
         Arg::Constant(value) => *value != 0,
@@ -279,7 +280,7 @@ fn is_literal(arg: &Arg) -> bool {
     }
 }
 
-/// Which arguments are not ordinary operands.
+/// The arguments that are not ordinary operands.
 #[derive(Clone, Copy, Debug, Default)]
 struct Direct {
     /// Part of the instruction itself.
@@ -292,7 +293,7 @@ fn is_product(op: &Op<'_>) -> bool {
     matches!(op.opcode, Opcode::Mul | Opcode::Mad) && op.is_integer()
 }
 
-/// Where a product has a literal of more than 16 bits.
+/// The index of a product's literal of more than 16 bits.
 fn long_factor(op: &Op<'_>) -> Option<usize> {
     op.args.iter().take(2).position(|arg| match arg {
         Arg::Constant(value) => *value > 0xffff && !value.is_power_of_two(),

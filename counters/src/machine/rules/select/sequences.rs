@@ -15,12 +15,12 @@ use crate::opcode_facts::opcode_facts;
 /// Names and counts.
 type Sequence = &'static [(&'static str, u32)];
 
-/// An instruction of bytes, halves or words, where the machine has none for it.
+/// An instruction of bytes, halves or words, for machines that have none for it.
 struct VideoRow {
     opcodes: &'static [Opcode],
-    /// On Maxwell and Pascal; empty where they have the instruction.
+    /// On Maxwell and Pascal; empty if they have the instruction.
     maxwell: Sequence,
-    /// On Volta and later; empty where they have the instruction.
+    /// On Volta and later; empty if they have the instruction.
     volta: Sequence,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn expand(op: &Op<'_>, family: &Family) -> Option<Selection> {
     })
 }
 
-/// Saturation, and the operation with a third operand, where a video instruction is no instruction.
+/// Saturation, and the operation with a third operand, if a video instruction is no instruction.
 fn saturate_and_merge(op: &Op<'_>, selection: &mut Selection) {
     if op.has(Modifier::Sat) {
         selection.extend(select(&[
