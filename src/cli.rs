@@ -94,8 +94,8 @@ pub(crate) struct KernelOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct LaunchOptions {
-    /// The kernel of a module, or of a file of counts: its name, mangled or not, a part that only one
-    /// has, or a pattern with * and ?
+    /// The kernel of a module, or of a file of counts: its name, mangled or not, a part that only
+    /// one has, or a pattern with * and ?
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
@@ -414,8 +414,8 @@ pub(crate) struct Predict {
     #[arg(long, help_heading = "Prediction", value_name = "CHANGES", value_delimiter = ',')]
     pub(crate) what_if: Vec<String>,
 
-    /// What `calibrate offload --format json` wrote: transfers are then predicted, too, by the model
-    /// offload
+    /// What `calibrate offload --format json` wrote: transfers are then predicted, too, by the
+    /// model offload
     #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "from_metrics")]
     pub(crate) calibration: Option<PathBuf>,
 
@@ -432,8 +432,8 @@ pub(crate) struct Predict {
     #[command(flatten)]
     pub(crate) names: FeatureNames,
 
-    /// The GPU whose counters are modelled, by name or TOML file: quantitative-roofline was made for
-    /// counts of a gtx-480; or target: each GPU's own counters, one execution for each
+    /// The GPU whose counters are modelled, by name or TOML file: quantitative-roofline was made
+    /// for counts of a gtx-480; or target: each GPU's own counters, one execution for each
     #[arg(
         long,
         help_heading = "Prediction",
@@ -583,8 +583,8 @@ pub(crate) enum Calibrate {
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateCost {
     /// CSV with a line for each measured kernel: time_s or time_ms, and kernel (a corpus name or
-    /// launch file, whose features are gathered by executing it) or a column for each feature of the
-    /// model; size (small or paper) and name besides
+    /// launch file, whose features are gathered by executing it) or a column for each feature of
+    /// the model; size (small or paper) and name besides
     #[arg(value_name = "SAMPLES")]
     pub(crate) samples: PathBuf,
 

@@ -94,7 +94,8 @@ fn collect(operand: &Operand, registers: &mut Vec<RegisterId>) {
 mod tests {
     use super::*;
 
-    /// What the last instruction but `ret` reads, writes as a whole and in part, by the registers' names.
+    /// The registers that the last instruction but `ret` reads, writes as a whole and in part, by
+    /// their names.
     fn uses(instruction: &str) -> [String; 3] {
         let text = format!(
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred p;\n\

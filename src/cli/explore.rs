@@ -49,15 +49,16 @@ pub(crate) struct Sweep {
     pub(crate) vary: Vec<String>,
 
     /// Values of a GPU's field, with everything that follows from it; repeat for more:
-    /// memory_bandwidth=0.5x..2x:0.1x, sm_count=40..160:20, l2_size=4 MiB,8 MiB, sp_clock=1..2 GHz:log5
+    /// memory_bandwidth=0.5x..2x:0.1x, sm_count=40..160:20, l2_size=4 MiB,8 MiB, sp_clock=1..2
+    /// GHz:log5
     #[arg(long, help_heading = "Grid", value_name = "FIELD=VALUES")]
     pub(crate) set: Vec<String>,
 
     #[command(flatten)]
     pub(crate) gpus: GpuOptions,
 
-    /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing; repeat
-    /// for more
+    /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing;
+    /// repeat for more
     #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "input")]
     pub(crate) from_metrics: Vec<PathBuf>,
 
@@ -173,8 +174,8 @@ pub(crate) struct Compare {
     #[arg(value_name = "MEASURED", required_unless_present = "published")]
     pub(crate) measured: Option<PathBuf>,
 
-    /// Compare with the times that were published of corpus kernels; with WORDS, with those whose source
-    /// has these words
+    /// Compare with the times that were published of corpus kernels; with WORDS, with those whose
+    /// source has these words
     #[arg(
         long,
         value_name = "WORDS",

@@ -10,8 +10,8 @@ use super::{OutputOptions, TextOrJson};
 pub(crate) enum Gpus {
     /// List the GPUs that are known by name
     List {
-        /// List only GPUs that each of these words is part of: of the name, the vendor, the architecture, or the
-        /// compute capability
+        /// List only GPUs that each of these words is part of: of the name, the vendor, the
+        /// architecture, or the compute capability
         #[arg(value_name = "WORD")]
         words: Vec<String>,
 
@@ -34,8 +34,8 @@ pub(crate) enum Gpus {
     },
     /// Write a GPU's file from a few numbers of a data sheet, or from another GPU
     Derive(Box<Derive>),
-    /// Write a GPU's file from what mixbench, gpumembench, the Empirical Roofline Toolkit or deviceQuery
-    /// printed
+    /// Write a GPU's file from what mixbench, gpumembench, the Empirical Roofline Toolkit or
+    /// deviceQuery printed
     Import(Import),
     /// Show what two GPUs differ in
     Diff {
@@ -79,8 +79,8 @@ pub(crate) struct Derive {
     #[arg(long, value_name = "BANDWIDTH", required_unless_present = "base")]
     pub(crate) memory_bandwidth: Option<String>,
 
-    /// What device memory is made of, such as GDDR6X or HBM3: it decides how much of the bandwidth kernels
-    /// get
+    /// What device memory is made of, such as GDDR6X or HBM3: it decides how much of the bandwidth
+    /// kernels get
     #[arg(long, value_name = "TYPE")]
     pub(crate) memory_type: Option<String>,
 

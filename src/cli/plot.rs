@@ -32,7 +32,8 @@ pub(crate) enum Plot {
 /// Kernels, or files of counts.
 #[derive(Debug, Args)]
 pub(crate) struct PlotKernels {
-    /// Corpus names (sgemm), launch files (x.toml), PTX modules (x.ptx), or containers with PTX inside
+    /// Corpus names (sgemm), launch files (x.toml), PTX modules (x.ptx), or containers with PTX
+    /// inside
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) inputs: Vec<String>,
 
@@ -43,7 +44,8 @@ pub(crate) struct PlotKernels {
     #[arg(long, help_heading = "Counts", value_name = "FILE")]
     pub(crate) from_metrics: Vec<PathBuf>,
 
-    /// The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own counters
+    /// The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own
+    /// counters
     #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
     pub(crate) count_on: String,
 

@@ -1,7 +1,7 @@
 //! Sizes of memory as people write them: `65536`, `64KiB`, `1.5 GiB`.
 
-/// Bytes; without a unit the number is one of bytes. `KB`, `MB` and `GB` are powers of ten, `KiB`, `MiB`
-/// and `GiB` powers of two.
+/// Bytes; without a unit the number is one of bytes. `KB`, `MB` and `GB` are powers of ten, `KiB`,
+/// `MiB` and `GiB` powers of two.
 ///
 /// # Errors
 ///

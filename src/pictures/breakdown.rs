@@ -101,7 +101,8 @@ mod tests {
         use Bound::{Compute, L1, L2, Memory, Overhead, Shared};
         let component = |resource| Component { resource, time_ms: 1.0 };
         let components = [Compute, Memory, Shared, L1, L2, Overhead].map(component);
-        // `name` matches all variants: a new one does not compile until it is added there, and here.
+        // `name` matches all variants: a new one does not compile until it is added there, and
+        // here.
         assert_eq!(parts(&components), [1.0; 6]);
         assert_eq!(parts(&[component(L2), component(L2)]).iter().sum::<f64>(), 2.0);
     }

@@ -2,7 +2,10 @@
 //! `cuTensorMapEncodeIm2col`.
 //!
 //! ```toml
-//! args = [{ tensor_map = { buffer = "a", type = "f16", global_dim = [1024, 512], box_dim = [64, 128], swizzle = "128B" } }]
+//! [[launch]]
+//! args = [{ tensor_map = {
+//!     buffer = "a", type = "f16", global_dim = [1024, 512], box_dim = [64, 128], swizzle = "128B"
+//! } }]
 //! ```
 
 use gpucast_interpreter::tensor_map::{ADDRESS_OFFSET, Element, Fill, Im2col, Swizzle, TensorMap};

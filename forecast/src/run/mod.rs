@@ -1,7 +1,7 @@
 //! From a plan to counts: execution on the CPU, counters, machine code.
 //!
 //! ```text
-//! Kernel ──► Plan ──► execute ──► counting ──► sources (counts with what models need to know of them)
+//! Kernel ──► Plan ──► execute ──► counting ──► sources (counts and their conditions)
 //!                         ▲
 //!                      machine ◄── assembler (NVIDIA's, if the caller has one)
 //! ```
