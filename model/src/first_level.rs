@@ -2,8 +2,9 @@
 //!
 //! Three laws hold beside the cache's bandwidth, and the slowest decides:
 //!
-//! - *Units.* Each load or store of a warp takes 32 lanes over the lanes per clock of the units
-//!   (`load_store_rate`): two clocks on GA10x and Turing.
+//! - *Units.* Each access of a warp to global or local memory takes 32 lanes over the lanes per
+//!   clock of the units (`load_store_rate`): two clocks on GA10x and Turing. Accesses to shared
+//!   memory are left to its banks: no microbenchmark at hand shows another limit.
 //! - *Return.* Loaded words come back lane by lane at the cache's rate (`l1_bytes_rate`). So a word
 //!   read by all lanes costs as much as 32 words. On an A40 a broadcast and a coalesced load of 4
 //!   bytes take 2.00 clocks each (RRZE's `gpu-strides`). On Turing a uniform load of 16 bytes takes
@@ -55,17 +56,14 @@ pub(crate) struct LoadStorePath {
     pub(crate) return_ms: f64,
 }
 
-/// Metrics of a warp's loads and stores, all of which the load/store units issue.
-const ISSUED: [&str; 9] = [
+/// Metrics of a warp's loads and stores of global and local memory.
+const ISSUED: [&str; 6] = [
     "inst_executed_global_loads",
     "inst_executed_global_stores",
     "inst_executed_global_atomics",
     "inst_executed_global_reductions",
     "inst_executed_local_loads",
     "inst_executed_local_stores",
-    "inst_executed_shared_loads",
-    "inst_executed_shared_stores",
-    "inst_executed_shared_atomics",
 ];
 
 impl LoadStorePath {

@@ -91,8 +91,9 @@ impl CopyQueue {
     /// wait, goes: a loop without a wait then holds the copies of one round.
     fn push(&mut self, copy: PendingCopy) -> Result<(), FaultKind> {
         let recent = self.copies.iter().enumerate().rev().take(LOOKED_BACK);
-        let replaced = recent.filter(|(_, other)| other.is_overwritten_by(&copy)).map(|(at, _)| at);
-        if let Some(at) = replaced.last() {
+        let mut replaced =
+            recent.filter(|(_, other)| other.is_overwritten_by(&copy)).map(|(at, _)| at);
+        if let Some(at) = replaced.next_back() {
             self.copies.remove(at);
         }
         if self.copies.len() >= MOST_COPIES {

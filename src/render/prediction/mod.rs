@@ -81,7 +81,7 @@ pub(super) fn totals(kernels: &[KernelView]) -> Vec<Total<'_>> {
                 total.launches += 1;
                 total.time_ms += time_ms;
             }
-            None => totals.push(Total { gpu, model: *model, launches: 1, time_ms: *time_ms }),
+            None => totals.push(Total { gpu, model, launches: 1, time_ms: *time_ms }),
         }
     }
     let launches = kernels.iter().map(|kernel| kernel.launches).max().unwrap_or(1);

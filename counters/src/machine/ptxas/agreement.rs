@@ -46,8 +46,8 @@ pub(super) fn contradictions(
             falls_short[block] |= found < observation.lanes;
             let excess = |line: &Observation, found: u64| found.saturating_sub(line.lanes);
             if observation.is_firm
-                && !worst[block]
-                    .is_some_and(|(line, other)| excess(line, other) >= excess(observation, found))
+                && worst[block]
+                    .is_none_or(|(line, other)| excess(line, other) < excess(observation, found))
             {
                 worst[block] = Some((observation, found));
             }
