@@ -22,7 +22,7 @@ pub enum Init {
     Constant(Literal),
     /// Exactly these values.
     Values(Vec<Literal>),
-    /// Reproducible random numbers; see [`uniform`] for their definition.
+    /// Reproducible random numbers by SplitMix64, uniformly distributed.
     Uniform {
         /// The least value.
         low: Literal,

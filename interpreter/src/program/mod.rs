@@ -214,7 +214,7 @@ impl Program {
     }
 
     /// The instructions that cannot be executed, block by block. A launch runs all the
-    /// same, and comes to a fault ([`FaultKind::Unsupported`](crate::FaultKind::Unsupported))
+    /// same, and comes to a fault ([`FaultKind::Unsupported`])
     /// when a thread reaches one of them.
     #[must_use]
     pub fn unsupported(&self) -> &[Unsupported] {
