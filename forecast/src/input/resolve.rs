@@ -394,7 +394,7 @@ mod tests {
             assert_eq!(plan(&format!("l2 = \"{name}\"")).unwrap().l2, contents);
         }
         assert_eq!(plan("").unwrap().l2, L2Contents::Keep);
-        assert!(shown(&plan("l2 = \"hot\"").unwrap_err()).contains("`cold`"));
+        assert!(shown(&plan("l2 = \"hot\"").unwrap_err()).contains("cold, keep, warm"));
     }
 
     #[test]

@@ -39,6 +39,13 @@ fn tell_everything(recorder: &mut impl Recorder) {
     });
     recorder.exit(&Exit { instruction: 0, warp: 0, mask: 1 });
     recorder.warp_arrive(&WarpArrival { instruction: 0, warp: 0, mask: 1, members: &[1; 32] });
+    recorder.shuffle(&ShuffleUse {
+        instruction: 0,
+        warp: 0,
+        mask: 1,
+        members: None,
+        sources: &[0; 32],
+    });
     recorder.warp_release(&WarpRelease { warp: 0, lanes: 1 });
     recorder.mbarrier(&MbarrierUse {
         instruction: 0,
