@@ -1,0 +1,263 @@
+//! Machine instructions with the fields that schedule them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The machine code of a kernel, as basic blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Code {
+    /// All instructions, block by block.
+    pub instructions: Vec<Instruction>,
+    /// The instructions of each block.
+    pub blocks: Vec<Range<u32>>,
+    /// The number of request queues that instructions name ([`MemoryAccess::queue`]).
+    pub queues: u32,
+    /// Bytes of machine code, which the first CTA of an SM fetches.
+    pub bytes: u32,
+}
+
+/// A machine instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// Its name without modifiers, such as `FFMA`.
+    pub mnemonic: Cow<'static, str>,
+    /// The units that execute it.
+    pub class: Class,
+    /// What it does besides occupying a unit.
+    pub action: Action,
+    /// When it may issue and what it signals.
+    pub control: Control,
+    /// The PTX instruction that it stands for, an index into the program's instructions.
+    pub ptx: Option<u32>,
+}
+
+/// The kind of work that decides which unit executes an instruction, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// Single-precision addition, multiplication, multiply-add.
+    Fp32,
+    /// Half-precision arithmetic on pairs.
+    Fp16,
+    /// Double-precision arithmetic.
+    Fp64,
+    /// Integer addition, logic of three operands, moves and selections of the integer unit.
+    Integer,
+    /// Comparisons, minimum and maximum, also of floating-point numbers.
+    Compare,
+    /// Shifts and bit fields.
+    Shift,
+    /// Integer multiplication of 32 bits, and moves that go its way (`IMAD.MOV`).
+    IntegerMultiply,
+    /// Integer multiplication with a result of 64 bits.
+    WideMultiply,
+    /// Reciprocals, roots and transcendentals.
+    Special,
+    /// Conversions between types of at most 32 bits; counts of bits.
+    Conversion,
+    /// Conversions from and to types of 64 bits.
+    WideConversion,
+    /// Shuffles, votes and matches, which go through the load-store path.
+    Shuffle,
+    /// Matrix products.
+    Tensor,
+    /// Loads, stores, atomics and copies.
+    Memory,
+    /// Texture instructions.
+    Texture,
+    /// Jumps, barriers of convergence, exits.
+    Branch,
+    /// The uniform datapath.
+    Uniform,
+    /// Whatever only has to be issued.
+    Other,
+}
+
+impl Class {
+    /// Every class, in order of declaration.
+    pub const ALL: [Self; 18] = [
+        Self::Fp32,
+        Self::Fp16,
+        Self::Fp64,
+        Self::Integer,
+        Self::Compare,
+        Self::Shift,
+        Self::IntegerMultiply,
+        Self::WideMultiply,
+        Self::Special,
+        Self::Conversion,
+        Self::WideConversion,
+        Self::Shuffle,
+        Self::Tensor,
+        Self::Memory,
+        Self::Texture,
+        Self::Branch,
+        Self::Uniform,
+        Self::Other,
+    ];
+}
+
+/// What an instruction does besides occupying a unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// Computes.
+    Compute,
+    /// Multiplies matrices: multiply-adds of the warp, at the rate of a format.
+    Multiply {
+        /// Multiply-adds of one execution by a warp.
+        multiply_adds: u32,
+        /// The format of the factors.
+        format: TensorFormat,
+        /// True if the product runs beside the warp and a later instruction waits for it (`wgmma`).
+        is_asynchronous: bool,
+    },
+    /// Accesses memory.
+    Access(MemoryAccess),
+    /// Waits until all warps of the CTA have arrived (`BAR.SYNC`).
+    CtaBarrier,
+    /// Arrives at a barrier of the CTA and goes on (`BAR.ARV`).
+    CtaArrive,
+    /// Waits until at most `pending` of a counter's events are outstanding (`DEPBAR.LE`).
+    AwaitCounter {
+        /// The counter, as in [`Control::write_barrier`].
+        counter: u8,
+        /// Events that may be outstanding.
+        pending: u8,
+    },
+    /// Signals its write barrier when the warp's asynchronous copies so far are done
+    /// (`LDGDEPBAR`, `ARRIVES.LDGSTSBAR`).
+    CommitCopies,
+    /// Waits for the copies that tell an mbarrier (`SYNCS.PHASECHK`), oldest first.
+    AwaitCopies,
+    /// Waits for asynchronous matrix products (`WARPGROUP.DEPBAR`), all but the latest `pending`.
+    AwaitProducts {
+        /// Groups that may be outstanding.
+        pending: u8,
+    },
+    /// Waits for the warp's stores and fences them off (`MEMBAR`).
+    Fence(FenceScope),
+    /// Ends the warp.
+    Exit,
+}
+
+/// The threads that a fence orders memory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenceScope {
+    /// Those of the CTA.
+    Cta,
+    /// Those of the GPU.
+    Gpu,
+    /// Those of the system.
+    System,
+}
+
+/// The formats of matrix elements that tensor cores have rates for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TensorFormat {
+    /// `f64`.
+    Fp64,
+    /// `tf32`.
+    Tf32,
+    /// `f16` and `bf16`, accumulated in half precision.
+    HalfInHalf,
+    /// `f16` and `bf16`, accumulated in single precision.
+    HalfInSingle,
+    /// Eight-bit floating-point numbers.
+    Fp8,
+    /// Six- and four-bit floating-point numbers.
+    Fp6OrFp4,
+    /// Eight-bit integers.
+    Int8,
+    /// Four-bit integers.
+    Int4,
+    /// Bits.
+    Int1,
+}
+
+impl TensorFormat {
+    /// Every format, in order of declaration.
+    pub const ALL: [Self; 9] = [
+        Self::Fp64,
+        Self::Tf32,
+        Self::HalfInHalf,
+        Self::HalfInSingle,
+        Self::Fp8,
+        Self::Fp6OrFp4,
+        Self::Int8,
+        Self::Int4,
+        Self::Int1,
+    ];
+}
+
+/// The access of a machine instruction to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryAccess {
+    /// Its space; a generic access takes the space of each of its requests.
+    pub space: Space,
+    /// Its kind.
+    pub kind: AccessKind,
+    /// Bytes of one lane.
+    pub bytes: u32,
+    /// True if all lanes take their address from one uniform register or literal.
+    pub has_uniform_address: bool,
+    /// The queue that its requests come from: all machine instructions that stand for the same PTX
+    /// instruction share one. `None` if nothing was recorded, as for spills.
+    pub queue: Option<u32>,
+}
+
+/// A state space, as far as the load-store path tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Global memory.
+    Global,
+    /// Local memory.
+    Local,
+    /// Shared memory.
+    Shared,
+    /// Constants and parameters by an instruction of their own (`LDC`).
+    Constant,
+    /// Any of them: requests tell.
+    Generic,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// Reads into registers.
+    Load,
+    /// Writes.
+    Store,
+    /// Changes memory and returns what was there.
+    Atomic,
+    /// Changes memory and returns nothing.
+    Reduction,
+    /// Copies from global to shared memory beside the warp (`LDGSTS`).
+    AsyncCopy,
+    /// Copies a block of memory beside the CTA (`UBLKCP`, `UTMALDG`).
+    BulkCopy,
+}
+
+/// The scheduling fields of an instruction.
+///
+/// Since Maxwell machine code carries them. For other code an emulated assembler writes them. A
+/// *barrier* is a counter of the warp: an instruction that signals one raises it when it issues and
+/// lowers it later. NVIDIA's have six; emulated code may use up to 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Clocks until the warp may issue its next instruction. Zero pairs both in one clock, on
+    /// machines with dual issue.
+    pub stall: u8,
+    /// The scheduler is told to prefer another warp.
+    pub yields: bool,
+    /// The barrier that is lowered when the result is written.
+    pub write_barrier: Option<u8>,
+    /// The barrier that is lowered when the operands have been read.
+    pub read_barrier: Option<u8>,
+    /// A bit for each barrier that must be zero before the instruction issues.
+    pub wait_mask: u64,
+}
+
+impl Control {
+    /// No waiting and no signal: the next instruction follows in the next clock.
+    pub const NEXT: Self =
+        Self { stall: 1, yields: false, write_barrier: None, read_barrier: None, wait_mask: 0 };
+}

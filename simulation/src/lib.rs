@@ -1,0 +1,20 @@
+//! The clocks of one streaming multiprocessor, issue by issue.
+//!
+//! ```text
+//! Code ──────┐                                      ┌─ issue: sub-cores, warps, pipes
+//! Launch ────┼─► simulate ─► clocks, states ◄───────┼─ load-store path: queues, L1, shared memory
+//! Parameters ┘                                      └─ memory behind it: L2 and DRAM as servers
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | `code` | machine instructions with the fields that schedule them |
+//! | `launch` | CTAs of a launch: the way of each warp through the code, and its requests |
+//! | `parameters` | every constant of the machine |
+//!
+//! The crate knows neither PTX nor GPUs by name. Who counts instructions writes its inputs; who
+//! knows GPUs writes its parameters.
+
+pub mod code;
+pub mod launch;
+pub mod parameters;

@@ -1,0 +1,224 @@
+//! Every constant of the machine that is simulated.
+//!
+//! Times are in clocks of the SM unless a name says nanoseconds. Rates are per clock of the SM and,
+//! unless a name says otherwise, per SM. Who fills the parameters keeps their sources.
+
+use crate::code::{Class, TensorFormat};
+
+/// A streaming multiprocessor and the memory behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// Clock of the SM, in MHz.
+    pub clock_mhz: f64,
+    /// SMs of the GPU.
+    pub sm_count: u32,
+    /// Issue, by sub-core.
+    pub issue: Issue,
+    /// The unit of each class, in the order of [`Class::ALL`].
+    pub units: [UnitUse; Class::ALL.len()],
+    /// Clocks until a result that a barrier announces is there, by class, in the order of
+    /// [`Class::ALL`]. Results of fixed latency need none: stall counts wait for them.
+    pub latencies: [f64; Class::ALL.len()],
+    /// The tensor cores.
+    pub tensor: Tensor,
+    /// The load-store path.
+    pub load_store: LoadStore,
+    /// The memory behind the SM.
+    pub memory: Memory,
+    /// Barriers and fences.
+    pub synchronisation: Synchronisation,
+    /// Launch, replacement of CTAs, cold start.
+    pub launch: LaunchCosts,
+}
+
+/// How a sub-core issues.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Issue {
+    /// Sub-cores of an SM, each with a scheduler and units of its own.
+    pub sub_cores: u32,
+    /// Instructions of one warp that a scheduler may issue in a clock.
+    pub width: u32,
+    /// The warp that goes first.
+    pub scheduler: Scheduler,
+}
+
+/// The choice of a scheduler among warps that are ready. Both stay with the last warp while it is
+/// ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Then the youngest (Huerta et al., MICRO 2025, section 5.1: Turing and later).
+    GreedyThenYoungest,
+    /// Then the oldest.
+    GreedyThenOldest,
+}
+
+/// A unit that executes warp instructions one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Unit {
+    /// The first single-precision pipe of a sub-core.
+    Fma,
+    /// Its second one, where there is one.
+    FmaSecond,
+    /// Integers, logic, comparisons.
+    Alu,
+    /// Double precision.
+    Fp64,
+    /// Special functions and conversions.
+    Special,
+    /// The tensor core.
+    Tensor,
+    /// The way into the load-store path.
+    Memory,
+    /// Jumps.
+    Branch,
+    /// The uniform datapath.
+    Uniform,
+    /// Textures.
+    Texture,
+}
+
+impl Unit {
+    /// Units of a sub-core.
+    pub const COUNT: usize = Self::Texture as usize + 1;
+}
+
+/// The units that a class of instructions may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnitUse {
+    /// The unit; `None` if the instruction only has to be issued.
+    pub unit: Option<Unit>,
+    /// A second unit that takes it as well when the first one is busy.
+    pub other: Option<Unit>,
+    /// Clocks until the unit takes the next warp instruction: 32 lanes over the unit's lanes.
+    pub interval: f64,
+    /// True if the sub-cores of an SM share one unit.
+    pub is_shared: bool,
+}
+
+/// The tensor cores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tensor {
+    /// Multiply-adds per clock and SM by format, in the order of [`TensorFormat::ALL`]; 0 where
+    /// there are none.
+    pub rates: [f64; TensorFormat::ALL.len()],
+    /// Clocks from a product's last multiply-add until its result is there.
+    pub latency: f64,
+    /// Asynchronous products of a warpgroup that may wait for the tensor core.
+    pub queue: u32,
+}
+
+/// The load-store path of an SM.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadStore {
+    /// Memory instructions of a sub-core that wait for the path, besides the one under way.
+    pub queue: u32,
+    /// Clocks of the address stage of a sub-core for an instruction with an address per lane.
+    pub address_interval: f64,
+    /// The same with a uniform address, and for shared memory.
+    pub uniform_address_interval: f64,
+    /// Clocks of the SM's port from one memory instruction to the next, of all sub-cores.
+    pub port_interval: f64,
+    /// Bytes that the first-level cache returns to registers in a clock, lanes counted apart.
+    pub l1_bytes: f64,
+    /// Bytes that shared memory returns to registers in a clock.
+    pub shared_bytes: f64,
+    /// Lines whose tags the first-level cache compares in a clock.
+    pub tags: f64,
+    /// Clocks of one pass over the banks.
+    pub pass_interval: f64,
+    /// Bytes that stores bring to the L2 in a clock.
+    pub store_bytes: f64,
+    /// Clocks of a load that hits the first-level cache.
+    pub l1_latency: f64,
+    /// Clocks of a load from shared memory.
+    pub shared_latency: f64,
+    /// Clocks of a load of constants by an instruction of its own.
+    pub constant_latency: f64,
+    /// Clocks of a shuffle.
+    pub shuffle_latency: f64,
+    /// Clocks from the issue of an access until its operands may be overwritten.
+    pub operand_latency: f64,
+    /// Further clocks of an atomic on shared memory, per lane at the same address.
+    pub shared_atomic_interval: f64,
+    /// Warp accesses that may wait for data.
+    pub pending_accesses: u32,
+    /// Missed sectors that may wait for data.
+    pub pending_sectors: u32,
+}
+
+/// The memory behind the SMs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory {
+    /// Clocks of a load that hits the L2, unloaded, from issue to use.
+    pub l2_latency: f64,
+    /// Further clocks of a hit in the far partition of the L2; half of all hits are.
+    pub l2_far_latency: f64,
+    /// Clocks of a load from DRAM, unloaded, from issue to use.
+    pub dram_latency: f64,
+    /// Bytes per second that the L2 delivers to all SMs.
+    pub l2_read_bandwidth: f64,
+    /// Bytes per second that the L2 takes from all SMs.
+    pub l2_write_bandwidth: f64,
+    /// Bytes per clock that an SM's port to the L2 delivers.
+    pub reply_bytes: f64,
+    /// Requests per clock that an SM sends to the L2.
+    pub request_rate: f64,
+    /// Bytes per second of DRAM by its data sheet.
+    pub dram_bandwidth: f64,
+    /// The share of it that reads alone or writes alone reach.
+    pub dram_efficiency: f64,
+    /// The share of it that reads mixed with writes reach.
+    pub dram_mixed_efficiency: f64,
+    /// Clocks of queueing at a utilisation of one half, where all accesses are loads. The delay is
+    /// this times u/(1 − u).
+    pub read_queueing: f64,
+    /// The same where all are stores.
+    pub write_queueing: f64,
+    /// The same where half of the bytes are written.
+    pub mixed_queueing: f64,
+    /// Bytes per sector.
+    pub sector_bytes: f64,
+    /// Further clocks of an atomic at the L2.
+    pub atomic_latency: f64,
+    /// Clocks between atomics on one address of the L2, per lane.
+    pub atomic_interval: f64,
+    /// Sectors of atomics per clock that the L2 changes, of all slices.
+    pub atomic_rate: f64,
+}
+
+/// Barriers and fences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Synchronisation {
+    /// Clocks from the last arrival at a CTA's barrier to the first issue behind it.
+    pub barrier_latency: f64,
+    /// Clocks between arrivals at barriers of an SM.
+    pub arrival_interval: f64,
+    /// Clocks from the arrival of copied data to the issue behind its mbarrier.
+    pub mbarrier_latency: f64,
+    /// Clocks of a fence by scope: CTA, GPU, system.
+    pub fences: [f64; 3],
+}
+
+/// Launch, replacement of CTAs, cold start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaunchCosts {
+    /// Clocks between CTAs that the GPU starts, of all SMs.
+    pub cta_interval: f64,
+    /// Clocks from the end of a CTA until the next one issues in its place.
+    pub replacement: f64,
+    /// Clocks between the first issues of the warps of a CTA.
+    pub warp_interval: f64,
+    /// Clocks from the start of a launch to the first issue of its first CTA.
+    pub start: f64,
+    /// Clocks from the last CTA's end to that of the launch.
+    pub end: f64,
+    /// Clocks to fetch the first line of code that no cache holds.
+    pub code_latency: f64,
+    /// Clocks for each further line of code of the first CTA of an SM.
+    pub code_line_interval: f64,
+    /// Bytes of a line of code.
+    pub code_line_bytes: f64,
+    /// Bytes of code that the instruction caches of a sub-core hold.
+    pub code_cache_bytes: f64,
+}
