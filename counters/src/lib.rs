@@ -48,6 +48,7 @@ pub mod table;
 pub mod tensor;
 pub mod throughput;
 pub mod totals;
+pub mod trace;
 pub mod units;
 
 pub use gpucast_ptx_frontend::isa::InstructionClass;
