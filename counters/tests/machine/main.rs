@@ -7,6 +7,8 @@
 )]
 
 mod nests;
+mod schedule;
+mod traces;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,12 +17,14 @@ use gpucast_counters::machine::ptxas::{attribute, prepare};
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::BaseTable;
+use gpucast_counters::trace::LaunchTrace;
 use gpucast_counters::{Counter, DeviceModel};
 use gpucast_interpreter::{
     AccessKind, Argument, DeviceMemory, Launch, Options, Program, Silent, run,
 };
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use traces::Tracer;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
@@ -31,6 +35,7 @@ struct Executed {
     text: String,
     program: Program,
     table: BaseTable,
+    trace: LaunchTrace,
 }
 
 impl Executed {
@@ -64,10 +69,12 @@ impl Executed {
             arguments.push(Argument::Scalar { ty: ScalarType::S32, bits: u64::from(last as u32) });
         }
         let launch = Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments };
-        let mut counter =
+        let counter =
             Counter::new(&program, &launch, program.static_shared_bytes(), DeviceModel::GTX_480);
-        run(&program, &launch, &mut memory, &mut counter, &Options::default(), &Silent).unwrap();
-        Self { text, program, table: counter.finish().0.table }
+        let mut observers = (counter, Tracer::new(&program, block));
+        run(&program, &launch, &mut memory, &mut observers, &Options::default(), &Silent).unwrap();
+        let (counter, tracer) = observers;
+        Self { text, program, table: counter.finish().0.table, trace: tracer.finish() }
     }
 
     /// The machine code for an architecture.

@@ -70,10 +70,10 @@ fn of_maxwell(mnemonic: &str, raw: u128) -> Detail {
     match mnemonic {
         "F2F" | "F2I" | "I2F" | "I2I" if is_wide() => Detail::Wide,
         "LD" | "LDG" | "LDS" | "LDL" | "LDC" | "ST" | "STG" | "STS" | "STL" | "ATOM" | "ATOMS"
-        | "RED" => {
-            Detail::Address { is_uniform: bits(raw, 8, 8) == ZERO_REGISTER, bytes: None }
+        | "RED" => Detail::Address { is_uniform: bits(raw, 8, 8) == ZERO_REGISTER, bytes: None },
+        "BAR" => {
+            Detail::Barrier(if bits(raw, 32, 3) == 1 { Meeting::Arrive } else { Meeting::Wait })
         }
-        "BAR" => Detail::Barrier(if bits(raw, 32, 3) == 1 { Meeting::Arrive } else { Meeting::Wait }),
         "DEPBAR" => Detail::Counter {
             counter: (bits(raw, 29, 1) == 1).then(|| bits(raw, 26, 3) as u8),
             most: bits(raw, 20, 6) as u8,
@@ -90,8 +90,7 @@ fn of_maxwell(mnemonic: &str, raw: u128) -> Detail {
 
 fn of_volta(mnemonic: &str, raw: u128) -> Detail {
     let opcode = bits(raw, 0, 9);
-    let address =
-        |bytes| Detail::Address { is_uniform: bits(raw, 24, 8) == ZERO_REGISTER, bytes };
+    let address = |bytes| Detail::Address { is_uniform: bits(raw, 24, 8) == ZERO_REGISTER, bytes };
     match mnemonic {
         // `IMAD.WIDE` and `IMAD.HI`.
         "IMAD" if matches!(opcode, 0x025 | 0x027) => Detail::Wide,
@@ -102,10 +101,11 @@ fn of_volta(mnemonic: &str, raw: u128) -> Detail {
         "LD" | "LDG" | "LDS" | "LDL" | "LDC" | "ST" | "STG" | "STS" | "STL" | "ATOM" | "ATOMG"
         | "ATOMS" | "RED" | "REDG" | "LDGMC" | "STAS" | "REDAS" => address(None),
         // Bulk copies and constants of the uniform datapath have no address of a lane.
-        "LDCU" | "UBLKCP" | "UBLKRED" | "UBLKPF" | "UTMALDG" | "UTMASTG" | "UTMAREDG" | "UTMAPF" => {
-            Detail::Address { is_uniform: true, bytes: None }
+        "LDCU" | "UBLKCP" | "UBLKRED" | "UBLKPF" | "UTMALDG" | "UTMASTG" | "UTMAREDG"
+        | "UTMAPF" => Detail::Address { is_uniform: true, bytes: None },
+        "BAR" => {
+            Detail::Barrier(if bits(raw, 77, 3) == 1 { Meeting::Arrive } else { Meeting::Wait })
         }
-        "BAR" => Detail::Barrier(if bits(raw, 77, 3) == 1 { Meeting::Arrive } else { Meeting::Wait }),
         "DEPBAR" => Detail::Counter {
             counter: (bits(raw, 47, 1) == 1).then(|| bits(raw, 44, 3) as u8),
             most: bits(raw, 38, 6) as u8,
@@ -123,5 +123,169 @@ fn of_volta(mnemonic: &str, raw: u128) -> Detail {
             _ => FenceScope::System,
         }),
         _ => Detail::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpucast_ptx_frontend::container::Target;
+
+    use super::*;
+
+    fn detail(sm: u32, mnemonic: &str, high: u64, low: u64) -> Detail {
+        let bits = u128::from(high) << 64 | u128::from(low);
+        let target = Target { sm, suffix: None };
+        Decoder::of(target).unwrap().detail(mnemonic, Word { offset: 0, bits })
+    }
+
+    /// Words and their meaning are those of `nvdisasm -hex`.
+    #[test]
+    fn fields_of_volta_and_later_mean_what_the_vendors_disassembler_says() {
+        use Detail as D;
+        let uniform = |bytes| D::Address { is_uniform: true, bytes };
+        let of_lanes = |bytes| D::Address { is_uniform: false, bytes };
+        for (text, mnemonic, high, low, expected) in [
+            (
+                "BAR.SYNC 0x0",
+                "BAR",
+                0x000fec0000010000,
+                0x0000000000007b1d,
+                D::Barrier(Meeting::Wait),
+            ),
+            (
+                "BAR.ARV 0x1, 0x40",
+                "BAR",
+                0x000fec0000002000,
+                0x0041000000007b1d,
+                D::Barrier(Meeting::Arrive),
+            ),
+            (
+                "BAR.RED.POPC 0x0, P0",
+                "BAR",
+                0x000fec0000014000,
+                0x0000000000007b1d,
+                D::Barrier(Meeting::Wait),
+            ),
+            (
+                "DEPBAR.LE SB0, 0x2",
+                "DEPBAR",
+                0x000fc80000000000,
+                0x000080800000791a,
+                D::Counter { counter: Some(0), most: 2, zero: 0 },
+            ),
+            (
+                "WARPGROUP.DEPBAR.LE gsb0, 0x3",
+                "WARPGROUP",
+                0x000fc40000010300,
+                0x00008000000079c5,
+                D::Products { pending: 3 },
+            ),
+            ("WARPGROUP.ARRIVE", "WARPGROUP", 0x000fcc0000000000, 0x00000000000079c5, D::None),
+            (
+                "SYNCS.PHASECHK.TRANS64.TRYWAIT",
+                "SYNCS",
+                0x000f220008000149,
+                0x000000ffff0075a7,
+                D::Phase,
+            ),
+            ("SYNCS.ARRIVE.TRANS64", "SYNCS", 0x0085e20008000009, 0x00000000ffff79a7, D::None),
+            ("SYNCS.EXCH.64", "SYNCS", 0x0004e40008000100, 0x00000006093f75b2, D::None),
+            (
+                "MEMBAR.SC.CTA",
+                "MEMBAR",
+                0x000fec0000000000,
+                0x0000000000007992,
+                D::Fence(FenceScope::Cta),
+            ),
+            (
+                "MEMBAR.SC.GPU",
+                "MEMBAR",
+                0x000fec0000002000,
+                0x0000000000007992,
+                D::Fence(FenceScope::Gpu),
+            ),
+            (
+                "MEMBAR.SC.SYS",
+                "MEMBAR",
+                0x000fec0000003000,
+                0x0000000000007992,
+                D::Fence(FenceScope::System),
+            ),
+            (
+                "LDGSTS.E.BYPASS.128 [R5], [R2.64]",
+                "LDGSTS",
+                0x0003e8000b901c44,
+                0x0000000002057fae,
+                of_lanes(Some(16)),
+            ),
+            (
+                "LDGSTS.E [R5+0x40], [R2.64+0x40]",
+                "LDGSTS",
+                0x0004e8000b921844,
+                0x0004004002057fae,
+                of_lanes(Some(4)),
+            ),
+            (
+                "LDGSTS.E.64 [R5+0x60], [R2.64+0x60]",
+                "LDGSTS",
+                0x0003e8000b921a44,
+                0x0006006002057fae,
+                of_lanes(Some(8)),
+            ),
+            (
+                "LDSM.16.M88 R8, [R13]",
+                "LDSM",
+                0x000fe80000000000,
+                0x000000000d08783b,
+                of_lanes(Some(4)),
+            ),
+            (
+                "LDSM.16.M88.4 R4, [R13+0x10]",
+                "LDSM",
+                0x000e620000000200,
+                0x000010000d04783b,
+                of_lanes(Some(16)),
+            ),
+            ("LDS R0, [UR4+0x8]", "LDS", 0x000ea40008000800, 0x00000804ff007984, uniform(None)),
+            ("LDS R7, [R5]", "LDS", 0x000ee20000000800, 0x0000000005077984, of_lanes(None)),
+            ("I2F.F64.U32 R4, R0", "I2F", 0x008ea40000201800, 0x0000000000047312, D::Wide),
+            ("F2I.TRUNC.NTZ R7, R4", "F2I", 0x004ea4000020f100, 0x0000000400077305, D::None),
+            (
+                "IMAD.WIDE.U32 R2, R7, R2, c[0x0][0x160]",
+                "IMAD",
+                0x042fe200078e0002,
+                0x0000580007027625,
+                D::Wide,
+            ),
+            ("IMAD.HI.U32 R4, R0, R7, RZ", "IMAD", 0x000fe200078e00ff, 0x0000000700047227, D::Wide),
+            (
+                "IMAD R7, R4, c[0x0][0x168], R7",
+                "IMAD",
+                0x008fca00078e0207,
+                0x00005a0004077a24,
+                D::None,
+            ),
+        ] {
+            assert_eq!(detail(90, mnemonic, high, low), expected, "{text}");
+        }
+    }
+
+    /// Bits as the public assembler maxas writes them.
+    #[test]
+    fn fields_of_maxwell_mean_what_an_assembler_writes() {
+        let arrive = Detail::Barrier(Meeting::Arrive);
+        assert_eq!(detail(52, "BAR", 0, 0xf0a8_0000_0000_0000 | 1 << 32), arrive);
+        let wait = Detail::Barrier(Meeting::Wait);
+        assert_eq!(detail(52, "BAR", 0, 0xf0a8_0000_0000_0000 | 2 << 32), wait);
+        let counter = Detail::Counter { counter: Some(5), most: 1, zero: 0 };
+        let depbar = 0xf0f0_0000_0000_0000_u64;
+        assert_eq!(detail(52, "DEPBAR", 0, depbar | 1 << 29 | 5 << 26 | 1 << 20), counter);
+        let zero = Detail::Counter { counter: None, most: 0, zero: 0b100 };
+        assert_eq!(detail(52, "DEPBAR", 0, depbar | 0b100), zero);
+        let fence = Detail::Fence(FenceScope::Gpu);
+        assert_eq!(detail(52, "MEMBAR", 0, 0xef98_0000_0000_0100), fence);
+        // F2F.F32.F64, and F2F.F16.F32.
+        assert_eq!(detail(52, "F2F", 0, 0x5ca8_0000_0000_0000 | 3 << 10 | 2 << 8), Detail::Wide);
+        assert_eq!(detail(52, "F2F", 0, 0x5ca8_0000_0000_0000 | 2 << 10 | 1 << 8), Detail::None);
     }
 }

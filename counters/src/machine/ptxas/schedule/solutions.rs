@@ -1,11 +1,11 @@
 //! The executions of machine code by single warps.
-
-use std::collections::HashMap;
+//!
+//! The conservation of threads holds for the threads of each warp alone. So its executions of
+//! machine blocks follow from its visits of PTX blocks, as those of the launch follow from all.
 
 use super::super::agreement::{contradictions, is_tolerable};
 use super::super::flow::{self, Solution};
 use super::super::listing::Listing;
-use super::nest::Nest;
 use crate::table::{BaseTable, Row};
 use crate::trace::WarpRecord;
 
@@ -52,6 +52,11 @@ impl WarpCounts {
         Self { blocks }
     }
 
+    /// Blocks of the PTX.
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// Times that the warp came to a block.
     pub(super) fn visits(&self, block: usize) -> u64 {
         self.blocks.get(block).map_or(0, |counts| counts.visits)
@@ -61,8 +66,7 @@ impl WarpCounts {
     pub(super) fn of_launch(listing: &Listing<'_>) -> Self {
         let of_block = |block: &gpucast_interpreter::program::Block| {
             let row = listing.counts.get(&block.first_instruction);
-            let (visits, lanes) =
-                row.map_or((0, 0), |row| (row.warp_executions, row.issued_lanes));
+            let (visits, lanes) = row.map_or((0, 0), |row| (row.warp_executions, row.issued_lanes));
             BlockCounts { visits, lanes, taken: 0 }
         };
         Self { blocks: listing.program.blocks().iter().map(of_block).collect() }
@@ -108,7 +112,8 @@ pub(super) struct Executions {
 pub(super) struct Solutions<'l, 'a> {
     listing: &'l Listing<'a>,
     of_launch: Executions,
-    known: HashMap<WarpCounts, Option<Executions>>,
+    /// Attempts so far.
+    attempts: usize,
 }
 
 impl<'l, 'a> Solutions<'l, 'a> {
@@ -117,7 +122,7 @@ impl<'l, 'a> Solutions<'l, 'a> {
         let solution = solve(listing, &observations);
         let counts = WarpCounts::of_launch(listing);
         let of_launch = Executions { warps: solution.warps, counts };
-        Self { listing, of_launch, known: HashMap::new() }
+        Self { listing, of_launch, attempts: 0 }
     }
 
     /// The executions by all warps of the launch.
@@ -126,19 +131,11 @@ impl<'l, 'a> Solutions<'l, 'a> {
     }
 
     /// The executions by a warp with these counts, if they can be found out from them.
-    pub(super) fn of_warp(&mut self, counts: &WarpCounts) -> Option<&Executions> {
-        if !self.known.contains_key(counts) {
-            let is_one_more = self.known.len() < MOST_SOLUTIONS;
-            let found = is_one_more.then(|| self.solve_for(counts)).flatten();
-            if !is_one_more {
-                return None;
-            }
-            self.known.insert(counts.clone(), found);
+    pub(super) fn of_warp(&mut self, counts: &WarpCounts) -> Option<Executions> {
+        if self.attempts == MOST_SOLUTIONS {
+            return None;
         }
-        self.known.get(counts)?.as_ref()
-    }
-
-    fn solve_for(&self, counts: &WarpCounts) -> Option<Executions> {
+        self.attempts += 1;
         let table = counts.table(self.listing);
         let listing = self.listing.recount(&table);
         let observations = listing.observations();
@@ -153,29 +150,4 @@ impl<'l, 'a> Solutions<'l, 'a> {
 
 fn solve(listing: &Listing<'_>, observations: &[flow::Observation]) -> Solution {
     flow::solve(listing.code, observations, listing.entry(), &|block| listing.is_cold(block))
-}
-
-/// The successors of the blocks of a listing's machine code and of its PTX.
-pub(super) struct Graphs {
-    pub(super) machine: Nest,
-    pub(super) ptx: Nest,
-    pub(super) ptx_successors: Vec<Vec<usize>>,
-}
-
-impl Graphs {
-    pub(super) fn new(listing: &Listing<'_>) -> Self {
-        let machine: Vec<Vec<usize>> = listing
-            .code
-            .blocks
-            .iter()
-            .map(|block| block.edges.iter().filter_map(|edge| edge.to).collect())
-            .collect();
-        let ptx_successors: Vec<Vec<usize>> = listing
-            .program
-            .blocks()
-            .iter()
-            .map(|block| block.successors.iter().map(|&to| to as usize).collect())
-            .collect();
-        Self { machine: Nest::new(&machine), ptx: Nest::new(&ptx_successors), ptx_successors }
-    }
 }
