@@ -8,7 +8,7 @@ use gpucast_ptx_frontend::container::Cubin;
 
 use super::code::Code;
 use super::image::Image;
-use super::isa::{Decoder, Flow, Guard, meaning, mnemonics};
+use super::isa::{Decoder, Detail, Flow, Guard, meaning, mnemonics};
 
 fn inputs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machine/inputs")
@@ -239,7 +239,14 @@ fn loads_and_unawaited(path: &Path) -> (usize, Vec<String>) {
             });
             let mut barriers = of_kind.filter_map(|one| Some((one, controls[one].write_barrier?)));
             let awaited = barriers.any(|(one, barrier)| {
-                controls[one + 1..=user].iter().any(|one| one.wait_mask >> barrier & 1 == 1)
+                (one + 1..=user).any(|later| {
+                    let mnemonic = decoded[later].map_or("", |one| one.mnemonic);
+                    let counter = match decoder.detail(mnemonic, words[later]) {
+                        Detail::Counter { counter, .. } => counter,
+                        _ => None,
+                    };
+                    controls[later].wait_mask >> barrier & 1 == 1 || counter == Some(barrier)
+                })
             });
             if !awaited {
                 unawaited.push(format!("{}+{:#x}", section.name, words[at].offset));
