@@ -125,6 +125,8 @@ pub struct LoadStore {
     pub shared_bytes: f64,
     /// Lines whose tags the first-level cache compares in a clock.
     pub tags: f64,
+    /// Further clocks for tags that meet in one bank of tags, times the square root of the lines.
+    pub tag_spread: f64,
     /// Clocks of one pass over the banks.
     pub pass_interval: f64,
     /// Bytes that stores bring to the L2 in a clock.

@@ -31,7 +31,7 @@ pub(crate) fn volta() -> Parameters {
     Parameters {
         clock_mhz: 1380.0,
         sm_count: 80,
-        issue: Issue { sub_cores: 4, width: 1, scheduler: Scheduler::GreedyThenYoungest },
+        issue: Issue { sub_cores: 4, width: 1, scheduler: Scheduler::GreedyThenOldest },
         units,
         latencies,
         tensor: Tensor { rates: [512.0; 9], latency: 10.0, queue: 5 },
@@ -43,6 +43,7 @@ pub(crate) fn volta() -> Parameters {
             l1_bytes: 128.0,
             shared_bytes: 128.0,
             tags: 4.0,
+            tag_spread: 0.25,
             pass_interval: 1.0,
             store_bytes: 64.0,
             l1_latency: 28.0,
