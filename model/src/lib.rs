@@ -35,6 +35,7 @@ pub mod quantitative_roofline;
 pub mod reference;
 pub mod regression;
 pub mod sensitivity;
+pub mod sm_simulation;
 pub mod tensor;
 mod text;
 pub mod warning;
@@ -51,5 +52,6 @@ pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, Un
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
 pub use text::duration;
+pub use sm_simulation::SmSimulation;
 pub use warning::Warning;
 pub use what_if::WhatIf;
