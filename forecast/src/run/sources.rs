@@ -188,6 +188,7 @@ pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source 
             occupancy: None,
             transfers: counted.transfers,
             offload: None,
+            timing: None,
         },
         published: plan.corpus_name.and_then(published::name_of_entry),
         timing: None,
