@@ -17,4 +17,10 @@
 
 pub mod code;
 pub mod launch;
+mod memory;
 pub mod parameters;
+mod run;
+mod sm;
+pub mod states;
+
+pub use run::{Limits, Outcome, simulate};
