@@ -382,6 +382,8 @@ gpu! {
     uniform_address_interval: Span,
     /// Lines whose tags the first-level cache compares, for each clock and SM.
     l1_tag_rate: PerClock,
+    /// Further clocks for tags that meet in one bank of tags, times the square root of the lines.
+    l1_tag_spread: Span,
     /// Bytes of stores that an SM sends to the L2 in a clock.
     store_bytes_rate: PerClock,
     /// Clocks of a load of constants by an instruction of its own.
@@ -394,6 +396,8 @@ gpu! {
     pending_accesses: Entries,
     /// Missed sectors of an SM that may wait for data.
     pending_sectors: Entries,
+    /// Sectors of stores of an SM that may wait for the L2.
+    stored_sectors: Entries,
     /// Further clocks of a hit in the far partition of the L2; half of all hits are.
     l2_far_latency: Span,
     /// Bytes that the L2 takes, for each clock and SM, when all SMs write it.
@@ -408,12 +412,22 @@ gpu! {
     dram_efficiency: Percent,
     /// The share of the peak bandwidth that reads mixed with writes reach.
     dram_mixed_efficiency: Percent,
-    /// Clocks of queueing where loads use half of the bandwidth.
-    read_queueing: Span,
-    /// Clocks of queueing where stores use half of the bandwidth.
-    write_queueing: Span,
-    /// Clocks of queueing where as many loads as stores use half of the bandwidth.
-    mixed_queueing: Span,
+    /// Clocks before device memory, times its use u, where all bytes are read.
+    read_queueing_linear: Span,
+    /// Clocks before device memory, times u / (1 − u), where all bytes are read.
+    read_queueing_hyperbolic: Span,
+    /// Clocks before device memory, times its use u, where a quarter of the bytes is written.
+    quarter_written_queueing_linear: Span,
+    /// Clocks before device memory, times u / (1 − u), where a quarter of the bytes is written.
+    quarter_written_queueing_hyperbolic: Span,
+    /// Clocks before device memory, times its use u, where half of the bytes is written.
+    half_written_queueing_linear: Span,
+    /// Clocks before device memory, times u / (1 − u), where half of the bytes is written.
+    half_written_queueing_hyperbolic: Span,
+    /// Clocks before device memory, times its use u, where all bytes are written.
+    write_queueing_linear: Span,
+    /// Clocks before device memory, times u / (1 − u), where all bytes are written.
+    write_queueing_hyperbolic: Span,
     /// Clocks of an atomic at the L2 beyond those of a hit.
     atomic_latency: Span,
     /// Clocks between atomics on one address of the L2, for each lane.

@@ -8,7 +8,8 @@
 
 use gpucast_simulation::code::{Class, TensorFormat};
 use gpucast_simulation::parameters::{
-    Issue, LaunchCosts, LoadStore, Memory, Parameters, Synchronisation, Tensor, Unit, UnitUse,
+    Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Synchronisation, Tensor, Unit,
+    UnitUse,
 };
 
 use super::description::Gpu;
@@ -220,6 +221,7 @@ impl Gpu {
             l1_bytes: maybe!(gpu.l1_bytes_rate).unwrap_or(shared_bytes),
             shared_bytes,
             tags: figure!(gpu.l1_tag_rate),
+            tag_spread: figure!(gpu.l1_tag_spread),
             pass_interval: (PASS_BYTES / shared_bytes).max(1.0),
             store_bytes: figure!(gpu.store_bytes_rate),
             l1_latency: figure!(gpu.l1_latency) as f64,
@@ -230,6 +232,7 @@ impl Gpu {
             shared_atomic_interval: figure!(gpu.shared_atomic_interval),
             pending_accesses: narrow(figure!(gpu.pending_accesses)),
             pending_sectors: narrow(figure!(gpu.pending_sectors)),
+            stored_sectors: narrow(figure!(gpu.stored_sectors)),
         })
     }
 
@@ -248,9 +251,28 @@ impl Gpu {
             dram_bandwidth: GIGA * figure!(gpu.peak_memory_bandwidth),
             dram_efficiency: figure!(gpu.dram_efficiency) / 100.0,
             dram_mixed_efficiency: figure!(gpu.dram_mixed_efficiency) / 100.0,
-            read_queueing: figure!(gpu.read_queueing),
-            write_queueing: figure!(gpu.write_queueing),
-            mixed_queueing: figure!(gpu.mixed_queueing),
+            queueing: [
+                Queueing {
+                    written: 0.0,
+                    linear: figure!(gpu.read_queueing_linear),
+                    hyperbolic: figure!(gpu.read_queueing_hyperbolic),
+                },
+                Queueing {
+                    written: 0.25,
+                    linear: figure!(gpu.quarter_written_queueing_linear),
+                    hyperbolic: figure!(gpu.quarter_written_queueing_hyperbolic),
+                },
+                Queueing {
+                    written: 0.5,
+                    linear: figure!(gpu.half_written_queueing_linear),
+                    hyperbolic: figure!(gpu.half_written_queueing_hyperbolic),
+                },
+                Queueing {
+                    written: 1.0,
+                    linear: figure!(gpu.write_queueing_linear),
+                    hyperbolic: figure!(gpu.write_queueing_hyperbolic),
+                },
+            ],
             sector_bytes: figure!(gpu.sector) as f64,
             atomic_latency: figure!(gpu.atomic_latency),
             atomic_interval: figure!(gpu.atomic_interval),
