@@ -22,7 +22,8 @@ use crate::report;
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let models = model_choice::read(&arguments.models.model)?;
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let measurement = &arguments.measurement;
+    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
     let counting_gpu = match (arguments.count_on.as_str(), gpus.as_slice()) {
         (TARGET, [only]) => only.clone(),
         (TARGET, _) => {
@@ -55,7 +56,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let views = counted
         .iter()
         .map(|one| {
-            let source = sources::of_counted(one, &plan, &counting_gpu);
+            let mut source = sources::of_counted(one, &plan, &counting_gpu);
+            source.conditions.timing = measurement.timing();
             predict(&models, source, &gpus, None, &[])
         })
         .collect::<Result<Vec<KernelView>, Report>>()?;

@@ -137,7 +137,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn op(&mut self, mnemonic: &'static str, class: Class, control: Control) -> &mut Self {
+    pub(crate) fn op(
+        &mut self,
+        mnemonic: &'static str,
+        class: Class,
+        control: Control,
+    ) -> &mut Self {
         self.push(mnemonic, class, Action::Compute, control)
     }
 
