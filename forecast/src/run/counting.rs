@@ -13,6 +13,7 @@ use gpucast_counters::export::Ranges;
 use gpucast_counters::features::{Buffer, FeatureCounter, Features};
 use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
+use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, Metrics, Number};
 use gpucast_interpreter::{DeviceMemory, Launch, Observer, Options, Program};
 use gpucast_model::offload::Transfers;
@@ -62,6 +63,9 @@ pub struct Extras {
     pub transfers: bool,
     /// The features of accesses and operations.
     pub features: bool,
+    /// The order of events in some CTAs ([`LaunchProfile::trace`]). Of several repetitions the
+    /// first is traced.
+    pub trace: Option<TraceLimits>,
 }
 
 /// Settings by which launches are counted.
@@ -215,6 +219,9 @@ impl<C: Counts> Watch for Count<'_, C> {
         let mut counter = Counter::new(program, launch, shared_bytes, self.counting.device);
         if let Some(registers) = self.counting.machine.registers(program.kernel()) {
             counter = counter.with_registers(registers);
+        }
+        if let Some(limits) = self.counting.extras.trace.filter(|_| self.repetitions.is_empty()) {
+            counter = counter.with_trace(&limits);
         }
         C::around(counter.with_l2(self.plan.l2, self.l2.take()), program, launch)
     }
@@ -404,6 +411,10 @@ impl Sums {
 }
 
 impl Mean {
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
     fn add(&mut self, repetition: Repetition) {
         let Repetition { profile, stages, features } = repetition;
         if let Some(features) = features {

@@ -138,6 +138,7 @@ pub fn counted(
         features: counts.features,
         transfers: counts.offload.is_some(),
         hashes: false,
+        trace: None,
     };
     let counting = Counting { device, machine: &machine, extras, supervisor };
     let counted = counting::count(plan, &loaded, &counts.execution.options, &counting)?;
