@@ -99,8 +99,8 @@ fn search() {
     for (index, name) in [(0, "read_gb_s"), (1, "triad_gb_s"), (2, "scale_gb_s"), (3, "init_gb_s")]
     {
         let mut found = Vec::new();
-        for linear in [0.0, 50.0, 100.0, 150.0, 200.0, 300.0, 400.0, 600.0] {
-            for hyperbolic in [0.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0] {
+        for linear in [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5] {
+            for hyperbolic in [0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2] {
                 let (mut sum, mut n) = (0.0, 0.0);
                 for point in points.iter().filter(|one| one.name == name && one.gpu != "L40") {
                     let mut p = gpu(&point.gpu).unwrap();

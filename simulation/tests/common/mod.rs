@@ -68,9 +68,9 @@ pub(crate) fn volta() -> Parameters {
             dram_efficiency: 0.97,
             dram_mixed_efficiency: 0.87,
             queueing: [
-                Queueing { written: 0.0, linear: 150.0, hyperbolic: 20.0 },
-                Queueing { written: 0.25, linear: 400.0, hyperbolic: 20.0 },
-                Queueing { written: 0.5, linear: 500.0, hyperbolic: 10.0 },
+                Queueing { written: 0.0, linear: 0.2, hyperbolic: 0.04 },
+                Queueing { written: 0.25, linear: 1.1, hyperbolic: 0.02 },
+                Queueing { written: 0.5, linear: 0.9, hyperbolic: 0.05 },
                 Queueing { written: 1.0, linear: 0.0, hyperbolic: 0.0 },
             ],
             sector_bytes: 32.0,
