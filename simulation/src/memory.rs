@@ -121,7 +121,14 @@ impl MemorySystem {
     }
 
     /// Stores sectors into the L2, which writes `dram` of them to DRAM.
-    pub(crate) fn store(&mut self, now: f64, arrival: f64, sectors: f64, dram: f64, sms: f64) -> Waits {
+    pub(crate) fn store(
+        &mut self,
+        now: f64,
+        arrival: f64,
+        sectors: f64,
+        dram: f64,
+        sms: f64,
+    ) -> Waits {
         let memory = self.parameters;
         let work = sectors * self.clocks_per_sector(memory.l2_write_bandwidth, sms);
         let l2 = self.l2.take(now, arrival, work, memory.l2_latency);
@@ -135,7 +142,14 @@ impl MemorySystem {
     }
 
     /// Changes sectors in the L2 by atomics: `serial` lanes at one address follow each other.
-    pub(crate) fn update(&mut self, now: f64, arrival: f64, sectors: f64, serial: f64, sms: f64) -> Waits {
+    pub(crate) fn update(
+        &mut self,
+        now: f64,
+        arrival: f64,
+        sectors: f64,
+        serial: f64,
+        sms: f64,
+    ) -> Waits {
         let memory = self.parameters;
         let at_rate = sectors * sms / memory.atomic_rate;
         let in_turn = (serial - 1.0).max(0.0) * memory.atomic_interval;
@@ -162,8 +176,9 @@ impl MemorySystem {
             let points = memory.queueing.map(|one| (one.written, part(&one)));
             between(share, &points)
         };
-        let delay = of(|one| one.linear) * utilisation
-            + of(|one| one.hyperbolic) * utilisation / (1.0 - utilisation);
+        let delay = memory.dram_latency
+            * (of(|one| one.linear) * utilisation
+                + of(|one| one.hyperbolic) * utilisation / (1.0 - utilisation));
         (self.dram.take(now, arrival, work, memory.dram_latency), delay)
     }
 }

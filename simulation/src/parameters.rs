@@ -125,6 +125,8 @@ pub struct LoadStore {
     pub shared_bytes: f64,
     /// Lines whose tags the first-level cache compares in a clock.
     pub tags: f64,
+    /// Further clocks for tags that meet in one bank of tags, times the square root of the lines.
+    pub tag_spread: f64,
     /// Clocks of one pass over the banks.
     pub pass_interval: f64,
     /// Bytes that stores bring to the L2 in a clock.
@@ -172,7 +174,7 @@ pub struct Memory {
     pub dram_efficiency: f64,
     /// The share of it that reads mixed with writes reach.
     pub dram_mixed_efficiency: f64,
-    /// Clocks of queueing before DRAM at a utilisation `u`, by the share of bytes that are written:
+    /// Queueing before DRAM at a utilisation `u`, by the share of bytes that are written:
     /// the delay is `linear · u + hyperbolic · u/(1 − u)`.
     pub queueing: [Queueing; 4],
     /// Bytes per sector.
@@ -190,9 +192,9 @@ pub struct Memory {
 pub struct Queueing {
     /// The share of the bytes that are written; ascending from 0 to 1.
     pub written: f64,
-    /// Clocks at full use of memory that grow in proportion to the use.
+    /// The delay at full use that grows in proportion to the use, in unloaded latencies.
     pub linear: f64,
-    /// Clocks at half use of memory that grow without bound towards full use.
+    /// The delay at half use that grows without bound towards full use, in unloaded latencies.
     pub hyperbolic: f64,
 }
 

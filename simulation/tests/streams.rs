@@ -37,8 +37,15 @@ fn stream(loads: usize, stores: usize, warps: u64, ctas: u64) -> Launch {
     launch(w.finish(), vec![warp; warps as usize], ctas)
 }
 
-
-struct Point { gpu: String, warps: u64, blocks: u32, measured: f64, l: usize, s: usize, name: &'static str }
+struct Point {
+    gpu: String,
+    warps: u64,
+    blocks: u32,
+    measured: f64,
+    l: usize,
+    s: usize,
+    name: &'static str,
+}
 
 fn points() -> Vec<Point> {
     let table = std::fs::read_to_string("/work/shared/timing/data/rrze-stream.csv").unwrap();
@@ -48,15 +55,29 @@ fn points() -> Vec<Point> {
     let mut all = Vec::new();
     for line in lines {
         let f: Vec<&str> = line.split(',').collect();
-        if gpu(f[col("gpu")]).is_none() { continue };
+        if gpu(f[col("gpu")]).is_none() {
+            continue;
+        };
         let Ok(threads) = f[col("block_threads")].parse::<u64>() else { continue };
-        if threads % 32 != 0 { continue; }
+        if threads % 32 != 0 {
+            continue;
+        }
         let Ok(blocks) = f[col("blocks_per_sm")].parse::<u32>() else { continue };
-        for (name, l, s) in [("init_gb_s", 0, 1), ("read_gb_s", 1, 0), ("scale_gb_s", 1, 1), ("triad_gb_s", 3, 1)] {
+        for (name, l, s) in
+            [("init_gb_s", 0, 1), ("read_gb_s", 1, 0), ("scale_gb_s", 1, 1), ("triad_gb_s", 3, 1)]
+        {
             let Ok(measured) = f[col(name)].parse::<f64>() else { continue };
             let streams: usize = f[col("triad_streams_counted")].parse().unwrap_or(4);
             let l = if name == "triad_gb_s" { streams - 1 } else { l };
-            all.push(Point { gpu: f[col("gpu")].to_owned(), warps: threads / 32, blocks, measured, l, s, name });
+            all.push(Point {
+                gpu: f[col("gpu")].to_owned(),
+                warps: threads / 32,
+                blocks,
+                measured,
+                l,
+                s,
+                name,
+            });
         }
     }
     all
@@ -75,10 +96,11 @@ fn error(point: &Point, p: &parameters::Parameters) -> f64 {
 #[ignore]
 fn search() {
     let points = points();
-    for (index, name) in [(0, "read_gb_s"), (1, "triad_gb_s"), (2, "scale_gb_s"), (3, "init_gb_s")] {
+    for (index, name) in [(0, "read_gb_s"), (1, "triad_gb_s"), (2, "scale_gb_s"), (3, "init_gb_s")]
+    {
         let mut found = Vec::new();
-        for linear in [0.0, 50.0, 100.0, 150.0, 200.0, 300.0, 400.0, 600.0] {
-            for hyperbolic in [0.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0] {
+        for linear in [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5] {
+            for hyperbolic in [0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2] {
                 let (mut sum, mut n) = (0.0, 0.0);
                 for point in points.iter().filter(|one| one.name == name && one.gpu != "L40") {
                     let mut p = gpu(&point.gpu).unwrap();
@@ -103,7 +125,14 @@ fn occupancy_sweeps() {
         let p = gpu(&point.gpu).unwrap();
         let error = error(&point, &p);
         if show == point.gpu {
-            println!("{:12} {:5} x {:2}  {:6.0} {:+5.1}%", point.name, point.warps * 32, point.blocks, point.measured, error * 100.0);
+            println!(
+                "{:12} {:5} x {:2}  {:6.0} {:+5.1}%",
+                point.name,
+                point.warps * 32,
+                point.blocks,
+                point.measured,
+                error * 100.0
+            );
         }
         by.entry((point.gpu, point.name)).or_default().push(error);
     }
@@ -113,8 +142,18 @@ fn occupancy_sweeps() {
         let mean = errors.iter().map(|e| e.abs()).sum::<f64>() / n;
         let bias = errors.iter().sum::<f64>() / n;
         let max = errors.iter().map(|e| e.abs()).fold(0.0, f64::max);
-        println!("{gpu:10} {name:12} {:3} mean {:4.1}% bias {:+5.1}% max {:4.1}%", errors.len(), mean * 100.0, bias * 100.0, max * 100.0);
+        println!(
+            "{gpu:10} {name:12} {:3} mean {:4.1}% bias {:+5.1}% max {:4.1}%",
+            errors.len(),
+            mean * 100.0,
+            bias * 100.0,
+            max * 100.0
+        );
         all.extend(errors);
     }
-    println!("all {} mean {:.2}%", all.len(), all.iter().map(|e| e.abs()).sum::<f64>() / all.len() as f64 * 100.0);
+    println!(
+        "all {} mean {:.2}%",
+        all.len(),
+        all.iter().map(|e| e.abs()).sum::<f64>() / all.len() as f64 * 100.0
+    );
 }

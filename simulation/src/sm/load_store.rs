@@ -27,12 +27,31 @@ struct Entry {
     address_free: f64,
 }
 
+/// A stage that serves one instruction after the other.
+///
+/// Instructions are told in the order of their issue, and some arrive later than others told after
+/// them. The stage does not idle until they do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stage {
+    /// The clock at which it has served everything told so far.
+    backlog: f64,
+}
+
+impl Stage {
+    /// Tells of `work` clocks that arrive at `arrival`. Returns when they begin.
+    fn take(&mut self, now: f64, arrival: f64, work: f64) -> f64 {
+        let begin = self.backlog.max(now);
+        self.backlog = begin + work;
+        arrival.max(begin)
+    }
+}
+
 /// The load-store path of an SM.
 #[derive(Clone, Debug)]
 pub(super) struct LoadStorePath {
     entries: Vec<Entry>,
-    port_free: f64,
-    data_free: f64,
+    port: Stage,
+    data: Stage,
     /// Loads that wait for data.
     pending: Outgoing,
     /// Stores that the L2 has not taken.
@@ -69,8 +88,8 @@ impl LoadStorePath {
         let (memory, load_store) = (&parameters.memory, &parameters.load_store);
         Self {
             entries: vec![Entry::default(); parameters.issue.sub_cores.max(1) as usize],
-            port_free: 0.0,
-            data_free: 0.0,
+            port: Stage::default(),
+            data: Stage::default(),
             pending: Outgoing::new(load_store.pending_accesses, load_store.pending_sectors),
             stored: Outgoing::new(u32::MAX, load_store.stored_sectors),
             last_store: 0,
@@ -115,9 +134,9 @@ impl LoadStorePath {
         let unloaded = now as f64 + ENTRY_CLOCKS + interval;
         let addressed = (entry.address_free + interval).max(unloaded);
         // The port takes no more than the stage behind it holds.
-        let taken = addressed.max(self.port_free).max(self.data_free - BUFFERED_CLOCKS);
+        let accepted = addressed.max(self.data.backlog - BUFFERED_CLOCKS);
+        let taken = self.port.take(now as f64, accepted, self.parameters.port_interval);
         entry.address_free = taken;
-        self.port_free = taken + self.parameters.port_interval;
         entry.leaving.push_back(taken.ceil() as u64);
         if entry.leaving.len() > self.parameters.queue as usize + 1 {
             entry.leaving.pop_front();
@@ -128,8 +147,7 @@ impl LoadStorePath {
     /// Takes a shuffle, which needs the port and a pass.
     pub(super) fn shuffle(&mut self, sub_core: usize, now: u64) -> Way {
         let (taken, waited) = self.enter(sub_core, now, true);
-        let begun = taken.max(self.data_free);
-        self.data_free = begun + 1.0;
+        let begun = self.data.take(now as f64, taken, 1.0);
         let span = self.parameters.shuffle_latency + waited + (begun - taken);
         self.way(now, span, [waited + begun - taken, 0.0, 0.0], State::ShortScoreboard)
     }
@@ -183,15 +201,14 @@ impl LoadStorePath {
         request: &Request,
     ) -> Way {
         let (taken, waited) = self.enter(sub_core, now, true);
-        let parameters = &self.parameters;
-        let begun = taken.max(self.data_free);
+        let parameters = self.parameters;
         let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
         let bytes = f64::from(request.lanes) * f64::from(access.bytes);
         let mut busy = passes.max(bytes / parameters.shared_bytes);
         if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
             busy += f64::from(request.serial.max(1)) * parameters.shared_atomic_interval;
         }
-        self.data_free = begun + busy;
+        let begun = self.data.take(now as f64, taken, busy);
         let waits = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let span = parameters.shared_latency + waits;
         self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
@@ -207,21 +224,14 @@ impl LoadStorePath {
     ) -> Way {
         let (taken, waited) = self.enter(sub_core, now, access.has_uniform_address);
         let parameters = self.parameters;
-        let mut begun = taken.max(self.data_free);
         let loads =
             matches!(access.kind, AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy);
         let missed = u32::from(request.l2_sectors) + u32::from(request.dram_sectors);
         let stores = access.kind == AccessKind::Store;
         let outgoing = if stores { missed + u32::from(request.l1_sectors) } else { missed };
-        if outgoing > 0 {
-            if stores {
-                begun = begun.max(self.stored.room(begun, outgoing));
-            } else if loads {
-                begun = begun.max(self.pending.room(begun, outgoing));
-            }
-        }
         let lane_bytes = f64::from(request.lanes) * f64::from(access.bytes);
-        let tags = f64::from(request.lines.max(1)) / parameters.tags;
+        let lines = f64::from(request.lines.max(1));
+        let tags = lines / parameters.tags + parameters.tag_spread * lines.sqrt();
         let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
         let sectors = f64::from(missed) + f64::from(request.l1_sectors);
         let busy = match access.kind {
@@ -232,7 +242,14 @@ impl LoadStorePath {
                 tags.max(sectors * 32.0 / parameters.store_bytes)
             }
         };
-        self.data_free = begun + busy;
+        let mut begun = self.data.take(now as f64, taken, busy);
+        if outgoing > 0 {
+            if stores {
+                begun = begun.max(self.stored.room(begun, outgoing));
+            } else if loads {
+                begun = begun.max(self.pending.room(begun, outgoing));
+            }
+        }
         let own = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let (l2_latency, l2_far, dram_latency, atomic_latency) = self.l2;
         let far = if is_far(request, now) { l2_far } else { 0.0 };

@@ -31,7 +31,7 @@ pub(crate) fn volta() -> Parameters {
     Parameters {
         clock_mhz: 1380.0,
         sm_count: 80,
-        issue: Issue { sub_cores: 4, width: 1, scheduler: Scheduler::GreedyThenYoungest },
+        issue: Issue { sub_cores: 4, width: 1, scheduler: Scheduler::GreedyThenOldest },
         units,
         latencies,
         tensor: Tensor { rates: [512.0; 9], latency: 10.0, queue: 5 },
@@ -43,6 +43,7 @@ pub(crate) fn volta() -> Parameters {
             l1_bytes: 128.0,
             shared_bytes: 128.0,
             tags: 4.0,
+            tag_spread: 0.25,
             pass_interval: 1.0,
             store_bytes: 64.0,
             l1_latency: 28.0,
@@ -67,9 +68,9 @@ pub(crate) fn volta() -> Parameters {
             dram_efficiency: 0.97,
             dram_mixed_efficiency: 0.87,
             queueing: [
-                Queueing { written: 0.0, linear: 150.0, hyperbolic: 20.0 },
-                Queueing { written: 0.25, linear: 400.0, hyperbolic: 20.0 },
-                Queueing { written: 0.5, linear: 500.0, hyperbolic: 10.0 },
+                Queueing { written: 0.0, linear: 0.2, hyperbolic: 0.04 },
+                Queueing { written: 0.25, linear: 1.1, hyperbolic: 0.02 },
+                Queueing { written: 0.5, linear: 0.9, hyperbolic: 0.05 },
                 Queueing { written: 1.0, linear: 0.0, hyperbolic: 0.0 },
             ],
             sector_bytes: 32.0,
@@ -136,7 +137,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn op(&mut self, mnemonic: &'static str, class: Class, control: Control) -> &mut Self {
+    pub(crate) fn op(
+        &mut self,
+        mnemonic: &'static str,
+        class: Class,
+        control: Control,
+    ) -> &mut Self {
         self.push(mnemonic, class, Action::Compute, control)
     }
 
