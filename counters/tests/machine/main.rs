@@ -8,23 +8,22 @@
 
 mod nests;
 mod schedule;
-mod traces;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gpucast_counters::machine::ptxas::{attribute, prepare};
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::BaseTable;
-use gpucast_counters::trace::LaunchTrace;
+use gpucast_counters::trace::{LaunchTrace, TraceLimits};
 use gpucast_counters::{Counter, DeviceModel};
 use gpucast_interpreter::{
     AccessKind, Argument, DeviceMemory, Launch, Options, Program, Silent, run,
 };
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
-use traces::Tracer;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
@@ -35,7 +34,7 @@ struct Executed {
     text: String,
     program: Program,
     table: BaseTable,
-    trace: LaunchTrace,
+    trace: Arc<LaunchTrace>,
 }
 
 impl Executed {
@@ -69,12 +68,12 @@ impl Executed {
             arguments.push(Argument::Scalar { ty: ScalarType::S32, bits: u64::from(last as u32) });
         }
         let launch = Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments };
-        let counter =
-            Counter::new(&program, &launch, program.static_shared_bytes(), DeviceModel::GTX_480);
-        let mut observers = (counter, Tracer::new(&program, block));
-        run(&program, &launch, &mut memory, &mut observers, &Options::default(), &Silent).unwrap();
-        let (counter, tracer) = observers;
-        Self { text, program, table: counter.finish().0.table, trace: tracer.finish() }
+        let mut counter =
+            Counter::new(&program, &launch, program.static_shared_bytes(), DeviceModel::GTX_480)
+                .with_trace(&TraceLimits::default());
+        run(&program, &launch, &mut memory, &mut counter, &Options::default(), &Silent).unwrap();
+        let profile = counter.finish().0;
+        Self { text, program, table: profile.table, trace: profile.trace.unwrap() }
     }
 
     /// The machine code for an architecture.

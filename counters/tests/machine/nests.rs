@@ -4,18 +4,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 
 use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::machine::ptxas::{MachineError, attribute, prepare};
 use gpucast_counters::table::BaseTable;
-use gpucast_counters::trace::LaunchTrace;
+use gpucast_counters::trace::{LaunchTrace, TraceLimits};
 use gpucast_counters::{Counter, DeviceModel, Kind};
 use gpucast_interpreter::{Argument, DeviceMemory, Launch, Options, Program, Silent, run};
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 
 use super::folder;
-use super::traces::Tracer;
 
 pub(super) const TARGETS: [&str; 9] =
     ["sm_50", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
@@ -25,7 +25,7 @@ pub(super) struct Nest {
     pub(super) text: String,
     pub(super) program: Program,
     pub(super) table: BaseTable,
-    pub(super) trace: LaunchTrace,
+    pub(super) trace: Arc<LaunchTrace>,
 }
 
 /// What a kernel is given.
@@ -70,11 +70,11 @@ impl Nest {
         let (grid, block) = ([1, 1, 1], [64, 1, 1]);
         let launch = Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments };
         let bytes = program.static_shared_bytes();
-        let counter = Counter::new(&program, &launch, bytes, DeviceModel::GTX_480);
-        let mut observers = (counter, Tracer::new(&program, block));
-        run(&program, &launch, &mut memory, &mut observers, &Options::default(), &Silent).unwrap();
-        let (counter, tracer) = observers;
-        Self { text, program, table: counter.finish().0.table, trace: tracer.finish() }
+        let mut counter = Counter::new(&program, &launch, bytes, DeviceModel::GTX_480)
+            .with_trace(&TraceLimits::default());
+        run(&program, &launch, &mut memory, &mut counter, &Options::default(), &Silent).unwrap();
+        let profile = counter.finish().0;
+        Self { text, program, table: profile.table, trace: profile.trace.unwrap() }
     }
 
     pub(super) fn image(target: &str) -> Vec<u8> {

@@ -51,12 +51,22 @@ fn instructions<'l>(
 /// Executions by warps, by mnemonic and PTX instruction.
 type Executions = BTreeMap<(String, Option<u32>), u64>;
 
+/// The executions by all CTAs: those of a class execute each block equally often.
 fn executions(launch: &Launch) -> Executions {
     let mut executions = Executions::new();
-    for warp in warps(launch) {
-        assert_eq!(warp.left_out_instructions, 0);
-        for one in instructions(launch, warp) {
-            *executions.entry((one.mnemonic.clone().into_owned(), one.ptx)).or_default() += 1;
+    for (number, class) in launch.classes.iter().enumerate() {
+        assert_eq!(class.scale, 1.0);
+        let of_class = launch.order.iter().filter(|run| run.class as usize == number);
+        let ctas: u64 = of_class.map(|run| run.ctas).sum();
+        let mut sum = Executions::new();
+        for warp in class.samples.iter().flat_map(|cta| &cta.warps) {
+            assert_eq!(warp.left_out_instructions, 0);
+            for one in instructions(launch, warp) {
+                *sum.entry((one.mnemonic.clone().into_owned(), one.ptx)).or_default() += 1;
+            }
+        }
+        for (key, count) in sum {
+            *executions.entry(key).or_default() += count * ctas / class.samples.len() as u64;
         }
     }
     executions

@@ -69,7 +69,9 @@ pub fn schedule(
     let code = Code::read(&image)?;
     let listing = Listing::new(&image, &lines, &code, prepared, program, table)?;
     let queues = Queues::new(&listing, trace);
-    let mut scheduler = Scheduler::new(&listing, &queues);
+    let recorded = trace.classes.iter().flat_map(|class| &class.samples);
+    let warps = recorded.map(|cta| cta.warps.len()).sum();
+    let mut scheduler = Scheduler::new(&listing, &queues, warps);
     let executions = &scheduler.solutions.of_launch().warps;
     let code = translate(&image, &listing, &queues, executions)
         .ok_or_else(|| no_schedule("it says not when its instructions may issue"))?;
@@ -129,12 +131,13 @@ struct Scheduler<'l, 'a> {
     /// The plans of other warps; `None` if those of the launch have to do.
     plans: HashMap<WarpCounts, Option<Plan>>,
     queues: &'l Queues,
-    /// Machine blocks that paths may still take.
+    /// Machine blocks that paths may still take, and the warps that share them.
     room: usize,
+    warps: usize,
 }
 
 impl<'l, 'a> Scheduler<'l, 'a> {
-    fn new(listing: &'l Listing<'a>, queues: &'l Queues) -> Self {
+    fn new(listing: &'l Listing<'a>, queues: &'l Queues, warps: usize) -> Self {
         let blocks = &listing.code.blocks;
         let machine: Vec<Vec<usize>> = blocks
             .iter()
@@ -160,6 +163,7 @@ impl<'l, 'a> Scheduler<'l, 'a> {
             plans: HashMap::new(),
             queues,
             room: MOST_VISITS,
+            warps,
         }
     }
 
@@ -170,6 +174,7 @@ impl<'l, 'a> Scheduler<'l, 'a> {
     fn warp(&mut self, record: &WarpRecord) -> WarpTrace {
         let path = self.path(record);
         self.room -= path.blocks.len();
+        self.warps = self.warps.saturating_sub(1);
         let all = path.instructions + path.left_out;
         // What the recording left out is in instructions of the PTX.
         let length = |block: u32| self.ptx_lengths.get(block as usize).copied().unwrap_or(0);
@@ -200,7 +205,9 @@ impl<'l, 'a> Scheduler<'l, 'a> {
             plan.as_ref()
         });
         let plan = plan.unwrap_or(&self.of_launch);
-        replay(&record.blocks, plan, &self.ptx_loops, &self.lengths, self.room)
+        // What short paths leave, longer ones may take.
+        let room = self.room / self.warps.max(1);
+        replay(&record.blocks, plan, &self.ptx_loops, &self.lengths, room)
     }
 }
 
