@@ -109,7 +109,10 @@ impl Emission {
                         emission.push(selected, index, place, Role::Bring);
                     }
                     let known = bringers.get(&key).cloned().unwrap_or_default();
-                    emission.brought[index as usize].extend(known);
+                    let into = &mut emission.brought[index as usize];
+                    if !known.iter().any(|bringer| into.contains(bringer)) {
+                        into.extend(known);
+                    }
                 }
                 let wider = merged.iter().find(|access| access.leader == index);
                 for mut selected in select(graph, family, index) {

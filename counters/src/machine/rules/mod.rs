@@ -23,6 +23,7 @@ mod guards;
 mod passes;
 mod pipes;
 mod rows;
+mod schedule;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ use family::{Family, Generation};
 use flow::Dominators;
 use graph::Graph;
 use passes::MergedAccess;
+pub use schedule::schedule;
 
 /// PTX for this target and later ones is written for lanes that go on independently of each other.
 const INDEPENDENT_LANES: u32 = 70;
