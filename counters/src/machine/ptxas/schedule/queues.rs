@@ -4,7 +4,7 @@
 //! it takes them in order. If the assembler joined accesses of several PTX instructions into a
 //! wider one, its line names one of them. Then requests of all of them are joined.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use gpucast_ptx_frontend::module::{Address, Instruction as PtxInstruction, Operand};
 use gpucast_simulation::code::Space;
@@ -23,7 +23,7 @@ pub(super) struct Queues {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Queue {
     number: u32,
-    spaces: HashSet<Space>,
+    spaces: Vec<Space>,
     /// Instructions whose accesses became part of this one's.
     joined: Vec<u32>,
 }
@@ -36,7 +36,7 @@ impl Queues {
             let spaces = &mut by_ptx.entry(ptx).or_default().spaces;
             for request in requests {
                 if !spaces.contains(&request.space) {
-                    spaces.insert(request.space);
+                    spaces.push(request.space);
                 }
             }
         }
@@ -46,7 +46,8 @@ impl Queues {
         let widths = widths(listing);
         let queued: Vec<u32> = by_ptx.keys().copied().collect();
         for (&ptx, queue) in &mut by_ptx {
-            let Some(&width) = widths.get(&ptx) else { continue };
+            let own = bytes_accessed(listing.instruction(ptx));
+            let Some(&width) = widths.get(&ptx).filter(|&&width| width > own) else { continue };
             let became_part = |&other: &u32| {
                 !widths.contains_key(&other) && listing.are_joined(ptx, other, width)
             };
@@ -117,10 +118,7 @@ impl Listing<'_> {
     /// one: both stand in one block and have the same base register.
     fn are_joined(&self, one: u32, other: u32, width: u32) -> bool {
         let [a, b] = [one, other].map(|ptx| self.instruction(ptx));
-        if one == other
-            || width <= bytes_accessed(a)
-            || self.loops.block(one) != self.loops.block(other)
-            || a.opcode != b.opcode
+        if one == other || self.loops.block(one) != self.loops.block(other) || a.opcode != b.opcode
         {
             return false;
         }

@@ -9,9 +9,10 @@ use super::super::listing::Listing;
 use crate::table::{BaseTable, Row};
 use crate::trace::WarpRecord;
 
-/// Kinds of warps that the machine code is solved for. Further ones get shares of the launch's
-/// executions.
+/// The most kinds of warps that the machine code is solved for, and the most machine blocks of all
+/// solutions together. Further kinds get shares of the launch's executions.
 const MOST_SOLUTIONS: usize = 48;
+const MOST_BLOCKS: usize = 4096;
 
 /// How often a warp executed each block of the PTX. Equal counts have equal solutions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -112,8 +113,8 @@ pub(super) struct Executions {
 pub(super) struct Solutions<'l, 'a> {
     listing: &'l Listing<'a>,
     of_launch: Executions,
-    /// Attempts so far.
-    attempts: usize,
+    /// Solutions that may still be tried.
+    left: usize,
 }
 
 impl<'l, 'a> Solutions<'l, 'a> {
@@ -121,8 +122,9 @@ impl<'l, 'a> Solutions<'l, 'a> {
         let observations = listing.observations();
         let solution = solve(listing, &observations);
         let counts = WarpCounts::of_launch(listing);
+        let left = (MOST_BLOCKS / listing.code.blocks.len().max(1)).clamp(1, MOST_SOLUTIONS);
         let of_launch = Executions { warps: solution.warps, counts };
-        Self { listing, of_launch, attempts: 0 }
+        Self { listing, of_launch, left }
     }
 
     /// The executions by all warps of the launch.
@@ -132,10 +134,7 @@ impl<'l, 'a> Solutions<'l, 'a> {
 
     /// The executions by a warp with these counts, if they can be found out from them.
     pub(super) fn of_warp(&mut self, counts: &WarpCounts) -> Option<Executions> {
-        if self.attempts == MOST_SOLUTIONS {
-            return None;
-        }
-        self.attempts += 1;
+        self.left = self.left.checked_sub(1)?;
         let table = counts.table(self.listing);
         let listing = self.listing.recount(&table);
         let observations = listing.observations();
