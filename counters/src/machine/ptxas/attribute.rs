@@ -35,31 +35,7 @@ pub fn attribute(
     let lines = LineTable::parse(&image.line_table, prepared.file)?;
     let code = Code::read(&image)?;
     let listing = Listing::new(&image, &lines, &code, prepared, program, table)?;
-    let observations = listing.observations();
-    let solution =
-        flow::solve(&code, &observations, listing.entry(), &|block| listing.is_cold(block));
-    let rows = listing.rows(&solution);
-    let (found, expected) = work_found(&rows, listing.work(), |ptx| {
-        let row = listing.counts.get(&ptx)?;
-        let bytes = bytes_accessed(&program.instructions()[ptx as usize].instruction);
-        is_kept(row.description.class).then_some((row.thread_executions, bytes))
-    });
-    if u128::from(found) * 100 < u128::from(expected) * LEAST_PERCENT_FOUND {
-        let kernel = program.kernel().to_owned();
-        return Err(MachineError::Unsolved { kernel, found, expected });
-    }
-    let contradicted = contradictions(&listing, &observations, &solution);
-    if let Some(worst) = contradicted.first()
-        && !is_tolerable(&contradicted, rows.iter().map(|row| row.issued_lanes).sum())
-    {
-        return Err(MachineError::Contradiction {
-            kernel: program.kernel().to_owned(),
-            offset: worst.offset,
-            line: worst.line,
-            found: worst.found,
-            expected: worst.expected,
-        });
-    }
+    let Solved { solution, rows, contradicted } = solve(&listing)?;
     let kind = if contradicted.is_empty() { Kind::Modelled } else { Kind::Estimated };
     Ok(MachineProfile {
         kind,
@@ -69,6 +45,44 @@ pub fn attribute(
         rows,
         notes: listing.notes(&solution, &contradicted),
     })
+}
+
+/// The executions of a launch's machine code.
+pub(super) struct Solved {
+    pub(super) solution: Solution,
+    rows: Vec<MachineRow>,
+    contradicted: Vec<Contradiction>,
+}
+
+/// Finds the executions of all blocks. Refuses those that account for too little of the PTX or
+/// contradict it too often.
+pub(super) fn solve(listing: &Listing<'_>) -> Result<Solved, MachineError> {
+    let observations = listing.observations();
+    let solution =
+        flow::solve(listing.code, &observations, listing.entry(), &|block| listing.is_cold(block));
+    let rows = listing.rows(&solution);
+    let (found, expected) = work_found(&rows, listing.work(), |ptx| {
+        let row = listing.counts.get(&ptx)?;
+        let bytes = bytes_accessed(listing.instruction(ptx));
+        is_kept(row.description.class).then_some((row.thread_executions, bytes))
+    });
+    if u128::from(found) * 100 < u128::from(expected) * LEAST_PERCENT_FOUND {
+        let kernel = listing.program.kernel().to_owned();
+        return Err(MachineError::Unsolved { kernel, found, expected });
+    }
+    let contradicted = contradictions(listing, &observations, &solution);
+    if let Some(worst) = contradicted.first()
+        && !is_tolerable(&contradicted, rows.iter().map(|row| row.issued_lanes).sum())
+    {
+        return Err(MachineError::Contradiction {
+            kernel: listing.program.kernel().to_owned(),
+            offset: worst.offset,
+            line: worst.line,
+            found: worst.found,
+            expected: worst.expected,
+        });
+    }
+    Ok(Solved { solution, rows, contradicted })
 }
 
 /// Checks that a cubin can be counted: that it is whole, holds the kernel, and says which PTX its

@@ -71,7 +71,7 @@ pub fn schedule(
     let queues = Queues::new(&listing, trace);
     let recorded = trace.classes.iter().flat_map(|class| &class.samples);
     let warps = recorded.map(|cta| cta.warps.len()).sum();
-    let mut scheduler = Scheduler::new(&listing, &queues, warps);
+    let mut scheduler = Scheduler::new(&listing, &queues, warps)?;
     let executions = &scheduler.solutions.of_launch().warps;
     let code = translate(&image, &listing, &queues, executions)
         .ok_or_else(|| no_schedule("it says not when its instructions may issue"))?;
@@ -137,7 +137,11 @@ struct Scheduler<'l, 'a> {
 }
 
 impl<'l, 'a> Scheduler<'l, 'a> {
-    fn new(listing: &'l Listing<'a>, queues: &'l Queues, warps: usize) -> Self {
+    fn new(
+        listing: &'l Listing<'a>,
+        queues: &'l Queues,
+        warps: usize,
+    ) -> Result<Self, MachineError> {
         let blocks = &listing.code.blocks;
         let machine: Vec<Vec<usize>> = blocks
             .iter()
@@ -148,10 +152,10 @@ impl<'l, 'a> Scheduler<'l, 'a> {
             .iter()
             .map(|block| block.successors.iter().map(|&to| to as usize).collect())
             .collect();
-        let solutions = Solutions::new(listing);
+        let solutions = Solutions::new(listing)?;
         let anchors = Anchors::new(listing);
         let machine_loops = Nest::new(&machine);
-        Self {
+        Ok(Self {
             of_launch: anchors.plan(solutions.of_launch(), &machine_loops),
             solutions,
             anchors,
@@ -164,7 +168,7 @@ impl<'l, 'a> Scheduler<'l, 'a> {
             queues,
             room: MOST_VISITS,
             warps,
-        }
+        })
     }
 
     fn cta(&mut self, warps: &[WarpRecord]) -> CtaTrace {

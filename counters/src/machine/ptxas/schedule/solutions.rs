@@ -3,8 +3,10 @@
 //! The conservation of threads holds for the threads of each warp alone. So its executions of
 //! machine blocks follow from its visits of PTX blocks, as those of the launch follow from all.
 
+use super::super::MachineError;
 use super::super::agreement::{contradictions, is_tolerable};
-use super::super::flow::{self, Solution};
+use super::super::attribute::{Solved, solve};
+use super::super::flow;
 use super::super::listing::Listing;
 use crate::table::{BaseTable, Row};
 use crate::trace::WarpRecord;
@@ -118,13 +120,12 @@ pub(super) struct Solutions<'l, 'a> {
 }
 
 impl<'l, 'a> Solutions<'l, 'a> {
-    pub(super) fn new(listing: &'l Listing<'a>) -> Self {
-        let observations = listing.observations();
-        let solution = solve(listing, &observations);
+    pub(super) fn new(listing: &'l Listing<'a>) -> Result<Self, MachineError> {
+        let Solved { solution, .. } = solve(listing)?;
         let counts = WarpCounts::of_launch(listing);
         let left = (MOST_BLOCKS / listing.code.blocks.len().max(1)).clamp(1, MOST_SOLUTIONS);
         let of_launch = Executions { warps: solution.warps, counts };
-        Self { listing, of_launch, left }
+        Ok(Self { listing, of_launch, left })
     }
 
     /// The executions by all warps of the launch.
@@ -138,15 +139,12 @@ impl<'l, 'a> Solutions<'l, 'a> {
         let table = counts.table(self.listing);
         let listing = self.listing.recount(&table);
         let observations = listing.observations();
-        let solution = solve(&listing, &observations);
+        let is_cold = |block| listing.is_cold(block);
+        let solution = flow::solve(listing.code, &observations, listing.entry(), &is_cold);
         let contradicted = contradictions(&listing, &observations, &solution);
         let executed = self.listing.code.blocks.iter().zip(&solution.lanes);
         let all = executed.map(|(block, lanes)| block.instructions.len() as u64 * lanes).sum();
         is_tolerable(&contradicted, all)
             .then(|| Executions { warps: solution.warps, counts: counts.clone() })
     }
-}
-
-fn solve(listing: &Listing<'_>, observations: &[flow::Observation]) -> Solution {
-    flow::solve(listing.code, observations, listing.entry(), &|block| listing.is_cold(block))
 }
