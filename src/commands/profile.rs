@@ -43,6 +43,7 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
         stages: arguments.by == By::Stage,
         features: arguments.by == By::Access,
         transfers: false,
+        trace: None,
     };
     let counting = Counting { device, machine: &machine, extras, supervisor: &terminal };
     let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
@@ -54,7 +55,7 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
         metrics: &arguments.metrics,
         by: arguments.by,
         source: arguments.source,
-        timing: arguments.execution.timing,
+        timing: arguments.execution.execution_time,
         width: width.map(|(width, _)| width.0.into()),
     };
     output.write(&profile::document(&view, arguments.output.format)?)
