@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gpucast_interpreter::Program;
-use gpucast_ptx_frontend::isa::{Access, Opcode};
+use gpucast_ptx_frontend::isa::Access;
 use gpucast_ptx_frontend::module::{AddressBase, Instruction, Operand, RegisterId};
 use gpucast_simulation::code::Code;
 
@@ -71,30 +71,55 @@ fn registers(instruction: &Instruction, wanted: Access) -> Vec<RegisterId> {
     found
 }
 
+/// Machine code by the PTX that it stands for.
+struct Places<'c> {
+    code: &'c Code,
+    /// The machine instructions of each PTX instruction.
+    of_ptx: BTreeMap<u32, Vec<u32>>,
+    /// The block of each machine instruction.
+    block: Vec<u32>,
+    /// The clock of its block in which each one issues.
+    issued: Vec<u32>,
+}
+
+impl<'c> Places<'c> {
+    fn new(code: &'c Code) -> Self {
+        let count = code.instructions.len();
+        let (block, issued) = (vec![0; count], vec![0; count]);
+        let mut places = Self { code, of_ptx: BTreeMap::new(), block, issued };
+        for (number, range) in (0..).zip(&code.blocks) {
+            let mut clock = 0;
+            for place in range.clone() {
+                let instruction = &code.instructions[place as usize];
+                places.block[place as usize] = number;
+                places.issued[place as usize] = clock;
+                clock += u32::from(instruction.control.stall);
+                let aside = ["NOP", "DEPBAR", "SSY", "SYNC", "BSSY", "BSYNC", "BMOV", "YIELD"];
+                if !aside.contains(&&*instruction.mnemonic) {
+                    places.of_ptx.entry(instruction.ptx.unwrap()).or_default().push(place);
+                }
+            }
+        }
+        places
+    }
+
+    fn of(&self, ptx: u32) -> &[u32] {
+        self.of_ptx.get(&ptx).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A use of the result of one PTX instruction by another.
+#[derive(Clone, Copy)]
+struct Use {
+    producer: u32,
+    user: u32,
+    is_guard: bool,
+}
+
 /// Checks the uses inside of each block of PTX.
 pub(crate) fn check(program: &Program, code: &Code, clocks: &Clocks) -> Findings {
     let mut findings = Findings::default();
-    let home: HashMap<u32, u32> = code
-        .blocks
-        .iter()
-        .zip(0_u32..)
-        .flat_map(|(range, block)| range.clone().map(move |place| (place, block)))
-        .collect();
-    // The machine instructions of each PTX instruction, and the clocks in which they issue.
-    let mut places: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    let mut issued = vec![0_u32; code.instructions.len()];
-    for range in &code.blocks {
-        let mut clock = 0;
-        for place in range.clone() {
-            let instruction = &code.instructions[place as usize];
-            issued[place as usize] = clock;
-            clock += u32::from(instruction.control.stall);
-            let aside = ["NOP", "DEPBAR", "SSY", "SYNC", "BSSY", "BSYNC", "BMOV", "YIELD"];
-            if !aside.contains(&&*instruction.mnemonic) {
-                places.entry(instruction.ptx.unwrap()).or_default().push(place);
-            }
-        }
-    }
+    let places = Places::new(code);
     for (number, block) in (0_u32..).zip(program.blocks()) {
         if block.successors.contains(&number) {
             // Rounds of a loop are copied.
@@ -115,8 +140,7 @@ pub(crate) fn check(program: &Program, code: &Code, clocks: &Clocks) -> Findings
                         // What begins the kernel stands with its first instruction.
                         continue;
                     }
-                    let from = places.get(&producer).map_or(&[][..], Vec::as_slice);
-                    if from.is_empty() {
+                    if places.of(producer).is_empty() {
                         // Part of another instruction, or the same as what it reads.
                         let source = &program.instructions()[producer as usize].instruction;
                         let before = registers(source, Access::Read);
@@ -125,15 +149,8 @@ pub(crate) fn check(program: &Program, code: &Code, clocks: &Clocks) -> Findings
                         is_guard = false;
                         continue;
                     }
-                    use_of(
-                        program,
-                        code,
-                        (producer, index),
-                        (&places, &home, &issued),
-                        is_guard,
-                        clocks,
-                        &mut findings,
-                    );
+                    let one = Use { producer, user: index, is_guard };
+                    findings.look_at(program, &places, one, clocks);
                 }
             }
             let is_guarded = instruction.guard.is_some();
@@ -149,53 +166,50 @@ pub(crate) fn check(program: &Program, code: &Code, clocks: &Clocks) -> Findings
     findings
 }
 
-/// Checks that the last machine instruction of a user waits for the last one of a producer.
-fn use_of(
-    program: &Program,
-    code: &Code,
-    (producer, user): (u32, u32),
-    (places, home, issued): (&BTreeMap<u32, Vec<u32>>, &HashMap<u32, u32>, &[u32]),
-    is_guard: bool,
-    clocks: &Clocks,
-    findings: &mut Findings,
-) {
-    let Some(to) = places.get(&user) else { return };
-    let from = &places[&producer];
-    let blocks = from.iter().chain(to).map(|place| home[place]);
-    let mut blocks: Vec<u32> = blocks.collect();
-    blocks.dedup();
-    // Constants that are brought in front of a loop stand elsewhere.
-    let [_] = blocks.as_slice() else { return };
-    let (Some(&from), Some(&to)) = (from.iter().max(), to.iter().max()) else { return };
-    let line = |index: u32| program.instructions()[index as usize].line;
-    let name = |place: u32| &*code.instructions[place as usize].mnemonic;
-    let what = || {
-        format!("{} of line {} for {} of line {}", name(from), line(producer), name(to), line(user))
-    };
-    if to <= from {
-        findings.problems.push(format!("{} comes late", what()));
-        return;
-    }
-    let source = &program.instructions()[producer as usize].instruction;
-    if VARIABLE.contains(&name(from)) && source.opcode != Opcode::Mov || name(from) == "S2R" {
-        findings.variable += 1;
-        let Some(barrier) = code.instructions[from as usize].control.write_barrier else {
-            findings.problems.push(format!("{} signals nothing", what()));
+impl Findings {
+    /// Checks that the last machine instruction of a user waits for the last one of a producer.
+    fn look_at(&mut self, program: &Program, places: &Places<'_>, one: Use, clocks: &Clocks) {
+        let (from, to) = (places.of(one.producer), places.of(one.user));
+        let mut blocks: Vec<u32> =
+            from.iter().chain(to).map(|&place| places.block[place as usize]).collect();
+        blocks.dedup();
+        // Constants that are brought in front of a loop stand elsewhere.
+        let ([_], Some(&from), Some(&to)) = (blocks.as_slice(), from.iter().max(), to.iter().max())
+        else {
             return;
         };
-        let waits = (from + 1..=to)
-            .any(|place| code.instructions[place as usize].control.wait_mask >> barrier & 1 == 1);
-        if !waits {
-            findings.problems.push(format!("nobody waits for {}", what()));
+        let code = places.code;
+        let line = |index: u32| program.instructions()[index as usize].line;
+        let name = |place: u32| &*code.instructions[place as usize].mnemonic;
+        let what = || {
+            let (producer, user) = (line(one.producer), line(one.user));
+            format!("{} of line {producer} for {} of line {user}", name(from), name(to))
+        };
+        if to <= from {
+            self.problems.push(format!("{} comes late", what()));
+            return;
         }
-    } else {
-        findings.fixed += 1;
-        let distance = issued[to as usize] - issued[from as usize];
-        let need =
-            if is_guard && name(from).ends_with("SETP") { clocks.guard } else { clocks.result };
-        let is_variable = code.instructions[from as usize].control.write_barrier.is_some();
-        if !is_variable && distance < need {
-            findings.problems.push(format!("{} after {distance} clocks", what()));
+        let signal = code.instructions[from as usize].control.write_barrier;
+        if VARIABLE.contains(&name(from)) {
+            self.variable += 1;
+            let Some(barrier) = signal else {
+                self.problems.push(format!("{} signals nothing", what()));
+                return;
+            };
+            let waits = (from + 1..=to).any(|place| {
+                code.instructions[place as usize].control.wait_mask >> barrier & 1 == 1
+            });
+            if !waits {
+                self.problems.push(format!("nobody waits for {}", what()));
+            }
+        } else if signal.is_none() {
+            self.fixed += 1;
+            let distance = places.issued[to as usize] - places.issued[from as usize];
+            let is_condition = one.is_guard && name(from).ends_with("SETP");
+            let need = if is_condition { clocks.guard } else { clocks.result };
+            if distance < need {
+                self.problems.push(format!("{} after {distance} clocks", what()));
+            }
         }
     }
 }
