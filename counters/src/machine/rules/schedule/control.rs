@@ -157,59 +157,73 @@ impl Search<'_> {
     }
 }
 
-/// An instruction whose result a barrier announces.
-#[derive(Clone, Copy, Debug)]
-struct Producer {
-    barrier: u8,
-}
-
 /// The barriers of a program.
 struct Barriers<'a> {
     blocks: &'a [Ordered],
-    producers: Vec<Producer>,
-    /// For each block and instruction, its place among the producers.
+    /// For each block and instruction, its number among those whose results barriers announce.
     of_node: Vec<HashMap<u32, u32>>,
     /// The producers that may have written each register, over all blocks.
     writers: HashMap<Register, Vec<u32>>,
+    /// The producers that may be outstanding where each block begins.
+    entered: Vec<HashSet<u32>>,
+    /// The barrier of each producer.
+    barriers: Vec<u8>,
 }
 
 /// Barriers for results: all but the one of asynchronous copies.
-const BARRIERS: u32 = COPIES as u32;
+const BARRIERS: u8 = COPIES;
+/// The most of them for results that are outstanding from one block to another.
+const BARRIERS_BETWEEN_BLOCKS: u8 = BARRIERS / 2;
 
 impl<'a> Barriers<'a> {
     fn new(blocks: &'a [Ordered], latencies: &Latencies) -> Self {
-        let mut producers = Vec::new();
+        let mut count = 0;
         let mut of_node = Vec::with_capacity(blocks.len());
         for block in blocks {
             let mut own = HashMap::new();
             for &index in &block.order.nodes {
-                let node = &block.body.nodes[index as usize];
-                if announces(node, latencies) {
-                    own.insert(index, producers.len() as u32);
-                    let barrier = (producers.len() as u32 % BARRIERS) as u8;
-                    producers.push(Producer { barrier });
+                if announces(&block.body.nodes[index as usize], latencies) {
+                    own.insert(index, count);
+                    count += 1;
                 }
             }
             of_node.push(own);
         }
         let writers = writers(blocks, &of_node);
-        Self { blocks, producers, of_node, writers }
+        let mut all = Self { blocks, of_node, writers, entered: Vec::new(), barriers: Vec::new() };
+        all.entered = all.outstanding_at_entry();
+        all.barriers = all.numbered(count);
+        all
+    }
+
+    /// Barriers in turn. Results that are outstanding between blocks have barriers apart, so that
+    /// nobody inside of a block waits for them instead of its own.
+    fn numbered(&self, count: u32) -> Vec<u8> {
+        let between: HashSet<u32> = self.entered.iter().flatten().copied().collect();
+        let apart = u8::try_from(between.len()).unwrap_or(u8::MAX).min(BARRIERS_BETWEEN_BLOCKS);
+        let mut next = [0, apart];
+        let number = |producer: u32| {
+            let is_inside = usize::from(!between.contains(&producer));
+            let (first, end) = if is_inside == 1 { (apart, BARRIERS) } else { (0, apart) };
+            let barrier = next[is_inside];
+            next[is_inside] = if barrier + 1 == end { first } else { barrier + 1 };
+            barrier
+        };
+        (0..count).map(number).collect()
     }
 
     fn write(&self, controls: &mut [Vec<Control>]) {
-        let entered = self.outstanding_at_entry();
         for (index, block) in self.blocks.iter().enumerate() {
-            let mut outstanding = entered[index].clone();
+            let mut outstanding = self.entered[index].clone();
             for (place, &node) in block.order.nodes.iter().enumerate() {
                 let waited = self.step(index, node, &mut outstanding);
                 let control = &mut controls[index][place];
                 for producer in waited {
-                    let barrier = self.producers[producer as usize].barrier;
-                    control.wait_mask |= 1 << barrier;
+                    control.wait_mask |= 1 << self.barriers[producer as usize];
                 }
                 let own = self.of_node[index].get(&node);
                 control.write_barrier = match own {
-                    Some(&producer) => Some(self.producers[producer as usize].barrier),
+                    Some(&producer) => Some(self.barriers[producer as usize]),
                     None => {
                         let node = &block.body.nodes[node as usize];
                         (node.action == Action::CommitCopies).then_some(COPIES)

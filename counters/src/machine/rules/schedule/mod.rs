@@ -29,8 +29,6 @@ mod latency;
 mod layout;
 mod node;
 mod order;
-#[cfg(test)]
-mod tests;
 mod walk;
 
 use std::borrow::Cow;
@@ -106,7 +104,9 @@ fn queues(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Vec<Queue> {
     let queue = |(operation, parts)| {
         let leads = |access: &&super::passes::MergedAccess| access.leader == operation;
         let followers = compiled.merged.iter().find(leads).map(|access| access.followers.clone());
-        Queue { operation, followers: followers.unwrap_or_default(), parts }
+        let op = compiled.graph.op(operation);
+        let space = node::space(op.memory.and_then(|memory| memory.space));
+        Queue { operation, space, followers: followers.unwrap_or_default(), parts }
     };
     parts.into_iter().map(queue).collect()
 }

@@ -130,6 +130,17 @@ fn class(op: &Op<'_>, family: &Family, emitted: &Emitted) -> Class {
     }
 }
 
+/// The space of an access; generic if the instruction names none.
+pub(super) const fn space(space: Option<StateSpace>) -> Space {
+    match space {
+        Some(StateSpace::Global) => Space::Global,
+        Some(StateSpace::Local) => Space::Local,
+        Some(StateSpace::Shared) => Space::Shared,
+        Some(StateSpace::Const | StateSpace::Param) => Space::Constant,
+        _ => Space::Generic,
+    }
+}
+
 fn memory_access(
     op: &Op<'_>,
     family: &Family,
@@ -137,13 +148,7 @@ fn memory_access(
     access: MachineAccess,
     queue: Option<u32>,
 ) -> MemoryAccess {
-    let space = match access.space {
-        Some(StateSpace::Global) => Space::Global,
-        Some(StateSpace::Local) => Space::Local,
-        Some(StateSpace::Shared) => Space::Shared,
-        Some(StateSpace::Const | StateSpace::Param) => Space::Constant,
-        _ => Space::Generic,
-    };
+    let space = space(access.space);
     let kind = match access.kind {
         _ if mnemonic == "LDGSTS" => AccessKind::AsyncCopy,
         Kind::Load | Kind::LoadReadOnly => AccessKind::Load,

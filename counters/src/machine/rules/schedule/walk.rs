@@ -16,6 +16,8 @@ use crate::trace::{CtaRecord, WarpRecord};
 pub(super) struct Queue {
     /// The operation whose requests they are.
     pub(super) operation: u32,
+    /// The space of its accesses.
+    pub(super) space: Space,
     /// Operations whose accesses became part of its own.
     pub(super) followers: SmallVec<[u32; 3]>,
     /// Machine instructions that divide each of its requests among them.
@@ -114,7 +116,7 @@ impl Walker<'_, '_> {
         let block = self.compiled.graph.op(queue.operation).block;
         let is_guarded = home(&self.compiled.graph, block) != block;
         if is_guarded {
-            requests = rounds.spread(self.compiled, block, requests);
+            requests = rounds.spread(self.compiled, block, queue.space, requests);
         }
         if queue.parts > 1 && requests.len() as u64 == rounds.executions(self.compiled, block) {
             let parts = |request: &Request| divide(*request, queue.parts);
@@ -160,16 +162,20 @@ impl Rounds {
 
     /// Puts the requests of a guarded block where the block was executed; no lane takes part in
     /// the other executions of its instructions.
-    fn spread(&self, compiled: &Compiled<'_>, block: u32, requests: Vec<Request>) -> Vec<Request> {
+    fn spread(
+        &self,
+        compiled: &Compiled<'_>,
+        block: u32,
+        space: Space,
+        requests: Vec<Request>,
+    ) -> Vec<Request> {
         let taken = self.taken.get(&block).map_or(&[][..], Vec::as_slice);
         let total = self.executions(compiled, block);
         let is_plain = taken.len() == requests.len()
             && taken.windows(2).all(|pair| pair[0] < pair[1])
             && taken.last().is_none_or(|&last| last < total);
-        let (true, Some(first)) = (is_plain, requests.first()) else { return requests };
-        let none = idle(first.space);
-        let Ok(total) = usize::try_from(total) else { return requests };
-        let mut spread = vec![none; total];
+        let (true, Ok(total)) = (is_plain, usize::try_from(total)) else { return requests };
+        let mut spread = vec![idle(space); total];
         for (&round, request) in taken.iter().zip(&requests) {
             if let Some(place) = usize::try_from(round).ok().and_then(|at| spread.get_mut(at)) {
                 *place = *request;
