@@ -21,7 +21,7 @@ use gpucast_sanitizer::Checks;
 
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
-use prediction::{GpuOptions, ModelOptions, RefineOptions};
+use prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///
@@ -271,13 +271,13 @@ pub(crate) struct ExecutionOptions {
 
     /// Add execution seconds and thread instructions per second to the result
     #[arg(long)]
-    pub(crate) timing: bool,
+    pub(crate) execution_time: bool,
 }
 
 impl From<&ExecutionOptions> for settings::ExecutionSettings {
     fn from(options: &ExecutionOptions) -> Self {
         let defaults = Options::default();
-        let timing = options.timing;
+        let timing = options.execution_time;
         let options = Options {
             heap_bytes: options.heap.unwrap_or(defaults.heap_bytes),
             stack_bytes: options.stack.unwrap_or(defaults.stack_bytes),
@@ -407,6 +407,9 @@ pub(crate) struct Predict {
 
     #[command(flatten)]
     pub(crate) refinements: RefineOptions,
+
+    #[command(flatten)]
+    pub(crate) measurement: MeasurementOptions,
 
     /// Predict as if something were different, each change alone and all together, separated by
     /// commas: no-bank-conflicts, perfect-coalescing, fma, no-divergence, occupancy=50%,

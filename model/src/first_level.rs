@@ -6,9 +6,9 @@
 //!   clock of the units (`load_store_rate`): two clocks on GA10x and Turing. Accesses to shared
 //!   memory are left to its banks: no microbenchmark at hand shows another limit.
 //! - *Return.* Loaded words come back lane by lane at the cache's rate (`l1_bytes_rate`). So a word
-//!   read by all lanes costs as much as 32 words. On an A40 a broadcast and a coalesced load of 4
-//!   bytes take 2.00 clocks each (RRZE's `gpu-strides`). On Turing a uniform load of 16 bytes takes
-//!   8.2.
+//!   read by all lanes costs as much as 32 words. On Turing a uniform load of 16 bytes takes 8.2
+//!   clocks, one of 4 bytes 2.05. On an A40 a broadcast and a coalesced load of 4 bytes take 2.00
+//!   clocks each (RRZE's `gpu-strides`), which are those of the units.
 //! - *Banks.* The paragraph below.
 //!
 //! Since compute capability 7.0 one array of 32 banks of four bytes holds both. A bank delivers one

@@ -14,6 +14,7 @@
 //! | [`reference`](mod@reference) | the correction by a measured time; the error of a prediction |
 //! | [`regression`] | linear least squares with uncertainties |
 //! | [`sensitivity`] | the effect of each parameter of a GPU on a time |
+//! | [`timing`] | the fixed part that a way of measuring adds |
 //! | [`warning`] | the assumptions of a model that a kernel breaks |
 //! | [`what_if`](mod@what_if) | counts as they would be without conflicts, divergence, … |
 //!
@@ -35,8 +36,10 @@ pub mod quantitative_roofline;
 pub mod reference;
 pub mod regression;
 pub mod sensitivity;
+pub mod sm_simulation;
 pub mod tensor;
 mod text;
+pub mod timing;
 pub mod warning;
 pub mod what_if;
 
@@ -50,6 +53,8 @@ pub use prediction::{
 pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, UnknownModel};
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
+pub use sm_simulation::SmSimulation;
 pub use text::duration;
+pub use timing::Timing;
 pub use warning::Warning;
 pub use what_if::WhatIf;

@@ -9,11 +9,13 @@ use thiserror::Error;
 
 use crate::component_throughput::ComponentThroughput;
 use crate::cost_model::{CostModel, CostModels, FeatureError};
-use crate::gpu::{CountingError, Gpu};
+use crate::gpu::{CountingError, Gpu, MissingField};
 use crate::hierarchical_roofline::HierarchicalRoofline;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
+use crate::sm_simulation::{Invocations, SmSimulation};
+use crate::timing::Timing;
 
 /// The facts known of a launch beyond its metrics. Counts that were measured come without any of
 /// them.
@@ -26,6 +28,8 @@ pub struct Conditions {
     /// The features of the launch's invocations, each with the number of invocations that have
     /// them.
     pub features: Option<Arc<Vec<(Features, u64)>>>,
+    /// Recorded CTAs and their machine code, by kinds of invocation.
+    pub simulation: Option<Arc<Vec<Invocations>>>,
     /// The calibrated models of the cost model.
     pub cost_models: Option<Arc<CostModels>>,
     /// The library name of the GPU whose coalescing, banks and caches the counts follow.
@@ -37,6 +41,8 @@ pub struct Conditions {
     pub transfers: Option<Transfers>,
     /// A calibration of those transfers.
     pub offload: Option<Arc<CalibratedOffload>>,
+    /// The way in which the time is measured, if its fixed part is to be added.
+    pub timing: Option<Timing>,
 }
 
 /// The threads that were launched, and the resources that they take on an SM.
@@ -50,6 +56,22 @@ pub struct LaunchShape {
     pub shared_bytes: u64,
     /// Registers of a thread, if machine code gives them.
     pub registers: Option<u32>,
+}
+
+impl Conditions {
+    /// The share of their time that a number of SMs compute, where the SM with most blocks decides.
+    ///
+    /// With fewer blocks than SMs it is the share of SMs that have one. With more it is 1, as
+    /// papers have it, unless the time is to be one that is measured: then the last wave counts in
+    /// full, however few blocks it has. Returns 1 if the launch is not known.
+    pub(crate) fn busy_sms(&self, sms: f64) -> f64 {
+        let Some(launch) = self.launch.filter(|_| sms > 0.0) else { return 1.0 };
+        let waves = launch.blocks.max(1) as f64 / sms;
+        match self.timing {
+            Some(_) => waves / waves.ceil(),
+            None => waves.min(1.0),
+        }
+    }
 }
 
 /// A field of a GPU that a model reads.
@@ -86,8 +108,19 @@ pub trait Model: Sync {
         false
     }
 
+    /// Returns true if its times have the cost of launches in them already, so that
+    /// [`Conditions::timing`] adds nothing.
+    fn includes_launches(&self) -> bool {
+        false
+    }
+
     /// Returns true if it reads [`Conditions::features`], which cost time to gather.
     fn reads_features(&self) -> bool {
+        false
+    }
+
+    /// Returns true if it reads [`Conditions::simulation`], which costs time to record.
+    fn reads_order(&self) -> bool {
         false
     }
 
@@ -120,7 +153,12 @@ pub trait Model: Sync {
         gpu: &Gpu,
         conditions: &Conditions,
     ) -> Result<Prediction, ModelError> {
-        let outcome = self.evaluate(profile, gpu, conditions)?;
+        let mut outcome = self.evaluate(profile, gpu, conditions)?;
+        if let Some(timing) = conditions.timing
+            && !self.includes_launches()
+        {
+            timing.extend(&mut outcome, profile, gpu)?;
+        }
         let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
         if !outcome.time_ms.is_finite() {
             return Err(ModelError::NotFinite { kernel, gpu });
@@ -157,6 +195,7 @@ impl dyn Model {
         &QuantitativeRoofline,
         &ComponentThroughput,
         &HierarchicalRoofline,
+        &SmSimulation,
         &OffloadModel,
         &CostModel,
     ];
@@ -314,6 +353,12 @@ pub enum ModelError {
         /// The time.
         milliseconds: f64,
     },
+}
+
+impl From<MissingField> for ModelError {
+    fn from(MissingField { gpu, field }: MissingField) -> Self {
+        Self::MissingParameter { gpu, parameter: field }
+    }
 }
 
 impl ModelError {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use gpucast_model::gpu::Source;
+use gpucast_model::gpu::{Clock, Source};
 use gpucast_model::{Gpu, GpuLibrary};
 
 fn gpu(name: &str) -> Gpu {
@@ -14,7 +14,7 @@ fn changed(name: &str, changes: &[(&str, &str)]) -> Gpu {
 }
 
 fn close(a: Option<f64>, b: f64) -> bool {
-    a.is_some_and(|a| (a / b - 1.0).abs() < 1e-12)
+    a.is_some_and(|a| (a - b).abs() <= 1e-12 * b.abs())
 }
 
 #[test]
@@ -60,7 +60,8 @@ fn a_rate_reaches_its_throughput_and_no_other() {
         .iter()
         .filter(|field| h100.figure(field).map(|f| f.value) != wider.figure(field).map(|f| f.value))
         .collect();
-    assert_eq!(same, [&"int_throughput", &"int_mul_rate"]);
+    // A wide product takes a clock more than a narrow one.
+    assert_eq!(same, [&"int_throughput", &"int_mul_rate", &"wide_mul_rate"]);
 }
 
 #[test]
@@ -159,4 +160,41 @@ fn what_cannot_be_is_refused_with_the_reason() {
     assert_eq!(twice.to_string(), "`sm_count` is changed twice");
     let both = [("memory_bandwidth", "200 GB/s"), ("peak_memory_bandwidth", "100 GB/s")];
     insta::assert_snapshot!(gpu.with_overrides(&both).unwrap_err(), @"`memory_bandwidth` and `peak_memory_bandwidth` contradict each other: no memory delivers more than its pins can carry");
+}
+
+/// Clocks of the data sheet: an A100 SXM has a base of 1275 MHz and a boost of 1410.
+#[test]
+fn another_clock_moves_the_sms_and_leaves_the_memory() {
+    let a40 = gpu("a40").completed();
+    let base = a40.at_clock(Clock::Base).unwrap();
+    let ratio = 1305.0 / 1740.0;
+    let number = |gpu: &Gpu, field| gpu.number(field).unwrap();
+    assert_eq!(base.number("sp_clock"), Some(1305.0));
+    for field in ["sp_throughput", "l1_bandwidth", "shared_bandwidth", "load_store_throughput"] {
+        assert!(close(base.number(field), ratio * number(&a40, field)), "{field}");
+    }
+    // Given in bytes per second by the file.
+    for field in ["memory_bandwidth", "peak_memory_bandwidth", "l2_bandwidth", "launch_overhead"] {
+        assert_eq!(base.number(field), a40.number(field), "{field}");
+    }
+    // 250 clocks to the L2 and 297 more, which take as many nanoseconds at the lower clock.
+    assert_eq!(base.number("memory_latency"), Some(250.0 + (297.0_f64 * ratio).round()));
+    assert_eq!(base.number("l2_latency"), Some(250.0));
+    // A bandwidth of the L2 that follows from the clock follows it here, too.
+    let v100 = gpu("tesla-v100-sxm2").completed();
+    let derived = gpu("rtx-3090").completed();
+    let slow = derived.at_clock(Clock::Megahertz(1000.0)).unwrap();
+    assert!(close(slow.number("l2_bandwidth"), number(&derived, "l2_bandwidth") / 1.695));
+    assert_eq!(v100.at_clock(Clock::Boost).unwrap(), v100);
+}
+
+#[test]
+fn a_clock_that_a_file_lacks_is_refused_and_boost_is_the_files_own_clock() {
+    let error = gpu("b200").at_clock(Clock::Base).unwrap_err();
+    let expected = "`b200` has no `base_clock`; give the clock as a number of megahertz";
+    assert_eq!(error.to_string(), expected);
+    // The thesis measured a GTX 660 at 1097 MHz; its data sheet says 1032.
+    let boost = gpu("gtx-660").at_clock(Clock::Boost).unwrap();
+    assert_eq!(boost.number("sp_clock"), Some(1032.0));
+    assert!(gpu("gtx-660").at_clock(Clock::Megahertz(f64::NAN)).is_err());
 }

@@ -125,6 +125,8 @@ pub struct LoadStore {
     pub shared_bytes: f64,
     /// Lines whose tags the first-level cache compares in a clock.
     pub tags: f64,
+    /// Further clocks for tags that meet in one bank of tags, times the square root of the lines.
+    pub tag_spread: f64,
     /// Clocks of one pass over the banks.
     pub pass_interval: f64,
     /// Bytes that stores bring to the L2 in a clock.
@@ -145,6 +147,8 @@ pub struct LoadStore {
     pub pending_accesses: u32,
     /// Missed sectors that may wait for data.
     pub pending_sectors: u32,
+    /// Stored sectors that may wait for the L2.
+    pub stored_sectors: u32,
 }
 
 /// The memory behind the SMs.
@@ -170,13 +174,9 @@ pub struct Memory {
     pub dram_efficiency: f64,
     /// The share of it that reads mixed with writes reach.
     pub dram_mixed_efficiency: f64,
-    /// Clocks of queueing at a utilisation of one half, where all accesses are loads. The delay is
-    /// this times u/(1 − u).
-    pub read_queueing: f64,
-    /// The same where all are stores.
-    pub write_queueing: f64,
-    /// The same where half of the bytes are written.
-    pub mixed_queueing: f64,
+    /// Queueing before DRAM at a utilisation `u`, by the share of bytes that are written:
+    /// the delay is `linear · u + hyperbolic · u/(1 − u)`.
+    pub queueing: [Queueing; 4],
     /// Bytes per sector.
     pub sector_bytes: f64,
     /// Further clocks of an atomic at the L2.
@@ -185,6 +185,17 @@ pub struct Memory {
     pub atomic_interval: f64,
     /// Sectors of atomics per clock that the L2 changes, of all slices.
     pub atomic_rate: f64,
+}
+
+/// Queueing before DRAM.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Queueing {
+    /// The share of the bytes that are written; ascending from 0 to 1.
+    pub written: f64,
+    /// The delay at full use that grows in proportion to the use, in unloaded latencies.
+    pub linear: f64,
+    /// The delay at half use that grows without bound towards full use, in unloaded latencies.
+    pub hyperbolic: f64,
 }
 
 /// Barriers and fences.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::prediction::{GpuOptions, ModelOptions, RefineOptions};
+use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size};
 use crate::render::sweep::TableFormat;
 
@@ -64,6 +64,9 @@ pub(crate) struct Sweep {
 
     #[command(flatten)]
     pub(crate) prediction: PredictionOptions,
+
+    #[command(flatten)]
+    pub(crate) measurement: MeasurementOptions,
 
     #[command(flatten)]
     pub(crate) machine: MachineOptions,
@@ -192,6 +195,9 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) prediction: PredictionOptions,
+
+    #[command(flatten)]
+    pub(crate) measurement: MeasurementOptions,
 
     #[command(flatten)]
     pub(crate) machine: MachineOptions,

@@ -1,6 +1,8 @@
 //! What is predicted with what: the options that the commands of predictions share.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use gpucast_model::Timing;
+use gpucast_model::gpu::Clock;
 
 /// The GPUs that are predicted.
 #[derive(Debug, Args)]
@@ -35,4 +37,65 @@ pub(crate) struct RefineOptions {
     /// cache-bandwidth, or all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) refine: Vec<String>,
+}
+
+/// The way of measuring that a prediction is to match.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Prediction")]
+pub(crate) struct MeasurementOptions {
+    /// Predict the time that this way of measuring shows, with its fixed part and the last wave of
+    /// blocks [default: the time of the paper's model]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) timing: Option<TimingChoice>,
+
+    /// The clock of the SMs: base, boost, or a number of megahertz; device memory keeps its own
+    /// [default: sp_clock of the GPU's file]
+    #[arg(long, value_name = "CLOCK", value_parser = clock)]
+    pub(crate) clock: Option<Clock>,
+}
+
+/// A way of measuring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimingChoice {
+    /// Elapsed cycles of Nsight Compute, over the clock
+    NcuCycles,
+    /// The duration of Nsight Compute
+    NcuDuration,
+    /// Two events around one launch
+    Events,
+    /// Many launches in a stream, over their number
+    BackToBack,
+    /// Many launches in a graph, over their number
+    Graph,
+}
+
+impl From<TimingChoice> for Timing {
+    fn from(choice: TimingChoice) -> Self {
+        match choice {
+            TimingChoice::NcuCycles => Self::NcuCycles,
+            TimingChoice::NcuDuration => Self::NcuDuration,
+            TimingChoice::Events => Self::Events,
+            TimingChoice::BackToBack => Self::BackToBack,
+            TimingChoice::Graph => Self::Graph,
+        }
+    }
+}
+
+impl MeasurementOptions {
+    /// The way of measuring, as models take it.
+    pub(crate) fn timing(&self) -> Option<Timing> {
+        self.timing.map(Timing::from)
+    }
+}
+
+/// `base`, `boost`, or a positive number of megahertz.
+fn clock(text: &str) -> Result<Clock, String> {
+    match text {
+        "base" => Ok(Clock::Base),
+        "boost" => Ok(Clock::Boost),
+        number => match number.parse::<f64>() {
+            Ok(clock) if clock.is_finite() && clock > 0.0 => Ok(Clock::Megahertz(clock)),
+            _ => Err("write base, boost, or a number of megahertz such as 1350".to_owned()),
+        },
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::prediction::{GpuOptions, ModelOptions};
+use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions};
 use super::{ExecutionOptions, KernelOptions, MachineOptions, SourceChoice};
 
 #[derive(Debug, Args)]
@@ -18,6 +18,9 @@ pub(crate) struct Report {
 
     #[command(flatten)]
     pub(crate) models: ModelOptions,
+
+    #[command(flatten)]
+    pub(crate) measurement: MeasurementOptions,
 
     /// The GPU whose counters are modelled, by name or TOML file; or target: those of the only GPU
     #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "gtx-480")]

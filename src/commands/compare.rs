@@ -82,10 +82,12 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
 }
 
 fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<Time, Report> {
-    let gpu = gpu_argument::find(library, &one.gpu).map_err(|report| match report.anchor {
-        Some(_) => report,
-        None => report.at(&one.anchor),
-    })?;
+    let gpu = gpu_argument::find(library, &one.gpu)
+        .and_then(|gpu| gpu_argument::at_clock(gpu, arguments.measurement.clock))
+        .map_err(|report| match report.anchor {
+            Some(_) => report,
+            None => report.at(&one.anchor),
+        })?;
     let label = match one.size {
         Some(Size::Small) => format!("{} (small)", one.kernel),
         Some(Size::Paper) | None => one.kernel.clone(),
@@ -131,7 +133,9 @@ fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
             counts,
             label: time.entry.map_or_else(|| time.kernel.clone(), str::to_owned),
             function: None,
-            gpu: gpu_argument::find(library, &time.gpu).map_err(|report| report.message),
+            gpu: gpu_argument::find(library, &time.gpu)
+                .and_then(|gpu| gpu_argument::at_clock(gpu, arguments.measurement.clock))
+                .map_err(|report| report.message),
             gpu_name: time.gpu.clone(),
             measured_ms: time.measured_ms,
             source: Some(time.source.clone()),
@@ -159,19 +163,27 @@ fn count(
         Origin::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
         Origin::Executed { input, size, count_on } => {
             let gpu = gpu_argument::find(library, count_on)?;
+            // Other rows may name GPUs that can count.
+            if let Err(report) = gpu_argument::device_model(&gpu) {
+                return Ok(Err(report.message));
+            }
             let launch = LaunchOptions { size: *size, ..LaunchOptions::default() };
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),
                 stages: model_choice::reads_stages(models),
+                order: model_choice::reads_order(models),
                 ..Counts::default()
             };
             let kernel = Kernel::open(input, &launch)?;
             kernel.count_with(&gpu, &counts, terminal).map_err(Failure::from)
         }
     };
+    let mut counted = counted?;
+    let timing = arguments.measurement.timing();
+    counted.iter_mut().for_each(|source| source.conditions.timing = timing);
     // A fault of a kernel is worth the same words as in `predict`.
-    counted.map(Ok)
+    Ok(Ok(counted))
 }
 
 fn row(time: &Time, sources: &Result<Vec<Source>, String>, chosen: &Chosen) -> Row {

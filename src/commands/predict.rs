@@ -32,11 +32,15 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     model_choice::refine(&mut models, &arguments.refinements.refine)?;
     let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let clock = arguments.measurement.clock;
+    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, clock)?;
     let measured = arguments
         .reference
         .as_deref()
-        .map(|text| reference(text, |name| gpu_argument::find(&library, name)))
+        .map(|text| {
+            let found = |name: &str| gpu_argument::find(&library, name);
+            reference(text, |name| gpu_argument::at_clock(found(name)?, clock))
+        })
         .transpose()?;
     let names = cost_model::read_names(&arguments.names.sizes, &arguments.names.tag)?;
     let cost_models = cost_model::read(&arguments.cost_model, names)?.map(Arc::new);
@@ -52,6 +56,7 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         })
         .map(|(launch, launches, mut source, gpus)| {
             source.conditions.cost_models.clone_from(&cost_models);
+            source.conditions.timing = arguments.measurement.timing();
             let view = predict(&models, source, &gpus, measured.as_ref(), &what_ifs)?;
             Ok::<_, Report>(KernelView { launch, launches, ..view })
         })
@@ -91,6 +96,7 @@ fn groups(
         machine: (&arguments.machine).into(),
         execution: (&arguments.execution).into(),
         stages: model_choice::reads_stages(models),
+        order: model_choice::reads_order(models),
         offload,
         // Without a calibration they would be of no use.
         features: model_choice::reads_features(models) && !arguments.cost_model.is_empty(),

@@ -1,5 +1,6 @@
 //! `gpucast report`: one HTML file with everything that is known of a kernel on GPUs.
 
+use gpucast_counters::trace::TraceLimits;
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument::{self, TARGET};
 use gpucast_forecast::choice::metric_choice::MetricChoice;
@@ -22,7 +23,8 @@ use crate::report;
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let models = model_choice::read(&arguments.models.model)?;
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let measurement = &arguments.measurement;
+    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
     let counting_gpu = match (arguments.count_on.as_str(), gpus.as_slice()) {
         (TARGET, [only]) => only.clone(),
         (TARGET, _) => {
@@ -48,14 +50,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         terminal.toolchain(),
     )?;
     machine.note.iter().for_each(|note| terminal.note(note));
-    let extras = Extras { stages: true, ..Extras::default() };
+    let trace = model_choice::reads_order(&models).then(TraceLimits::default);
+    let extras = Extras { stages: true, trace, ..Extras::default() };
     let counting = Counting { device, machine: &machine, extras, supervisor: &terminal };
     let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
 
     let views = counted
         .iter()
         .map(|one| {
-            let source = sources::of_counted(one, &plan, &counting_gpu);
+            let mut source = sources::of_counted(one, &plan, &counting_gpu);
+            source.conditions.timing = measurement.timing();
             predict(&models, source, &gpus, None, &[])
         })
         .collect::<Result<Vec<KernelView>, Report>>()?;

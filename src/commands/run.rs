@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
             block: launch.block,
             invocations: launch.repeat,
             ordered_because,
-            timing: arguments.execution.timing.then_some(timing),
+            timing: arguments.execution.execution_time.then_some(timing),
         })
         .collect();
     let checked = plan

@@ -27,7 +27,8 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     let mut models = model_choice::read(&arguments.prediction.models.model)?;
     model_choice::refine(&mut models, &arguments.prediction.refinements.refine)?;
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let measurement = &arguments.measurement;
+    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
     let count_on = match arguments.prediction.count_on.as_str() {
         TARGET => None,
         name => Some(gpu_argument::find(&library, name)?),
@@ -60,10 +61,15 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
         machine: (&arguments.machine).into(),
         execution: (&arguments.execution).into(),
         stages: model_choice::reads_stages(&models),
+        order: model_choice::reads_order(&models),
         ..Counts::default()
     };
-    let counting =
-        sweep::Counting { counts: &counts, count_on: count_on.as_ref(), supervisor: &terminal };
+    let counting = sweep::Counting {
+        counts: &counts,
+        count_on: count_on.as_ref(),
+        timing: measurement.timing(),
+        supervisor: &terminal,
+    };
     let outcome = grid.run(first, &counting, &mut rows);
     let (has_times, taken) = (rows.has_times(), rows.len());
     match outcome {

@@ -25,7 +25,7 @@ fn a_run_says_what_it_checked() {
 
 #[test]
 fn timing_adds_seconds_and_a_rate() {
-    let result = json("run sgemm --size small --format json --timing");
+    let result = json("run sgemm --size small --format json --execution-time");
     let timing = &result["launches"][0]["timing"];
     assert!(timing["execute_s"].as_f64().unwrap() > 0.0);
     assert!(timing["thread_instructions_per_s"].as_f64().unwrap() > 0.0);

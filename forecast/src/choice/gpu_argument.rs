@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gpucast_counters::DeviceModel;
 use gpucast_counters::import::Position;
+use gpucast_model::gpu::Clock;
 use gpucast_model::{CountingError, Gpu, GpuError, GpuLibrary};
 
 use crate::failure::{Report, SourceText};
@@ -40,6 +41,21 @@ pub fn changed(gpu: &Gpu, changes: &[(String, String)]) -> Result<Gpu, Report> {
     let changes: Vec<(&str, &str)> =
         changes.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
     gpu.with_overrides(&changes).map_err(|error| Report::new(error.to_string()))
+}
+
+/// A GPU with its SMs at another clock, if one is asked for.
+pub fn at_clock(gpu: Gpu, clock: Option<Clock>) -> Result<Gpu, Report> {
+    let Some(clock) = clock else { return Ok(gpu) };
+    gpu.at_clock(clock).map_err(|error| Report::new(error.to_string()))
+}
+
+/// [`find_all`], with the SMs of each GPU at another clock, if one is asked for.
+pub fn find_all_at(
+    library: &GpuLibrary,
+    arguments: &[String],
+    clock: Option<Clock>,
+) -> Result<Vec<Gpu>, Report> {
+    find_all(library, arguments)?.into_iter().map(|gpu| at_clock(gpu, clock)).collect()
 }
 
 fn is_path(argument: &str) -> bool {

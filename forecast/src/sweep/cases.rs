@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gpucast_model::Gpu;
+use gpucast_model::{Gpu, Timing};
 
 use super::{Cell, Point};
 use crate::failure::{Failure, Report};
@@ -73,6 +73,8 @@ pub struct Counting<'a> {
     pub counts: &'a Counts,
     /// The GPU whose counters are modelled; none for each point's own.
     pub count_on: Option<&'a Gpu>,
+    /// The way of measuring whose fixed part is added.
+    pub timing: Option<Timing>,
     /// Caller that is told of the runs' progress.
     pub supervisor: &'a dyn Supervisor,
 }
@@ -118,7 +120,10 @@ fn one(
             .and_then(|kernel| kernel.count_with(gpu, counting.counts, counting.supervisor)),
     };
     match counted {
-        Ok(sources) => Ok(Ok(sources)),
+        Ok(mut sources) => {
+            sources.iter_mut().for_each(|source| source.conditions.timing = counting.timing);
+            Ok(Ok(sources))
+        }
         Err(Failure::Input(reports)) => Ok(Err(in_one_line(&reports))),
         Err(Failure::Usage(report)) => Ok(Err(in_one_line(&[report]))),
         Err(failure @ (Failure::Explained | Failure::Stopped)) => Err(failure),

@@ -43,6 +43,14 @@ pub(super) fn of(subject: &str, analysis: &Analysis) -> String {
         text.push_str(&format!(", in {count} stages {how}"));
     }
     text.push('.');
+    let residency = &analysis.residency;
+    if residency.has_tail() {
+        text.push_str(&format!(
+            " The last wave of blocks is not full, so that SMs have work {:.0} % of the time, which \
+             the paper leaves out.",
+            100.0 * residency.busy
+        ));
+    }
     let causes: Vec<String> = analysis.causes.iter().map(ToString::to_string).collect();
     if !causes.is_empty() {
         text.push_str(&format!(" The causes: {}.", causes.join("; ")));

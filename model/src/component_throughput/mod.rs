@@ -148,7 +148,8 @@ impl Analysis {
         let residency = Residency {
             blocks,
             blocks_per_sm: of_an_sm,
-            busy: (blocks / sms).min(1.0),
+            busy: conditions.busy_sms(sms),
+            waves: blocks / sms,
             invocations: profile.invocations.max(1) as f64,
         };
         let serialised = residency.serialises();

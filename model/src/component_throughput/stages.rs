@@ -79,8 +79,11 @@ pub struct Residency {
     pub blocks: f64,
     /// Blocks that an SM runs at the same time, at most as many as it gets.
     pub blocks_per_sm: f64,
-    /// The share of the SMs that have a block at all.
+    /// The share of the SMs that have a block; if the way of measuring is given, the mean over waves
+    /// of which the last one need not be full.
     pub busy: f64,
+    /// Blocks for each SM of the GPU.
+    pub waves: f64,
     /// Invocations that the counts cover.
     pub invocations: f64,
 }
@@ -90,6 +93,13 @@ impl Residency {
     #[must_use]
     pub fn serialises(&self) -> bool {
         self.blocks_per_sm <= 1.0
+    }
+
+    /// Returns true if there are several waves of blocks, and the last one counts in full although
+    /// it is not.
+    #[must_use]
+    pub fn has_tail(&self) -> bool {
+        self.busy < 1.0 && self.waves > 1.0
     }
 
     /// The times of a stage whose blocks have `warps` warps at work.

@@ -244,6 +244,10 @@ impl Model for CostModel {
         true
     }
 
+    fn includes_launches(&self) -> bool {
+        true
+    }
+
     fn evaluate(
         &self,
         profile: &KernelProfile,

@@ -9,9 +9,10 @@ use super::figure::Figure;
 use super::parse::RawField;
 use super::quantity::{
     Banks, Bits, Blocks, Bytes, CacheBytes, CacheReplacement, Clocks, ComputeCapability, Cores,
-    CtaSchedule, Gflops, GigabytesPerSecond, Giops, Gops, LanePairing, Megahertz, Microseconds,
-    Partitions, PerClock, Quantity, Raw, Registers, SharedServing, Slices, Sms, Text, Threads,
-    TransactionMeaning, Units, Warps, Ways,
+    CtaSchedule, Entries, Gflops, GigabytesPerSecond, Giops, Gops, Instructions, LanePairing,
+    Latencies, Megahertz, Microseconds, Partitions, PerClock, PerGpuClock, Percent, Pipes,
+    Quantity, Raw, Registers, SharedServing, Slices, Sms, Span, Text, Threads, TransactionMeaning,
+    Units, WarpScheduler, Warps, Ways,
 };
 use super::source::{Source, Sourced};
 
@@ -312,6 +313,157 @@ gpu! {
     /// Warps of a block are given room in multiples of this, as NVIDIA's spreadsheet says; counts
     /// use it on compute capability 1.x only, and `sub_partitions` later.
     warp_allocation_granularity: Warps,
+
+    /// Clock of the SMs that the vendor guarantees, which profilers set.
+    base_clock: Megahertz,
+    /// Boost clock by the data sheet, where `sp_clock` is another one.
+    boost_clock: Megahertz,
+    /// From a launch in a graph to the next, where the kernel itself takes less.
+    graph_launch_overhead: Microseconds,
+    /// Time between two events around one launch, beyond the kernel's.
+    event_overhead: Microseconds,
+    /// Clocks that Nsight Compute's elapsed cycles have beyond the kernel's work.
+    profiler_cycles_overhead: Clocks,
+    /// Clocks that Nsight Compute's duration has beyond the kernel's work.
+    profiler_duration_overhead: Clocks,
+
+    /// Instructions of one warp that a scheduler issues in a clock.
+    issue_width: Instructions,
+    /// The warp that a scheduler prefers: `greedy-then-youngest`, `greedy-then-oldest`.
+    warp_scheduler: WarpScheduler,
+    /// Pipes of a sub-core that share single-precision instructions; integer products take the
+    /// first one.
+    fp32_pipes: Pipes,
+    /// Results of 32-bit integer multiply-add that are 64 bits wide.
+    wide_mul_rate: PerClock,
+    /// Clocks of a sub-core's branch unit for a warp.
+    branch_interval: Span,
+    /// Clocks of a sub-core's uniform datapath for an instruction.
+    uniform_interval: Span,
+    /// Clocks of a sub-core's way to the texture unit for a warp.
+    texture_interval: Span,
+    /// Clocks until a double-precision result is there.
+    fp64_latency: Span,
+    /// Clocks until the result of a special function or a conversion is there.
+    special_latency: Span,
+    /// Clocks until a texel is there.
+    texture_latency: Span,
+    /// Clocks until a result of the uniform datapath is there.
+    uniform_latency: Span,
+    /// Clocks until a special register has been read.
+    special_register_latency: Span,
+    /// Clocks of a shuffle.
+    shuffle_latency: Span,
+    /// Clocks from the last multiply-add of a matrix product until its result is there.
+    tensor_latency: Span,
+    /// Asynchronous matrix products of a warpgroup that wait for the tensor core.
+    tensor_queue: Entries,
+    /// Half-precision multiply-adds of the tensor cores, accumulated in half precision.
+    tensor_half_rate: PerClock,
+    /// Multiply-adds of TF32 of the tensor cores.
+    tensor_tf32_rate: PerClock,
+    /// Double-precision multiply-adds of the tensor cores; those of `fp64_rate` if there are none.
+    tensor_fp64_rate: PerClock,
+    /// Multiply-adds of FP8 of the tensor cores.
+    tensor_fp8_rate: PerClock,
+    /// Multiply-adds of FP6 and FP4 of the tensor cores, mixed with FP8.
+    tensor_fp4_rate: PerClock,
+    /// Multiply-adds of 8-bit integers of the tensor cores.
+    tensor_int8_rate: PerClock,
+    /// Multiply-adds of 4-bit integers of the tensor cores.
+    tensor_int4_rate: PerClock,
+    /// Multiply-adds of bits of the tensor cores.
+    tensor_int1_rate: PerClock,
+    /// Memory instructions of a sub-core that wait for the load/store path.
+    memory_queue: Entries,
+    /// Clocks of a sub-core's address stage for an access with an address per lane.
+    address_interval: Span,
+    /// Clocks of a sub-core's address stage for an access with one address, and for shared memory.
+    uniform_address_interval: Span,
+    /// Lines whose tags the first-level cache compares, for each clock and SM.
+    l1_tag_rate: PerClock,
+    /// Further clocks for tags that meet in one bank of tags, times the square root of the lines.
+    l1_tag_spread: Span,
+    /// Bytes of stores that an SM sends to the L2 in a clock.
+    store_bytes_rate: PerClock,
+    /// Clocks of a load of constants by an instruction of its own.
+    constant_latency: Span,
+    /// Clocks from the issue of an access until its operands may be overwritten.
+    operand_latency: Span,
+    /// Further clocks of an atomic on shared memory for each lane at the same address.
+    shared_atomic_interval: Span,
+    /// Warp accesses of an SM that may wait for data.
+    pending_accesses: Entries,
+    /// Missed sectors of an SM that may wait for data.
+    pending_sectors: Entries,
+    /// Sectors of stores of an SM that may wait for the L2.
+    stored_sectors: Entries,
+    /// Further clocks of a hit in the far partition of the L2; half of all hits are.
+    l2_far_latency: Span,
+    /// Bytes that the L2 takes, for each clock and SM, when all SMs write it.
+    l2_write_bytes_rate: PerClock,
+    /// Effective bandwidth of the L2 for writes.
+    l2_write_bandwidth: GigabytesPerSecond,
+    /// Bytes that an SM's port to the L2 delivers in a clock.
+    l2_reply_bytes_rate: PerClock,
+    /// Requests that an SM sends to the L2 in a clock.
+    l2_request_rate: PerClock,
+    /// The share of the peak bandwidth that reads alone or writes alone reach.
+    dram_efficiency: Percent,
+    /// The share of the peak bandwidth that reads mixed with writes reach.
+    dram_mixed_efficiency: Percent,
+    /// Queueing for device memory, in latencies times its use u, where all bytes are read.
+    read_queueing_linear: Latencies,
+    /// Queueing for device memory, in latencies times u / (1 − u), where all bytes are read.
+    read_queueing_hyperbolic: Latencies,
+    /// Queueing for device memory, in latencies times its use u, where a quarter of the bytes is written.
+    quarter_written_queueing_linear: Latencies,
+    /// Queueing for device memory, in latencies times u / (1 − u), where a quarter of the bytes is written.
+    quarter_written_queueing_hyperbolic: Latencies,
+    /// Queueing for device memory, in latencies times its use u, where half of the bytes is written.
+    half_written_queueing_linear: Latencies,
+    /// Queueing for device memory, in latencies times u / (1 − u), where half of the bytes is written.
+    half_written_queueing_hyperbolic: Latencies,
+    /// Queueing for device memory, in latencies times its use u, where all bytes are written.
+    write_queueing_linear: Latencies,
+    /// Queueing for device memory, in latencies times u / (1 − u), where all bytes are written.
+    write_queueing_hyperbolic: Latencies,
+    /// Clocks of an atomic at the L2 beyond those of a hit.
+    atomic_latency: Span,
+    /// Clocks between atomics on one address of the L2, for each lane.
+    atomic_interval: Span,
+    /// Sectors of atomics that the L2 changes in a clock, all slices together.
+    atomic_rate: PerGpuClock,
+    /// Clocks from the last arrival at a block's barrier to the first issue behind it.
+    barrier_latency: Span,
+    /// Clocks between arrivals at barriers of an SM.
+    barrier_arrival_interval: Span,
+    /// Clocks from the arrival of copied data to the issue behind its mbarrier.
+    mbarrier_latency: Span,
+    /// Clocks of a fence of a block's memory accesses.
+    fence_cta_latency: Span,
+    /// Clocks of a fence of memory accesses for the GPU.
+    fence_gpu_latency: Span,
+    /// Clocks of a fence of memory accesses for the system.
+    fence_system_latency: Span,
+    /// Clocks between blocks that the GPU starts, on all SMs.
+    cta_launch_interval: Span,
+    /// Clocks from the end of a block until the next one issues in its place.
+    cta_replacement: Span,
+    /// Clocks between the first issues of the warps of a block.
+    warp_launch_interval: Span,
+    /// Clocks from the start of a launch to the first issue of its first block.
+    launch_start: Span,
+    /// Clocks from the end of the last block to that of the launch.
+    launch_end: Span,
+    /// Clocks to fetch a line of code that no instruction cache holds.
+    code_latency: Span,
+    /// Clocks for each further line of code that is fetched ahead.
+    code_line_interval: Span,
+    /// Size of a line of code.
+    code_line: Bytes,
+    /// Code that the instruction caches of a sub-core hold.
+    code_cache_size: Bytes,
 }
 
 impl Gpu {

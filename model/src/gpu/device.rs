@@ -10,12 +10,13 @@ use gpucast_counters::device::{
     Capability, DeviceError, DeviceModel, RegisterAllocation, Source as DeviceSource,
 };
 use gpucast_counters::hierarchy::L2Geometry;
+use gpucast_simulation::parameters::Scheduler;
 
 use super::description::Gpu;
 use super::error::CountingError;
 use super::quantity::{
     Banks, Blocks, Bytes, CacheReplacement, Clocks, CtaSchedule, LanePairing, Partitions,
-    Registers, SharedServing, Slices, Threads, TransactionMeaning, Warps, Ways,
+    Registers, SharedServing, Slices, Threads, TransactionMeaning, WarpScheduler, Warps, Ways,
 };
 use super::source::{Source, Sourced};
 
@@ -271,6 +272,9 @@ impl Gpu {
             set(&mut self.l2_fill, Bytes(l2.fill_bytes), of(sources.l2_fill));
             set(&mut self.l2_fill_time, Clocks(l2.fill_clocks.into()), model());
         }
+        if let Some((scheduler, source)) = scheduler(device.capability) {
+            set(&mut self.warp_scheduler, WarpScheduler(scheduler), source);
+        }
         let schedule = Source::Assumed("docs/dram-study.md".to_owned());
         set(&mut self.cta_schedule, CtaSchedule(device.schedule), schedule);
 
@@ -296,6 +300,27 @@ impl Gpu {
         set(&mut self.shared_serving, SharedServing(banks.serving()), of(sources.banks));
         let constant = Threads(device.constant_lanes.into());
         set(&mut self.constant_request, constant, of(sources.constants));
+    }
+}
+
+/// The choice of a capability's schedulers; none before capability 3.0, whose schedulers take
+/// several clocks for a warp.
+fn scheduler(capability: Capability) -> Option<(Scheduler, Source)> {
+    let of = |text: &str| format!("compute capability {capability}: {text}");
+    match (capability.major, capability.minor) {
+        (..3, _) => None,
+        (3..7, _) => {
+            let source = Source::Assumed(of("as simulators have it before Turing"));
+            Some((Scheduler::GreedyThenOldest, source))
+        }
+        (7, 0 | 2) => {
+            let source = Source::Assumed(of("as capability 7.5"));
+            Some((Scheduler::GreedyThenYoungest, source))
+        }
+        _ => {
+            let source = Source::Derived(of("Huerta et al., MICRO 2025, section 5.1"));
+            Some((Scheduler::GreedyThenYoungest, source))
+        }
     }
 }
 

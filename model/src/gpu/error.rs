@@ -219,6 +219,16 @@ pub enum CountingError {
     },
 }
 
+/// A field that the simulation of an SM cannot do without.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the GPU `{gpu}` has no `{field}`, which the simulation of an SM needs")]
+pub struct MissingField {
+    /// The GPU.
+    pub gpu: String,
+    /// The field.
+    pub field: &'static str,
+}
+
 /// A GPU name that the library does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no GPU named `{name}`{}", did_you_mean(.suggestions))]

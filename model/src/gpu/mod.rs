@@ -26,11 +26,12 @@
 //!
 //! [`Gpu::completed`] fills the fields that a file leaves open by the [`RULES`].
 //! [`Gpu::with_override`] changes a field and those that follow from it. [`import`] reads the
-//! output of benchmarks.
+//! output of benchmarks. [`Gpu::at_clock`] runs the SMs at another clock.
 //!
 //! A source is one of `datasheet`, `benchmark`, `derived` (with the name of the rule) or
 //! `assumed`, and says where to look.
 
+mod clock;
 mod derive;
 mod description;
 mod device;
@@ -41,12 +42,14 @@ mod library;
 mod overrides;
 mod parse;
 pub mod quantity;
+mod simulation;
 mod source;
 mod write;
 
+pub use clock::Clock;
 pub use derive::{ACHIEVED, Achieved, RULES, Rule, Spread};
 pub use description::Gpu;
-pub use error::{CountingError, FieldError, GpuError, UnknownGpu};
+pub use error::{CountingError, FieldError, GpuError, MissingField, UnknownGpu};
 pub use figure::Figure;
 pub use library::GpuLibrary;
 pub use overrides::{Change, OverrideError};

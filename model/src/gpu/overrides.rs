@@ -84,6 +84,14 @@ pub enum OverrideError {
         /// The field.
         field: &'static str,
     },
+    /// A clock that the file does not have.
+    #[error("`{gpu}` has no `{field}`; give the clock as a number of megahertz")]
+    NoClock {
+        /// The GPU.
+        gpu: String,
+        /// The field.
+        field: &'static str,
+    },
     /// A value that no GPU can have, alone or beside others.
     #[error("{0}")]
     Impossible(FieldError),
@@ -100,7 +108,8 @@ impl From<OverrideError> for FieldError {
             OverrideError::Unreadable { field, .. }
             | OverrideError::NothingToScale { field, .. }
             | OverrideError::Twice { field }
-            | OverrideError::CannotFollow { field, .. } => {
+            | OverrideError::CannotFollow { field, .. }
+            | OverrideError::NoClock { field, .. } => {
                 Self::BadChange { field: field.to_owned(), why }
             }
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use gpucast_counters::banks::Serving;
 use gpucast_counters::coalescing::{Protocol, TransactionRule};
 use gpucast_counters::hierarchy::{Replacement, Schedule};
+use gpucast_simulation::parameters::Scheduler;
 use serde::{Serialize, Serializer};
 
 /// A value as a GPU file holds it, before it has a type.
@@ -135,6 +136,7 @@ real!(/** Instructions' operations per second, 10⁹. */ Gops: "GOPS" = 1.0, "TO
 real!(/** Bytes per second, 10⁹. */ GigabytesPerSecond: "GB/s" = 1.0, "TB/s" = 1e3);
 real!(/** Cycles per second, 10⁶. */ Megahertz: "MHz" = 1.0, "GHz" = 1e3);
 real!(/** Results, lanes, bytes or instructions of an SM in each clock. */ PerClock: "/clk/SM" = 1.0);
+real!(/** Events of the whole GPU in each clock. */ PerGpuClock: "/clk" = 1.0);
 real!(/** Time, 10⁻⁶ s. */ Microseconds: "us" = 1.0, "ns" = 1e-3, "ms" = 1e3);
 
 count!(/** Bytes. */ Bytes: "B" = 1.0, "KiB" = 1024.0, "MiB" = 1_048_576.0, "GiB" = 1_073_741_824.0);
@@ -170,6 +172,70 @@ count!(/** Parts of a multiprocessor. */ Partitions: "partition" = 1.0);
 count!(/** Lines of a set of a cache. */ Ways: "way" = 1.0);
 count!(/** Parts of a cache that work side by side. */ Slices: "slice" = 1.0);
 count!(/** Clock cycles. */ Clocks: "clock" = 1.0);
+
+count!(/** Instructions. */ Instructions: "instruction" = 1.0);
+count!(/** Pipes of a sub-core. */ Pipes: "pipe" = 1.0);
+count!(/** Places of a queue or a table. */ Entries: "entry" = 1.0);
+
+/// Clock cycles on average, also none and parts of one.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Span(pub f64);
+
+impl Quantity for Span {
+    const UNITS: Units = Clocks::UNITS;
+
+    fn value(&self) -> Value {
+        Value::Number(self.0)
+    }
+
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+        match raw {
+            Raw::Number(0.0) => Ok(Self(0.0)),
+            raw => positive(raw).map(Self),
+        }
+    }
+}
+
+/// Multiples of the unloaded latency of device memory; 0 is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Latencies(pub f64);
+
+impl Quantity for Latencies {
+    const UNITS: Units = &[("latency", 1.0)];
+
+    fn value(&self) -> Value {
+        Value::Number(self.0)
+    }
+
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+        match raw {
+            Raw::Number(0.0) => Ok(Self(0.0)),
+            raw => positive(raw).map(Self),
+        }
+    }
+}
+
+/// A share in percent, at most 100.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Percent(pub f64);
+
+impl Quantity for Percent {
+    const UNITS: Units = &[("%", 1.0)];
+
+    fn value(&self) -> Value {
+        Value::Number(self.0)
+    }
+
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+        match positive(raw)? {
+            share if share > 100.0 => Err("it is more than 100 %"),
+            share => Ok(Self(share)),
+        }
+    }
+}
 
 /// One of several ways, by its name.
 macro_rules! choice {
@@ -232,6 +298,14 @@ choice!(
     /** How CTAs follow each other. */
     CtaSchedule(Schedule): "lockstep-waves" = LockstepWaves, "drift" = Drift, "staggered" = Staggered;
     "it is one of `lockstep-waves`, `drift` and `staggered`"
+);
+
+choice!(
+    /** The warp that a scheduler prefers. */
+    WarpScheduler(Scheduler):
+        "greedy-then-youngest" = GreedyThenYoungest,
+        "greedy-then-oldest" = GreedyThenOldest;
+    "it is `greedy-then-youngest` or `greedy-then-oldest`"
 );
 
 /// The policy that chooses the line of a cache's set to evict.

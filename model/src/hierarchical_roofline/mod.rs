@@ -10,7 +10,8 @@
 //! (capability 7.0 on), the L1 takes at least a clock per pass. It also takes the clocks of the
 //! load/store units and of the way back to the lanes (`first_level`). The bytes, and the
 //! intensities made of them, stay those of the slides. If the grid has fewer blocks than the GPU
-//! has SMs, only as many SMs compute and load.
+//! has SMs, only as many SMs compute and load. If the way of measuring is given, the last wave of
+//! blocks counts in full on all SMs.
 //!
 //! The model tracks throughput: it presumes enough threads to reach it, and leaves out instructions
 //! that are no floating-point ones, launches and transfers (slides "Making good use of your GPU?"
@@ -56,6 +57,8 @@ pub struct Analysis {
     pub l1_limit: L1Limit,
     /// The share of the SMs that have a block: 1 if the launch is not known.
     pub busy_sms: f64,
+    /// True if that share is the mean over waves of which the last one is not full.
+    pub has_tail: bool,
 }
 
 /// The limit that decides the time of a first-level cache.
@@ -97,16 +100,6 @@ impl L1Time {
     }
 }
 
-/// The share of a GPU's SMs that have a block of the launch.
-fn busy_sms(gpu: &Gpu, conditions: &Conditions) -> f64 {
-    let sms = optional!(gpu.sm_count).map(|sms| sms as f64);
-    let blocks = conditions.launch.map(|launch| launch.blocks.max(1) as f64);
-    match (blocks, sms) {
-        (Some(blocks), Some(sms)) if sms > 0.0 => (blocks / sms).min(1.0),
-        _ => 1.0,
-    }
-}
-
 impl Analysis {
     /// Analyses a kernel on a GPU.
     ///
@@ -136,7 +129,9 @@ impl Analysis {
             let peak = tensor::throughput(gpu, work.format);
             tensor_ms += work.operations / peak.ok_or_else(|| missing("tensor_throughput"))? / 1e6;
         }
-        let busy_sms = busy_sms(gpu, conditions);
+        let sms = optional!(gpu.sm_count).map_or(0.0, |sms| sms as f64);
+        let busy_sms = conditions.busy_sms(sms);
+        let waves = conditions.launch.map_or(0.0, |launch| launch.blocks as f64) / sms;
         compute_ms = compute_ms.max(tensor_ms) / busy_sms;
         let mut times = vec![(Bound::Compute, compute_ms)];
         let mut unknown = Vec::new();
@@ -164,7 +159,8 @@ impl Analysis {
             |most: (Bound, f64), one: &(Bound, f64)| if one.1 > most.1 { *one } else { most };
         let bottleneck = times.iter().fold(first, longest);
         let roofline = Roofline::of(gpu, &work, bottleneck.1);
-        Ok(Self { work, roofline, times, bottleneck, unknown, l1_limit, busy_sms })
+        let has_tail = busy_sms < 1.0 && waves > 1.0;
+        Ok(Self { work, roofline, times, bottleneck, unknown, l1_limit, busy_sms, has_tail })
     }
 
     fn parameters(&self) -> Symbols {
@@ -373,7 +369,13 @@ fn explain(subject: &str, analysis: &Analysis) -> String {
              its own."
         }
     });
-    if analysis.busy_sms < 1.0 {
+    if analysis.has_tail {
+        text.push_str(&format!(
+            " The last wave of blocks is not full, so that SMs compute and load {:.0} % of the time; \
+             the slides leave this out.",
+            100.0 * analysis.busy_sms
+        ));
+    } else if analysis.busy_sms < 1.0 {
         text.push_str(&format!(
             " Only {:.0} % of the SMs have a block, and only they compute and load.",
             100.0 * analysis.busy_sms

@@ -49,6 +49,10 @@ impl Model for OffloadModel {
         true
     }
 
+    fn includes_launches(&self) -> bool {
+        true
+    }
+
     fn evaluate(
         &self,
         profile: &KernelProfile,
@@ -82,7 +86,7 @@ impl Model for OffloadModel {
             let part = Part { name, time_ms, bound: Bound::Compute, components: busy };
             (part, gpu_speed / 1e9)
         } else {
-            let on_gpu = QuantitativeRoofline.predict(profile, gpu, conditions)?;
+            let on_gpu = QuantitativeRoofline.evaluate(profile, gpu, conditions)?;
             warnings = on_gpu.warnings;
             warnings.push(Warning::OtherMachine {
                 measured: calibrated.gpu.clone(),

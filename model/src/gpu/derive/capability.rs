@@ -101,6 +101,21 @@ mod tests {
         "l2_bytes_rate",
     ];
 
+    /// Formats that not all tensor cores multiply.
+    const TENSOR_FORMATS: [&str; 5] = [
+        "tensor_fp64_rate",
+        "tensor_half_rate",
+        "tensor_int8_rate",
+        "tensor_int4_rate",
+        "tensor_int1_rate",
+    ];
+
+    /// Fields that only the simulation of an SM reads, which begins with capability 3.0.
+    fn is_of_simulation(field: &str) -> bool {
+        let place = |name: &str| Gpu::FIELDS.iter().position(|field| *field == name);
+        place(field) >= place("issue_width")
+    }
+
     fn tabulated() -> Vec<&'static str> {
         RULES.iter().filter(|rule| rule.is_tabulated()).map(|rule| rule.field).collect()
     }
@@ -124,7 +139,10 @@ mod tests {
             let (major, minor) = (capability.major, capability.minor);
             for field in tabulated() {
                 let is_there = entry(ComputeCapability { major, minor }, field).is_some();
-                let may_lack = OPTIONAL.contains(&field) || (major == 1 && field == "l2_latency");
+                let may_lack = OPTIONAL.contains(&field)
+                    || TENSOR_FORMATS.contains(&field)
+                    || (major == 1 && field == "l2_latency")
+                    || (major < 3 && is_of_simulation(field));
                 assert!(is_there || may_lack, "{field} of {capability}");
             }
             // From Volta on nothing is optional but tensor cores, which not all cards of 7.5 have.

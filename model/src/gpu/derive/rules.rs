@@ -48,8 +48,12 @@ enum Method {
     Formula { text: &'static str, inputs: &'static [&'static str], evaluate: fn(&[f64]) -> f64 },
     /// The same on every GPU from a generation of compute capabilities on.
     Constant { text: &'static str, value: f64, since_major: u32 },
+    /// A multiple of `tensor_rate` from a compute capability on.
+    TensorFormat { text: &'static str, factor: f64, since: (u32, u32) },
     /// A share of the peak that depends on the memory.
     AchievedBandwidth,
+    /// The share of the peak that accesses of one direction reach, or mixed ones.
+    Efficiency { mixed: bool },
     /// The same on every GPU, by measurements on a few.
     Typical { text: &'static str, value: f64, evidence: &'static str },
 }
@@ -97,6 +101,25 @@ const fn constant(
     Rule::new(field, name, Method::Constant { text, value, since_major })
 }
 
+const fn share(
+    field: &'static str,
+    name: &'static str,
+    text: &'static str,
+    factor: f64,
+    since: (u32, u32),
+) -> Rule {
+    Rule::new(field, name, Method::TensorFormat { text, factor, since })
+}
+
+const fn typical(
+    field: &'static str,
+    name: &'static str,
+    (text, value): (&'static str, f64),
+    evidence: &'static str,
+) -> Rule {
+    Rule::new(field, name, Method::Typical { text, value, evidence })
+}
+
 /// Lanes of 4 bytes: the load/store units or shared memory, whichever is slower.
 fn lanes(v: &[f64]) -> f64 {
     v[0].min(v[1] / 4.0) * v[2] * v[3] / 1e3
@@ -105,6 +128,12 @@ fn lanes(v: &[f64]) -> f64 {
 /// Lanes of one warp instruction of each scheduler per clock, or the lanes that the units take.
 fn issued(v: &[f64]) -> f64 {
     v[0].min(v[1] * v[2]) * v[3] * v[4] / 1e3
+}
+
+/// Lanes in the clocks of a narrow product and one more.
+fn wide_products(v: &[f64]) -> f64 {
+    let lanes = v[1] * v[2];
+    lanes / (lanes / v[0] + 1.0)
 }
 
 fn product(v: &[f64]) -> f64 {
@@ -120,7 +149,12 @@ const MULTIPLY_ADDS: u32 = 2;
 
 /// All rules.
 pub const RULES: &[Rule] = &[
-    constant("warp_size", "warp-size", "32 threads on every GPU with a compute capability", (32.0, 1)),
+    constant(
+        "warp_size",
+        "warp-size",
+        "32 threads on every GPU with a compute capability",
+        (32.0, 1),
+    ),
     constant("cache_line", "cache-line", "128 bytes from compute capability 2.0 on", (128.0, 2)),
     formula(
         "max_threads_per_sm",
@@ -195,18 +229,131 @@ pub const RULES: &[Rule] = &[
     ),
     Rule::new("memory_bandwidth", "achieved-bandwidth", Method::AchievedBandwidth),
     of_all_sms("shared_bandwidth", "shared-bandwidth", 1, "shared_bytes_rate").spread(0.99, 1.0, 1),
-    of_all_sms("l1_bandwidth", "l1-bandwidth", 1, "l1_bytes_rate").spread(0.98, 1.0, 5),
+    of_all_sms("l1_bandwidth", "l1-bandwidth", 1, "l1_bytes_rate").spread(0.98, 1.0, 3),
     of_all_sms("l2_bandwidth", "l2-bandwidth", 1, "l2_bytes_rate").spread(1.12, 1.14, 2),
-    Rule::new(
+    typical(
         "launch_overhead",
         "launch-overhead",
-        Method::Typical {
-            text: "2.1 µs, the median of 5 GPUs",
-            value: 2.1,
-            evidence: "1.6 (L40) to 3.5 µs (A100), github.com/RRZE-HPC/gpu-benches, gpu-small-kernels",
-        },
+        ("2.1 µs, the median of 5 GPUs", 2.1),
+        "1.6 (L40) to 3.5 µs (A100), github.com/RRZE-HPC/gpu-benches, gpu-small-kernels",
     )
     .spread(0.76, 1.67, 5),
+    typical(
+        "graph_launch_overhead",
+        "graph-launch",
+        ("1.2 µs, the median of 3 GPUs", 1.2),
+        "1.05 (L40) to 1.33 µs (H200), github.com/RRZE-HPC/gpu-benches, gpu-small-kernels",
+    )
+    .spread(0.87, 1.11, 3),
+    typical(
+        "event_overhead",
+        "event-pair",
+        ("5 µs, the middle of 4 to 6", 5.0),
+        "a pair of events around an empty kernel, from memory",
+    ),
+    typical(
+        "profiler_cycles_overhead",
+        "profiler-cycles",
+        ("1925 clocks, the middle of 2300 to 2550 less 300 to 700 of the kernel's own", 1925.0),
+        "public Nsight Compute reports of small kernels on a GV100",
+    ),
+    typical(
+        "profiler_duration_overhead",
+        "profiler-duration",
+        ("2275 clocks, the middle of 2000 to 2550", 2275.0),
+        "public Nsight Compute reports of small kernels on a GV100",
+    ),
+    tabulated("issue_width"),
+    tabulated("fp32_pipes"),
+    formula(
+        "wide_mul_rate",
+        "wide-multiplications",
+        "a warp takes one clock more of its sub-core than int_mul_rate says",
+        &["int_mul_rate", "sub_partitions", "warp_size"],
+        wide_products,
+    ),
+    tabulated("branch_interval"),
+    tabulated("uniform_interval"),
+    tabulated("texture_interval"),
+    tabulated("fp64_latency"),
+    tabulated("special_latency"),
+    tabulated("texture_latency"),
+    tabulated("uniform_latency"),
+    tabulated("special_register_latency"),
+    tabulated("shuffle_latency"),
+    tabulated("tensor_latency"),
+    tabulated("tensor_queue"),
+    tabulated("tensor_half_rate"),
+    share("tensor_tf32_rate", "tf32", "half of tensor_rate from 8.0 on", 0.5, (8, 0)),
+    tabulated("tensor_fp64_rate"),
+    share("tensor_fp8_rate", "fp8", "twice tensor_rate from 8.9 on", 2.0, (8, 9)),
+    share(
+        "tensor_fp4_rate",
+        "fp6-and-fp4",
+        "twice tensor_rate from 10.0 on, as `kind::f8f6f4` multiplies",
+        2.0,
+        (10, 0),
+    ),
+    tabulated("tensor_int8_rate"),
+    tabulated("tensor_int4_rate"),
+    tabulated("tensor_int1_rate"),
+    tabulated("memory_queue"),
+    tabulated("address_interval"),
+    tabulated("uniform_address_interval"),
+    tabulated("l1_tag_rate"),
+    tabulated("l1_tag_spread"),
+    tabulated("store_bytes_rate"),
+    tabulated("constant_latency"),
+    tabulated("operand_latency"),
+    tabulated("shared_atomic_interval"),
+    tabulated("pending_accesses"),
+    tabulated("pending_sectors"),
+    tabulated("stored_sectors"),
+    tabulated("l2_far_latency"),
+    tabulated("l2_write_bytes_rate"),
+    of_all_sms("l2_write_bandwidth", "l2-write-bandwidth", 1, "l2_write_bytes_rate"),
+    tabulated("l2_reply_bytes_rate"),
+    tabulated("l2_request_rate"),
+    Rule::new("dram_efficiency", "dram-efficiency", Method::Efficiency { mixed: false }),
+    Rule::new("dram_mixed_efficiency", "dram-efficiency", Method::Efficiency { mixed: true }),
+    tabulated("read_queueing_linear"),
+    tabulated("read_queueing_hyperbolic"),
+    tabulated("quarter_written_queueing_linear"),
+    tabulated("quarter_written_queueing_hyperbolic"),
+    tabulated("half_written_queueing_linear"),
+    tabulated("half_written_queueing_hyperbolic"),
+    tabulated("write_queueing_linear"),
+    tabulated("write_queueing_hyperbolic"),
+    tabulated("atomic_latency"),
+    tabulated("atomic_interval"),
+    tabulated("atomic_rate"),
+    tabulated("barrier_latency"),
+    tabulated("barrier_arrival_interval"),
+    tabulated("mbarrier_latency"),
+    tabulated("fence_cta_latency"),
+    tabulated("fence_gpu_latency"),
+    tabulated("fence_system_latency"),
+    tabulated("cta_launch_interval"),
+    tabulated("cta_replacement"),
+    tabulated("warp_launch_interval"),
+    tabulated("launch_start"),
+    formula(
+        "launch_end",
+        "stores-drain",
+        "l2_latency, which the last stores take",
+        &["l2_latency"],
+        same,
+    ),
+    formula(
+        "code_latency",
+        "first-line",
+        "l2_latency + 78: Huerta et al., MICRO 2025, for the way from the L1 to the L0",
+        &["l2_latency"],
+        |v| v[0] + 78.0,
+    ),
+    tabulated("code_line_interval"),
+    tabulated("code_line"),
+    tabulated("code_cache_size"),
 ];
 
 impl Rule {
@@ -229,7 +376,9 @@ impl Rule {
             Method::Capability | Method::Constant { .. } => &["compute_capability"],
             Method::OfAllSms { inputs, .. } => inputs,
             Method::Formula { inputs, .. } => inputs,
+            Method::TensorFormat { .. } => &["tensor_rate", "compute_capability"],
             Method::AchievedBandwidth => &["peak_memory_bandwidth", "memory_type"],
+            Method::Efficiency { .. } => &["memory_type"],
             Method::Typical { .. } => &[],
         }
     }
@@ -246,7 +395,18 @@ impl Rule {
             }
             Method::Formula { text, .. }
             | Method::Constant { text, .. }
+            | Method::TensorFormat { text, .. }
             | Method::Typical { text, .. } => text.to_owned(),
+            Method::Efficiency { mixed: false } => {
+                "the share of peak_memory_bandwidth that reads alone or writes alone reach, by \
+                 memory_type"
+                    .to_owned()
+            }
+            Method::Efficiency { mixed: true } => {
+                "the share of peak_memory_bandwidth that reads and writes together reach, by \
+                 memory_type"
+                    .to_owned()
+            }
             Method::AchievedBandwidth => {
                 "a share of peak_memory_bandwidth that memory_type decides".to_owned()
             }
@@ -275,6 +435,16 @@ impl Rule {
                 Some((f64::from(operations) * (results / 1e3), self.source(gpu)))
             }
             Method::Formula { evaluate, .. } => Some((evaluate(&numbers()?), self.source(gpu))),
+            Method::TensorFormat { factor, since, .. } => {
+                let capability = gpu.compute_capability.as_ref()?.value;
+                let is_there = (capability.major, capability.minor) >= since;
+                is_there.then_some((factor * number("tensor_rate")?, self.source(gpu)))
+            }
+            Method::Efficiency { mixed } => {
+                let kind = gpu.memory_type.as_ref().map(|kind| kind.value.0.as_str());
+                let (percent, evidence) = memory::efficiency(kind, mixed);
+                Some((percent, Source::Derived(format!("{}: {evidence}", self.name))))
+            }
             Method::AchievedBandwidth => {
                 let peak = number("peak_memory_bandwidth")?;
                 let kind = gpu.memory_type.as_ref().map(|kind| kind.value.0.as_str());
@@ -294,7 +464,14 @@ impl Rule {
             }
             Method::Typical { value, evidence, .. } => {
                 let text = format!("{}: {} ({evidence})", self.name, self.formula());
-                Some((value, Source::Derived(text)))
+                // Without measured GPUs it is a guess.
+                Some((
+                    value,
+                    match self.spread {
+                        Some(_) => Source::Derived(text),
+                        None => Source::Assumed(text),
+                    },
+                ))
             }
         }
     }

@@ -153,6 +153,10 @@ impl Model for RefinedRoofline {
         GPU_PARAMETERS
     }
 
+    fn includes_launches(&self) -> bool {
+        self.refinements.contains(&Refinement::LaunchOverhead)
+    }
+
     fn evaluate(
         &self,
         profile: &KernelProfile,

@@ -1,0 +1,430 @@
+//! The GPU as the simulation of an SM needs it.
+//!
+//! Fields count per SM; units stand in sub-cores. A unit of `rate` results per clock and SM takes
+//! the next warp instruction of a sub-core after `32 × sub_partitions / rate` clocks. Where an SM
+//! has fewer lanes than sub-cores, the sub-cores share one unit (double precision of many cards).
+//! So a change of `sub_partitions` cuts the same units of an SM into other pieces, and a change of
+//! a rate adds units.
+
+use gpucast_simulation::code::{Class, TensorFormat};
+use gpucast_simulation::parameters::{
+    Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Synchronisation, Tensor, Unit,
+    UnitUse,
+};
+
+use super::description::Gpu;
+use super::error::MissingField;
+
+/// Threads of a warp.
+const WARP_LANES: f64 = 32.0;
+/// Bytes that the banks of shared memory deliver in a pass.
+const PASS_BYTES: f64 = 128.0;
+/// Results of a lane of paired half-precision arithmetic, as the vendor counts them.
+const HALVES: f64 = 2.0;
+/// Instructions of an integer product on Maxwell and Pascal, each of which is one of the code.
+const PRODUCT_PARTS: f64 = 3.0;
+
+/// The number of a field, or an error that names it.
+macro_rules! figure {
+    ($gpu:ident.$field:ident) => {
+        $gpu.$field
+            .as_ref()
+            .map(|sourced| sourced.value.0)
+            .ok_or_else(|| MissingField { gpu: $gpu.name.clone(), field: stringify!($field) })?
+    };
+}
+
+/// The number of a field, if the GPU has it.
+macro_rules! maybe {
+    ($gpu:ident.$field:ident) => {
+        $gpu.$field.as_ref().map(|sourced| sourced.value.0)
+    };
+}
+
+impl Gpu {
+    /// Every constant of the simulation of an SM, from the fields of a completed GPU.
+    ///
+    /// # Errors
+    ///
+    /// When a field is missing; GPUs before compute capability 3.0 lack several.
+    pub fn sm_parameters(&self) -> Result<Parameters, MissingField> {
+        let gpu = self;
+        Ok(Parameters {
+            clock_mhz: figure!(gpu.sp_clock),
+            sm_count: narrow(figure!(gpu.sm_count)),
+            issue: Issue {
+                sub_cores: narrow(figure!(gpu.sub_partitions)),
+                width: narrow(figure!(gpu.issue_width)),
+                scheduler: figure!(gpu.warp_scheduler),
+            },
+            units: self.unit_of_each_class()?,
+            latencies: self.latencies()?,
+            tensor: self.tensor_cores()?,
+            load_store: self.load_store()?,
+            memory: self.memory()?,
+            synchronisation: Synchronisation {
+                barrier_latency: figure!(gpu.barrier_latency),
+                arrival_interval: figure!(gpu.barrier_arrival_interval),
+                mbarrier_latency: figure!(gpu.mbarrier_latency),
+                fences: [
+                    figure!(gpu.fence_cta_latency),
+                    figure!(gpu.fence_gpu_latency),
+                    figure!(gpu.fence_system_latency),
+                ],
+            },
+            launch: LaunchCosts {
+                cta_interval: figure!(gpu.cta_launch_interval),
+                replacement: figure!(gpu.cta_replacement),
+                warp_interval: figure!(gpu.warp_launch_interval),
+                start: figure!(gpu.launch_start),
+                end: figure!(gpu.launch_end),
+                code_latency: figure!(gpu.code_latency),
+                code_line_interval: figure!(gpu.code_line_interval),
+                code_line_bytes: figure!(gpu.code_line) as f64,
+                code_cache_bytes: figure!(gpu.code_cache_size) as f64,
+            },
+        })
+    }
+
+    /// The generation of the compute capability.
+    fn generation(&self) -> Result<u32, MissingField> {
+        let capability = self.compute_capability.as_ref().map(|capability| capability.value.major);
+        let field = "compute_capability";
+        capability.ok_or_else(|| MissingField { gpu: self.name.clone(), field })
+    }
+
+    /// The unit of each class of instructions.
+    fn unit_of_each_class(&self) -> Result<[UnitUse; Class::ALL.len()], MissingField> {
+        let mut units = [ISSUED_ONLY; Class::ALL.len()];
+        for (place, class) in units.iter_mut().zip(Class::ALL) {
+            *place = self.unit(class)?;
+        }
+        Ok(units)
+    }
+
+    fn unit(&self, class: Class) -> Result<UnitUse, MissingField> {
+        let gpu = self;
+        let sub_cores = figure!(gpu.sub_partitions) as f64;
+        let generation = self.generation()?;
+        let of = |unit, rate: f64| UnitUse::by_rate(unit, rate, sub_cores);
+        let every = |unit, interval| UnitUse { unit: Some(unit), interval, ..ISSUED_ONLY };
+        let fp32 = figure!(gpu.fp32_rate);
+        Ok(match class {
+            Class::Fp32 => match figure!(gpu.fp32_pipes) {
+                0 | 1 => of(Unit::Fma, fp32),
+                // Two pipes of half the lanes each.
+                _ => UnitUse { other: Some(Unit::FmaSecond), ..of(Unit::Fma, fp32 / 2.0) },
+            },
+            // A GPU without half precision has no code with it.
+            Class::Fp16 => of(Unit::Fma, maybe!(gpu.fp16_rate).unwrap_or(fp32) / HALVES),
+            Class::Fp64 => of(Unit::Fp64, maybe!(gpu.fp64_rate).unwrap_or(fp32)),
+            Class::Integer => of(Unit::Alu, figure!(gpu.int_add_rate)),
+            Class::Compare => of(Unit::Alu, figure!(gpu.compare_rate)),
+            Class::Shift => of(Unit::Alu, figure!(gpu.shift_rate)),
+            Class::IntegerMultiply => match generation {
+                ..5 => of(Unit::Alu, figure!(gpu.int_mul_rate)),
+                5 | 6 => of(Unit::Fma, PRODUCT_PARTS * figure!(gpu.int_mul_rate)),
+                _ => of(Unit::Fma, figure!(gpu.int_mul_rate)),
+            },
+            Class::WideMultiply => match generation {
+                ..5 => of(Unit::Alu, figure!(gpu.wide_mul_rate)),
+                _ => of(Unit::Fma, figure!(gpu.wide_mul_rate)),
+            },
+            Class::Special => of(Unit::Special, figure!(gpu.special_rate)),
+            Class::Conversion => of(Unit::Special, figure!(gpu.conversion_rate)),
+            Class::WideConversion => {
+                let rate = maybe!(gpu.wide_conversion_rate).unwrap_or(figure!(gpu.conversion_rate));
+                // The few units of double precision convert where all sub-cores share them.
+                let is_shared = rate < sub_cores;
+                of(if is_shared { Unit::Fp64 } else { Unit::Special }, rate)
+            }
+            Class::Shuffle => {
+                of(Unit::Memory, maybe!(gpu.shuffle_rate).unwrap_or(figure!(gpu.load_store_rate)))
+            }
+            // A product takes the tensor core by its multiply-adds, an access the path by its own.
+            Class::Tensor => every(Unit::Tensor, 1.0),
+            Class::Memory => every(Unit::Memory, 1.0),
+            Class::Texture => every(Unit::Texture, figure!(gpu.texture_interval)),
+            Class::Branch => every(Unit::Branch, figure!(gpu.branch_interval)),
+            Class::Uniform => every(Unit::Uniform, figure!(gpu.uniform_interval)),
+            Class::Other => ISSUED_ONLY,
+        })
+    }
+
+    /// Clocks until the result of each class is there.
+    fn latencies(&self) -> Result<[f64; Class::ALL.len()], MissingField> {
+        let gpu = self;
+        let mut latencies = [0.0; Class::ALL.len()];
+        for (place, class) in latencies.iter_mut().zip(Class::ALL) {
+            *place = match class {
+                Class::Fp32
+                | Class::Fp16
+                | Class::Integer
+                | Class::Compare
+                | Class::Shift
+                | Class::IntegerMultiply
+                | Class::WideMultiply => figure!(gpu.arithmetic_latency) as f64,
+                Class::Fp64 => figure!(gpu.fp64_latency),
+                Class::Special | Class::Conversion => figure!(gpu.special_latency),
+                Class::WideConversion => {
+                    figure!(gpu.fp64_latency).max(figure!(gpu.special_latency))
+                }
+                Class::Shuffle => figure!(gpu.shuffle_latency),
+                Class::Tensor => figure!(gpu.tensor_latency),
+                Class::Texture => figure!(gpu.texture_latency),
+                Class::Uniform => figure!(gpu.uniform_latency),
+                // Special registers; whatever else has no unit announces nothing.
+                Class::Other => figure!(gpu.special_register_latency),
+                // The load-store path says when data is there, and jumps have no result.
+                Class::Memory | Class::Branch => 0.0,
+            };
+        }
+        Ok(latencies)
+    }
+
+    fn tensor_cores(&self) -> Result<Tensor, MissingField> {
+        let gpu = self;
+        let mut rates = [0.0; TensorFormat::ALL.len()];
+        // Some cards of capability 7.5 have none.
+        if let Some(half_in_single) = maybe!(gpu.tensor_rate) {
+            for (rate, format) in rates.iter_mut().zip(TensorFormat::ALL) {
+                *rate = match format {
+                    TensorFormat::Fp64 => maybe!(gpu.tensor_fp64_rate).or(maybe!(gpu.fp64_rate)),
+                    TensorFormat::Tf32 => maybe!(gpu.tensor_tf32_rate),
+                    TensorFormat::HalfInHalf => maybe!(gpu.tensor_half_rate),
+                    TensorFormat::HalfInSingle => Some(half_in_single),
+                    TensorFormat::Fp8 => maybe!(gpu.tensor_fp8_rate),
+                    TensorFormat::Fp6OrFp4 => maybe!(gpu.tensor_fp4_rate),
+                    TensorFormat::Int8 => maybe!(gpu.tensor_int8_rate),
+                    TensorFormat::Int4 => maybe!(gpu.tensor_int4_rate),
+                    TensorFormat::Int1 => maybe!(gpu.tensor_int1_rate),
+                }
+                .unwrap_or(0.0);
+            }
+        }
+        Ok(Tensor {
+            rates,
+            latency: figure!(gpu.tensor_latency),
+            queue: narrow(figure!(gpu.tensor_queue)),
+        })
+    }
+
+    fn load_store(&self) -> Result<LoadStore, MissingField> {
+        let gpu = self;
+        let shared_bytes = figure!(gpu.shared_bytes_rate);
+        Ok(LoadStore {
+            queue: narrow(figure!(gpu.memory_queue)),
+            address_interval: figure!(gpu.address_interval),
+            uniform_address_interval: figure!(gpu.uniform_address_interval),
+            port_interval: WARP_LANES / figure!(gpu.load_store_rate),
+            // GPUs whose loads bypass the cache return them at the rate of shared memory.
+            l1_bytes: maybe!(gpu.l1_bytes_rate).unwrap_or(shared_bytes),
+            shared_bytes,
+            tags: figure!(gpu.l1_tag_rate),
+            tag_spread: figure!(gpu.l1_tag_spread),
+            pass_interval: (PASS_BYTES / shared_bytes).max(1.0),
+            store_bytes: figure!(gpu.store_bytes_rate),
+            l1_latency: figure!(gpu.l1_latency) as f64,
+            shared_latency: figure!(gpu.shared_latency) as f64,
+            constant_latency: figure!(gpu.constant_latency),
+            shuffle_latency: figure!(gpu.shuffle_latency),
+            operand_latency: figure!(gpu.operand_latency),
+            shared_atomic_interval: figure!(gpu.shared_atomic_interval),
+            pending_accesses: narrow(figure!(gpu.pending_accesses)),
+            pending_sectors: narrow(figure!(gpu.pending_sectors)),
+            stored_sectors: narrow(figure!(gpu.stored_sectors)),
+        })
+    }
+
+    fn memory(&self) -> Result<Memory, MissingField> {
+        /// Bytes per second of a gigabyte per second.
+        const GIGA: f64 = 1e9;
+        let gpu = self;
+        Ok(Memory {
+            l2_latency: figure!(gpu.l2_latency) as f64,
+            l2_far_latency: figure!(gpu.l2_far_latency),
+            dram_latency: figure!(gpu.memory_latency) as f64,
+            l2_read_bandwidth: GIGA * figure!(gpu.l2_bandwidth),
+            l2_write_bandwidth: GIGA * figure!(gpu.l2_write_bandwidth),
+            reply_bytes: figure!(gpu.l2_reply_bytes_rate),
+            request_rate: figure!(gpu.l2_request_rate),
+            dram_bandwidth: GIGA * figure!(gpu.peak_memory_bandwidth),
+            dram_efficiency: figure!(gpu.dram_efficiency) / 100.0,
+            dram_mixed_efficiency: figure!(gpu.dram_mixed_efficiency) / 100.0,
+            queueing: [
+                Queueing {
+                    written: 0.0,
+                    linear: figure!(gpu.read_queueing_linear),
+                    hyperbolic: figure!(gpu.read_queueing_hyperbolic),
+                },
+                Queueing {
+                    written: 0.25,
+                    linear: figure!(gpu.quarter_written_queueing_linear),
+                    hyperbolic: figure!(gpu.quarter_written_queueing_hyperbolic),
+                },
+                Queueing {
+                    written: 0.5,
+                    linear: figure!(gpu.half_written_queueing_linear),
+                    hyperbolic: figure!(gpu.half_written_queueing_hyperbolic),
+                },
+                Queueing {
+                    written: 1.0,
+                    linear: figure!(gpu.write_queueing_linear),
+                    hyperbolic: figure!(gpu.write_queueing_hyperbolic),
+                },
+            ],
+            sector_bytes: figure!(gpu.sector) as f64,
+            atomic_latency: figure!(gpu.atomic_latency),
+            atomic_interval: figure!(gpu.atomic_interval),
+            atomic_rate: figure!(gpu.atomic_rate),
+        })
+    }
+}
+
+/// An instruction that only has to be issued.
+const ISSUED_ONLY: UnitUse = UnitUse { unit: None, other: None, interval: 1.0, is_shared: false };
+
+/// A unit of sub-cores by the results that an SM has in a clock.
+trait ByRate {
+    fn by_rate(unit: Unit, rate: f64, sub_cores: f64) -> Self;
+}
+
+impl ByRate for UnitUse {
+    fn by_rate(unit: Unit, rate: f64, sub_cores: f64) -> Self {
+        let is_shared = rate < sub_cores;
+        let lanes = if is_shared { rate } else { rate / sub_cores };
+        Self { unit: Some(unit), interval: WARP_LANES / lanes, is_shared, ..ISSUED_ONLY }
+    }
+}
+
+/// A count of a file as the simulation has it; more than it can hold is as good as no limit.
+fn narrow(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use gpucast_simulation::parameters::Scheduler;
+
+    use super::*;
+    use crate::gpu::GpuLibrary;
+
+    fn parameters(gpu: &str) -> Parameters {
+        GpuLibrary::builtin().unwrap().get(gpu).unwrap().sm_parameters().unwrap()
+    }
+
+    fn of_file(text: &str) -> Parameters {
+        Gpu::from_toml(text).unwrap().completed().sm_parameters().unwrap()
+    }
+
+    fn unit(parameters: &Parameters, class: Class) -> UnitUse {
+        parameters.units[class as usize]
+    }
+
+    #[test]
+    fn classes_stand_in_the_order_of_their_numbers() {
+        for (place, class) in Class::ALL.into_iter().enumerate() {
+            assert_eq!(class as usize, place);
+        }
+        for (place, format) in TensorFormat::ALL.into_iter().enumerate() {
+            assert_eq!(format as usize, place);
+        }
+    }
+
+    #[test]
+    fn every_gpu_of_the_library_since_kepler_can_be_simulated() {
+        let library = GpuLibrary::builtin().unwrap();
+        for gpu in library.iter() {
+            let major = gpu.compute_capability.as_ref().map_or(0, |one| one.value.major);
+            match (gpu.completed().sm_parameters(), major) {
+                (Ok(_), 3..) => {}
+                (Err(missing), ..3) => assert_eq!(missing.gpu, gpu.name),
+                (result, _) => panic!("{}: {result:?}", gpu.name),
+            }
+        }
+    }
+
+    /// Initiation intervals that Huerta et al. (MICRO 2025) configure, and the GA10x's two pipes.
+    #[test]
+    fn intervals_of_units_are_those_of_published_simulators() {
+        for (gpu, class, interval, is_shared) in [
+            ("tesla-v100-sxm2", Class::Fp32, 2.0, false),
+            ("tesla-v100-sxm2", Class::Fp64, 4.0, false),
+            ("tesla-v100-sxm2", Class::Special, 8.0, false),
+            ("rtx-2080-ti", Class::Fp32, 2.0, false),
+            ("rtx-2080-ti", Class::Fp64, 16.0, true),
+            ("a100-sxm-80gb", Class::Fp16, 1.0, false),
+            ("rtx-a6000", Class::Fp32, 2.0, false),
+            ("rtx-a6000", Class::Integer, 2.0, false),
+            ("rtx-a6000", Class::Fp16, 2.0, false),
+            ("rtx-a6000", Class::Fp64, 16.0, true),
+            ("rtx-a6000", Class::IntegerMultiply, 2.0, false),
+            ("rtx-a6000", Class::WideMultiply, 3.0, false),
+            ("rtx-a6000", Class::Uniform, 2.0, false),
+            ("h100-sxm", Class::Fp64, 2.0, false),
+            ("gtx-980", Class::Fp32, 1.0, false),
+            ("gtx-980", Class::IntegerMultiply, 1.0, false),
+            ("gtx-980", Class::Special, 4.0, false),
+        ] {
+            let unit = unit(&parameters(gpu), class);
+            assert!((unit.interval - interval).abs() < 1e-9, "{gpu} {class:?}: {}", unit.interval);
+            assert_eq!(unit.is_shared, is_shared, "{gpu} {class:?}");
+        }
+        assert_eq!(unit(&parameters("rtx-a6000"), Class::Fp32).other, Some(Unit::FmaSecond));
+        assert_eq!(unit(&parameters("tesla-v100-sxm2"), Class::Fp32).other, None);
+    }
+
+    #[test]
+    fn sub_cores_together_compute_at_the_rate_of_the_sm() {
+        let library = GpuLibrary::builtin().unwrap();
+        for name in ["gtx-680", "gtx-980", "tesla-p100-sxm2", "titan-v", "rtx-4090", "b200"] {
+            let gpu = library.get(name).unwrap();
+            let parameters = gpu.sm_parameters().unwrap();
+            let fp32 = unit(&parameters, Class::Fp32);
+            let pipes = f64::from(1 + u32::from(fp32.other.is_some()));
+            let lanes = f64::from(parameters.issue.sub_cores) * pipes * 32.0 / fp32.interval;
+            assert!((lanes - gpu.number("fp32_rate").unwrap()).abs() < 1e-9, "{name}: {lanes}");
+        }
+    }
+
+    #[test]
+    fn eight_sub_cores_are_three_lines() {
+        let file = "name = \"eight\"\nbase = \"h100-sxm\"\nsub_partitions = 8\n";
+        let (eight, four) = (of_file(file), parameters("h100-sxm"));
+        assert_eq!((four.issue.sub_cores, eight.issue.sub_cores), (4, 8));
+        assert_eq!(eight.issue.width, four.issue.width);
+        // The same lanes in more pieces.
+        let interval = |of: &Parameters| unit(of, Class::Fp32).interval;
+        assert!((interval(&eight) - 2.0 * interval(&four)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_wide_l1_is_three_lines() {
+        let file = "name = \"wide\"\nbase = \"h100-sxm\"\nl1_bytes_rate = 256\n";
+        assert!((of_file(file).load_store.l1_bytes - 256.0).abs() < 1e-9);
+        let file = "name = \"old\"\nbase = \"h100-sxm\"\nwarp_scheduler = \"greedy-then-oldest\"\n";
+        assert_eq!(of_file(file).issue.scheduler, Scheduler::GreedyThenOldest);
+        assert_eq!(parameters("h100-sxm").issue.scheduler, Scheduler::GreedyThenYoungest);
+    }
+
+    #[test]
+    fn tensor_cores_have_the_published_ratios_of_formats() {
+        let rate = |gpu: &str, format: TensorFormat| parameters(gpu).tensor.rates[format as usize];
+        // NVIDIA A100: 19.5 TFLOPS of fp64, 156 of tf32, 312 of fp16, 624 TOPS of int8.
+        let peak = |format| 2.0 * rate("a100-sxm-80gb", format) * 108.0 * 1.41 / 1e3;
+        for (format, published) in [
+            (TensorFormat::Fp64, 19.5),
+            (TensorFormat::Tf32, 156.0),
+            (TensorFormat::HalfInSingle, 312.0),
+            (TensorFormat::Int8, 624.0),
+        ] {
+            assert!((peak(format) / published - 1.0).abs() < 0.01, "{format:?}");
+        }
+        // A GeForce card accumulates in single precision at half the rate.
+        assert!((rate("rtx-3090", TensorFormat::HalfInHalf) - 512.0).abs() < 1e-9);
+        assert!((rate("rtx-3090", TensorFormat::HalfInSingle) - 256.0).abs() < 1e-9);
+        assert!(rate("gtx-1660-ti", TensorFormat::HalfInHalf) < 1e-9);
+        assert!(rate("a100-sxm-80gb", TensorFormat::Fp8) < 1e-9);
+    }
+}

@@ -1,0 +1,178 @@
+//! The part of a time that depends on how it was measured.
+//!
+//! A profiler, a pair of events and a stream of launches show different times of one kernel. Each
+//! way adds a fixed part, or cannot show less than a floor. The figures are fields of the GPU with
+//! sources of their own. Models leave all of this out unless [`Conditions::timing`] asks for it.
+//!
+//! [`Conditions::timing`]: crate::predictor::Conditions::timing
+
+use gpucast_counters::KernelProfile;
+
+use crate::gpu::Gpu;
+use crate::inputs::number;
+use crate::prediction::{Bound, Component, Outcome, Part};
+use crate::predictor::ModelError;
+use crate::text::duration;
+use crate::warning::Warning;
+
+/// A way of measuring a kernel's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Timing {
+    /// The elapsed cycles that Nsight Compute reports, over the clock.
+    NcuCycles,
+    /// The duration that Nsight Compute reports.
+    NcuDuration,
+    /// A pair of events around one launch.
+    Events,
+    /// Many launches in a stream, over their number.
+    BackToBack,
+    /// Many launches in a graph, over their number.
+    Graph,
+}
+
+/// The share of a measured time that is not the kernel's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum FixedPart {
+    /// Milliseconds that are added.
+    Added(f64),
+    /// Milliseconds that one launch takes at least.
+    Floor(f64),
+}
+
+impl Timing {
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NcuCycles => "ncu-cycles",
+            Self::NcuDuration => "ncu-duration",
+            Self::Events => "events",
+            Self::BackToBack => "back-to-back",
+            Self::Graph => "graph",
+        }
+    }
+
+    /// The GPU's field that holds its fixed part.
+    #[must_use]
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::NcuCycles => "profiler_cycles_overhead",
+            Self::NcuDuration => "profiler_duration_overhead",
+            Self::Events => "event_overhead",
+            Self::BackToBack => "launch_overhead",
+            Self::Graph => "graph_launch_overhead",
+        }
+    }
+
+    fn fixed_part(self, gpu: &Gpu) -> Result<FixedPart, ModelError> {
+        Ok(match self {
+            Self::NcuCycles => {
+                let clocks = number!(gpu.profiler_cycles_overhead) as f64;
+                FixedPart::Added(clocks / number!(gpu.sp_clock) / 1e3)
+            }
+            Self::NcuDuration => {
+                let clocks = number!(gpu.profiler_duration_overhead) as f64;
+                FixedPart::Added(clocks / number!(gpu.sp_clock) / 1e3)
+            }
+            Self::Events => FixedPart::Added(number!(gpu.event_overhead) / 1e3),
+            Self::BackToBack => FixedPart::Floor(number!(gpu.launch_overhead) / 1e3),
+            Self::Graph => FixedPart::Floor(number!(gpu.graph_launch_overhead) / 1e3),
+        })
+    }
+
+    /// The milliseconds that this way of measuring adds to launches of `kernel_ms` each.
+    ///
+    /// # Errors
+    ///
+    /// When the GPU lacks the field.
+    pub fn added_ms(self, gpu: &Gpu, kernel_ms: f64) -> Result<f64, ModelError> {
+        Ok(match self.fixed_part(gpu)? {
+            FixedPart::Added(milliseconds) => milliseconds,
+            FixedPart::Floor(milliseconds) => (milliseconds - kernel_ms).max(0.0),
+        })
+    }
+
+    /// Adds the fixed part of each launch to a model's outcome, as a part of its own.
+    pub(crate) fn extend(
+        self,
+        outcome: &mut Outcome,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+    ) -> Result<(), ModelError> {
+        let launches = profile.invocations.max(1) as f64;
+        let time_ms = launches * self.added_ms(gpu, outcome.time_ms / launches)?;
+        if time_ms > outcome.time_ms {
+            outcome.bound = Bound::Overhead;
+        }
+        outcome.time_ms += time_ms;
+        outcome.parts.push(Part {
+            name: "measurement".to_owned(),
+            time_ms,
+            bound: Bound::Overhead,
+            components: vec![Component { resource: Bound::Overhead, time_ms }],
+        });
+        outcome.intermediate.push_name("timing", self.name());
+        outcome.intermediate.push("T_measurement", time_ms, "ms");
+        outcome.explanation.push_str(&match time_ms {
+            0.0 => format!(
+                " Measured as {}, a launch takes no less than `{}`, and this one takes more.",
+                self.name(),
+                self.field()
+            ),
+            _ => format!(
+                " Measured as {}, it shows {} more (`{}`), which the paper's model leaves out.",
+                self.name(),
+                duration(time_ms),
+                self.field()
+            ),
+        });
+        outcome.warnings.retain(|warning| !matches!(warning, Warning::ShortLaunch { .. }));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::gpu::GpuLibrary;
+
+    fn near(value: f64, expected: f64) -> bool {
+        (value / expected - 1.0).abs() < 1e-12
+    }
+
+    #[test]
+    fn a_profiler_adds_clocks_and_events_add_microseconds() {
+        let gpu = GpuLibrary::builtin().unwrap().get("h100-sxm").unwrap();
+        let gpu = gpu
+            .with_overrides(&[
+                ("profiler_cycles_overhead", "1980"),
+                ("profiler_duration_overhead", "3960"),
+                ("event_overhead", "5 us"),
+                ("sp_clock", "1980 MHz"),
+            ])
+            .unwrap();
+        assert!(near(Timing::NcuCycles.added_ms(&gpu, 0.5).unwrap(), 1e-3));
+        assert!(near(Timing::NcuDuration.added_ms(&gpu, 0.5).unwrap(), 2e-3));
+        assert!(near(Timing::Events.added_ms(&gpu, 0.5).unwrap(), 5e-3));
+    }
+
+    #[test]
+    fn launches_after_each_other_take_no_less_than_their_spacing() {
+        let gpu = GpuLibrary::builtin().unwrap().get("h100-sxm").unwrap();
+        let gpu = gpu.with_override("launch_overhead", "3 us").unwrap();
+        let gpu = gpu.with_override("graph_launch_overhead", "1.5 us").unwrap();
+        assert!(near(Timing::BackToBack.added_ms(&gpu, 0.001).unwrap(), 0.002));
+        assert!(near(Timing::Graph.added_ms(&gpu, 0.001).unwrap(), 0.0005));
+        assert_eq!(Timing::BackToBack.added_ms(&gpu, 0.01), Ok(0.0));
+    }
+
+    #[test]
+    fn a_gpu_without_the_figure_is_refused_by_the_name_of_the_field() {
+        let bare = Gpu::named("bare", "Bare");
+        for timing in [Timing::NcuCycles, Timing::Events, Timing::BackToBack, Timing::Graph] {
+            let error = timing.added_ms(&bare, 1.0).unwrap_err();
+            assert!(error.to_string().contains(timing.field()), "{error}");
+        }
+    }
+}

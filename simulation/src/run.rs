@@ -1,0 +1,340 @@
+//! A launch on one SM, extrapolated to all of its CTAs.
+//!
+//! The SM gets its share of the grid. Where that is more than a few residencies, only some are
+//! simulated and the rest follows at the rate of the steady state. Where even these have more
+//! instructions than the limit, the run is cut and goes on at the rate of its second half.
+
+use std::collections::VecDeque;
+
+use crate::balance::imbalance;
+use crate::launch::Launch;
+use crate::parameters::Parameters;
+use crate::sm::{Ended, Sm};
+use crate::states::{Clocks, State};
+
+/// How far a simulation goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Residencies of CTAs that are simulated at most.
+    pub residencies: u32,
+    /// Warp instructions that are simulated at most.
+    pub instructions: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { residencies: 6, instructions: 5_000_000 }
+    }
+}
+
+/// The result of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Clocks of the SM from the start of the launch to its end.
+    pub clocks: f64,
+    /// Clocks of a sub-core by what its issue slots were spent on; they add up to `clocks`.
+    pub slots: Clocks,
+    /// Clocks of warps by instruction of the code and state, of the simulated CTAs.
+    pub by_instruction: Vec<Clocks>,
+    /// Warp instructions that were simulated.
+    pub instructions: u64,
+    /// CTAs that were simulated, and those of the SM.
+    pub ctas: (u64, u64),
+    /// The difference between the rates of the two halves that an extrapolation rests on, over
+    /// their mean; 0 if nothing was extrapolated.
+    pub drift: f64,
+    /// Barriers that warps were let through because nobody else could come.
+    pub abandoned_barriers: u64,
+}
+
+/// Simulates a launch of which an SM holds `resident` CTAs at a time.
+#[must_use]
+pub fn simulate(
+    launch: &Launch,
+    resident: u32,
+    parameters: &Parameters,
+    limits: Limits,
+) -> Outcome {
+    let ctas = launch.ctas();
+    let sms = u64::from(parameters.sm_count.max(1));
+    let resident = u64::from(resident.max(1));
+    let own = ctas.div_ceil(sms).max(1);
+    let most = resident * u64::from(limits.residencies.max(3));
+    // The rest of the division stays, and with it the shape of the tail.
+    let simulated = if own <= most { own } else { most - resident + own % resident };
+    let feed = Feed::new(launch, parameters, simulated.min(own));
+    let classes: Vec<u32> = feed.next.iter().map(|&(class, _)| class).collect();
+    let mut run = Run {
+        sm: Sm::new(launch, parameters),
+        feed,
+        parameters,
+        resident,
+        ctas,
+        own,
+        simulated: simulated.min(own),
+        classes,
+        ends: Vec::new(),
+        marks: Vec::new(),
+    };
+    run.go(limits.instructions);
+    run.outcome(launch)
+}
+
+/// The CTAs of an SM in order: class, and which sample of it.
+struct Feed {
+    next: VecDeque<(u32, usize)>,
+}
+
+/// The golden section, whose multiples spread evenly.
+const GOLDEN: f64 = 0.618_033_988_749_895;
+
+impl Feed {
+    /// The first `count` CTAs of a typical SM. The grid is dealt in rounds of one CTA for each SM;
+    /// the SM's place in the round changes, so that no pattern of the grid is met always or never.
+    fn new(launch: &Launch, parameters: &Parameters, count: u64) -> Self {
+        let sms = u64::from(parameters.sm_count.max(1));
+        let ctas = launch.ctas();
+        let mut places: Vec<u64> = (0..count)
+            .map(|round| {
+                let first = round * sms;
+                let in_round = sms.min(ctas.saturating_sub(first)).max(1);
+                let place = ((round + 1) as f64 * GOLDEN).fract() * in_round as f64;
+                first + (place as u64).min(in_round - 1)
+            })
+            .collect();
+        // A part of a large grid stands for all of it.
+        if let Some(&last) = places.last()
+            && last + sms < ctas
+        {
+            let stretch = ctas as f64 / (last + sms) as f64;
+            for place in &mut places {
+                *place = ((*place as f64 * stretch) as u64).min(ctas.saturating_sub(1));
+            }
+        }
+        let mut next = VecDeque::new();
+        let mut runs = launch.order.iter();
+        let mut run = runs.next();
+        let mut end = run.map_or(0, |run| run.ctas);
+        let mut taken = vec![0_usize; launch.classes.len()];
+        for place in places {
+            while place >= end {
+                let Some(following) = runs.next() else { break };
+                run = Some(following);
+                end += following.ctas;
+            }
+            let Some(run) = run else { break };
+            if let Some(taken) = taken.get_mut(run.class as usize) {
+                next.push_back((run.class, *taken));
+                *taken += 1;
+            }
+        }
+        Self { next }
+    }
+}
+
+struct Run<'a> {
+    sm: Sm<'a>,
+    feed: Feed,
+    parameters: &'a Parameters,
+    resident: u64,
+    ctas: u64,
+    own: u64,
+    simulated: u64,
+    /// The classes of the simulated CTAs.
+    classes: Vec<u32>,
+    ends: Vec<Ended>,
+    /// Clock and issued instructions from time to time.
+    marks: Vec<(u64, u64)>,
+}
+
+/// Instructions between two marks.
+const MARK: u64 = 1 << 12;
+
+impl Run<'_> {
+    fn go(&mut self, limit: u64) {
+        let costs = self.parameters.launch;
+        let sms = f64::from(self.parameters.sm_count.max(1)).min(self.ctas as f64);
+        self.sm.active_sms = sms;
+        for round in 0..self.resident.min(self.simulated) {
+            let at = costs.start + costs.cta_interval * round as f64 * sms;
+            self.start(at);
+        }
+        let mut next_mark = MARK;
+        while self.sm.step() {
+            for ended in self.sm.take_ends() {
+                self.ends.push(ended);
+                self.start(ended.clock as f64 + costs.replacement);
+                self.set_active();
+            }
+            if self.sm.issued >= next_mark {
+                self.marks.push((self.sm.clock, self.sm.issued));
+                next_mark += MARK;
+                if self.sm.issued >= limit {
+                    break;
+                }
+            }
+        }
+        let last = self.sm.take_ends();
+        self.ends.extend(last);
+    }
+
+    fn start(&mut self, at: f64) {
+        if let Some((class, sample)) = self.feed.next.pop_front() {
+            self.sm.start(class, sample, at.ceil() as u64);
+        }
+    }
+
+    /// When this SM is at work on its last CTA and others had one fewer, they have ended.
+    fn set_active(&mut self) {
+        let sms = u64::from(self.parameters.sm_count.max(1));
+        let with_one_more = self.ctas % sms;
+        let left = self.simulated.saturating_sub(self.ends.len() as u64);
+        if with_one_more > 0 && left <= 1 && self.ctas > sms {
+            self.sm.active_sms = with_one_more as f64;
+        }
+    }
+
+    fn outcome(self, launch: &Launch) -> Outcome {
+        let Self { sm, own, simulated, classes, ends, marks, resident, parameters, .. } = self;
+        let end_of_sm = sm.clock.max(sm.last_store());
+        let done = ends.len() as u64;
+        let mut drift = 0.0;
+        let mut clocks = end_of_sm as f64;
+        if done < simulated {
+            // Cut: the instructions that are left follow at the rate of the second half.
+            let whole = instructions_of(launch) * own as f64 / launch.ctas().max(1) as f64;
+            let (rate, change) = second_half(&marks);
+            clocks += (whole - sm.issued as f64).max(0.0) * rate;
+            drift = change;
+        } else if own > simulated {
+            let (interval, change) = steady_interval(&ends, resident);
+            clocks += (own - simulated) as f64 * interval;
+            drift = change;
+        }
+        let start = parameters.launch.start.min(clocks);
+        // Bursts may be served ahead of their share, but not a whole launch.
+        let ctas = simulated.max(1) as f64;
+        clocks = clocks.max(start + sm.busiest() * own as f64 / ctas);
+        let lengths = lengths(launch, &ends);
+        let sms = parameters.sm_count.max(1) as usize;
+        let uneven = imbalance(launch, &lengths, classes.into_iter(), resident as usize, sms);
+        let stretch = scale_of(launch) * if own == simulated { uneven } else { 1.0 };
+        clocks = start + (clocks - start) * stretch + parameters.launch.end;
+        let simulated_end = end_of_sm as f64 + parameters.launch.end;
+        let slots = sm.slots(simulated_end);
+        // Start and tail are there once, however many CTAs follow each other.
+        let once = slots.of(State::Launch).min(start) + slots.of(State::Tail);
+        let factor = (clocks - once) / (slots.total() - once).max(1.0);
+        let mut all = slots.scaled(factor);
+        let fixed = slots.of(State::Launch).min(start);
+        all.0[State::Launch as usize] = (slots.of(State::Launch) - fixed) * factor + fixed;
+        all.0[State::Tail as usize] = slots.of(State::Tail);
+        Outcome {
+            clocks,
+            slots: all,
+            by_instruction: sm.by_instruction().to_vec(),
+            instructions: sm.issued,
+            ctas: (done, own),
+            drift,
+            abandoned_barriers: sm.abandoned_barriers,
+        }
+    }
+}
+
+/// The mean clocks of the CTAs of each class that ended; of classes without one, those of all.
+fn lengths(launch: &Launch, ends: &[Ended]) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); launch.classes.len()];
+    for ended in ends {
+        if let Some((clocks, count)) = sums.get_mut(ended.class as usize) {
+            *clocks += (ended.clock - ended.started) as f64;
+            *count += 1.0;
+        }
+    }
+    let (clocks, count) = sums.iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let mean = if count > 0.0 { clocks / count } else { 0.0 };
+    sums.iter().map(|&(clocks, count)| if count > 0.0 { clocks / count } else { mean }).collect()
+}
+
+/// Clocks per instruction in the second half of a cut run, and how much its quarters differ.
+fn second_half(marks: &[(u64, u64)]) -> (f64, f64) {
+    let [.., last] = marks else { return (0.0, 0.0) };
+    let rate =
+        |from: (u64, u64), to: (u64, u64)| (to.0 - from.0) as f64 / (to.1 - from.1).max(1) as f64;
+    let (half, three_quarters) = (marks[marks.len() / 2], marks[marks.len() * 3 / 4]);
+    if half.1 == last.1 {
+        return (last.0 as f64 / last.1.max(1) as f64, 0.0);
+    }
+    let whole = rate(half, *last);
+    let (first, second) = (rate(half, three_quarters), rate(three_quarters, *last));
+    (whole, if whole > 0.0 { (first - second).abs() / whole } else { 0.0 })
+}
+
+/// Clocks from the end of one CTA to that of the next in the steady state, and how much its halves
+/// differ. The first residency starts cold, and the last one runs out.
+fn steady_interval(ends: &[Ended], resident: u64) -> (f64, f64) {
+    let resident = resident as usize;
+    let (first, last) =
+        (resident.min(ends.len()) - 1, ends.len().saturating_sub(resident).max(1) - 1);
+    if last <= first {
+        let end = ends.last().map_or(0, |one| one.clock);
+        return (end as f64 / ends.len().max(1) as f64, 0.0);
+    }
+    let interval =
+        |from: usize, to: usize| (ends[to].clock - ends[from].clock) as f64 / (to - from) as f64;
+    let whole = interval(first, last);
+    let middle = (first + last) / 2;
+    if middle == first || middle == last || whole <= 0.0 {
+        return (whole, 0.0);
+    }
+    (whole, (interval(first, middle) - interval(middle, last)).abs() / whole)
+}
+
+/// Warp instructions of the launch's paths, those beyond the recording's limit included.
+fn instructions_of(launch: &Launch) -> f64 {
+    let of_block = |block: u32| {
+        launch.code.blocks.get(block as usize).map_or(0, |range| u64::from(range.end - range.start))
+    };
+    let mut of_class = vec![0.0; launch.classes.len()];
+    for (sum, class) in of_class.iter_mut().zip(&launch.classes) {
+        let samples = class.samples.len().max(1) as f64;
+        let all: u64 = class
+            .samples
+            .iter()
+            .flat_map(|sample| &sample.warps)
+            .map(|warp| warp.path.iter().map(|&block| of_block(block)).sum::<u64>())
+            .sum();
+        *sum = all as f64 / samples;
+    }
+    launch
+        .order
+        .iter()
+        .map(|run| of_class.get(run.class as usize).copied().unwrap_or(0.0) * run.ctas as f64)
+        .sum()
+}
+
+/// Instructions of the launch over those of the paths that stand for it: more than 1 where paths
+/// were cut or samples of other classes stand in.
+fn scale_of(launch: &Launch) -> f64 {
+    let of_block = |block: u32| {
+        launch.code.blocks.get(block as usize).map_or(0, |range| u64::from(range.end - range.start))
+    };
+    let mut of_class = Vec::with_capacity(launch.classes.len());
+    for class in &launch.classes {
+        let (mut kept, mut left_out) = (0_u64, 0_u64);
+        for warp in class.samples.iter().flat_map(|sample| &sample.warps) {
+            kept += warp.path.iter().map(|&block| of_block(block)).sum::<u64>();
+            left_out += warp.left_out_instructions;
+        }
+        let samples = class.samples.len().max(1) as f64;
+        let scale = if class.scale > 0.0 { class.scale } else { 1.0 };
+        of_class.push((kept as f64 / samples, (kept + left_out) as f64 / samples * scale));
+    }
+    let (mut kept, mut whole) = (0.0, 0.0);
+    for run in &launch.order {
+        if let Some(&(one, other)) = of_class.get(run.class as usize) {
+            kept += one * run.ctas as f64;
+            whole += other * run.ctas as f64;
+        }
+    }
+    if kept > 0.0 { whole / kept } else { 1.0 }
+}

@@ -1,0 +1,358 @@
+//! The load-store path: queues of the sub-cores, the SM's port, first-level cache and shared memory.
+//!
+//! ```text
+//! sub-core: queue ─ address stage ─┐
+//! sub-core: queue ─ address stage ─┼─ port ─ banks and tags ─┬─ registers
+//! …                               ─┘                         └─ L2 (memory.rs)
+//! ```
+//!
+//! Each stage is free again at a known clock, so the whole way of an access is known when it
+//! issues. Accesses of different sub-cores enter the port in the order they were issued in.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::scoreboard::Event;
+use crate::code::{AccessKind, MemoryAccess, Space};
+use crate::launch::Request;
+use crate::memory::MemorySystem;
+use crate::parameters::Parameters;
+use crate::states::State;
+
+/// The part of the path that a sub-core has for itself.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    /// The clocks at which the latest instructions leave the queue.
+    leaving: VecDeque<u64>,
+    address_free: f64,
+}
+
+/// A stage that serves one instruction after the other.
+///
+/// Instructions are told in the order of their issue, and some arrive later than others told after
+/// them. The stage does not idle until they do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stage {
+    /// The clock at which it has served everything told so far.
+    backlog: f64,
+}
+
+impl Stage {
+    /// Tells of `work` clocks that arrive at `arrival`. Returns when they begin.
+    fn take(&mut self, now: f64, arrival: f64, work: f64) -> f64 {
+        let begin = self.backlog.max(now);
+        self.backlog = begin + work;
+        arrival.max(begin)
+    }
+}
+
+/// The load-store path of an SM.
+#[derive(Clone, Debug)]
+pub(super) struct LoadStorePath {
+    entries: Vec<Entry>,
+    port: Stage,
+    data: Stage,
+    /// Loads that wait for data.
+    pending: Outgoing,
+    /// Stores that the L2 has not taken.
+    stored: Outgoing,
+    /// The clock at which the L2 has taken all stores so far.
+    last_store: u64,
+    memory: MemorySystem,
+    parameters: crate::parameters::LoadStore,
+    dram_writes_per_store: f64,
+    l2: (f64, f64, f64, f64),
+}
+
+/// The way of an access.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// When its result is there.
+    pub(super) result: Event,
+    /// When its operands may be overwritten.
+    pub(super) operands: u64,
+}
+
+/// Clocks from issue to the end of the address stage beyond that stage's own, so that the sixth of
+/// a run of loads issues at clock 13 (Huerta et al., MICRO 2025, table 1).
+const ENTRY_CLOCKS: f64 = 7.0;
+
+/// Clocks of work that wait between the port and the banks.
+const BUFFERED_CLOCKS: f64 = 8.0;
+
+/// Clocks that a result of up to 64 bytes a clock hides in the latency of the cache.
+const HIDDEN_CLOCKS: f64 = 2.0;
+
+impl LoadStorePath {
+    pub(super) fn new(parameters: &Parameters, dram_writes_per_store: f64) -> Self {
+        let (memory, load_store) = (&parameters.memory, &parameters.load_store);
+        Self {
+            entries: vec![Entry::default(); parameters.issue.sub_cores.max(1) as usize],
+            port: Stage::default(),
+            data: Stage::default(),
+            pending: Outgoing::new(load_store.pending_accesses, load_store.pending_sectors),
+            stored: Outgoing::new(u32::MAX, load_store.stored_sectors),
+            last_store: 0,
+            memory: MemorySystem::new(parameters),
+            parameters: *load_store,
+            dram_writes_per_store,
+            l2: (
+                memory.l2_latency,
+                memory.l2_far_latency,
+                memory.dram_latency,
+                memory.atomic_latency,
+            ),
+        }
+    }
+
+    /// The clock at which the L2 has taken all stores so far.
+    pub(super) fn last_store(&self) -> u64 {
+        self.last_store
+    }
+
+    /// Clocks that the busiest server behind the SM needs for all that it has taken.
+    pub(super) fn busiest(&self) -> f64 {
+        self.memory.busiest()
+    }
+
+    /// The clock from which a sub-core's queue takes the next instruction.
+    pub(super) fn free_at(&self, sub_core: usize) -> u64 {
+        let leaving = &self.entries[sub_core].leaving;
+        let places = self.parameters.queue as usize + 1;
+        if leaving.len() < places { 0 } else { leaving[leaving.len() - places] }
+    }
+
+    /// Takes an instruction through queue, address stage and port. Returns the clock at which the
+    /// port takes it and the clocks that it waited.
+    fn enter(&mut self, sub_core: usize, now: u64, is_uniform: bool) -> (f64, f64) {
+        let interval = if is_uniform {
+            self.parameters.uniform_address_interval
+        } else {
+            self.parameters.address_interval
+        };
+        let entry = &mut self.entries[sub_core];
+        let unloaded = now as f64 + ENTRY_CLOCKS + interval;
+        let addressed = (entry.address_free + interval).max(unloaded);
+        // The port takes no more than the stage behind it holds.
+        let accepted = addressed.max(self.data.backlog - BUFFERED_CLOCKS);
+        let taken = self.port.take(now as f64, accepted, self.parameters.port_interval);
+        entry.address_free = taken;
+        entry.leaving.push_back(taken.ceil() as u64);
+        if entry.leaving.len() > self.parameters.queue as usize + 1 {
+            entry.leaving.pop_front();
+        }
+        (taken, taken - unloaded)
+    }
+
+    /// Takes a shuffle, which needs the port and a pass.
+    pub(super) fn shuffle(&mut self, sub_core: usize, now: u64) -> Way {
+        let (taken, waited) = self.enter(sub_core, now, true);
+        let begun = self.data.take(now as f64, taken, 1.0);
+        let span = self.parameters.shuffle_latency + waited + (begun - taken);
+        self.way(now, span, [waited + begun - taken, 0.0, 0.0], State::ShortScoreboard)
+    }
+
+    fn way(&self, now: u64, span: f64, waits: [f64; 3], latency: State) -> Way {
+        let done = (now as f64 + span).ceil() as u64;
+        let operands = now + (self.parameters.operand_latency + waits[0]).ceil() as u64;
+        Way { result: Event { done, span, waits, latency: Some(latency) }, operands }
+    }
+
+    /// Takes an access. `request` is what was recorded for it: `None` if no lane takes part.
+    pub(super) fn access(
+        &mut self,
+        sub_core: usize,
+        now: u64,
+        access: &MemoryAccess,
+        request: Option<&Request>,
+        active_sms: f64,
+    ) -> Way {
+        let spilled =
+            (access.space == Space::Local && access.queue.is_none()).then(|| spill(access.bytes));
+        let Some(request) = request.or(spilled.as_ref()) else {
+            let (_, waited) = self.enter(sub_core, now, true);
+            let latency = match access.space {
+                Space::Constant => self.parameters.constant_latency,
+                _ => self.parameters.shared_latency,
+            };
+            let waits = [waited, 0.0, 0.0];
+            return self.way(now, latency + waited, waits, State::ShortScoreboard);
+        };
+        let space = if access.space == Space::Generic { request.space } else { access.space };
+        match space {
+            Space::Constant => {
+                let (_, waited) = self.enter(sub_core, now, true);
+                let passes = f64::from(request.passes.max(1)) - 1.0;
+                let span = self.parameters.constant_latency + waited + passes;
+                self.way(now, span, [waited + passes, 0.0, 0.0], State::ShortScoreboard)
+            }
+            Space::Shared => self.shared(sub_core, now, access, request),
+            Space::Global | Space::Local | Space::Generic => {
+                self.cached(sub_core, now, access, request, active_sms)
+            }
+        }
+    }
+
+    fn shared(
+        &mut self,
+        sub_core: usize,
+        now: u64,
+        access: &MemoryAccess,
+        request: &Request,
+    ) -> Way {
+        let (taken, waited) = self.enter(sub_core, now, true);
+        let parameters = self.parameters;
+        let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
+        let bytes = f64::from(request.lanes) * f64::from(access.bytes);
+        let mut busy = passes.max(bytes / parameters.shared_bytes);
+        if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
+            busy += f64::from(request.serial.max(1)) * parameters.shared_atomic_interval;
+        }
+        let begun = self.data.take(now as f64, taken, busy);
+        let waits = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
+        let span = parameters.shared_latency + waits;
+        self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
+    }
+
+    fn cached(
+        &mut self,
+        sub_core: usize,
+        now: u64,
+        access: &MemoryAccess,
+        request: &Request,
+        active_sms: f64,
+    ) -> Way {
+        let (taken, waited) = self.enter(sub_core, now, access.has_uniform_address);
+        let parameters = self.parameters;
+        let loads =
+            matches!(access.kind, AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy);
+        let missed = u32::from(request.l2_sectors) + u32::from(request.dram_sectors);
+        let stores = access.kind == AccessKind::Store;
+        let outgoing = if stores { missed + u32::from(request.l1_sectors) } else { missed };
+        let lane_bytes = f64::from(request.lanes) * f64::from(access.bytes);
+        let lines = f64::from(request.lines.max(1));
+        let tags = lines / parameters.tags + parameters.tag_spread * lines.sqrt();
+        let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
+        let sectors = f64::from(missed) + f64::from(request.l1_sectors);
+        let busy = match access.kind {
+            AccessKind::Load => tags.max(passes).max(lane_bytes / parameters.l1_bytes),
+            AccessKind::AsyncCopy => tags.max(passes).max(lane_bytes / parameters.shared_bytes),
+            AccessKind::BulkCopy => 1.0,
+            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
+                tags.max(sectors * 32.0 / parameters.store_bytes)
+            }
+        };
+        let mut begun = self.data.take(now as f64, taken, busy);
+        if outgoing > 0 {
+            if stores {
+                begun = begun.max(self.stored.room(begun, outgoing));
+            } else if loads {
+                begun = begun.max(self.pending.room(begun, outgoing));
+            }
+        }
+        let own = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
+        let (l2_latency, l2_far, dram_latency, atomic_latency) = self.l2;
+        let far = if is_far(request, now) { l2_far } else { 0.0 };
+        match access.kind {
+            AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
+                let (latency, state, waits) = if missed == 0 {
+                    (parameters.l1_latency, State::L1Latency, Default::default())
+                } else {
+                    let l2 = f64::from(request.l2_sectors);
+                    let dram = f64::from(request.dram_sectors);
+                    let waits = self.memory.load(now as f64, begun, l2, dram, active_sms);
+                    if request.dram_sectors > 0 {
+                        (dram_latency, State::DramLatency, waits)
+                    } else {
+                        (l2_latency + far, State::L2Latency, waits)
+                    }
+                };
+                let span = latency + own + waits.l2 + waits.dram;
+                let way = self.way(now, span, [own, waits.l2, waits.dram], state);
+                if missed > 0 {
+                    self.pending.push(way.result.done, missed);
+                }
+                way
+            }
+            AccessKind::Store => {
+                let dram = sectors * self.dram_writes_per_store;
+                let waits = self.memory.store(now as f64, begun, sectors, dram, active_sms);
+                // Nobody waits for a store, but its data takes room until the L2 has it.
+                let taken = (begun + busy + waits.by_rate).ceil() as u64;
+                self.stored.push(taken, outgoing);
+                self.last_store = self.last_store.max(taken);
+                self.way(now, own + parameters.operand_latency, [own, 0.0, 0.0], State::L1Latency)
+            }
+            AccessKind::Atomic | AccessKind::Reduction => {
+                let serial = f64::from(request.serial.max(1));
+                let waits = self.memory.update(now as f64, begun, sectors, serial, active_sms);
+                let span = l2_latency + atomic_latency + far + own + waits.l2;
+                self.way(now, span, [own, waits.l2, 0.0], State::L2Latency)
+            }
+        }
+    }
+}
+
+/// Accesses that are under way between the SM and the L2, up to a limit.
+#[derive(Clone, Debug)]
+struct Outgoing {
+    /// Ends and sectors of accesses.
+    until: BinaryHeap<Reverse<(u64, u32)>>,
+    sectors: u32,
+    most_accesses: usize,
+    most_sectors: u32,
+}
+
+impl Outgoing {
+    fn new(accesses: u32, sectors: u32) -> Self {
+        Self {
+            until: BinaryHeap::new(),
+            sectors: 0,
+            most_accesses: accesses.max(1) as usize,
+            most_sectors: sectors,
+        }
+    }
+
+    fn push(&mut self, until: u64, sectors: u32) {
+        self.until.push(Reverse((until, sectors)));
+        self.sectors += sectors;
+    }
+
+    /// The clock, not before `now`, from which there is room for an access of `sectors`.
+    fn room(&mut self, now: f64, sectors: u32) -> f64 {
+        let mut from = now;
+        let most = self.most_sectors.saturating_sub(sectors);
+        while let Some(&Reverse((until, held))) = self.until.peek() {
+            let is_full = self.until.len() >= self.most_accesses || self.sectors > most;
+            if until as f64 > from && !is_full {
+                break;
+            }
+            from = from.max(until as f64);
+            self.until.pop();
+            self.sectors -= held;
+        }
+        from
+    }
+}
+
+/// Half of the hits of a partitioned L2 are in the partition farther away; a hash says which.
+fn is_far(request: &Request, now: u64) -> bool {
+    let mixed = (now ^ u64::from(request.lines) << 17).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed >> 63 == 1
+}
+
+/// The request of a register that the assembler spilled: consecutive words, which the first-level
+/// cache holds.
+fn spill(bytes: u32) -> Request {
+    let sectors = bytes.min(16) as u16;
+    Request {
+        space: Space::Local,
+        lanes: 32,
+        lines: sectors.div_ceil(4),
+        passes: sectors.div_ceil(4),
+        serial: 1,
+        l1_sectors: sectors,
+        l2_sectors: 0,
+        dram_sectors: 0,
+    }
+}

@@ -1,0 +1,607 @@
+//! One SM: sub-cores that issue the instructions of warps.
+//!
+//! The loop goes from issue to issue. When an instruction issues, its whole way is known: the units
+//! and servers it needs are free again at known clocks. A warp is blocked without a known end only
+//! at barriers of its CTA.
+
+mod load_store;
+mod prepared;
+mod scoreboard;
+mod warp;
+
+use crate::code::{AccessKind, Action, Class};
+use crate::launch::Launch;
+use crate::parameters::{Parameters, Scheduler, Unit};
+use crate::states::{Clocks, State};
+use load_store::LoadStorePath;
+use prepared::{Op, Prepared};
+use scoreboard::Event;
+use warp::{Blocked, Warp};
+
+/// A sub-core.
+#[derive(Clone, Debug)]
+struct SubCore {
+    /// Places of its resident warps in [`Sm::warps`].
+    residents: Vec<u32>,
+    /// The warp that issued last.
+    last: u32,
+    /// The clock after its last issue.
+    next: u64,
+    /// Instructions issued in the clock of the last issue.
+    in_clock: u32,
+    units: [f64; Unit::COUNT],
+    /// The next issue, if it is known: warp, its place among the residents and clock.
+    candidate: Option<Candidate>,
+    is_stale: bool,
+    /// Lost issue slots and used ones.
+    slots: Clocks,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    warp: u32,
+    clock: u64,
+}
+
+/// A CTA that is resident.
+#[derive(Clone, Debug, Default)]
+struct Cta {
+    live: u32,
+    /// Warps that wait at the barrier.
+    waiting: Vec<u32>,
+    last_arrival: u64,
+    /// Clocks at which its bulk copies are done, in order.
+    copies: Vec<Event>,
+    class: u32,
+    started: u64,
+}
+
+/// A CTA that ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) clock: u64,
+    pub(crate) started: u64,
+    pub(crate) class: u32,
+}
+
+/// An SM in the middle of a launch.
+pub(crate) struct Sm<'a> {
+    launch: &'a Launch,
+    parameters: &'a Parameters,
+    code: Prepared,
+    sub_cores: Vec<SubCore>,
+    warps: Vec<Warp<'a>>,
+    /// Places in `warps` of CTAs that have ended, by first warp.
+    ctas: Vec<Cta>,
+    vacant: Vec<u32>,
+    load_store: LoadStorePath,
+    shared_units: [f64; Unit::COUNT],
+    /// The clock at which each line of code is there.
+    lines: Vec<u64>,
+    /// Clocks of warps by instruction and state.
+    by_instruction: Vec<Clocks>,
+    /// Active SMs, which share the memory.
+    pub(crate) active_sms: f64,
+    pub(crate) issued: u64,
+    pub(crate) clock: u64,
+    next_sub_core: usize,
+    age: u64,
+    /// Barriers that were given up because nobody else could come.
+    pub(crate) abandoned_barriers: u64,
+    ends: Vec<Ended>,
+}
+
+/// A clock that never comes.
+const NEVER: u64 = u64::MAX;
+
+impl<'a> Sm<'a> {
+    pub(crate) fn new(launch: &'a Launch, parameters: &'a Parameters) -> Self {
+        let code = Prepared::new(launch, parameters);
+        let sub_core = SubCore {
+            residents: Vec::new(),
+            last: u32::MAX,
+            next: 0,
+            in_clock: 0,
+            units: [0.0; Unit::COUNT],
+            candidate: None,
+            is_stale: true,
+            slots: Clocks::default(),
+        };
+        Self {
+            launch,
+            parameters,
+            sub_cores: vec![sub_core; parameters.issue.sub_cores.max(1) as usize],
+            warps: Vec::new(),
+            ctas: Vec::new(),
+            vacant: Vec::new(),
+            load_store: LoadStorePath::new(parameters, launch.dram_writes_per_store),
+            shared_units: [0.0; Unit::COUNT],
+            lines: vec![NEVER; code.lines],
+            by_instruction: vec![Clocks::default(); code.ops.len()],
+            code,
+            active_sms: f64::from(parameters.sm_count),
+            issued: 0,
+            clock: 0,
+            next_sub_core: 0,
+            age: 0,
+            abandoned_barriers: 0,
+            ends: Vec::new(),
+        }
+    }
+
+    /// Starts a CTA whose first warp may issue at a clock.
+    pub(crate) fn start(&mut self, class: u32, sample: usize, at: u64) {
+        let launch = self.launch;
+        let Some(samples) = launch.classes.get(class as usize).map(|class| &class.samples) else {
+            return;
+        };
+        let sample = sample % samples.len().max(1);
+        let Some(trace) = samples.get(sample) else { return };
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.ctas.push(Cta::default());
+            (self.ctas.len() - 1) as u32
+        });
+        let mut live = 0;
+        for (index, warp) in trace.warps.iter().enumerate() {
+            let begins = at + (index as f64 * self.parameters.launch.warp_interval) as u64;
+            let slot = self.free_warp();
+            let executions = &self.code.executions[class as usize][sample][index];
+            let runs = self.warps[slot as usize]
+                .begin(&self.code, warp, executions, place, begins, self.age);
+            self.age += 1;
+            if !runs {
+                self.warps[slot as usize].retire();
+                continue;
+            }
+            live += 1;
+            let sub_core = self.next_sub_core;
+            self.next_sub_core = (self.next_sub_core + 1) % self.sub_cores.len();
+            self.warps[slot as usize].sub_core = sub_core as u32;
+            self.fetch(slot, begins);
+            self.sub_cores[sub_core].residents.push(slot);
+            self.sub_cores[sub_core].is_stale = true;
+        }
+        let cta = &mut self.ctas[place as usize];
+        cta.waiting.clear();
+        cta.copies.clear();
+        (cta.live, cta.class, cta.started, cta.last_arrival) = (live, class, at, 0);
+        if live == 0 {
+            self.ends.push(Ended { clock: at, started: at, class });
+            self.vacant.push(place);
+        }
+    }
+
+    fn free_warp(&mut self) -> u32 {
+        match self.warps.iter().position(Warp::is_retired) {
+            Some(place) => place as u32,
+            None => {
+                self.warps.push(Warp::default());
+                (self.warps.len() - 1) as u32
+            }
+        }
+    }
+
+    /// CTAs that have ended since the last call.
+    pub(crate) fn take_ends(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ends)
+    }
+
+    /// Issues the next instruction. Returns false if no warp is left.
+    pub(crate) fn step(&mut self) -> bool {
+        for sub_core in 0..self.sub_cores.len() {
+            if self.sub_cores[sub_core].is_stale {
+                self.find_candidate(sub_core);
+            }
+        }
+        let next = (0..self.sub_cores.len())
+            .filter_map(|sub_core| {
+                self.sub_cores[sub_core].candidate.map(|one| (one.clock, sub_core))
+            })
+            .min();
+        match next {
+            Some((clock, sub_core)) => {
+                let Some(candidate) = self.sub_cores[sub_core].candidate else { return false };
+                // A unit that sub-cores share may have been taken since.
+                let clock_now = self.issuable_at(sub_core, candidate.warp);
+                if clock_now > clock {
+                    self.sub_cores[sub_core].is_stale = true;
+                    return true;
+                }
+                self.clock = clock;
+                self.issue(sub_core, candidate.warp, clock);
+                true
+            }
+            None => self.release_somebody(),
+        }
+    }
+
+    /// The clock from which a warp could issue.
+    fn issuable_at(&self, sub_core: usize, warp: u32) -> u64 {
+        let warp = &self.warps[warp as usize];
+        if warp.ready == NEVER {
+            return NEVER;
+        }
+        let core = &self.sub_cores[sub_core];
+        warp.ready.max(self.unit_free(sub_core, warp.pc)).max(core.next)
+    }
+
+    /// The clock from which the unit and the queue that an instruction needs take it.
+    fn unit_free(&self, sub_core: usize, pc: u32) -> u64 {
+        let op = &self.code.ops[pc as usize];
+        let mut free = 0;
+        if let Some(unit) = op.units.unit {
+            let units = if op.units.is_shared {
+                &self.shared_units
+            } else {
+                &self.sub_cores[sub_core].units
+            };
+            let mut at = units[unit as usize];
+            if let Some(other) = op.units.other {
+                at = at.min(units[other as usize]);
+            }
+            free = at.ceil() as u64;
+        }
+        if op.is_queued {
+            free = free.max(self.load_store.free_at(sub_core));
+        }
+        free
+    }
+
+    fn find_candidate(&mut self, sub_core: usize) {
+        let core = &self.sub_cores[sub_core];
+        let oldest_first = self.parameters.issue.scheduler == Scheduler::GreedyThenOldest;
+        let mut best: Option<(u64, u64, u32)> = None;
+        for &place in &core.residents {
+            let warp = &self.warps[place as usize];
+            if warp.ready == NEVER {
+                continue;
+            }
+            if best.is_some_and(|(clock, _, _)| warp.ready > clock) {
+                continue;
+            }
+            let clock = self.issuable_at(sub_core, place);
+            let rank = if place == core.last {
+                0
+            } else if oldest_first {
+                1 + warp.age
+            } else {
+                u64::MAX - warp.age
+            };
+            if best.is_none_or(|one| (clock, rank) < (one.0, one.1)) {
+                best = Some((clock, rank, place));
+            }
+        }
+        let core = &mut self.sub_cores[sub_core];
+        core.candidate = best.map(|(clock, _, warp)| Candidate { warp, clock });
+        core.is_stale = false;
+    }
+
+    /// Where every warp waits at barriers that nobody can reach any more, lets one CTA go on.
+    fn release_somebody(&mut self) -> bool {
+        let blocked = (0..self.ctas.len()).find(|&cta| !self.ctas[cta].waiting.is_empty());
+        let Some(cta) = blocked else { return false };
+        self.abandoned_barriers += 1;
+        self.release(cta as u32, self.clock);
+        true
+    }
+
+    fn issue(&mut self, sub_core: usize, place: u32, clock: u64) {
+        let pc = self.warps[place as usize].pc;
+        let op = self.code.ops[pc as usize];
+        self.account(sub_core, place, pc, &op, clock);
+        self.issued += 1;
+        let core = &mut self.sub_cores[sub_core];
+        core.last = place;
+        core.is_stale = true;
+        let pairs = self.parameters.issue.width > 1
+            && op.control.stall == 0
+            && core.in_clock + 1 < self.parameters.issue.width;
+        if pairs {
+            core.in_clock += 1;
+            core.next = clock;
+        } else {
+            core.in_clock = 0;
+            core.next = clock + 1;
+        }
+        if let Some(unit) = op.units.unit {
+            let units = if op.units.is_shared { &mut self.shared_units } else { &mut core.units };
+            let mut taken = unit as usize;
+            if let Some(other) = op.units.other
+                && units[other as usize] < units[taken]
+            {
+                taken = other as usize;
+            }
+            units[taken] = units[taken].max(clock as f64) + op.units.interval;
+        }
+        let mut resume = clock + u64::from(op.control.stall).max(u64::from(!pairs));
+        let mut blocked = None;
+        let mut event = Event {
+            done: clock + op.latency.ceil() as u64,
+            span: op.latency,
+            waits: [0.0; 3],
+            latency: Some(State::ShortScoreboard),
+        };
+        let mut operands =
+            clock + op.latency.min(self.parameters.load_store.operand_latency) as u64;
+        match op.action {
+            Action::Compute if op.class == Class::Shuffle => {
+                let way = self.load_store.shuffle(sub_core, clock);
+                (event, operands) = (way.result, way.operands);
+            }
+            Action::Compute => {}
+            Action::Multiply { is_asynchronous, .. } => {
+                if is_asynchronous {
+                    let done = self.sub_cores[sub_core].units[Unit::Tensor as usize]
+                        + self.parameters.tensor.latency;
+                    let warp = &mut self.warps[place as usize];
+                    warp.products.push_back(done.ceil() as u64);
+                    event.done = done.ceil() as u64;
+                    // The queue in front of the tensor core has an end.
+                    let most = self.parameters.tensor.queue.max(1) as usize;
+                    if warp.products.len() > most {
+                        resume = resume.max(warp.products[warp.products.len() - 1 - most]);
+                    }
+                }
+            }
+            Action::Access(access) => {
+                let request = self.warps[place as usize].next_request(access.queue);
+                let way = self.load_store.access(
+                    sub_core,
+                    clock,
+                    &access,
+                    request.as_ref(),
+                    self.active_sms,
+                );
+                (event, operands) = (way.result, way.operands);
+                match access.kind {
+                    AccessKind::AsyncCopy => {
+                        let warp = &mut self.warps[place as usize];
+                        if event.done > warp.copied.done {
+                            warp.copied = event;
+                        }
+                        event.done = operands;
+                    }
+                    AccessKind::BulkCopy => {
+                        let cta = self.warps[place as usize].cta;
+                        self.ctas[cta as usize].copies.push(event);
+                        event.done = operands;
+                    }
+                    AccessKind::Load
+                    | AccessKind::Store
+                    | AccessKind::Atomic
+                    | AccessKind::Reduction => {}
+                }
+            }
+            Action::CtaBarrier => {
+                let warp = &mut self.warps[place as usize];
+                warp.arrived = clock;
+                let cta = warp.cta;
+                let interval = self.parameters.synchronisation.arrival_interval as u64;
+                let state = &mut self.ctas[cta as usize];
+                state.last_arrival = clock.max(state.last_arrival + interval);
+                state.waiting.push(place);
+                blocked = Some(Blocked::Barrier);
+            }
+            Action::CtaArrive => {}
+            Action::AwaitCounter { counter, pending } => {
+                let event =
+                    self.warps[place as usize].scoreboard.await_all_but(counter, pending.into());
+                self.warps[place as usize].awaited = event;
+                resume = resume.max(event.done);
+            }
+            Action::CommitCopies => event = self.warps[place as usize].copied,
+            Action::AwaitCopies => {
+                let cta = self.warps[place as usize].cta;
+                let pending = self.ctas[cta as usize].copies.iter().find(|one| one.done > clock);
+                if let Some(copy) = pending {
+                    let latency = self.parameters.synchronisation.mbarrier_latency as u64;
+                    let latency_state = Some(State::Copies);
+                    resume = resume.max(copy.done + latency);
+                    self.warps[place as usize].awaited =
+                        Event { done: resume, latency: latency_state, ..*copy };
+                }
+            }
+            Action::AwaitProducts { pending } => {
+                let warp = &mut self.warps[place as usize];
+                let mut done = 0;
+                while warp.products.len() > usize::from(pending) {
+                    done = warp.products.pop_front().unwrap_or(0).max(done);
+                }
+                resume = resume.max(done);
+                let span = done.saturating_sub(clock) as f64;
+                warp.awaited =
+                    Event { done, span, waits: [0.0; 3], latency: Some(State::Products) };
+            }
+            Action::Fence(scope) => {
+                let clocks = self.parameters.synchronisation.fences[scope as usize];
+                resume = resume.max(clock + clocks as u64);
+                self.warps[place as usize].awaited = Event {
+                    done: resume,
+                    span: clocks,
+                    waits: [0.0; 3],
+                    latency: Some(State::Membar),
+                };
+            }
+            Action::Exit => {}
+        }
+        let warp = &mut self.warps[place as usize];
+        if let Some(barrier) = op.control.write_barrier {
+            let is_counted = self.code.counted >> (barrier & 63) & 1 == 1;
+            warp.scoreboard.raise(barrier, event, is_counted);
+        }
+        if let Some(barrier) = op.control.read_barrier {
+            let is_counted = self.code.counted >> (barrier & 63) & 1 == 1;
+            let read = Event { done: operands, span: (operands - clock) as f64, ..event };
+            warp.scoreboard.raise(barrier, read, is_counted);
+        }
+        warp.issued_at = clock;
+        warp.resume = resume;
+        warp.blocked = blocked;
+        let goes_on = warp.advance(&self.code);
+        if !goes_on {
+            self.end_warp(sub_core, place, clock);
+            return;
+        }
+        self.fetch(place, resume);
+        if blocked.is_some() {
+            let cta = self.warps[place as usize].cta;
+            self.warps[place as usize].ready = NEVER;
+            self.release_if_complete(cta);
+        }
+    }
+
+    /// Finds the clock from which a warp's next instruction is fetched and has what it waits for.
+    fn fetch(&mut self, place: u32, resume: u64) {
+        let warp = &mut self.warps[place as usize];
+        let op = &self.code.ops[warp.pc as usize];
+        let event = if op.control.wait_mask == 0 {
+            Event::default()
+        } else {
+            warp.scoreboard.last_of(op.control.wait_mask)
+        };
+        let line = op.line as usize;
+        let there = self.lines[line];
+        let fetched = if there == NEVER {
+            let costs = &self.parameters.launch;
+            let before = line.checked_sub(1).map(|one| self.lines[one]).filter(|&at| at != NEVER);
+            let at = match before {
+                Some(before) => (before as f64 + costs.code_line_interval).max(resume as f64),
+                None => resume as f64 + costs.code_latency,
+            };
+            self.lines[line] = at.ceil() as u64;
+            self.lines[line]
+        } else {
+            there
+        };
+        warp.event = event;
+        warp.resume = resume;
+        warp.ready = resume.max(event.done).max(fetched);
+    }
+
+    fn end_warp(&mut self, sub_core: usize, place: u32, clock: u64) {
+        let cta = self.warps[place as usize].cta;
+        self.warps[place as usize].retire();
+        let core = &mut self.sub_cores[sub_core];
+        core.residents.retain(|&one| one != place);
+        core.is_stale = true;
+        let state = &mut self.ctas[cta as usize];
+        state.live -= 1;
+        if state.live == 0 {
+            let Cta { class, started, .. } = *state;
+            self.ends.push(Ended { clock, started, class });
+            self.vacant.push(cta);
+        } else {
+            self.release_if_complete(cta);
+        }
+    }
+
+    fn release_if_complete(&mut self, cta: u32) {
+        let state = &self.ctas[cta as usize];
+        if !state.waiting.is_empty() && state.waiting.len() as u32 >= state.live {
+            self.release(cta, state.last_arrival);
+        }
+    }
+
+    fn release(&mut self, cta: u32, clock: u64) {
+        let latency = self.parameters.synchronisation.barrier_latency as u64;
+        let waiting = std::mem::take(&mut self.ctas[cta as usize].waiting);
+        for &place in &waiting {
+            let resume = self.warps[place as usize].resume.max(clock + latency);
+            self.fetch(place, resume);
+            let sub_core = self.warps[place as usize].sub_core as usize;
+            self.sub_cores[sub_core].is_stale = true;
+        }
+        let state = &mut self.ctas[cta as usize];
+        state.waiting = waiting;
+        state.waiting.clear();
+    }
+
+    /// Divides the clocks since the warp's last issue, and those that the sub-core issued nothing,
+    /// among states.
+    fn account(&mut self, sub_core: usize, place: u32, pc: u32, op: &Op, clock: u64) {
+        let unit_free = self.unit_free(sub_core, pc);
+        let warp = &self.warps[place as usize];
+        let core = &mut self.sub_cores[sub_core];
+        let unit_state = if !op.is_queued {
+            State::MathPipe
+        } else if op.is_global {
+            State::LgThrottle
+        } else {
+            State::MioThrottle
+        };
+        // From the last clock backwards: another warp's turn, the unit, fetch, events, the stall.
+        let own = &mut self.by_instruction[pc as usize];
+        own.add(State::Selected, 1.0);
+        let idle_from = if core.last == u32::MAX { 0 } else { core.next.min(clock) };
+        let slots = &mut core.slots;
+        if clock >= idle_from {
+            slots.add(State::Selected, f64::from(u8::from(core.in_clock == 0)));
+        }
+        let mut until = clock;
+        let mut charge = |from: u64, state: Option<State>, event: Option<&Event>| {
+            let from = from.min(until);
+            let clocks = (until - from) as f64;
+            if clocks > 0.0 {
+                let idle = until.saturating_sub(idle_from.max(from)) as f64;
+                match (state, event) {
+                    (Some(state), _) => {
+                        own.add(state, clocks);
+                        if idle > 0.0 {
+                            slots.add(state, idle);
+                        }
+                    }
+                    (None, Some(event)) => {
+                        event.divide(clocks, |state, clocks| own.add(state, clocks));
+                        if idle > 0.0 {
+                            event.divide(idle, |state, clocks| slots.add(state, clocks));
+                        }
+                    }
+                    (None, None) => {}
+                }
+            }
+            until = from;
+        };
+        charge(warp.ready.max(unit_free), Some(State::NotSelected), None);
+        charge(warp.ready, Some(unit_state), None);
+        charge(warp.resume.max(warp.event.done), Some(State::NoInstruction), None);
+        charge(warp.resume, None, Some(&warp.event));
+        let stalled = warp.issued_at + u64::from(warp.stall).max(1);
+        match warp.blocked_since() {
+            Some(_) => charge(stalled, Some(State::Barrier), None),
+            None if warp.is_new => {
+                // The clocks before its start are nobody's.
+                slots.add(State::Launch, until.saturating_sub(idle_from) as f64);
+                return;
+            }
+            None => charge(stalled, None, Some(&warp.awaited)),
+        }
+        charge(warp.issued_at + 1, Some(State::Wait), None);
+    }
+
+    /// Clocks of each sub-core by state, averaged, up to the clock `end`.
+    pub(crate) fn slots(&self, end: f64) -> Clocks {
+        let mut all = Clocks::default();
+        for core in &self.sub_cores {
+            for (sum, clocks) in all.0.iter_mut().zip(core.slots.0) {
+                *sum += clocks;
+            }
+            all.add(State::Tail, (end - core.slots.total()).max(0.0));
+        }
+        all.scaled(1.0 / self.sub_cores.len() as f64)
+    }
+
+    /// The clock at which the L2 has taken all stores so far.
+    pub(crate) fn last_store(&self) -> u64 {
+        self.load_store.last_store()
+    }
+
+    /// Clocks that the busiest server behind the SM needs for all that it has taken.
+    pub(crate) fn busiest(&self) -> f64 {
+        self.load_store.busiest()
+    }
+
+    /// Clocks of warps by instruction and state.
+    pub(crate) fn by_instruction(&self) -> &[Clocks] {
+        &self.by_instruction
+    }
+}

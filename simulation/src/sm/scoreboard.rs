@@ -1,0 +1,104 @@
+//! The barriers of a warp: events that later instructions wait for.
+
+use std::collections::VecDeque;
+
+use crate::states::State;
+
+/// What an event that a barrier announces waits for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Event {
+    /// The clock at which it has happened.
+    pub(super) done: u64,
+    /// Clocks from issue to `done`.
+    pub(super) span: f64,
+    /// Clocks of the span behind other accesses: in the load-store path, at the L2, at DRAM.
+    pub(super) waits: [f64; 3],
+    /// The state of a warp that waits for the rest of the span.
+    pub(super) latency: Option<State>,
+}
+
+impl Event {
+    /// Divides clocks that a warp waited for it among states.
+    pub(super) fn divide(&self, clocks: f64, mut add: impl FnMut(State, f64)) {
+        let rest = self.latency.unwrap_or(State::ShortScoreboard);
+        if self.span <= 0.0 {
+            return add(rest, clocks);
+        }
+        let states = [State::LoadStoreQueue, State::L2Queue, State::DramQueue];
+        let mut left = clocks;
+        for (state, wait) in states.into_iter().zip(self.waits) {
+            let share = clocks * (wait / self.span).clamp(0.0, 1.0);
+            let share = share.min(left);
+            if share > 0.0 {
+                add(state, share);
+                left -= share;
+            }
+        }
+        if left > 0.0 {
+            add(rest, left);
+        }
+    }
+}
+
+/// The barriers of one warp.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scoreboard {
+    /// The latest event of each barrier.
+    latest: Vec<Event>,
+    /// All outstanding events of barriers that are waited for by number.
+    counted: Vec<VecDeque<u64>>,
+}
+
+impl Scoreboard {
+    pub(super) fn reset(&mut self, barriers: usize) {
+        self.latest.clear();
+        self.latest.resize(barriers, Event::default());
+        for queue in &mut self.counted {
+            queue.clear();
+        }
+    }
+
+    /// Raises a barrier until an event.
+    pub(super) fn raise(&mut self, barrier: u8, event: Event, is_counted: bool) {
+        let index = usize::from(barrier & 63);
+        if let Some(latest) = self.latest.get_mut(index)
+            && event.done >= latest.done
+        {
+            *latest = event;
+        }
+        if is_counted {
+            if self.counted.len() <= index {
+                self.counted.resize(index + 1, VecDeque::new());
+            }
+            self.counted[index].push_back(event.done);
+        }
+    }
+
+    /// The event that barriers of a mask wait for longest.
+    pub(super) fn last_of(&self, mut mask: u64) -> Event {
+        let mut last = Event::default();
+        while mask != 0 {
+            let barrier = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            if let Some(event) = self.latest.get(barrier)
+                && event.done > last.done
+            {
+                last = *event;
+            }
+        }
+        last
+    }
+
+    /// The event after which at most `pending` of a barrier's events are outstanding. Events happen
+    /// in the order they were announced in.
+    pub(super) fn await_all_but(&mut self, barrier: u8, pending: usize) -> Event {
+        let index = usize::from(barrier & 63);
+        let Some(latest) = self.latest.get(index).copied() else { return Event::default() };
+        let Some(queue) = self.counted.get_mut(index) else { return latest };
+        let mut done = 0;
+        while queue.len() > pending {
+            done = queue.pop_front().unwrap_or(0).max(done);
+        }
+        Event { done, ..latest }
+    }
+}

@@ -1,0 +1,141 @@
+//! A warp on its way through the code.
+
+use std::collections::VecDeque;
+
+use super::prepared::Prepared;
+use super::scoreboard::{Event, Scoreboard};
+use crate::launch::{Request, WarpTrace};
+
+/// Why a warp waits without a known end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blocked {
+    /// For the other warps of its CTA.
+    Barrier,
+}
+
+/// A resident warp, or the room of one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Warp<'a> {
+    trace: Option<&'a WarpTrace>,
+    /// Position in the trace's path.
+    at: usize,
+    pub(super) pc: u32,
+    end: u32,
+    /// Executions and requests of each queue: see [`WarpTrace::requests`].
+    cursors: Vec<Cursor>,
+    pub(super) scoreboard: Scoreboard,
+    pub(super) cta: u32,
+    pub(super) sub_core: u32,
+    /// Grows from warp to warp in order of their start.
+    pub(super) age: u64,
+    /// The clock from which it may issue, as far as it depends on the warp alone.
+    pub(super) ready: u64,
+    /// The clock from which it may issue but for barriers and fetches.
+    pub(super) resume: u64,
+    /// What its next instruction waits for.
+    pub(super) event: Event,
+    /// What its last instruction made it wait for.
+    pub(super) awaited: Event,
+    pub(super) issued_at: u64,
+    pub(super) stall: u8,
+    pub(super) blocked: Option<Blocked>,
+    pub(super) arrived: u64,
+    pub(super) is_new: bool,
+    /// The latest of its asynchronous copies.
+    pub(super) copied: Event,
+    /// Clocks at which its asynchronous products are done.
+    pub(super) products: VecDeque<u64>,
+}
+
+/// The state of one queue of requests.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    executions: u64,
+    executed: u64,
+}
+
+impl<'a> Warp<'a> {
+    /// Begins a trace. Returns false if it executes nothing.
+    pub(super) fn begin(
+        &mut self,
+        code: &Prepared,
+        trace: &'a WarpTrace,
+        executions: &[u64],
+        cta: u32,
+        clock: u64,
+        age: u64,
+    ) -> bool {
+        self.trace = Some(trace);
+        self.cta = cta;
+        self.age = age;
+        self.scoreboard.reset(code.barriers);
+        self.cursors.clear();
+        self.cursors
+            .extend(executions.iter().map(|&executions| Cursor { executions, executed: 0 }));
+        self.products.clear();
+        self.copied = Event::default();
+        self.awaited = Event::default();
+        self.event = Event::default();
+        self.issued_at = clock;
+        self.stall = 0;
+        self.blocked = None;
+        self.is_new = true;
+        self.at = 0;
+        self.enter(code)
+    }
+
+    /// Enters the block at its position of the path, or the next one that is not empty.
+    fn enter(&mut self, code: &Prepared) -> bool {
+        let Some(trace) = self.trace else { return false };
+        while let Some(&block) = trace.path.get(self.at) {
+            if let Some(&(first, end)) = code.blocks.get(block as usize)
+                && first < end
+            {
+                (self.pc, self.end) = (first, end);
+                return true;
+            }
+            self.at += 1;
+        }
+        false
+    }
+
+    /// Goes on to the next instruction. Returns false at the end of the path.
+    pub(super) fn advance(&mut self, code: &Prepared) -> bool {
+        self.stall = code.ops[self.pc as usize].control.stall;
+        self.is_new = false;
+        self.pc += 1;
+        if self.pc < self.end {
+            return true;
+        }
+        self.at += 1;
+        self.enter(code)
+    }
+
+    pub(super) fn blocked_since(&self) -> Option<u64> {
+        self.blocked.map(|_| self.arrived)
+    }
+
+    /// The request of the next execution of an instruction with this queue.
+    pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<Request> {
+        let queue = queue? as usize;
+        let requests = self.trace?.requests.get(queue)?;
+        let cursor = self.cursors.get_mut(queue)?;
+        let (count, executions) = (requests.len() as u64, cursor.executions.max(1));
+        let before = cursor.executed * count / executions;
+        cursor.executed += 1;
+        let after = cursor.executed * count / executions;
+        if after == before {
+            return None;
+        }
+        requests.get(before as usize).copied()
+    }
+
+    pub(super) fn retire(&mut self) {
+        self.trace = None;
+        self.ready = u64::MAX;
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.trace.is_none()
+    }
+}
