@@ -84,17 +84,16 @@ impl LaunchLevels {
     /// Brings the levels of recorded requests to the shares of the launch where they differ.
     /// Returns the number of instructions whose requests changed.
     pub(super) fn apply(&self, classes: &mut [ClassTrace]) -> usize {
-        let moves: BTreeMap<LevelKey, Moves> = recorded(classes)
+        let mut moves: BTreeMap<LevelKey, Moves> = recorded(classes)
             .into_iter()
             .filter_map(|(key, sums)| {
                 let target = self.shares.get(&key)?;
                 Some((key, Moves::new(key, shares(sums)?, *target)?))
             })
             .collect();
-        let mut moves = moves;
-        for_each_request(classes, |key, _, request| {
+        for_each_run(classes, |key, _, requests| {
             if let Some(moves) = moves.get_mut(&key) {
-                moves.apply(request);
+                requests.iter_mut().for_each(|request| moves.apply(request));
             }
         });
         moves.keys().map(|key| key.instruction).collect::<BTreeSet<_>>().len()
@@ -116,15 +115,17 @@ fn shares(sums: [f64; 3]) -> Option<Shares> {
     (all > 0.0).then(|| sums.map(|sum| sum / all))
 }
 
-/// Calls `f` with every request of global or local memory and the CTAs that it stands for.
-fn for_each_request(classes: &mut [ClassTrace], mut f: impl FnMut(LevelKey, f64, &mut Request)) {
+/// Calls `f` with consecutive requests of the same instruction and space, global or local memory,
+/// and the CTAs that each stands for.
+fn for_each_run(classes: &mut [ClassTrace], mut f: impl FnMut(LevelKey, f64, &mut [Request])) {
     for class in classes {
         let weight = class.ctas as f64 / class.samples.len().max(1) as f64;
         for warp in class.samples.iter_mut().flat_map(|sample| &mut sample.warps) {
             for (&instruction, requests) in &mut warp.requests {
-                for request in requests {
-                    if matches!(request.space, Space::Global | Space::Local) {
-                        f(LevelKey::new(instruction, request.space), weight, request);
+                for run in requests.chunk_by_mut(|one, next| one.space == next.space) {
+                    let space = run.first().map(|one| one.space);
+                    if let Some(space @ (Space::Global | Space::Local)) = space {
+                        f(LevelKey::new(instruction, space), weight, run);
                     }
                 }
             }
@@ -135,10 +136,13 @@ fn for_each_request(classes: &mut [ClassTrace], mut f: impl FnMut(LevelKey, f64,
 /// Sectors by level of the recorded requests, each times the CTAs that it stands for.
 fn recorded(classes: &mut [ClassTrace]) -> BTreeMap<LevelKey, [f64; 3]> {
     let mut sums = BTreeMap::<LevelKey, [f64; 3]>::new();
-    for_each_request(classes, |key, weight, request| {
+    for_each_run(classes, |key, weight, requests| {
         let sums = sums.entry(key).or_default();
-        let sectors = [request.l1_sectors, request.l2_sectors, request.dram_sectors];
-        sums.iter_mut().zip(sectors).for_each(|(sum, sectors)| *sum += weight * f64::from(sectors));
+        for request in requests {
+            let sectors = [request.l1_sectors, request.l2_sectors, request.dram_sectors];
+            let weighted = sectors.map(|sectors| weight * f64::from(sectors));
+            sums.iter_mut().zip(weighted).for_each(|(sum, one)| *sum += one);
+        }
     });
     sums
 }

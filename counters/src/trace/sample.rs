@@ -293,11 +293,15 @@ fn rank(space: Space) -> u8 {
 }
 
 impl WarpSample {
-    fn finish(self) -> WarpRecord {
-        let mut requests = BTreeMap::<u32, Vec<Request>>::new();
-        for one in self.requests {
-            requests.entry(one.instruction).or_default().push(one.request);
-        }
+    fn finish(mut self) -> WarpRecord {
+        // Requests of an instruction keep their order.
+        self.requests.sort_by_key(|one| one.instruction);
+        let same = |one: &Recorded, other: &Recorded| one.instruction == other.instruction;
+        let of_instruction = |all: &[Recorded]| {
+            all.first().map(|one| (one.instruction, all.iter().map(|one| one.request).collect()))
+        };
+        let requests: BTreeMap<u32, Vec<Request>> =
+            self.requests.chunk_by(same).filter_map(of_instruction).collect();
         let left_out_instructions = self.left_out_instructions;
         WarpRecord { blocks: self.visits, requests, left_out_instructions }
     }

@@ -10,3 +10,4 @@
 mod common;
 mod launches;
 mod stopping;
+mod traces;
