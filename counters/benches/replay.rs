@@ -156,6 +156,7 @@ mod record {
             banks: DeviceModel::GTX_480.banks,
             constant_lanes: 32,
             stream_limit: 1 << 20,
+            trace: None,
         })
     }
 

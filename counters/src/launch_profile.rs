@@ -3,6 +3,7 @@
 mod local;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -17,6 +18,7 @@ use crate::occupancy::CtaShape;
 use crate::profile::KernelProfile;
 use crate::table::BaseTable;
 use crate::totals::{LaunchFacts, Totals};
+use crate::trace::LaunchTrace;
 
 /// The name and version of the JSON file that holds launch profiles under `launches`.
 pub const PROFILE_SCHEMA: &str = "gpucast.profile/1";
@@ -45,6 +47,10 @@ pub struct LaunchProfile {
     pub machine: Option<MachineProfile>,
     /// The table that every metric was summed from.
     pub table: BaseTable,
+    /// The order of events in some CTAs, if it was recorded
+    /// ([`Counter::with_trace`](crate::Counter::with_trace)). Of several launches, that of the
+    /// first.
+    pub trace: Option<Arc<LaunchTrace>>,
     launch: LaunchFacts,
     l2: L2Traffic,
     extrapolated: bool,
@@ -70,6 +76,7 @@ impl LaunchProfile {
             ptx_metrics: Metrics::new(),
             machine: None,
             table,
+            trace: None,
             launch,
             l2,
             extrapolated,

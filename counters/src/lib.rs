@@ -15,7 +15,8 @@
 //! [`machine`] knows the GPU's own instructions, they take the place of PTX in the metrics of
 //! instructions. [`attribution`] adds up the table by line, and a [`stages::StageCounter`] also
 //! cuts the counts of each CTA at its barriers. A [`features::FeatureCounter`] recovers strides and
-//! footprints of accesses from their addresses.
+//! footprints of accesses from their addresses. A [`trace`] keeps the order of events of a few
+//! CTAs.
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance

@@ -7,8 +7,8 @@ use gpucast_interpreter::{Launch, Observer, Program};
 use crate::cache_operators::{LoadCaching, past_first_level};
 use crate::device::DeviceModel;
 use crate::hierarchy::{
-    CtaStream, Hierarchy, HierarchyGeometry, L2, L2Contents, L2Geometry, L2Traffic, LocalTraffic,
-    ROW_LIMIT, RowTraffic,
+    CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic,
+    LocalStores, LocalTraffic, ROW_LIMIT, RowTraffic,
 };
 use crate::launch_profile::LaunchProfile;
 use crate::occupancy::{CtaShape, Occupancy};
@@ -18,6 +18,7 @@ use crate::recorder::{
 use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::LaunchFacts;
+use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
 
 /// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
 /// CTA beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are
@@ -138,6 +139,7 @@ pub struct Counter {
     branches: SparseRows<BranchCounts>,
     memory: SparseRows<MemoryCounts>,
     left_out_sectors: u64,
+    tracer: Option<LaunchTracer>,
 }
 
 impl Counter {
@@ -174,6 +176,7 @@ impl Counter {
             banks: device.banks,
             constant_lanes: device.constant_lanes,
             stream_limit: RESIDENT_LINES / resident.max(BATCH),
+            trace: None,
         };
         let totals = CtaRecorder::new(&shape);
         Self {
@@ -188,11 +191,12 @@ impl Counter {
             hierarchy: Hierarchy::new(&hierarchy),
             l2: hierarchy.l2,
             contents: L2Contents::default(),
-            blocks: totals.blocks,
+            blocks: totals.block_counts().to_vec(),
             guarded_lanes: totals.guarded_lanes,
             branches: totals.branches,
             memory: totals.memory,
             left_out_sectors: 0,
+            tracer: None,
         }
     }
 
@@ -219,6 +223,25 @@ impl Counter {
             }
         }
         self.shape.routes = routes.into();
+        self
+    }
+
+    /// Records the order of events in some CTAs as well: [`LaunchProfile::trace`]. Call it before
+    /// the launch begins.
+    #[must_use]
+    pub fn with_trace(mut self, limits: &TraceLimits) -> Self {
+        let l1 = self.device.hierarchy(self.cta).l1;
+        let stays = |l1: &L1Geometry| l1.keeps.local && l1.local_stores == LocalStores::WriteBack;
+        let launch = PlannedLaunch {
+            grid: self.grid,
+            warps_per_cta: self.cta.threads.div_ceil(32),
+            blocks: &self.code.blocks,
+            rows: RowKey::rows(self.code.instructions.len()),
+            local_stores_stay: l1.as_ref().is_some_and(stays),
+        };
+        let plan = Arc::new(TracePlan::new(limits, &launch));
+        self.shape.trace = Some(Arc::clone(&plan));
+        self.tracer = Some(LaunchTracer::new(plan));
         self
     }
 
@@ -255,6 +278,10 @@ impl Counter {
         let all = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
         let extrapolation = Extrapolation::new(all, self.left_out_sectors);
         let traffic = extrapolation.total(l2.take_traffic());
+        let rows = match &mut self.tracer {
+            Some(tracer) => tracer.settle(rows),
+            None => rows,
+        };
         for (row, traffic) in rows {
             // Instructions beyond the limit share a row, which is nobody's.
             if row < ROW_LIMIT {
@@ -263,7 +290,8 @@ impl Counter {
         }
         let table =
             self.code.table(&self.blocks, &self.guarded_lanes, &self.branches, &self.memory);
-        let profile = LaunchProfile::new(
+        let trace = self.tracer.take().map(|tracer| tracer.finish(&table, &traffic));
+        let mut profile = LaunchProfile::new(
             self.code.kernel,
             (self.grid, self.block),
             self.facts,
@@ -271,6 +299,7 @@ impl Counter {
             traffic,
             self.left_out_sectors > 0,
         );
+        profile.trace = trace.map(Arc::new);
         (profile, l2)
     }
 }
@@ -288,7 +317,7 @@ impl Observer for Counter {
 
     fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut CtaRecorder]) {
         for recorder in recorders.iter_mut() {
-            for (total, count) in self.blocks.iter_mut().zip(&recorder.blocks) {
+            for (total, count) in self.blocks.iter_mut().zip(recorder.block_counts()) {
                 total.warps += count.warps;
                 total.lanes += count.lanes;
             }
@@ -304,6 +333,9 @@ impl Observer for Counter {
                 self.memory.row(key).add(counts);
             }
             self.left_out_sectors += recorder.stream.take_left_out_sectors();
+            if let (Some(tracer), Some(cta)) = (&mut self.tracer, &recorder.tracer) {
+                tracer.collect(cta, recorder.sample.take());
+            }
         }
         let mut streams: Vec<&mut CtaStream> =
             recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();

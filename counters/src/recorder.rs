@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder};
+use gpucast_interpreter::{Access, AccessKind, CtaStart, Pattern, Recorder};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::banks::{BankGeometry, BankPasses, Banks};
@@ -13,6 +13,7 @@ use crate::coalescing::{Coalescer, Coalescing, Moved};
 use crate::hierarchy::{CtaStream, Demand, Request, RowTraffic};
 use crate::patterns::{Spread, lane_addresses};
 use crate::sparse::SparseRows;
+use crate::trace::{CtaSample, CtaTracer, Served, TracePlan};
 
 /// The executions of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -190,6 +191,16 @@ impl RowKey {
     pub(crate) fn instruction(self) -> u32 {
         self.0 / RowKind::COUNT
     }
+
+    /// The kind of access among those of an instruction: a number below 8.
+    pub(crate) fn kind(self) -> u32 {
+        self.0 % RowKind::COUNT
+    }
+
+    /// The rows of so many instructions.
+    pub(crate) fn rows(instructions: usize) -> usize {
+        instructions * RowKind::COUNT as usize
+    }
 }
 
 /// The path of an instruction's accesses, as far as it is known before the instruction runs.
@@ -219,12 +230,19 @@ pub struct RecorderShape {
     pub constant_lanes: u32,
     /// Lines of requests to the L2 that are kept for one CTA.
     pub stream_limit: usize,
+    /// The order of events to record besides the counts.
+    pub trace: Option<Arc<TracePlan>>,
 }
 
 /// The counts of one CTA.
 #[derive(Clone, Debug)]
 pub struct CtaRecorder {
-    pub(crate) blocks: Vec<BlockCount>,
+    /// The executions of each block. With a trace they stand in `tracer` and this is empty, so that
+    /// counting alone need not ask.
+    blocks: Vec<BlockCount>,
+    pub(crate) tracer: Option<Box<CtaTracer>>,
+    /// The record of this CTA, if it is to have one.
+    pub(crate) sample: Option<Box<CtaSample>>,
     pub(crate) guarded_lanes: Vec<u64>,
     pub(crate) branches: SparseRows<BranchCounts>,
     pub(crate) memory: SparseRows<MemoryCounts>,
@@ -241,11 +259,15 @@ impl CtaRecorder {
     /// A recorder that has seen nothing.
     #[must_use]
     pub fn new(shape: &RecorderShape) -> Self {
+        let tracer = shape.trace.as_ref().map(|plan| Box::new(CtaTracer::new(Arc::clone(plan))));
+        let blocks = if tracer.is_some() { 0 } else { shape.blocks };
         Self {
-            blocks: vec![BlockCount::default(); shape.blocks],
+            blocks: vec![BlockCount::default(); blocks],
+            tracer,
+            sample: None,
             guarded_lanes: vec![0; shape.guarded],
             branches: SparseRows::new(shape.routes.len()),
-            memory: SparseRows::new(shape.routes.len() * RowKind::COUNT as usize),
+            memory: SparseRows::new(RowKey::rows(shape.routes.len())),
             stream: CtaStream::new(shape.stream_limit),
             routes: Arc::clone(&shape.routes),
             coalescer: Coalescer::new(shape.coalescing),
@@ -258,10 +280,60 @@ impl CtaRecorder {
     /// Forgets the CTA.
     pub fn clear(&mut self) {
         self.blocks.fill(BlockCount::default());
+        if let Some(tracer) = &mut self.tracer {
+            tracer.clear();
+        }
+        self.sample = None;
         self.guarded_lanes.fill(0);
         self.branches.clear();
         self.memory.clear();
         self.stream.clear();
+    }
+
+    /// The executions of each block so far.
+    pub(crate) fn block_counts(&self) -> &[BlockCount] {
+        self.tracer.as_ref().map_or(&self.blocks, |tracer| tracer.blocks())
+    }
+
+    /// Counts a block of a CTA that is traced.
+    // As a call, it does not make the counting of other CTAs larger.
+    #[inline(never)]
+    fn traced_block(&mut self, warp: u32, block: u32, mask: u32) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.block(warp, block, mask, self.sample.as_mut());
+        }
+    }
+
+    /// Records an access of a CTA of which every event is recorded.
+    #[inline(never)]
+    fn record(&mut self, access: &Access<'_>, moved: Moved, passes: BankPasses) {
+        let Some(sample) = &mut self.sample else { return };
+        let is_replayed = !sample.misses_lines(&self.stream);
+        let lines = match Path::of(access.space) {
+            _ if moved.sectors == 0 => 0,
+            _ if is_replayed => self.stream.last_lines(),
+            path => {
+                let mut lines = 0;
+                let count = |_| lines += 1;
+                match path {
+                    Path::Local => self.coalescer.local(access, count),
+                    _ => self.coalescer.global(access, count),
+                };
+                lines
+            }
+        };
+        let updates = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        let served = Served {
+            row: RowKey::new(access.instruction, access.space, access.kind),
+            sectors: moved.sectors,
+            lines,
+            passes: passes.passes,
+            serial: if updates { update_steps(access) } else { 1 },
+            is_replayed,
+        };
+        if let Some(row) = sample.access(access, &served) {
+            self.stream.relabel_last(row);
+        }
     }
 
     /// The requests to the caches so far.
@@ -355,10 +427,16 @@ fn update_steps(access: &Access<'_>) -> u64 {
 
 impl Recorder for CtaRecorder {
     #[inline]
-    fn block(&mut self, _warp: u32, block: u32, mask: u32) {
-        let count = &mut self.blocks[block as usize];
+    fn block(&mut self, warp: u32, block: u32, mask: u32) {
+        let Some(count) = self.blocks.get_mut(block as usize) else {
+            return self.traced_block(warp, block, mask);
+        };
         count.warps += 1;
         count.lanes += u64::from(mask.count_ones());
+    }
+
+    fn start(&mut self, start: &CtaStart) {
+        self.sample = self.tracer.as_ref().and_then(|tracer| tracer.sample(start.cta));
     }
 
     #[inline]
@@ -379,16 +457,13 @@ impl Recorder for CtaRecorder {
     fn access(&mut self, access: &Access<'_>) {
         let key = RowKey::new(access.instruction, access.space, access.kind).index();
         let path = Path::of(access.space);
-        let counts = match path {
+        let (counts, moved, passes) = match path {
             Path::Shared | Path::Constant => {
                 let passes = match path {
                     Path::Shared => self.banks.passes(access),
                     _ => self.constant(access),
                 };
-                let counts = self.memory.row(key);
-                counts.passes += u64::from(passes.passes);
-                counts.conflict_free += u64::from(passes.conflict_free);
-                counts
+                (self.memory.row(key), Moved::default(), passes)
             }
             Path::Global | Path::Local => {
                 if path == Path::Local && self.is_in_registers(access.instruction) {
@@ -396,13 +471,13 @@ impl Recorder for CtaRecorder {
                 }
                 let (moved, passes) = self.device_memory(access, key, path == Path::Local);
                 let counts = self.memory.row(key);
-                counts.passes += u64::from(passes.passes);
-                counts.conflict_free += u64::from(passes.conflict_free);
                 counts.sectors += moved.sectors;
                 counts.transactions += moved.transactions;
-                counts
+                (counts, moved, passes)
             }
         };
+        counts.passes += u64::from(passes.passes);
+        counts.conflict_free += u64::from(passes.conflict_free);
         self.stream.reach(access.time);
         counts.space = access.space;
         counts.kind = access.kind;
@@ -411,6 +486,9 @@ impl Recorder for CtaRecorder {
             u64::from(access.mask.count_ones()) * u64::from(access.bytes_per_lane);
         if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
             counts.update_steps += update_steps(access);
+        }
+        if self.sample.is_some() {
+            self.record(access, moved, passes);
         }
     }
 }

@@ -25,6 +25,13 @@ impl<T: Default> SparseRows<T> {
         &mut self.rows[row as usize].1
     }
 
+    /// The row of `key`, if it is there.
+    #[inline]
+    pub(crate) fn find(&mut self, key: u32) -> Option<&mut T> {
+        let row = self.row_of.get(key as usize).copied().unwrap_or(NONE);
+        self.rows.get_mut(row as usize).map(|(_, row)| row)
+    }
+
     #[cold]
     fn insert(&mut self, key: u32) -> u32 {
         let row = self.rows.len() as u32;
@@ -61,6 +68,7 @@ mod tests {
         *rows.row(3) += 5;
         *rows.row(9) += 2;
         assert_eq!(rows.iter().collect::<Vec<_>>(), [(3, &10), (1, &1), (9, &2)]);
+        assert_eq!([1, 2, 99].map(|key| rows.find(key).copied()), [Some(1), None, None]);
         rows.clear();
         assert_eq!(rows.iter().count(), 0);
         assert_eq!(*rows.row(3), 0);

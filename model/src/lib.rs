@@ -36,6 +36,7 @@ pub mod quantitative_roofline;
 pub mod reference;
 pub mod regression;
 pub mod sensitivity;
+pub mod sm_simulation;
 pub mod tensor;
 mod text;
 pub mod timing;
@@ -52,6 +53,7 @@ pub use prediction::{
 pub use predictor::{Conditions, GpuParameter, LaunchShape, Model, ModelError, UnknownModel};
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
+pub use sm_simulation::SmSimulation;
 pub use text::duration;
 pub use timing::Timing;
 pub use warning::Warning;

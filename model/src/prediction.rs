@@ -6,7 +6,9 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::warning::Warning;
-use crate::{component_throughput, cost_model, hierarchical_roofline, quantitative_roofline};
+use crate::{
+    component_throughput, cost_model, hierarchical_roofline, quantitative_roofline, sm_simulation,
+};
 
 /// A model's answer for one kernel on one GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,6 +49,8 @@ pub enum Detail {
     Component(Box<component_throughput::Analysis>),
     /// Yang & Williams 2019.
     Hierarchical(Box<hierarchical_roofline::Analysis>),
+    /// One SM, simulated.
+    Simulation(Box<sm_simulation::Analysis>),
     /// Velho et al. 2013; the time of the kernel alone by another model, unless it was calibrated.
     Offload,
     /// Stevens & Klöckner 2020.
@@ -59,7 +63,24 @@ impl Detail {
     pub fn quantitative(&self) -> Option<&quantitative_roofline::Analysis> {
         match self {
             Self::Quantitative(analysis) => Some(analysis),
-            Self::Component(_) | Self::Hierarchical(_) | Self::Offload | Self::Cost(_) => None,
+            Self::Component(_)
+            | Self::Hierarchical(_)
+            | Self::Simulation(_)
+            | Self::Offload
+            | Self::Cost(_) => None,
+        }
+    }
+
+    /// The values of the simulation, if that is the model.
+    #[must_use]
+    pub fn simulation(&self) -> Option<&sm_simulation::Analysis> {
+        match self {
+            Self::Simulation(analysis) => Some(analysis),
+            Self::Quantitative(_)
+            | Self::Component(_)
+            | Self::Hierarchical(_)
+            | Self::Offload
+            | Self::Cost(_) => None,
         }
     }
 
@@ -68,7 +89,11 @@ impl Detail {
     pub fn hierarchical(&self) -> Option<&hierarchical_roofline::Analysis> {
         match self {
             Self::Hierarchical(analysis) => Some(analysis),
-            Self::Quantitative(_) | Self::Component(_) | Self::Offload | Self::Cost(_) => None,
+            Self::Quantitative(_)
+            | Self::Component(_)
+            | Self::Simulation(_)
+            | Self::Offload
+            | Self::Cost(_) => None,
         }
     }
 }

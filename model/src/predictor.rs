@@ -14,6 +14,7 @@ use crate::hierarchical_roofline::HierarchicalRoofline;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
+use crate::sm_simulation::{Invocations, SmSimulation};
 use crate::timing::Timing;
 
 /// The facts known of a launch beyond its metrics. Counts that were measured come without any of
@@ -27,6 +28,8 @@ pub struct Conditions {
     /// The features of the launch's invocations, each with the number of invocations that have
     /// them.
     pub features: Option<Arc<Vec<(Features, u64)>>>,
+    /// Recorded CTAs and their machine code, by kinds of invocation.
+    pub simulation: Option<Arc<Vec<Invocations>>>,
     /// The calibrated models of the cost model.
     pub cost_models: Option<Arc<CostModels>>,
     /// The library name of the GPU whose coalescing, banks and caches the counts follow.
@@ -116,6 +119,11 @@ pub trait Model: Sync {
         false
     }
 
+    /// Returns true if it reads [`Conditions::simulation`], which costs time to record.
+    fn reads_order(&self) -> bool {
+        false
+    }
+
     /// The GPU's fields that it reads, each under the paper's symbol, in the order to show them in.
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         &[]
@@ -187,6 +195,7 @@ impl dyn Model {
         &QuantitativeRoofline,
         &ComponentThroughput,
         &HierarchicalRoofline,
+        &SmSimulation,
         &OffloadModel,
         &CostModel,
     ];

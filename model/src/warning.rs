@@ -148,6 +148,16 @@ pub enum Warning {
         /// The number that covers it.
         needed: f64,
     },
+    /// A simulation had not reached its steady state when it was extrapolated.
+    Unsteady {
+        /// The difference between the rates of its halves, over their mean.
+        share: f64,
+    },
+    /// Warps were let through barriers that nobody else could reach any more.
+    AbandonedBarriers {
+        /// The number of barriers.
+        barriers: u64,
+    },
     /// The time was multiplied by E_util of the reference GPU (equation 5.13).
     Corrected {
         /// The reference GPU.
@@ -299,6 +309,17 @@ impl fmt::Display for Warning {
                  instructions: independent instructions of a warp, which the model leaves out, make the \
                  kernel faster than predicted"
             ),
+            Self::Unsteady { share } => write!(
+                f,
+                "the rate of the simulation still changed by {:.0} % where it was extrapolated",
+                100.0 * share
+            ),
+            Self::AbandonedBarriers { barriers } => write!(
+                f,
+                "the simulation let warps through {barriers} barrier{} that no other warp would \
+                 have reached",
+                plural(*barriers)
+            ),
             Self::Corrected { reference, factor } => write!(
                 f,
                 "the time was multiplied by {factor:.4}, measured over predicted on {reference}: \
@@ -354,6 +375,8 @@ codes! {
     UnknownLevel => "unknown-level", "The counts have no bytes of a level of memory.";
     FewComputations => "few-computations", "Most instructions are no floating-point ones.";
     FewWarps => "few-warps", "There are fewer warps than cover the latency of instructions.";
+    Unsteady => "unsteady", "A simulation was extrapolated before its rate was steady.";
+    AbandonedBarriers => "abandoned-barriers", "A simulation let warps through barriers that nobody else reached.";
     Corrected => "corrected", "The time was corrected by a measurement on another GPU.";
 }
 

@@ -11,10 +11,16 @@
 //! | `code` | machine instructions with the fields that schedule them |
 //! | `launch` | CTAs of a launch: the way of each warp through the code, and its requests |
 //! | `parameters` | every constant of the machine |
+//! | `sm` | the loop from issue to issue, a file for each part of the SM |
+//! | `memory` | the L2 and DRAM behind it |
+//! | `run` | CTAs of the launch on the SM, extrapolated |
+//! | `balance` | CTAs of different lengths on all SMs |
+//! | `states` | what clocks are spent on |
 //!
 //! The crate knows neither PTX nor GPUs by name. Who counts instructions writes its inputs; who
 //! knows GPUs writes its parameters.
 
+mod balance;
 pub mod code;
 pub mod launch;
 mod memory;

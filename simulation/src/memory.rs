@@ -176,8 +176,9 @@ impl MemorySystem {
             let points = memory.queueing.map(|one| (one.written, part(&one)));
             between(share, &points)
         };
-        let delay = of(|one| one.linear) * utilisation
-            + of(|one| one.hyperbolic) * utilisation / (1.0 - utilisation);
+        let delay = memory.dram_latency
+            * (of(|one| one.linear) * utilisation
+                + of(|one| one.hyperbolic) * utilisation / (1.0 - utilisation));
         (self.dram.take(now, arrival, work, memory.dram_latency), delay)
     }
 }

@@ -174,7 +174,7 @@ pub struct Memory {
     pub dram_efficiency: f64,
     /// The share of it that reads mixed with writes reach.
     pub dram_mixed_efficiency: f64,
-    /// Clocks of queueing before DRAM at a utilisation `u`, by the share of bytes that are written:
+    /// Queueing before DRAM at a utilisation `u`, by the share of bytes that are written:
     /// the delay is `linear · u + hyperbolic · u/(1 − u)`.
     pub queueing: [Queueing; 4],
     /// Bytes per sector.
@@ -192,9 +192,9 @@ pub struct Memory {
 pub struct Queueing {
     /// The share of the bytes that are written; ascending from 0 to 1.
     pub written: f64,
-    /// Clocks at full use of memory that grow in proportion to the use.
+    /// The delay at full use that grows in proportion to the use, in unloaded latencies.
     pub linear: f64,
-    /// Clocks at half use of memory that grow without bound towards full use.
+    /// The delay at half use that grows without bound towards full use, in unloaded latencies.
     pub hyperbolic: f64,
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::balance::imbalance;
 use crate::launch::Launch;
 use crate::parameters::Parameters;
 use crate::sm::{Ended, Sm};
@@ -62,6 +63,7 @@ pub fn simulate(
     // The rest of the division stays, and with it the shape of the tail.
     let simulated = if own <= most { own } else { most - resident + own % resident };
     let feed = Feed::new(launch, parameters, simulated.min(own));
+    let classes: Vec<u32> = feed.next.iter().map(|&(class, _)| class).collect();
     let mut run = Run {
         sm: Sm::new(launch, parameters),
         feed,
@@ -70,6 +72,7 @@ pub fn simulate(
         ctas,
         own,
         simulated: simulated.min(own),
+        classes,
         ends: Vec::new(),
         marks: Vec::new(),
     };
@@ -137,6 +140,8 @@ struct Run<'a> {
     ctas: u64,
     own: u64,
     simulated: u64,
+    /// The classes of the simulated CTAs.
+    classes: Vec<u32>,
     ends: Vec<Ended>,
     /// Clock and issued instructions from time to time.
     marks: Vec<(u64, u64)>,
@@ -190,7 +195,7 @@ impl Run<'_> {
     }
 
     fn outcome(self, launch: &Launch) -> Outcome {
-        let Self { sm, own, simulated, ends, marks, resident, parameters, .. } = self;
+        let Self { sm, own, simulated, classes, ends, marks, resident, parameters, .. } = self;
         let end_of_sm = sm.clock.max(sm.last_store());
         let done = ends.len() as u64;
         let mut drift = 0.0;
@@ -210,7 +215,10 @@ impl Run<'_> {
         // Bursts may be served ahead of their share, but not a whole launch.
         let ctas = simulated.max(1) as f64;
         clocks = clocks.max(start + sm.busiest() * own as f64 / ctas);
-        let stretch = scale_of(launch);
+        let lengths = lengths(launch, &ends);
+        let sms = parameters.sm_count.max(1) as usize;
+        let uneven = imbalance(launch, &lengths, classes.into_iter(), resident as usize, sms);
+        let stretch = scale_of(launch) * if own == simulated { uneven } else { 1.0 };
         clocks = start + (clocks - start) * stretch + parameters.launch.end;
         let simulated_end = end_of_sm as f64 + parameters.launch.end;
         let slots = sm.slots(simulated_end);
@@ -231,6 +239,20 @@ impl Run<'_> {
             abandoned_barriers: sm.abandoned_barriers,
         }
     }
+}
+
+/// The mean clocks of the CTAs of each class that ended; of classes without one, those of all.
+fn lengths(launch: &Launch, ends: &[Ended]) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); launch.classes.len()];
+    for ended in ends {
+        if let Some((clocks, count)) = sums.get_mut(ended.class as usize) {
+            *clocks += (ended.clock - ended.started) as f64;
+            *count += 1.0;
+        }
+    }
+    let (clocks, count) = sums.iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let mean = if count > 0.0 { clocks / count } else { 0.0 };
+    sums.iter().map(|&(clocks, count)| if count > 0.0 { clocks / count } else { mean }).collect()
 }
 
 /// Clocks per instruction in the second half of a cut run, and how much its quarters differ.

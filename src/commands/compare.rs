@@ -173,6 +173,7 @@ fn count(
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),
                 stages: model_choice::reads_stages(models),
+                order: model_choice::reads_order(models),
                 ..Counts::default()
             };
             let kernel = Kernel::open(input, &launch)?;

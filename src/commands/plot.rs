@@ -133,18 +133,18 @@ fn predictions_by(
 ) -> Result<Vec<KernelView>, Failure> {
     let library = gpu_argument::library()?;
     let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
-    let stages = model_choice::reads_stages(models);
+    let needs = (model_choice::reads_stages(models), model_choice::reads_order(models));
     let kernels = &arguments.kernels;
     let terminal = Terminal::new(&kernels.execution, Format::Text)?;
     if kernels.count_on != TARGET {
         let counting_gpu = gpu_argument::find(&library, &kernels.count_on)?;
-        let sources = counts(kernels, &counting_gpu, stages, &terminal)?;
+        let sources = counts(kernels, &counting_gpu, needs, &terminal)?;
         return predicted(models, sources, &gpus, &terminal);
     }
     // Counts differ from GPU to GPU, so that each has views of its own.
     let mut views = Vec::new();
     for gpu in &gpus {
-        let sources = counts(kernels, gpu, stages, &terminal)?;
+        let sources = counts(kernels, gpu, needs, &terminal)?;
         views.extend(predicted(models, sources, slice::from_ref(gpu), &terminal)?);
     }
     Ok(views)
@@ -164,7 +164,7 @@ fn predicted(
 fn counts(
     kernels: &PlotKernels,
     counting_gpu: &Gpu,
-    stages: bool,
+    (stages, order): (bool, bool),
     terminal: &Terminal,
 ) -> Result<Vec<Source>, Failure> {
     let mut all = Vec::new();
@@ -173,6 +173,7 @@ fn counts(
         machine: (&kernels.machine).into(),
         execution: (&kernels.execution).into(),
         stages,
+        order,
         ..Counts::default()
     };
     for input in &kernels.inputs {

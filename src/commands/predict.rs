@@ -96,6 +96,7 @@ fn groups(
         machine: (&arguments.machine).into(),
         execution: (&arguments.execution).into(),
         stages: model_choice::reads_stages(models),
+        order: model_choice::reads_order(models),
         offload,
         // Without a calibration they would be of no use.
         features: model_choice::reads_features(models) && !arguments.cost_model.is_empty(),

@@ -43,6 +43,7 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
         stages: arguments.by == By::Stage,
         features: arguments.by == By::Access,
         transfers: false,
+        trace: None,
     };
     let counting = Counting { device, machine: &machine, extras, supervisor: &terminal };
     let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;

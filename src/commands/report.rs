@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         terminal.toolchain(),
     )?;
     machine.note.iter().for_each(|note| terminal.note(note));
-    let extras = Extras { stages: true, ..Extras::default() };
+    let trace = model_choice::reads_order(&models).then(TraceLimits::default);
+    let extras = Extras { stages: true, trace, ..Extras::default() };
     let counting = Counting { device, machine: &machine, extras, supervisor: &terminal };
     let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
 

@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),
                 stages: model_choice::reads_stages(&models),
+                order: model_choice::reads_order(&models),
                 ..Counts::default()
             };
             let kernel = Kernel::open(input.as_deref().unwrap_or_default(), &launch)?;

@@ -61,6 +61,7 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
         machine: (&arguments.machine).into(),
         execution: (&arguments.execution).into(),
         stages: model_choice::reads_stages(&models),
+        order: model_choice::reads_order(&models),
         ..Counts::default()
     };
     let counting = sweep::Counting {

@@ -15,8 +15,8 @@ use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
 use super::sectored::{LineShape, SectoredCache, count};
 use super::stream::{LOCAL_FIRST_BYTE, ROW_LIMIT};
+use super::sums::RowSums;
 use super::traffic::{L2Traffic, RowTraffic};
-use crate::sparse::SparseRows;
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
 /// The effect of a write to part of a sector that is not in the cache.
@@ -162,7 +162,7 @@ impl L2 {
             looks_ahead: slices * sets * geometry.ways.max(1) as usize >= LARGE_LINES,
             partial_writes: geometry.partial_writes,
             traffic: L2Traffic::default(),
-            rows: SparseRows::new(0),
+            rows: RowSums::default(),
         };
         Self {
             geometry,
@@ -228,7 +228,8 @@ impl L2 {
         });
     }
 
-    /// The traffic of [`L2::replay`] by row, since the last [`L2::take_traffic`].
+    /// The traffic of [`L2::replay`] by row, since the last [`L2::take_traffic`]. A row may come
+    /// several times.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, &RowTraffic)> {
         self.slices.iter().flat_map(|slice| slice.rows.iter())
     }
@@ -328,7 +329,7 @@ struct Slice {
     looks_ahead: bool,
     partial_writes: PartialWrites,
     traffic: L2Traffic,
-    rows: SparseRows<RowTraffic>,
+    rows: RowSums<RowTraffic>,
 }
 
 impl Slice {
@@ -358,7 +359,7 @@ impl Slice {
         // Traffic that belongs to no instruction has no row, which would lie beyond all others.
         // These are the lines of local memory that a first-level cache wrote back.
         if row < ROW_LIMIT {
-            *self.rows.row(row) += moved;
+            self.rows.add(row, moved);
         } else {
             self.traffic.local.write_back_sectors += moved.l2_sectors;
             self.traffic.local.write_back_hit_sectors += moved.l2_hit_sectors;

@@ -15,7 +15,7 @@ use super::l2::{L2Operation, Router, SliceRequest};
 use super::schedule::Dealer;
 use super::step::{Step, WarpAccess};
 use super::stream::{CtaStream, Demand, PackedTouch, ROW_LIMIT, Request, first_local_line};
-use crate::sparse::SparseRows;
+use super::sums::RowSums;
 
 /// The first-level caches of one SM.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ pub(crate) struct Merger {
     ending: Vec<usize>,
     router: Router,
     /// Sectors that first-level caches held, by row.
-    hits: SparseRows<u64>,
+    hits: RowSums<u64>,
 }
 
 impl Merger {
@@ -92,7 +92,7 @@ impl Merger {
             step: Step::default(),
             ending: Vec::new(),
             router,
-            hits: SparseRows::new(0),
+            hits: RowSums::default(),
         }
     }
 
@@ -208,7 +208,7 @@ impl Merger {
         self.residents.len() - self.vacant.len()
     }
 
-    /// Sectors that first-level caches held, by row.
+    /// Sectors that first-level caches held, by row. A row may come several times.
     pub(crate) fn hits(&self) -> impl Iterator<Item = (u32, u64)> {
         self.hits.iter().map(|(row, hits)| (row, *hits))
     }
@@ -218,7 +218,7 @@ impl Merger {
 struct Sink<'a> {
     queues: &'a mut [Vec<SliceRequest>],
     router: &'a Router,
-    hits: &'a mut SparseRows<u64>,
+    hits: &'a mut RowSums<u64>,
     sent: &'a mut usize,
 }
 
@@ -279,7 +279,7 @@ impl SmCaches {
                         hits += load(cache, line, sectors, row, sink);
                     }
                     if hits > 0 {
-                        *sink.hits.row(row) += hits;
+                        sink.hits.add(row, hits);
                     }
                 }
                 None => sink.send_all(lines, L2Operation::Read, row),
@@ -346,7 +346,7 @@ fn write_through(
         sink.send(line, sectors, full, L2Operation::Write, row);
     }
     if hits > 0 {
-        *sink.hits.row(row) += hits;
+        sink.hits.add(row, hits);
     }
 }
 

@@ -28,6 +28,7 @@ mod schedule;
 mod sectored;
 mod step;
 mod stream;
+mod sums;
 mod traffic;
 
 pub use contents::L2Contents;
@@ -36,14 +37,13 @@ pub use l2::{L2, L2Geometry, L2Operation, PartialWrites};
 pub use replacement::Replacement;
 pub use schedule::Schedule;
 pub use stream::{CtaStream, Demand};
-pub(crate) use stream::{ROW_LIMIT, Request};
+pub(crate) use stream::{FIRST_SINGLE_ROW, ROW_LIMIT, Request};
 pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
 
 use l2::SliceRequest;
 use merge::Merger;
 use rayon::prelude::*;
-
-use crate::sparse::SparseRows;
+use sums::RowSums;
 
 /// Requests that are merged ahead of the L2: enough to keep the slices busy, few enough to stay in
 /// the CPU's caches.
@@ -107,7 +107,7 @@ impl Hierarchy {
     }
 
     /// Replays the rest. Returns the traffic by row of the base table, and the L2 with its counts
-    /// and contents. Lines of local memory that leave an L1 are counted by the L2 alone. Sectors
+    /// and contents. Rows of single requests may come several times. Lines of local memory that leave an L1 are counted by the L2 alone. Sectors
     /// that stay dirty in the L2 count as written where its contents stay between launches.
     #[must_use]
     pub fn finish(mut self, contents: L2Contents) -> (Vec<(u32, RowTraffic)>, L2) {
@@ -118,12 +118,12 @@ impl Hierarchy {
         if contents.stays() {
             self.l2.flush();
         }
-        let mut rows = SparseRows::<RowTraffic>::new(0);
+        let mut rows = RowSums::<RowTraffic>::default();
         for (row, traffic) in self.l2.rows() {
-            *rows.row(row) += *traffic;
+            rows.add(row, *traffic);
         }
         for (row, hits) in self.merger.hits() {
-            rows.row(row).l1_hit_sectors += hits;
+            rows.add(row, RowTraffic { l1_hit_sectors: hits, ..RowTraffic::default() });
         }
         (rows.iter().map(|(row, traffic)| (row, *traffic)).collect(), self.l2)
     }

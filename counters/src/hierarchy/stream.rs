@@ -113,6 +113,10 @@ const CLOCKS_PER_REQUEST: usize = 16;
 /// Rows from here on share the last one, whose traffic belongs to no instruction.
 pub(crate) const ROW_LIMIT: u32 = (1 << (32 - WARP_BITS)) - 1;
 
+/// Rows from here on belong to single requests ([`crate::trace`]), unless a program has so many
+/// instructions.
+pub(crate) const FIRST_SINGLE_ROW: u32 = 1 << 23;
+
 impl Request {
     /// A request of `warp` at its clock `time` for a row of the base table, still without lines.
     #[inline]
@@ -245,6 +249,23 @@ impl CtaStream {
             }
         };
         self.requests.push(request);
+    }
+
+    /// The latest request belongs to `row` instead.
+    pub(crate) fn relabel_last(&mut self, row: u32) {
+        if let Some(request) = self.requests.last_mut() {
+            request.row_and_warp = row.min(ROW_LIMIT) << WARP_BITS | request.warp();
+        }
+    }
+
+    /// Lines of the latest request.
+    pub(crate) fn last_lines(&self) -> usize {
+        self.requests.last().map_or(0, Request::line_count)
+    }
+
+    /// Sectors that did not fit so far.
+    pub(crate) fn left_out_sectors(&self) -> u64 {
+        self.left_out_sectors
     }
 
     /// The lines of one of its requests.

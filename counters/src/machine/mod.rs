@@ -8,6 +8,7 @@ mod local;
 pub mod ptxas;
 pub mod rules;
 mod summary;
+mod unit_class;
 
 use std::borrow::Cow;
 

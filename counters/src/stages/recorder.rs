@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gpucast_interpreter::{Access, AccessKind, Arrival, Recorder, Release};
+use gpucast_interpreter::{Access, AccessKind, Arrival, CtaStart, Recorder, Release};
 
 use super::code::StageCode;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -42,7 +42,7 @@ pub struct StageRecorder {
 impl StageRecorder {
     pub(super) fn new(code: Arc<StageCode>, cta: CtaRecorder) -> Self {
         Self {
-            blocks: cta.blocks.clone(),
+            blocks: cta.block_counts().to_vec(),
             guarded_lanes: cta.guarded_lanes.clone(),
             memory: Vec::new(),
             carried: vec![(0, 0); code.instructions.len()],
@@ -83,7 +83,7 @@ impl StageRecorder {
     fn cut(&mut self, lanes: &[u64], waited: &[Waiting]) {
         let code = Arc::clone(&self.code);
         let mut executions = std::mem::take(&mut self.carried);
-        let blocks = code.blocks.iter().zip(&self.cta.blocks).zip(&mut self.blocks);
+        let blocks = code.blocks.iter().zip(self.cta.block_counts()).zip(&mut self.blocks);
         for ((&(first, count), now), before) in blocks {
             let (warps, issued) = (now.warps - before.warps, now.lanes - before.lanes);
             if warps > 0 {
@@ -195,6 +195,10 @@ impl Recorder for StageRecorder {
         if self.code.instructions.get(first as usize).is_some_and(|first| first.works) {
             self.active_warps |= bit(warp);
         }
+    }
+
+    fn start(&mut self, start: &CtaStart) {
+        self.cta.start(start);
     }
 
     fn guarded_lanes(&mut self, lanes: &[u64]) {

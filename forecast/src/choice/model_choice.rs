@@ -80,6 +80,11 @@ pub fn reads_stages(chosen: &[Chosen]) -> bool {
     chosen.iter().any(|one| one.model.reads_stages())
 }
 
+/// Returns true if any of the models reads the order of events in CTAs.
+pub fn reads_order(chosen: &[Chosen]) -> bool {
+    chosen.iter().any(|one| one.model.reads_order())
+}
+
 /// Returns true if any of the models reads the features of accesses and operations.
 pub fn reads_features(chosen: &[Chosen]) -> bool {
     chosen.iter().any(|one| one.model.reads_features())

@@ -7,15 +7,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::mem;
+use std::sync::Arc;
 
 use gpucast_counters::device;
 use gpucast_counters::export::Ranges;
 use gpucast_counters::features::{Buffer, FeatureCounter, Features};
 use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
+use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, Metrics, Number};
 use gpucast_interpreter::{DeviceMemory, Launch, Observer, Options, Program};
 use gpucast_model::offload::Transfers;
+use gpucast_model::sm_simulation::Invocations;
+use gpucast_simulation::launch::Launch as SimulatedLaunch;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
@@ -34,6 +38,9 @@ pub struct Counted {
     pub ranges: Ranges,
     /// The counts between barriers, of all invocations, if they were asked for.
     pub stages: Option<Stages>,
+    /// Recorded CTAs of the first invocation, ready to be simulated, with the number of invocations
+    /// that they stand for; if they were asked for and there is machine code.
+    pub simulation: Option<Vec<Invocations>>,
     /// The features of each invocation, with the number of consecutive invocations that have them,
     /// if they were asked for.
     pub features: Option<Vec<(Features, u64)>>,
@@ -62,6 +69,9 @@ pub struct Extras {
     pub transfers: bool,
     /// The features of accesses and operations.
     pub features: bool,
+    /// The order of events in some CTAs ([`LaunchProfile::trace`]). Of several repetitions the
+    /// first is traced.
+    pub trace: Option<TraceLimits>,
 }
 
 /// Settings by which launches are counted.
@@ -145,6 +155,7 @@ struct Repetition {
     profile: LaunchProfile,
     stages: Option<Stages>,
     features: Option<Features>,
+    simulation: Option<Arc<SimulatedLaunch>>,
 }
 
 impl Counts for Counter {
@@ -154,7 +165,7 @@ impl Counts for Counter {
 
     fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
         let (profile, l2) = self.finish();
-        (Repetition { profile, stages: None, features: None }, l2)
+        (Repetition { profile, stages: None, features: None, simulation: None }, l2)
     }
 }
 
@@ -165,7 +176,7 @@ impl Counts for StageCounter {
 
     fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
         let (profile, stages, l2) = self.finish();
-        (Repetition { profile, stages: Some(stages), features: None }, l2)
+        (Repetition { profile, stages: Some(stages), features: None, simulation: None }, l2)
     }
 }
 
@@ -216,12 +227,18 @@ impl<C: Counts> Watch for Count<'_, C> {
         if let Some(registers) = self.counting.machine.registers(program.kernel()) {
             counter = counter.with_registers(registers);
         }
+        if let Some(limits) = self.counting.extras.trace.filter(|_| self.repetitions.is_empty()) {
+            counter = counter.with_trace(&limits);
+        }
         C::around(counter.with_l2(self.plan.l2, self.l2.take()), program, launch)
     }
 
     fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {
-        let (Repetition { profile, stages, features }, l2) = counter.end(memory);
+        let (Repetition { profile, stages, features, .. }, l2) = counter.end(memory);
         self.l2 = Some(l2);
+        let simulation = profile.trace.as_ref().and_then(|trace| {
+            self.counting.machine.schedule(program, &profile.table, trace, self.counting.supervisor)
+        });
         let profile = match self.counting.machine.profile(
             program,
             &profile.table,
@@ -230,12 +247,13 @@ impl<C: Counts> Watch for Count<'_, C> {
             Some(machine) => profile.with_machine(machine),
             None => profile,
         };
-        self.repetitions.add(Repetition { profile, stages, features });
+        let simulation = simulation.map(Arc::new);
+        self.repetitions.add(Repetition { profile, stages, features, simulation });
         Ok(())
     }
 
     fn launched(&mut self, executed: Executed<'_>) {
-        let Some(Repeated { profile, ranges, stages, features }) =
+        let Some(Repeated { profile, ranges, stages, features, simulation }) =
             mem::take(&mut self.repetitions).finish()
         else {
             return;
@@ -256,6 +274,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             ranges,
             stages,
             features,
+            simulation,
             timing: executed.timing,
             ordered_because: executed.ordered_because,
             watched: executed.watched,
@@ -328,6 +347,8 @@ struct Mean {
     first: Option<LaunchProfile>,
     stages: Option<Stages>,
     features: Option<Vec<(Features, u64)>>,
+    /// The first repetition, which stands for all.
+    simulation: Option<Arc<SimulatedLaunch>>,
     invocations: u64,
     metrics: Sums,
     ptx_metrics: Sums,
@@ -339,6 +360,7 @@ struct Repeated {
     ranges: Ranges,
     stages: Option<Stages>,
     features: Option<Vec<(Features, u64)>>,
+    simulation: Option<Vec<Invocations>>,
 }
 
 /// Sums of metrics over repetitions.
@@ -404,8 +426,15 @@ impl Sums {
 }
 
 impl Mean {
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
     fn add(&mut self, repetition: Repetition) {
-        let Repetition { profile, stages, features } = repetition;
+        let Repetition { profile, stages, features, simulation } = repetition;
+        if self.simulation.is_none() {
+            self.simulation = simulation;
+        }
         if let Some(features) = features {
             let all = self.features.get_or_insert_default();
             match all.last_mut() {
@@ -446,7 +475,9 @@ impl Mean {
         self.metrics.put_means(&mut profile.metrics);
         self.ptx_metrics.put_means(&mut profile.ptx_metrics);
         let (stages, features) = (self.stages, self.features);
-        Some(Repeated { profile, ranges: self.metrics.ranges(), stages, features })
+        let count = self.invocations;
+        let simulation = self.simulation.map(|launch| vec![Invocations { launch, count }]);
+        Some(Repeated { profile, ranges: self.metrics.ranges(), stages, features, simulation })
     }
 }
 

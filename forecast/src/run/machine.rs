@@ -9,8 +9,10 @@ use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::machine::ptxas::{self, Prepared};
 use gpucast_counters::machine::{MachineProfile, rules};
 use gpucast_counters::table::BaseTable;
+use gpucast_counters::trace::LaunchTrace;
 use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::container::{Cubin, ParseTargetError, Target};
+use gpucast_simulation::launch::Launch as SimulatedLaunch;
 
 use crate::failure::{Report, SourceText};
 use crate::run::assembler::{AssembleError, Assembler, Toolchain};
@@ -122,6 +124,35 @@ impl Machine {
 
     fn by_rules(&self, program: &Program, table: &BaseTable) -> Option<MachineProfile> {
         Some(rules::translate(self.rules_for?, program, table))
+    }
+
+    /// The recorded CTAs of a launch on machine code with its schedule; `None` without a back end
+    /// for the kernel.
+    pub fn schedule(
+        &self,
+        program: &Program,
+        table: &BaseTable,
+        trace: &LaunchTrace,
+        supervisor: &dyn Supervisor,
+    ) -> Option<SimulatedLaunch> {
+        let by_rules = || Some(rules::schedule(self.rules_for?, program, table, trace));
+        match &self.back_end {
+            Chosen::Nothing => None,
+            Chosen::Rules => by_rules(),
+            Chosen::Ptxas { prepared, images, .. } => {
+                let image = images.get(program.kernel())?;
+                match ptxas::schedule(image, prepared, program, table, trace) {
+                    Ok(launch) => Some(launch),
+                    Err(error) => {
+                        let kernel = program.kernel().to_owned();
+                        if self.given_up.lock().is_ok_and(|mut said| said.insert(kernel)) {
+                            supervisor.note(&format!("the schedule follows rules: {error}"));
+                        }
+                        by_rules()
+                    }
+                }
+            }
+        }
     }
 
     /// The machine instructions of a launch, by the counts of its execution; `None` without a

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gpucast_counters::KernelProfile;
 use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
+use gpucast_counters::trace::TraceLimits;
 use gpucast_model::offload::CalibratedOffload;
 use gpucast_model::{Conditions, Gpu, LaunchShape};
 
@@ -49,6 +50,8 @@ pub struct Counts {
     pub execution: ExecutionSettings,
     /// True if the counts between barriers are needed.
     pub stages: bool,
+    /// True if the order of events in CTAs is needed.
+    pub order: bool,
     /// True if the features of accesses and operations are needed.
     pub features: bool,
     /// Model that times transfers; they are counted if it is present.
@@ -138,6 +141,7 @@ pub fn counted(
         features: counts.features,
         transfers: counts.offload.is_some(),
         hashes: false,
+        trace: counts.order.then(TraceLimits::default),
     };
     let counting = Counting { device, machine: &machine, extras, supervisor };
     let counted = counting::count(plan, &loaded, &counts.execution.options, &counting)?;
@@ -183,6 +187,7 @@ pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source 
             }),
             stages: counted.stages.clone().map(Arc::new),
             features: counted.features.clone().map(Arc::new),
+            simulation: counted.simulation.clone().map(Arc::new),
             cost_models: None,
             counted_on: Some(counting_gpu.name.clone()),
             occupancy: None,

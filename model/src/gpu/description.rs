@@ -10,9 +10,9 @@ use super::parse::RawField;
 use super::quantity::{
     Banks, Bits, Blocks, Bytes, CacheBytes, CacheReplacement, Clocks, ComputeCapability, Cores,
     CtaSchedule, Entries, Gflops, GigabytesPerSecond, Giops, Gops, Instructions, LanePairing,
-    Megahertz, Microseconds, Partitions, PerClock, PerGpuClock, Percent, Pipes, Quantity, Raw,
-    Registers, SharedServing, Slices, Sms, Span, Text, Threads, TransactionMeaning, Units,
-    WarpScheduler, Warps, Ways,
+    Latencies, Megahertz, Microseconds, Partitions, PerClock, PerGpuClock, Percent, Pipes,
+    Quantity, Raw, Registers, SharedServing, Slices, Sms, Span, Text, Threads, TransactionMeaning,
+    Units, WarpScheduler, Warps, Ways,
 };
 use super::source::{Source, Sourced};
 
@@ -412,22 +412,22 @@ gpu! {
     dram_efficiency: Percent,
     /// The share of the peak bandwidth that reads mixed with writes reach.
     dram_mixed_efficiency: Percent,
-    /// Clocks before device memory, times its use u, where all bytes are read.
-    read_queueing_linear: Span,
-    /// Clocks before device memory, times u / (1 − u), where all bytes are read.
-    read_queueing_hyperbolic: Span,
-    /// Clocks before device memory, times its use u, where a quarter of the bytes is written.
-    quarter_written_queueing_linear: Span,
-    /// Clocks before device memory, times u / (1 − u), where a quarter of the bytes is written.
-    quarter_written_queueing_hyperbolic: Span,
-    /// Clocks before device memory, times its use u, where half of the bytes is written.
-    half_written_queueing_linear: Span,
-    /// Clocks before device memory, times u / (1 − u), where half of the bytes is written.
-    half_written_queueing_hyperbolic: Span,
-    /// Clocks before device memory, times its use u, where all bytes are written.
-    write_queueing_linear: Span,
-    /// Clocks before device memory, times u / (1 − u), where all bytes are written.
-    write_queueing_hyperbolic: Span,
+    /// Queueing for device memory, in latencies times its use u, where all bytes are read.
+    read_queueing_linear: Latencies,
+    /// Queueing for device memory, in latencies times u / (1 − u), where all bytes are read.
+    read_queueing_hyperbolic: Latencies,
+    /// Queueing for device memory, in latencies times its use u, where a quarter of the bytes is written.
+    quarter_written_queueing_linear: Latencies,
+    /// Queueing for device memory, in latencies times u / (1 − u), where a quarter of the bytes is written.
+    quarter_written_queueing_hyperbolic: Latencies,
+    /// Queueing for device memory, in latencies times its use u, where half of the bytes is written.
+    half_written_queueing_linear: Latencies,
+    /// Queueing for device memory, in latencies times u / (1 − u), where half of the bytes is written.
+    half_written_queueing_hyperbolic: Latencies,
+    /// Queueing for device memory, in latencies times its use u, where all bytes are written.
+    write_queueing_linear: Latencies,
+    /// Queueing for device memory, in latencies times u / (1 − u), where all bytes are written.
+    write_queueing_hyperbolic: Latencies,
     /// Clocks of an atomic at the L2 beyond those of a hit.
     atomic_latency: Span,
     /// Clocks between atomics on one address of the L2, for each lane.

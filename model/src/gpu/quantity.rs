@@ -197,6 +197,26 @@ impl Quantity for Span {
     }
 }
 
+/// Multiples of the unloaded latency of device memory; 0 is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Latencies(pub f64);
+
+impl Quantity for Latencies {
+    const UNITS: Units = &[("latency", 1.0)];
+
+    fn value(&self) -> Value {
+        Value::Number(self.0)
+    }
+
+    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+        match raw {
+            Raw::Number(0.0) => Ok(Self(0.0)),
+            raw => positive(raw).map(Self),
+        }
+    }
+}
+
 /// A share in percent, at most 100.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]

@@ -3,6 +3,7 @@
 use gpucast_ptx_frontend::isa::Opcode;
 use smallvec::{SmallVec, smallvec};
 
+use super::emit::Place;
 use super::family::{Constants, Convergence, Family};
 use super::flow::{Dominators, uniform_registers};
 use super::graph::{Graph, GuardedBy, Op};
@@ -26,14 +27,12 @@ pub(super) fn home(graph: &Graph<'_>, block: u32) -> u32 {
     at
 }
 
-/// An instruction of control, the operation that it is attributed to, and the times that warps
-/// issue it.
+/// An instruction of control, the operation that it is attributed to, and the place where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ControlInstruction {
     pub(super) selected: Selected,
     pub(super) operation: u32,
-    /// Executions by warps and by lanes; those of the operation if `None`.
-    pub(super) executions: Option<(u64, u64)>,
+    pub(super) place: Place,
 }
 
 /// Selects the instructions of control: branches, exits, and those that bring separated lanes
@@ -54,42 +53,32 @@ pub(super) fn control(
             if !op.is_live() {
                 continue;
             }
-            let mut push = |mnemonic, count, executions| {
-                instructions.push(ControlInstruction {
-                    selected: Selected::new(mnemonic, count),
-                    operation: index,
-                    executions,
-                });
+            let mut push = |selected, place| {
+                instructions.push(ControlInstruction { selected, operation: index, place });
             };
             match op.opcode {
-                Opcode::Call => push("CALL", 1, None),
-                Opcode::Ret | Opcode::Exit => push("EXIT", 1, exit_executions(graph, index)),
-                Opcode::BrxIdx => push("BRX", 3, None),
+                Opcode::Call => push(Selected::new("CALL", 1), Place::Operation),
+                Opcode::Ret | Opcode::Exit => {
+                    let runs_into = op.guard.is_none() && run_into(graph, block).is_some();
+                    let place = if runs_into { Place::RunInto(block) } else { Place::Operation };
+                    push(Selected::new("EXIT", 1), place);
+                }
+                Opcode::BrxIdx => push(Selected::new("BRX", 3), Place::Operation),
                 // A block that only this branch leads to is placed behind it.
                 Opcode::Bra if op.guard.is_none() && is_only_way(graph, block) => {}
                 Opcode::Bra => {
                     let target = graph.blocks[block as usize].successors.first().copied();
                     let leaves = target.is_some_and(|target| only_exits(graph, target));
-                    push(if leaves { "EXIT" } else { "BRA" }, 1, None);
+                    let name = if leaves { "EXIT" } else { "BRA" };
+                    push(Selected::new(name, 1), Place::Operation);
                     if leaves && family.pads {
-                        let selected = Selected::new("NOP", padding(graph, index));
-                        let executions = None;
-                        instructions.push(ControlInstruction {
-                            selected,
-                            operation: index,
-                            executions,
-                        });
+                        push(Selected::new("NOP", padding(graph, index)), Place::Operation);
                     }
                     let header =
                         target.filter(|&to| to <= block && dominators.dominates(to, block));
                     if let Some(header) = header.filter(|_| lanes_are_independent) {
                         for selected in catch_up(graph, family, dominators, header, block) {
-                            let executions = None;
-                            instructions.push(ControlInstruction {
-                                selected,
-                                operation: index,
-                                executions,
-                            });
+                            push(selected, Place::Operation);
                         }
                     }
                     if leaves || !separates(op.guard, &uniform) {
@@ -104,18 +93,14 @@ pub(super) fn control(
             }
         }
     }
-    for (block, this) in graph.blocks.iter().enumerate() {
-        let Some(branch) = terminator(graph, block as u32) else { continue };
+    for block in 0..graph.blocks.len() as u32 {
+        let Some(branch) = terminator(graph, block) else { continue };
         if graph.op(branch).shared_by > 1 {
-            let outside = this.predecessors.iter().filter(|from| **from as usize != block);
-            let entries = outside.map(|&from| &graph.blocks[home(graph, from) as usize]);
-            let executions = entries
-                .fold((0, 0), |(warps, lanes), from| (warps + from.warps, lanes + from.lanes));
             let mut push = |mnemonic, count| {
                 instructions.push(ControlInstruction {
                     selected: Selected::new(mnemonic, count),
                     operation: branch,
-                    executions: Some((executions.0.min(this.warps), executions.1.min(this.lanes))),
+                    place: Place::Entries(block),
                 });
             };
             // Whether four, two and one iterations are left.
@@ -127,7 +112,7 @@ pub(super) fn control(
     }
     for (meeting, branch) in separated.iter().enumerate() {
         if let Some(branch) = *branch {
-            converge(graph, family, meeting as u32, branch, &mut instructions);
+            converge(family, meeting as u32, branch, &mut instructions);
         }
     }
     instructions
@@ -216,45 +201,43 @@ pub(super) fn only_exits(graph: &Graph<'_>, block: u32) -> bool {
         && this.end > this.first
 }
 
-/// Branches to a block that only ends the kernel end it themselves, so that its own exit is left
-/// to those that run into it.
-fn exit_executions(graph: &Graph<'_>, exit: u32) -> Option<(u64, u64)> {
-    let block = graph.op(exit).block;
-    if !only_exits(graph, block) || graph.op(exit).guard.is_some() {
+/// The blocks in front of a loop of one block.
+pub(super) fn outside_of(graph: &Graph<'_>, block: u32) -> SmallVec<[u32; 2]> {
+    let predecessors = &graph.blocks[block as usize].predecessors;
+    predecessors.iter().copied().filter(|&from| from != block).collect()
+}
+
+/// The blocks that run into one that only ends the kernel; `None` if its exit is for all that come
+/// there. Branches to such a block end the kernel themselves.
+pub(super) fn run_into(graph: &Graph<'_>, block: u32) -> Option<SmallVec<[u32; 2]>> {
+    if !only_exits(graph, block) {
         return None;
     }
-    let this = &graph.blocks[block as usize];
-    let branched = |&&from: &&u32| {
+    let branched = |&from: &u32| {
         terminator(graph, from).is_some_and(|branch| {
             graph.op(branch).opcode == Opcode::Bra
                 && graph.blocks[from as usize].successors.first() == Some(&block)
         })
     };
-    if !this.predecessors.iter().any(|from| branched(&from)) {
+    let predecessors = &graph.blocks[block as usize].predecessors;
+    if !predecessors.iter().any(branched) {
         return None;
     }
-    let rest = this.predecessors.iter().filter(|from| !branched(from));
-    let sum = rest.map(|&from| &graph.blocks[home(graph, from) as usize]);
-    let (warps, lanes) =
-        sum.fold((0, 0), |(warps, lanes), block| (warps + block.warps, lanes + block.lanes));
-    Some((warps.min(this.warps), lanes.min(this.lanes)))
+    Some(predecessors.iter().copied().filter(|from| !branched(from)).collect())
 }
 
 /// The instructions that bring the lanes which `branch` separates together at `meeting`.
 fn converge(
-    graph: &Graph<'_>,
     family: &Family,
     meeting: u32,
     branch: u32,
     instructions: &mut Vec<ControlInstruction>,
 ) {
-    let block = &graph.blocks[meeting as usize];
-    let executions = Some((block.warps, block.lanes));
     let mut push = |mnemonic, operation| {
         instructions.push(ControlInstruction {
             selected: Selected::new(mnemonic, 1),
             operation,
-            executions,
+            place: Place::Meeting(meeting),
         });
     };
     match family.convergence {

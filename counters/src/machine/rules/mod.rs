@@ -15,6 +15,7 @@
 //! distance from `ptxas`.
 
 mod branches;
+mod emit;
 mod family;
 mod flow;
 mod graph;
@@ -22,6 +23,7 @@ mod guards;
 mod passes;
 mod pipes;
 mod rows;
+mod schedule;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -32,12 +34,36 @@ use super::architecture::Architecture;
 use super::{BackEnd, MachineProfile};
 use crate::metric::Kind;
 use crate::table::BaseTable;
+use emit::Emission;
 use family::{Family, Generation};
 use flow::Dominators;
 use graph::Graph;
+use passes::MergedAccess;
+pub use schedule::schedule;
 
 /// PTX for this target and later ones is written for lanes that go on independently of each other.
 const INDEPENDENT_LANES: u32 = 70;
+
+/// A program behind all passes, and its machine instructions.
+struct Compiled<'p> {
+    graph: Graph<'p>,
+    merged: Vec<MergedAccess>,
+    emission: Emission,
+}
+
+impl<'p> Compiled<'p> {
+    fn new(family: &Family, program: &'p Program, table: &BaseTable) -> Self {
+        let mut graph = Graph::new(program, table);
+        let may_unroll = !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"));
+        let merged = passes::run(&mut graph, family, may_unroll);
+        let dominators = Dominators::new(&graph);
+        guards::guard_short_branches(&mut graph, family, &dominators);
+        let dominators = Dominators::new(&graph);
+        let lanes_are_independent = program.target_sm() >= INDEPENDENT_LANES;
+        let emission = Emission::new(&graph, family, &dominators, &merged, lanes_are_independent);
+        Self { graph, merged, emission }
+    }
+}
 
 /// The machine instructions of a launch of `program` on `target`, whose counts are in `table`.
 ///
@@ -46,14 +72,8 @@ const INDEPENDENT_LANES: u32 = 70;
 pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> MachineProfile {
     let generation = Family::of(target);
     let family = generation.family();
-    let mut graph = Graph::new(program, table);
-    let may_unroll = !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"));
-    let merged = passes::run(&mut graph, family, may_unroll);
-    let dominators = Dominators::new(&graph);
-    guards::guard_short_branches(&mut graph, family, &dominators);
-    let dominators = Dominators::new(&graph);
-    let lanes_are_independent = program.target_sm() >= INDEPENDENT_LANES;
-    let rows = rows::rows(&graph, family, &dominators, &merged, lanes_are_independent, table);
+    let Compiled { graph, emission, .. } = Compiled::new(family, program, table);
+    let rows = rows::rows(&graph, &emission, table);
     let mut notes = vec![format!(
         "machine instructions follow from rules for {}, not from an assembler",
         family.name

@@ -1,16 +1,9 @@
-//! Rows: selected instructions times executions.
-
-use gpucast_ptx_frontend::isa::Opcode;
-use gpucast_ptx_frontend::types::StateSpace;
+//! Rows: emitted instructions times executions.
 
 use super::super::MachineRow;
-use super::branches::{control, home};
-use super::family::{Constants, Family};
-use super::flow::Dominators;
+use super::branches::{home, outside_of, run_into};
+use super::emit::{Emission, Emitted, Place};
 use super::graph::Graph;
-use super::passes::MergedAccess;
-use super::pipes::Pipes;
-use super::select::{Operands, Selected, select};
 use crate::table::BaseTable;
 
 /// The executions of an instruction, by warps, lanes and threads.
@@ -22,102 +15,32 @@ struct Executions {
 }
 
 /// All machine instructions of the program, in order of the operations.
-pub(super) fn rows(
-    graph: &Graph<'_>,
-    family: &Family,
-    dominators: &Dominators,
-    merged: &[MergedAccess],
-    lanes_are_independent: bool,
-    table: &BaseTable,
-) -> Vec<MachineRow> {
-    let mut rows = Vec::new();
-    let mut operands = Operands::new(graph, family, dominators);
-    let mut pipes = Pipes::new(family);
-    preamble(graph, family, &mut rows);
-    for block in &graph.blocks {
-        let mut outstanding = 0;
-        let mut stores_after_barrier = None;
-        for index in block.first..block.end {
-            let op = graph.op(index);
-            if !op.is_live() {
-                continue;
-            }
-            let own = executions(graph, table, index);
-            let (moves, at) = operands.bring(op);
-            let theirs = if at == op.block { own } else { of_block(graph, at) };
-            let moves = moves.into_iter().flat_map(|selected| pipes.distribute(selected));
-            rows.extend(moves.map(|selected| row(selected, index, theirs)));
-            let mut push = |selected: Selected| {
-                if op.opcode == Opcode::Mov {
-                    rows.extend(
-                        pipes.distribute(selected).into_iter().map(|one| row(one, index, own)),
-                    );
-                } else {
-                    rows.push(row(selected, index, own));
-                }
-            };
-            let wider = merged.iter().find(|access| access.leader == index);
-            for mut selected in select(graph, family, index) {
-                if let (Some(access), Some(wider)) = (&mut selected.access, wider) {
-                    access.bytes = wider.bytes;
-                }
-                push(selected);
-            }
-            outstanding += u32::from(op.memory.is_some_and(|memory| {
-                memory.space == Some(StateSpace::Global) && !op.results.is_empty()
-            }));
-            if family.load_barrier && outstanding == LOADS_OF_BARRIER {
-                outstanding += 1;
-                push(Selected::new("DEPBAR", 1));
-            }
-            if op.opcode == Opcode::Bar {
-                let stores = stores_after_barrier.replace(0).unwrap_or(0);
-                if family.pads && stores > 0 {
-                    push(Selected::new("NOP", 1 + stores));
-                }
-            } else if op.opcode == Opcode::St {
-                stores_after_barrier = stores_after_barrier.map(|stores| stores + 1);
-            }
-        }
-    }
-    for instruction in control(graph, family, dominators, lanes_are_independent) {
-        let own = executions(graph, table, instruction.operation);
-        let executions = match instruction.executions {
-            Some((warps, lanes)) => Executions { warps, lanes, threads: lanes },
-            None => own,
-        };
-        rows.push(row(instruction.selected, instruction.operation, executions));
-    }
-    rows.sort_by_key(|row| row.instruction);
-    rows
+pub(super) fn rows(graph: &Graph<'_>, emission: &Emission, table: &BaseTable) -> Vec<MachineRow> {
+    let of = |emitted: &Emitted| row(emitted, executions(graph, table, emitted));
+    emission.instructions.iter().map(of).collect()
 }
 
-/// Loads that are under way when a `DEPBAR` waits for the first of them.
-const LOADS_OF_BARRIER: u32 = 4;
-
-/// The instructions that every kernel begins with: the stack pointer, the generation's additions,
-/// and the descriptor of global memory if the kernel uses any.
-fn preamble(graph: &Graph<'_>, family: &Family, rows: &mut Vec<MachineRow>) {
-    let Some(entry) = graph.blocks.first() else { return };
-    let executions = of_block(graph, 0);
-    let mut push = |selected: Selected| {
-        if selected.count > 0 {
-            rows.push(row(selected, entry.first, executions));
+fn executions(graph: &Graph<'_>, table: &BaseTable, emitted: &Emitted) -> Executions {
+    match emitted.place {
+        Place::Operation => of_operation(graph, table, emitted.operation),
+        Place::Block(block) => of_block(graph, block),
+        Place::Meeting(block) => {
+            let block = &graph.blocks[block as usize];
+            Executions { warps: block.warps, lanes: block.lanes, threads: block.lanes }
         }
-    };
-    // The stack pointer.
-    push(match family.constants {
-        Constants::Direct => Selected::new("MOV", 1),
-        Constants::Uniform => Selected::constant(4),
-    });
-    push(Selected::new("SHFL", family.preamble));
-    let global = graph.ops.iter().any(|op| {
-        op.is_live()
-            && op
-                .memory
-                .is_some_and(|memory| matches!(memory.space, None | Some(StateSpace::Global)))
-    });
-    push(Selected::new("ULDC", u32::from(global && family.descriptor)));
+        Place::Entries(block) => of_those(graph, outside_of(graph, block), block),
+        Place::RunInto(block) => of_those(graph, run_into(graph, block).unwrap_or_default(), block),
+    }
+}
+
+/// The executions of some blocks before `block`, as far as they lead there.
+fn of_those(graph: &Graph<'_>, blocks: impl IntoIterator<Item = u32>, block: u32) -> Executions {
+    let homes = blocks.into_iter().map(|from| &graph.blocks[home(graph, from) as usize]);
+    let (warps, lanes) =
+        homes.fold((0, 0), |(warps, lanes), from| (warps + from.warps, lanes + from.lanes));
+    let this = &graph.blocks[block as usize];
+    let lanes = lanes.min(this.lanes);
+    Executions { warps: warps.min(this.warps), lanes, threads: lanes }
 }
 
 /// The executions of an unguarded instruction of a block.
@@ -129,7 +52,7 @@ fn of_block(graph: &Graph<'_>, block: u32) -> Executions {
 
 /// An operation of a block that has become guarded instructions is issued whenever the block is
 /// that it belongs to now.
-fn executions(graph: &Graph<'_>, table: &BaseTable, index: u32) -> Executions {
+fn of_operation(graph: &Graph<'_>, table: &BaseTable, index: u32) -> Executions {
     let own = table.rows.get(index as usize);
     let share = |count: u64| count.div_ceil(u64::from(graph.op(index).shared_by));
     let (warps, lanes, threads) = own.map_or((0, 0, 0), |row| {
@@ -144,14 +67,15 @@ fn executions(graph: &Graph<'_>, table: &BaseTable, index: u32) -> Executions {
     Executions { warps: home.warps, lanes: home.lanes, threads }
 }
 
-fn row(selected: Selected, index: u32, executions: Executions) -> MachineRow {
+fn row(emitted: &Emitted, executions: Executions) -> MachineRow {
+    let selected = &emitted.selected;
     let count = u64::from(selected.count);
     MachineRow {
         mnemonic: selected.mnemonic.into(),
         class: selected.class,
         flops: selected.flops,
         access: selected.access,
-        instruction: Some(index),
+        instruction: Some(emitted.operation),
         warp_executions: executions.warps * count,
         issued_lanes: executions.lanes * count,
         thread_executions: if selected.is_idle { 0 } else { executions.threads * count },

@@ -10,6 +10,8 @@
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
+use smallvec::SmallVec;
+
 use super::super::graph::{Arg, Graph, GuardedBy, Op, Part, State};
 use crate::opcode_facts::{Effect, opcode_facts};
 
@@ -18,6 +20,8 @@ use crate::opcode_facts::{Effect, opcode_facts};
 pub(in super::super) struct MergedAccess {
     /// The operation that stands for all.
     pub(in super::super) leader: u32,
+    /// The other operations.
+    pub(in super::super) followers: SmallVec<[u32; 3]>,
     /// Bytes of one lane.
     pub(in super::super) bytes: u32,
 }
@@ -123,10 +127,12 @@ fn close(graph: &mut Graph<'_>, open: &mut Vec<Candidate>, merged: &mut Vec<Merg
                 continue;
             }
             let leader = members.iter().map(|member| member.index).min().unwrap_or(first.index);
-            for member in members.iter().filter(|member| member.index != leader) {
-                graph.op_mut(member.index).state = State::Folded;
+            let indices = members.iter().map(|member| member.index);
+            let followers: SmallVec<[u32; 3]> = indices.filter(|&index| index != leader).collect();
+            for &follower in &followers {
+                graph.op_mut(follower).state = State::Folded;
             }
-            merged.push(MergedAccess { leader, bytes: width });
+            merged.push(MergedAccess { leader, followers, bytes: width });
         }
         *open = rest;
     }

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::super::family::{Constants, Family, Multiplier};
 use super::super::flow::{Dominators, outside_of_loops};
 use super::super::graph::{Arg, Graph, Op, Part};
-use super::{Selected, Selection};
+use super::Selected;
 
 /// The operands that are in registers so far; ask block by block, in reverse post-order.
 #[derive(Debug)]
@@ -50,58 +50,69 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// The instructions that bring the operands of an operation into registers, and the block
-    /// whose executions are theirs.
-    pub(in super::super) fn bring(&mut self, op: &Op<'_>) -> (Selection, u32) {
-        let mut selection = Selection::new();
+    /// The operands of an operation that instructions bring into registers.
+    pub(in super::super) fn bring(&mut self, op: &Op<'_>) -> SmallVec<[Brought; 2]> {
         let hoists = self.family.constants == Constants::Uniform;
         let block = if hoists { self.outside[op.block as usize] } else { op.block };
-        for need in needs(op, self.family) {
-            selection.extend(self.one(block, need));
-        }
-        (selection, block)
+        needs(op, self.family).into_iter().filter_map(|need| self.one(block, need)).collect()
     }
 
-    fn one(&mut self, block: u32, need: Need) -> Option<Selected> {
-        match need.arg {
+    fn one(&mut self, block: u32, need: Need) -> Option<Brought> {
+        let arg = need.arg;
+        let new = |selected| Some(Brought { arg, block, selected: Some(selected) });
+        let old = |block| Some(Brought { arg, block, selected: None });
+        let dominating = |homes: &[u32]| {
+            homes.iter().copied().find(|&home| self.dominators.dominates(home, block))
+        };
+        match arg {
             Arg::Shared(start) if self.family.shared_window => {
-                let known = |homes: &[u32]| {
-                    homes.iter().any(|&home| self.dominators.dominates(home, block))
-                };
-                if !known(&self.windows) {
+                if dominating(&self.windows).is_none() {
                     self.windows.push(block);
-                    self.loaded.entry(need.arg).or_default().push(block);
-                    return Some(Selected::new("S2UR", WINDOW));
+                    self.loaded.entry(arg).or_default().push(block);
+                    return new(Selected::new("S2UR", WINDOW));
                 }
-                let homes = self.loaded.entry(need.arg).or_default();
-                if homes.iter().any(|&home| self.dominators.dominates(home, block)) || start == 0 {
+                let homes = self.loaded.entry(arg).or_default();
+                if let Some(home) = dominating(homes) {
+                    return old(home);
+                }
+                if start == 0 {
                     return None;
                 }
                 homes.push(block);
-                Some(Selected::new("UIADD3", 1))
+                new(Selected::new("UIADD3", 1))
             }
             Arg::Bank(_) if self.family.constants == Constants::Uniform => {
-                let homes = self.loaded.entry(need.arg).or_default();
-                if homes.iter().any(|&home| self.dominators.dominates(home, block)) {
-                    return None;
+                let homes = self.loaded.entry(arg).or_default();
+                if let Some(home) = dominating(homes) {
+                    return old(home);
                 }
                 homes.push(block);
                 // Addresses are added up by the lanes, which take pointers from registers.
-                Some(if need.words > 1 {
+                new(if need.words > 1 {
                     Selected::constant(8)
-                } else if self.of_lanes.contains(&need.arg) {
+                } else if self.of_lanes.contains(&arg) {
                     Selected::constant(4)
                 } else {
                     Selected::new("ULDC", 1)
                 })
             }
             _ if need.in_register => {
-                let is_new = self.moved.insert((block, need.arg));
-                is_new.then_some(Selected::new("MOV", need.words))
+                let is_new = self.moved.insert((block, arg));
+                if is_new { new(Selected::new("MOV", need.words)) } else { old(block) }
             }
             _ => None,
         }
     }
+}
+
+/// An operand in a register that an instruction of its own fills.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Brought {
+    pub(in super::super) arg: Arg,
+    /// The block whose executions are those of the instruction.
+    pub(in super::super) block: u32,
+    /// The instruction; `None` if an earlier operation has brought the operand.
+    pub(in super::super) selected: Option<Selected>,
 }
 
 /// The constants that no uniform register can hold. An instruction takes them where it takes

@@ -1,0 +1,253 @@
+//! The trace of a launch, from its CTAs.
+
+use std::sync::Arc;
+
+use gpucast_interpreter::AccessKind;
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::choice::chosen_ctas;
+use super::classes::{Class, Classes};
+use super::levels::LaunchLevels;
+use super::recorder::{CtaTracer, mixed};
+use super::sample::CtaSample;
+use super::{ClassTrace, LaunchTrace, TraceLimits};
+use crate::hierarchy::{FIRST_SINGLE_ROW, L2Traffic, ROW_LIMIT, RowTraffic};
+use crate::sparse::SparseRows;
+use crate::table::BaseTable;
+
+/// The facts about a launch that a plan is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlannedLaunch<'a> {
+    pub(crate) grid: [u32; 3],
+    pub(crate) warps_per_cta: u64,
+    /// First instruction and number of instructions of each block.
+    pub(crate) blocks: &'a [(u32, u32)],
+    /// Rows of all instructions.
+    pub(crate) rows: usize,
+    /// True if stores to local memory stay in an L1.
+    pub(crate) local_stores_stay: bool,
+}
+
+/// The facts about a block that recording needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockFacts {
+    /// A random number of its own.
+    pub(super) number: u64,
+    pub(super) instructions: u32,
+}
+
+/// Decides before a launch which of its events are recorded.
+#[derive(Clone, Debug)]
+pub struct TracePlan {
+    blocks: Vec<BlockFacts>,
+    /// The CTAs that are recorded, in order of the grid.
+    samples: Vec<u64>,
+    warps_per_cta: usize,
+    local_stores_stay: bool,
+    /// The limits of one recorded CTA.
+    share: TraceLimits,
+    /// Rows that the requests of one recorded CTA may have of their own.
+    rows_per_cta: u32,
+}
+
+impl TracePlan {
+    pub(crate) fn new(limits: &TraceLimits, launch: &PlannedLaunch<'_>) -> Self {
+        let block = |(index, &(_, instructions)): (usize, &(u32, u32))| BlockFacts {
+            number: mixed(index as u64),
+            instructions,
+        };
+        let samples = chosen_ctas(launch.grid, limits.samples);
+        let count = samples.len().max(1) as u64;
+        // Rows of a program that has so many are taken; levels are drawn then.
+        let has_rows = launch.rows <= FIRST_SINGLE_ROW as usize;
+        let rows = if has_rows { ROW_LIMIT - FIRST_SINGLE_ROW } else { 0 };
+        Self {
+            blocks: launch.blocks.iter().enumerate().map(block).collect(),
+            warps_per_cta: launch.warps_per_cta as usize,
+            local_stores_stay: launch.local_stores_stay,
+            share: TraceLimits {
+                samples: 1,
+                visits: limits.visits / count,
+                requests: limits.requests / count,
+                lines: limits.lines / count,
+                classes: limits.classes,
+            },
+            rows_per_cta: (u64::from(rows) / count) as u32,
+            samples,
+        }
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The facts about a block of the program.
+    #[inline]
+    pub(super) fn block(&self, block: u32) -> BlockFacts {
+        let none = BlockFacts { number: 0, instructions: 0 };
+        self.blocks.get(block as usize).copied().unwrap_or(none)
+    }
+
+    pub(super) fn warps_per_cta(&self) -> usize {
+        self.warps_per_cta
+    }
+
+    /// The place of a CTA among those that are recorded, if it is.
+    pub(super) fn place(&self, cta: u64) -> Option<u32> {
+        self.samples.binary_search(&cta).ok().map(|place| place as u32)
+    }
+
+    pub(super) fn visits_per_warp(&self) -> u64 {
+        self.share.visits / self.warps_per_cta.max(1) as u64
+    }
+
+    pub(super) fn requests_per_warp(&self) -> u64 {
+        self.share.requests / self.warps_per_cta.max(1) as u64
+    }
+
+    pub(super) fn lines_per_cta(&self) -> u64 {
+        self.share.lines
+    }
+
+    pub(super) fn rows_per_cta(&self) -> usize {
+        self.rows_per_cta as usize
+    }
+
+    /// The first row of the requests of a recorded CTA.
+    pub(super) fn first_row(&self, place: u32) -> u32 {
+        FIRST_SINGLE_ROW + place * self.rows_per_cta
+    }
+
+    /// The recorded CTA that a row belongs to, and the row's place among those of the CTA.
+    fn single(&self, row: u32) -> Option<(u32, u32)> {
+        let at = row.checked_sub(FIRST_SINGLE_ROW)?;
+        let place = at.checked_div(self.rows_per_cta)?;
+        ((place as usize) < self.samples.len()).then(|| (place, at % self.rows_per_cta))
+    }
+
+    pub(super) fn local_stores_stay(&self) -> bool {
+        self.local_stores_stay
+    }
+}
+
+/// Collects the CTAs of a launch.
+#[derive(Clone, Debug)]
+pub(crate) struct LaunchTracer {
+    plan: Arc<TracePlan>,
+    classes: Classes,
+    /// The recorded CTAs with their class, by their place among them.
+    samples: Vec<(u32, CtaSample)>,
+}
+
+impl LaunchTracer {
+    pub(crate) fn new(plan: Arc<TracePlan>) -> Self {
+        Self { plan, classes: Classes::default(), samples: Vec::new() }
+    }
+
+    /// Takes over the next CTA of the grid.
+    pub(crate) fn collect(&mut self, tracer: &CtaTracer, sample: Option<Box<CtaSample>>) {
+        let class = self.classes.push(tracer.class());
+        self.samples.extend(sample.map(|sample| (class, *sample)));
+    }
+
+    /// Keeps the traffic of single requests and adds it to the rows of their instructions.
+    pub(crate) fn settle(&mut self, rows: Vec<(u32, RowTraffic)>) -> Vec<(u32, RowTraffic)> {
+        let mut sums = SparseRows::<RowTraffic>::new(0);
+        for (row, traffic) in rows {
+            let of_instruction = self.plan.single(row).and_then(|(place, index)| {
+                let samples = &mut self.samples;
+                let at = samples.binary_search_by_key(&place, |(_, sample)| sample.place()).ok()?;
+                samples.get_mut(at)?.1.settle(index, traffic)
+            });
+            *sums.row(of_instruction.map_or(row, |row| row.index())) += traffic;
+        }
+        sums.iter().map(|(row, traffic)| (row, *traffic)).collect()
+    }
+
+    /// The trace, given the counts of the launch.
+    pub(crate) fn finish(self, table: &BaseTable, l2: &L2Traffic) -> LaunchTrace {
+        let Self { plan, classes, samples } = self;
+        let grouped = classes.grouped(plan.share.classes);
+        let mut notes = Vec::new();
+        if classes.len() > grouped.classes.len() {
+            notes.push(format!(
+                "The blocks of the grid are of {} classes by what their warps execute. Those of \
+                 similar numbers of instructions were put together: {} are left.",
+                classes.len(),
+                grouped.classes.len()
+            ));
+        }
+        let empty = |class: &Class| ClassTrace {
+            ctas: class.ctas,
+            warp_instructions: class.warp_instructions,
+            samples: Vec::new(),
+        };
+        let mut traces: Vec<ClassTrace> = grouped.classes.iter().map(empty).collect();
+        let mut levels = LaunchLevels::new(table);
+        let mut is_saturated = false;
+        for (class, sample) in samples {
+            let finished = sample.finish(|key, sectors| levels.draw(key, sectors));
+            is_saturated |= finished.is_saturated;
+            let group = grouped.group_of[class as usize];
+            traces[group as usize].samples.push(finished.record);
+        }
+        notes.extend(left_out(&traces));
+        if levels.drawn > 0 {
+            notes.push(format!(
+                "The levels of memory that serve {} recorded requests are not known one by one. \
+                 They were drawn from the counts of their instructions.",
+                levels.drawn
+            ));
+        }
+        let moved = levels.apply(&mut traces);
+        if moved > 0 {
+            notes.push(format!(
+                "Recorded requests of {moved} instructions are served by other levels of memory \
+                 than those of all blocks on average. They were moved to the average."
+            ));
+        }
+        if is_saturated {
+            notes.push(format!(
+                "A recorded request has more than {} sectors, lines or passes; this number stands \
+                 for them.",
+                u16::MAX
+            ));
+        }
+        LaunchTrace {
+            classes: traces,
+            order: grouped.order,
+            dram_writes_per_store: dram_writes_per_store(table, l2),
+            notes,
+        }
+    }
+}
+
+/// Tells if the recorded CTAs are cut.
+fn left_out(traces: &[ClassTrace]) -> Option<String> {
+    let samples = traces.iter().flat_map(|class| &class.samples);
+    let cut = samples
+        .map(|sample| sample.warps.iter().map(|warp| warp.left_out_instructions).sum::<u64>())
+        .filter(|&left_out| left_out > 0);
+    let (ctas, instructions) = cut.fold((0, 0), |(ctas, all), left_out| (ctas + 1, all + left_out));
+    (ctas > 0).then(|| {
+        format!(
+            "The records of {ctas} blocks of the grid are cut; {instructions} instructions of \
+             their warps are behind the end."
+        )
+    })
+}
+
+/// Sectors that DRAM writes for each sector that an instruction writes.
+fn dram_writes_per_store(table: &BaseTable, l2: &L2Traffic) -> f64 {
+    let counts = table.rows.iter().flat_map(|row| &row.memory).filter(|counts| {
+        let is_device =
+            matches!(counts.space, StateSpace::Global | StateSpace::Local | StateSpace::Tex);
+        let writes = match counts.kind {
+            AccessKind::Load | AccessKind::LoadReadOnly => false,
+            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => true,
+        };
+        is_device && writes
+    });
+    let sectors: u64 = counts.map(|counts| counts.sectors).sum();
+    if sectors == 0 { 0.0 } else { l2.dram_write_sectors as f64 / sectors as f64 }
+}

@@ -1,0 +1,82 @@
+//! Counts one CTA warp by warp, for its class.
+
+use std::sync::Arc;
+
+use super::classes::ClassKey;
+use super::launch::TracePlan;
+use super::sample::CtaSample;
+use crate::recorder::BlockCount;
+
+/// The part of a CTA's recorder that only a trace needs.
+#[derive(Clone, Debug)]
+pub(crate) struct CtaTracer {
+    plan: Arc<TracePlan>,
+    /// The executions of each block.
+    blocks: Vec<BlockCount>,
+    /// For each warp the sum of a random number of each block that it executes. Two warps have the
+    /// same sum if they execute each block equally often, and hardly ever else.
+    sums: Vec<u64>,
+}
+
+impl CtaTracer {
+    pub(crate) fn new(plan: Arc<TracePlan>) -> Self {
+        let blocks = vec![BlockCount::default(); plan.blocks()];
+        let sums = vec![0; plan.warps_per_cta()];
+        Self { plan, blocks, sums }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.blocks.fill(BlockCount::default());
+        self.sums.fill(0);
+    }
+
+    /// The executions of each block.
+    pub(crate) fn blocks(&self) -> &[BlockCount] {
+        &self.blocks
+    }
+
+    /// The record that a CTA is to have, if it is one of those that have one.
+    pub(crate) fn sample(&self, cta: u64) -> Option<Box<CtaSample>> {
+        self.plan.place(cta).map(|place| Box::new(CtaSample::new(&self.plan, place, cta)))
+    }
+
+    /// A warp enters a block.
+    #[inline]
+    pub(crate) fn block(
+        &mut self,
+        warp: u32,
+        block: u32,
+        lanes: u32,
+        sample: Option<&mut Box<CtaSample>>,
+    ) {
+        let Some(count) = self.blocks.get_mut(block as usize) else { return };
+        count.warps += 1;
+        count.lanes += u64::from(lanes.count_ones());
+        let facts = self.plan.block(block);
+        if let Some(sum) = self.sums.get_mut(warp as usize) {
+            *sum = sum.wrapping_add(facts.number);
+        }
+        if let Some(sample) = sample {
+            sample.block(warp, block, lanes, facts.instructions);
+        }
+    }
+
+    /// The class of the CTA.
+    pub(super) fn class(&self) -> ClassKey {
+        let digest = self.sums.iter().fold(0, |digest, &sum| mixed(digest ^ sum));
+        let instructions = |(block, count): (usize, &BlockCount)| {
+            count.warps * u64::from(self.plan.block(block as u32).instructions)
+        };
+        let warp_instructions = self.blocks.iter().enumerate().map(instructions).sum();
+        ClassKey { digest, warp_instructions }
+    }
+}
+
+/// A number that depends on every bit of another one, in every bit: the finaliser of splitmix64
+/// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+pub(super) fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}

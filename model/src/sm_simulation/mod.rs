@@ -1,0 +1,309 @@
+//! The model `sm-simulation`: one SM, issue by issue, on the machine code.
+//!
+//! The crate `gpucast-simulation` simulates. This module gives it a GPU's parameters, adds up the
+//! invocations of a launch, and says what its clocks were spent on.
+
+use std::sync::Arc;
+
+use gpucast_counters::KernelProfile;
+use gpucast_counters::occupancy::CtaShape;
+use gpucast_simulation::launch::Launch;
+use gpucast_simulation::parameters::Parameters;
+use gpucast_simulation::states::{Clocks, State};
+use gpucast_simulation::{Limits, Outcome as Simulated, simulate};
+
+use crate::assumptions;
+use crate::gpu::Gpu;
+use crate::inputs::device_model;
+use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
+use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::warning::Warning;
+
+/// An event-driven simulation of one SM, its requests answered by an analytical memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SmSimulation;
+
+/// The invocations of a launch that run alike.
+#[derive(Clone, Debug)]
+pub struct Invocations {
+    /// One of them.
+    pub launch: Arc<Launch>,
+    /// Their number.
+    pub count: u64,
+}
+
+/// The results of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// CTAs that an SM holds.
+    pub resident_ctas: u32,
+    /// Clocks of a sub-core's issue slots by state, of all invocations; they add up to the time.
+    pub slots: Clocks,
+    /// Clocks of warps by PTX instruction and state, of the simulated CTAs, in order of the
+    /// instructions.
+    pub by_ptx: Vec<(Option<u32>, Clocks)>,
+    /// Clocks of all invocations.
+    pub clocks: f64,
+    /// Clocks with latencies and efficiencies at the optimistic and at the pessimistic end of their
+    /// spread.
+    pub interval: (f64, f64),
+    /// Clock of the SM, in MHz.
+    pub clock_mhz: f64,
+    /// Warp instructions that were simulated.
+    pub instructions: u64,
+    /// CTAs that were simulated of one invocation, and those of an SM.
+    pub ctas: (u64, u64),
+    /// The difference between the halves that an extrapolation rests on.
+    pub drift: f64,
+    /// Barriers that nobody else could reach any more.
+    pub abandoned_barriers: u64,
+}
+
+/// Latencies may be this much shorter or longer than the tables say: the spread between published
+/// measurements of the same GPU.
+const LATENCY_SPREAD: f64 = 0.1;
+
+/// Efficiencies of DRAM may be this much better or worse: the spread between GPUs of one memory.
+const EFFICIENCY_SPREAD: f64 = 0.03;
+
+impl Analysis {
+    /// Simulates a launch on a GPU.
+    ///
+    /// # Errors
+    ///
+    /// When the counts come without recorded CTAs, when the GPU lacks a parameter, and when a CTA
+    /// does not fit an SM.
+    pub fn of(
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Self, ModelError> {
+        let missing = |what| ModelError::MissingCondition { kernel: profile.kernel.clone(), what };
+        let invocations =
+            conditions.simulation.as_ref().ok_or_else(|| missing("the order of events in CTAs"))?;
+        let shape = conditions.launch.ok_or_else(|| missing("the shape of the launch"))?;
+        let device = device_model(gpu)?;
+        let parameters = gpu.sm_parameters().map_err(|missing| ModelError::MissingParameter {
+            gpu: missing.gpu,
+            parameter: missing.field,
+        })?;
+        let fit = device.ctas_per_sm(CtaShape {
+            threads: shape.threads_per_block,
+            shared_bytes: shape.shared_bytes,
+            registers_per_thread: shape.registers,
+        });
+        let warps = shape.threads_per_block.div_ceil(32).max(1) as f64;
+        let resident_ctas = match conditions.occupancy {
+            Some(share) => (share * f64::from(device.limits.max_warps) / warps).round() as u32,
+            None => fit,
+        }
+        .max(1);
+        let (fast, slow) = (spread(&parameters, -1.0), spread(&parameters, 1.0));
+        let mut analysis = Self {
+            resident_ctas,
+            slots: Clocks::default(),
+            by_ptx: Vec::new(),
+            clocks: 0.0,
+            interval: (0.0, 0.0),
+            clock_mhz: parameters.clock_mhz,
+            instructions: 0,
+            ctas: (0, 0),
+            drift: 0.0,
+            abandoned_barriers: 0,
+        };
+        for Invocations { launch, count } in invocations.iter() {
+            let times = *count as f64;
+            let one = simulate(launch, resident_ctas, &parameters, Limits::default());
+            let best = simulate(launch, resident_ctas, &fast, Limits::default());
+            let worst = simulate(launch, resident_ctas, &slow, Limits::default());
+            analysis.add(launch, &one, times);
+            analysis.interval.0 += best.clocks.min(one.clocks) * times;
+            analysis.interval.1 += worst.clocks.max(one.clocks) * times;
+        }
+        Ok(analysis)
+    }
+
+    fn add(&mut self, launch: &Launch, one: &Simulated, times: f64) {
+        self.clocks += one.clocks * times;
+        for (sum, clocks) in self.slots.0.iter_mut().zip(one.slots.0) {
+            *sum += clocks * times;
+        }
+        self.instructions += one.instructions;
+        self.ctas = one.ctas;
+        self.drift = self.drift.max(one.drift);
+        self.abandoned_barriers += one.abandoned_barriers;
+        for (instruction, clocks) in launch.code.instructions.iter().zip(&one.by_instruction) {
+            let place = self.by_ptx.binary_search_by_key(&instruction.ptx, |(ptx, _)| *ptx);
+            let place = place.unwrap_or_else(|place| {
+                self.by_ptx.insert(place, (instruction.ptx, Clocks::default()));
+                place
+            });
+            for (sum, clocks) in self.by_ptx[place].1.0.iter_mut().zip(clocks.0) {
+                *sum += clocks * times;
+            }
+        }
+    }
+
+    /// The time of all invocations, in milliseconds.
+    #[must_use]
+    pub fn time_ms(&self) -> f64 {
+        self.clocks / (self.clock_mhz * 1e3)
+    }
+
+    /// The shares of the time by state, largest first.
+    #[must_use]
+    pub fn shares(&self) -> Vec<(State, f64)> {
+        let total = self.slots.total().max(f64::MIN_POSITIVE);
+        let mut shares: Vec<(State, f64)> =
+            State::ALL.into_iter().map(|state| (state, self.slots.of(state) / total)).collect();
+        shares.retain(|(_, share)| *share > 0.0);
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares
+    }
+
+    /// The resource that most of the time is spent on, and the time of each, in milliseconds.
+    fn bounds(&self) -> (Bound, Vec<Component>) {
+        let mut components: Vec<Component> = Vec::new();
+        for (state, share) in self.shares() {
+            let (resource, time_ms) = (resource(state), share * self.time_ms());
+            match components.iter_mut().find(|one| one.resource == resource) {
+                Some(one) => one.time_ms += time_ms,
+                None => components.push(Component { resource, time_ms }),
+            }
+        }
+        components.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
+        (components.first().map_or(Bound::Compute, |one| one.resource), components)
+    }
+}
+
+/// The parameters at one end of their spread: `direction` is −1 for the fast one and 1 for the slow
+/// one.
+fn spread(parameters: &Parameters, direction: f64) -> Parameters {
+    let mut spread = parameters.clone();
+    let latency = 1.0 + direction * LATENCY_SPREAD;
+    let efficiency = 1.0 - direction * EFFICIENCY_SPREAD;
+    for clocks in [
+        &mut spread.load_store.l1_latency,
+        &mut spread.load_store.shared_latency,
+        &mut spread.load_store.shuffle_latency,
+        &mut spread.memory.l2_latency,
+        &mut spread.memory.dram_latency,
+        &mut spread.launch.replacement,
+        &mut spread.synchronisation.barrier_latency,
+    ] {
+        *clocks *= latency;
+    }
+    spread.memory.dram_bandwidth *= efficiency;
+    spread.memory.l2_read_bandwidth *= efficiency;
+    spread.memory.l2_write_bandwidth *= efficiency;
+    spread
+}
+
+/// The resource that a state is a wait for.
+fn resource(state: State) -> Bound {
+    match state {
+        State::Selected
+        | State::NotSelected
+        | State::Wait
+        | State::MathPipe
+        | State::Products
+        | State::NoInstruction
+        | State::Barrier
+        | State::Membar => Bound::Compute,
+        State::ShortScoreboard | State::MioThrottle => Bound::Shared,
+        State::L1Latency | State::LoadStoreQueue | State::LgThrottle => Bound::L1,
+        State::L2Latency | State::L2Queue => Bound::L2,
+        State::DramLatency | State::DramQueue | State::Copies => Bound::Memory,
+        State::Launch | State::Tail => Bound::Overhead,
+    }
+}
+
+impl Model for SmSimulation {
+    fn name(&self) -> &'static str {
+        "sm-simulation"
+    }
+
+    fn citation(&self) -> &'static str {
+        "gpucast: one SM simulated issue by issue (docs/sm-simulation.md); after Huerta et al., MICRO 2025"
+    }
+
+    fn reads_order(&self) -> bool {
+        true
+    }
+
+    fn gpu_parameters(&self) -> &'static [GpuParameter] {
+        const PARAMETERS: &[GpuParameter] = &[
+            GpuParameter::new("sp_clock", "clock"),
+            GpuParameter::new("sm_count", "SMs"),
+            GpuParameter::new("peak_memory_bandwidth", "B_DRAM"),
+            GpuParameter::new("l2_bandwidth", "B_L2"),
+            GpuParameter::new("l1_latency", "L_L1"),
+            GpuParameter::new("l2_latency", "L_L2"),
+            GpuParameter::new("memory_latency", "L_DRAM"),
+        ];
+        PARAMETERS
+    }
+
+    fn evaluate(
+        &self,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Outcome, ModelError> {
+        let analysis = Analysis::of(profile, gpu, conditions)?;
+        let time_ms = analysis.time_ms();
+        let (bound, components) = analysis.bounds();
+        let mut parameters = Symbols::default();
+        parameters.push_total("CTAs per SM", f64::from(analysis.resident_ctas), "");
+        let mut intermediate = Symbols::default();
+        intermediate.push("clocks", analysis.clocks, "clock");
+        let ms = |clocks: f64| clocks / (analysis.clock_mhz * 1e3);
+        intermediate.push("time_low", ms(analysis.interval.0), "ms");
+        intermediate.push("time_high", ms(analysis.interval.1), "ms");
+        for (state, share) in analysis.shares() {
+            intermediate.push(state.name(), 100.0 * share, "%");
+        }
+        let mut warnings = assumptions::common(profile, gpu, conditions, time_ms);
+        warnings.extend(assumptions::few_threads(gpu, conditions));
+        if analysis.drift > MOST_DRIFT {
+            warnings.push(Warning::Unsteady { share: analysis.drift });
+        }
+        if analysis.abandoned_barriers > 0 {
+            warnings.push(Warning::AbandonedBarriers { barriers: analysis.abandoned_barriers });
+        }
+        Ok(Outcome {
+            time_ms,
+            bound,
+            parameters,
+            intermediate,
+            parts: vec![Part { name: "kernel".to_owned(), time_ms, bound, components }],
+            explanation: explain(&profile.kernel, &gpu.name, &analysis),
+            warnings,
+            detail: Detail::Simulation(Box::new(analysis)),
+        })
+    }
+}
+
+/// Beyond this difference between the halves of what was simulated, a warning says so.
+const MOST_DRIFT: f64 = 0.05;
+
+/// Shares below this are not named in the explanation.
+const LEAST_NAMED: f64 = 0.03;
+
+/// Says what the issue slots were spent on.
+fn explain(kernel: &str, gpu: &str, analysis: &Analysis) -> String {
+    let named: Vec<String> = analysis
+        .shares()
+        .into_iter()
+        .filter(|(_, share)| *share >= LEAST_NAMED)
+        .map(|(state, share)| format!("{:.0} % {}", 100.0 * share, state.text()))
+        .collect();
+    let ms = |clocks: f64| crate::text::duration(clocks / (analysis.clock_mhz * 1e3));
+    format!(
+        "{kernel} on {gpu} spends its issue slots on: {}. With latencies 10 % and efficiencies 3 % \
+         off, it takes {} to {}.",
+        named.join(", "),
+        ms(analysis.interval.0),
+        ms(analysis.interval.1)
+    )
+}
