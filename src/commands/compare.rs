@@ -168,6 +168,10 @@ fn count(
         Origin::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
         Origin::Executed { input, size, count_on } => {
             let gpu = gpu_argument::find(library, count_on)?;
+            // Other rows may name GPUs that can count.
+            if let Err(report) = gpu_argument::device_model(&gpu) {
+                return Ok(Err(report.message));
+            }
             let launch = LaunchOptions { size: *size, ..LaunchOptions::default() };
             let counts = Counts {
                 machine: (&arguments.machine).into(),

@@ -85,7 +85,7 @@ fn mix(arguments: &PlotMix) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
     let counting_gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.kernels.count_on)?;
     let terminal = Terminal::new(&arguments.kernels.execution, Format::Text)?;
-    let sources = counts(&arguments.kernels, &counting_gpu, false, &terminal)?;
+    let sources = counts(&arguments.kernels, &counting_gpu, (false, false), &terminal)?;
     let scene = pictures::mix::scene(&sources, file.title());
     file.write(scene)
 }

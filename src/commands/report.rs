@@ -1,5 +1,6 @@
 //! `gpucast report`: one HTML file with everything that is known of a kernel on GPUs.
 
+use gpucast_counters::trace::TraceLimits;
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument::{self, TARGET};
 use gpucast_forecast::choice::metric_choice::MetricChoice;

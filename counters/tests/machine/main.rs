@@ -7,14 +7,17 @@
 )]
 
 mod nests;
+mod schedule;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gpucast_counters::machine::ptxas::{attribute, prepare};
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::BaseTable;
+use gpucast_counters::trace::{LaunchTrace, TraceLimits};
 use gpucast_counters::{Counter, DeviceModel};
 use gpucast_interpreter::{
     AccessKind, Argument, DeviceMemory, Launch, Options, Program, Silent, run,
@@ -31,6 +34,7 @@ struct Executed {
     text: String,
     program: Program,
     table: BaseTable,
+    trace: Arc<LaunchTrace>,
 }
 
 impl Executed {
@@ -65,9 +69,11 @@ impl Executed {
         }
         let launch = Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments };
         let mut counter =
-            Counter::new(&program, &launch, program.static_shared_bytes(), DeviceModel::GTX_480);
+            Counter::new(&program, &launch, program.static_shared_bytes(), DeviceModel::GTX_480)
+                .with_trace(&TraceLimits::default());
         run(&program, &launch, &mut memory, &mut counter, &Options::default(), &Silent).unwrap();
-        Self { text, program, table: counter.finish().0.table }
+        let profile = counter.finish().0;
+        Self { text, program, table: profile.table, trace: profile.trace.unwrap() }
     }
 
     /// The machine code for an architecture.

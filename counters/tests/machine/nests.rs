@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 
 use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::machine::ptxas::{MachineError, attribute, prepare};
 use gpucast_counters::table::BaseTable;
+use gpucast_counters::trace::{LaunchTrace, TraceLimits};
 use gpucast_counters::{Counter, DeviceModel, Kind};
 use gpucast_interpreter::{Argument, DeviceMemory, Launch, Options, Program, Silent, run};
 use gpucast_ptx_frontend::ScalarType;
@@ -15,14 +17,15 @@ use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 
 use super::folder;
 
-const TARGETS: [&str; 9] =
+pub(super) const TARGETS: [&str; 9] =
     ["sm_50", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
 /// One block of 64 threads of a kernel of `nests.ptx` that was executed.
-struct Nest {
-    text: String,
-    program: Program,
-    table: BaseTable,
+pub(super) struct Nest {
+    pub(super) text: String,
+    pub(super) program: Program,
+    pub(super) table: BaseTable,
+    pub(super) trace: Arc<LaunchTrace>,
 }
 
 /// What a kernel is given.
@@ -67,12 +70,14 @@ impl Nest {
         let (grid, block) = ([1, 1, 1], [64, 1, 1]);
         let launch = Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments };
         let bytes = program.static_shared_bytes();
-        let mut counter = Counter::new(&program, &launch, bytes, DeviceModel::GTX_480);
+        let mut counter = Counter::new(&program, &launch, bytes, DeviceModel::GTX_480)
+            .with_trace(&TraceLimits::default());
         run(&program, &launch, &mut memory, &mut counter, &Options::default(), &Silent).unwrap();
-        Self { text, program, table: counter.finish().0.table }
+        let profile = counter.finish().0;
+        Self { text, program, table: profile.table, trace: profile.trace.unwrap() }
     }
 
-    fn image(target: &str) -> Vec<u8> {
+    pub(super) fn image(target: &str) -> Vec<u8> {
         fs::read(folder().join(format!("tests/machine/inputs/nests.{target}.cubin"))).unwrap()
     }
 
@@ -81,7 +86,7 @@ impl Nest {
         attribute(image, "12.9", &prepared, &self.program, &self.table)
     }
 
-    fn machine(&self, target: &str) -> MachineProfile {
+    pub(super) fn machine(&self, target: &str) -> MachineProfile {
         self.count(&Self::image(target)).unwrap()
     }
 
@@ -90,25 +95,25 @@ impl Nest {
     }
 }
 
-fn kmeans() -> Nest {
+pub(super) fn kmeans() -> Nest {
     let sizes = [64, 5, 34].map(Given::Integer);
     Nest::new("kmeans", &[&[Given::Zeros; 3][..], &sizes].concat())
 }
 
-fn breaks(limit: f32) -> Nest {
+pub(super) fn breaks(limit: f32) -> Nest {
     let sizes = [Given::Integer(6), Given::Integer(19), Given::Float(limit)];
     Nest::new("breaks", &[&[Given::Zeros; 2][..], &sizes].concat())
 }
 
-fn early_exit() -> Nest {
+pub(super) fn early_exit() -> Nest {
     Nest::new("early_exit", &[Given::Zeros, Given::Zeros, Given::Integer(6), Given::Integer(19)])
 }
 
-fn remainder_loop(rounds: i32) -> Nest {
+pub(super) fn remainder_loop(rounds: i32) -> Nest {
     Nest::new("remainder_loop", &[Given::Zeros, Given::Zeros, Given::Integer(rounds)])
 }
 
-fn choices() -> Nest {
+pub(super) fn choices() -> Nest {
     Nest::new("choices", &[Given::Numbers, Given::Zeros, Given::Integer(40)])
 }
 

@@ -139,19 +139,7 @@ impl Machine {
         match &self.back_end {
             Chosen::Nothing => None,
             Chosen::Rules => by_rules(),
-            Chosen::Ptxas { prepared, images, .. } => {
-                let image = images.get(program.kernel())?;
-                match ptxas::schedule(image, prepared, program, table, trace) {
-                    Ok(launch) => Some(launch),
-                    Err(error) => {
-                        let kernel = program.kernel().to_owned();
-                        if self.given_up.lock().is_ok_and(|mut said| said.insert(kernel)) {
-                            supervisor.note(&format!("the schedule follows rules: {error}"));
-                        }
-                        by_rules()
-                    }
-                }
-            }
+            Chosen::Ptxas { .. } => by_rules(),
         }
     }
 

@@ -25,6 +25,15 @@ pub(super) struct Contradiction {
 /// A line that is no mere fetching of operands can bear out a block; only a firm one contradicts.
 const LEAST_TO_BEAR_OUT: f64 = 0.05;
 
+/// Of this many executed instructions, one may be in a block that contradicts the PTX.
+const MOST_CONTRADICTED: u64 = 20;
+
+/// Returns true if few of all `executed` instructions are in contradicted blocks.
+pub(super) fn is_tolerable(contradicted: &[Contradiction], executed: u64) -> bool {
+    let executions = contradicted.iter().map(|one| u128::from(one.executions)).sum::<u128>();
+    executions * u128::from(MOST_CONTRADICTED) <= u128::from(executed)
+}
+
 /// Blocks that contradict the PTX, the one with most executions first.
 pub(super) fn contradictions(
     listing: &Listing<'_>,

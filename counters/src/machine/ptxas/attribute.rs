@@ -6,7 +6,7 @@ use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::isa::InstructionClass;
 
 use super::super::{BackEnd, MachineProfile, MachineRow};
-use super::agreement::{Contradiction, contradictions};
+use super::agreement::{Contradiction, contradictions, is_tolerable};
 use super::code::Code;
 use super::flow::{self, Solution};
 use super::image::Image;
@@ -50,8 +50,7 @@ pub fn attribute(
     }
     let contradicted = contradictions(&listing, &observations, &solution);
     if let Some(worst) = contradicted.first()
-        && contradicted.iter().map(|one| one.executions).sum::<u64>() * MOST_CONTRADICTED
-            > rows.iter().map(|row| row.issued_lanes).sum()
+        && !is_tolerable(&contradicted, rows.iter().map(|row| row.issued_lanes).sum())
     {
         return Err(MachineError::Contradiction {
             kernel: program.kernel().to_owned(),
@@ -89,9 +88,6 @@ pub fn examine(image: &[u8], prepared: &Prepared, kernel: &str) -> Result<(), Ma
     });
     has_line.then_some(()).ok_or_else(|| MachineError::NoLines { kernel: kernel.to_owned() })
 }
-
-/// Of this many executed instructions, one may be in a block that contradicts the PTX.
-const MOST_CONTRADICTED: u64 = 20;
 
 /// The percentage of the arithmetic and of the accesses that must be found again. Less than all may
 /// be right: an assembler may move invariant code out of a loop.

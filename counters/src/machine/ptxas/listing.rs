@@ -44,16 +44,8 @@ impl<'a> Listing<'a> {
             .enumerate()
             .map(|(index, one)| (one.instruction.span.start, index as u32))
             .collect();
-        let counts: HashMap<u32, &Row> =
-            table.rows.iter().map(|row| (row.instruction, row)).collect();
-        let lanes = |ptx| {
-            let row = counts.get(&ptx);
-            Lanes {
-                issued: row.map_or(0, |row| row.issued_lanes),
-                executed: row.map_or(0, |row| row.thread_executions),
-            }
-        };
-        let loops = Loops::new(program, &lanes);
+        let counts = by_instruction(table);
+        let loops = loops(program, &counts);
         let mut listing = Self {
             code,
             program,
@@ -76,6 +68,25 @@ impl<'a> Listing<'a> {
         }
         listing.branching = listing.find_branching();
         Ok(listing)
+    }
+
+    /// The same code beside other counts of the same program.
+    pub(super) fn recount<'b>(&self, table: &'b BaseTable) -> Listing<'b>
+    where
+        'a: 'b,
+    {
+        let counts = by_instruction(table);
+        let mut listing = Listing {
+            code: self.code,
+            program: self.program,
+            loops: loops(self.program, &counts),
+            counts,
+            ptx: self.ptx.clone(),
+            meanings: self.meanings.clone(),
+            branching: Vec::new(),
+        };
+        listing.branching = listing.find_branching();
+        listing
     }
 
     /// PTX instructions for which there are machine instructions that compute or access memory.
@@ -156,6 +167,21 @@ impl<'a> Listing<'a> {
         let opcode = self.program.instructions()[ptx as usize].instruction.opcode;
         matches!(opcode, Opcode::Atom | Opcode::Red).then_some(ptx)
     }
+}
+
+fn by_instruction(table: &BaseTable) -> HashMap<u32, &Row> {
+    table.rows.iter().map(|row| (row.instruction, row)).collect()
+}
+
+fn loops(program: &Program, counts: &HashMap<u32, &Row>) -> Loops {
+    let lanes = |ptx| {
+        let row = counts.get(&ptx);
+        Lanes {
+            issued: row.map_or(0, |row| row.issued_lanes),
+            executed: row.map_or(0, |row| row.thread_executions),
+        }
+    };
+    Loops::new(program, &lanes)
 }
 
 /// The meaning that an instruction counts with. Every mnemonic of the tables has a meaning; an

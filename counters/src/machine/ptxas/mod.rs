@@ -11,6 +11,9 @@
 //! code, lines alone do not give the executions of each copy. `flow` finds them from the
 //! conservation of threads over the machine's own control-flow graph.
 //!
+//! `schedule` makes the input of a simulation of time from the same facts and a trace: the code with
+//! its scheduling fields, and the way of each recorded warp through it.
+//!
 //! This module reads bytes and runs nothing; who finds and starts the assembler is the caller.
 
 mod agreement;
@@ -25,12 +28,14 @@ mod loops;
 mod observe;
 mod prepare;
 mod rows;
+mod schedule;
 #[cfg(test)]
 mod tests;
 
 pub use attribute::{attribute, examine};
 pub(super) use isa::meaning;
 pub use prepare::{Prepared, prepare};
+pub use schedule::schedule;
 
 /// The number of instructions of a kernel's machine code, with those of the functions it calls,
 /// read as [`attribute`] reads them.
@@ -89,6 +94,14 @@ pub enum MachineError {
     UnknownTarget {
         /// The architecture.
         target: String,
+    },
+    /// The code cannot be simulated.
+    #[error("the machine code of {kernel} cannot be simulated: {reason}")]
+    NoSchedule {
+        /// The kernel.
+        kernel: String,
+        /// What is missing.
+        reason: &'static str,
     },
     /// Blocks of machine code were given executions that the PTX cannot explain.
     #[error(

@@ -80,7 +80,7 @@ impl Listing<'_> {
     }
 
     /// The confidence that a machine instruction stands where its PTX instruction stood.
-    fn weight(&self, index: usize, ptx: u32) -> f64 {
+    pub(super) fn weight(&self, index: usize, ptx: u32) -> f64 {
         let decoded = &self.code.instructions[index].decoded;
         let meaning = &self.meanings[index];
         let instruction = self.instruction(ptx);

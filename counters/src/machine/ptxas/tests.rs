@@ -8,7 +8,7 @@ use gpucast_ptx_frontend::container::Cubin;
 
 use super::code::Code;
 use super::image::Image;
-use super::isa::{Decoder, Flow, Guard, meaning, mnemonics};
+use super::isa::{Decoder, Detail, Flow, Guard, meaning, mnemonics};
 
 fn inputs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machine/inputs")
@@ -199,6 +199,75 @@ fn threads_that_leave_a_region_early_take_no_one_else_out_of_it() {
     ];
     assert_eq!(left, expected.map(|(from, to)| (from, Some(to))).into());
     assert!(code.unresolved.is_empty());
+}
+
+/// Loads whose result a later instruction of the same block computes with, and those of them that
+/// nothing waits for.
+fn loads_and_unawaited(path: &Path) -> (usize, Vec<String>) {
+    let data = fs::read(path).unwrap();
+    let facts = Cubin::parse(&data).unwrap();
+    let image = Image::parse(&data, &facts.kernels[0].name).unwrap();
+    let decoder = Decoder::of(image.target).unwrap();
+    // Where an encoding has its destination and its first source.
+    let (to, from) = if image.target.sm < 70 { (0, 8) } else { (16, 24) };
+    let computes = ["FFMA", "FADD", "FMUL", "DFMA", "DADD", "IADD", "IADD3", "IMAD", "FSETP"];
+    let (mut loads, mut unawaited) = (0, Vec::new());
+    for section in &image.sections {
+        let words = decoder.words(section.code);
+        let Some(controls) = decoder.controls(section.code) else { continue };
+        assert_eq!(words.len(), controls.len());
+        let decoded: Vec<_> = words.iter().map(|&word| decoder.decode(word)).collect();
+        let register = |index: usize, first: u32| words[index].bits >> first & 0xff;
+        for (at, load) in decoded.iter().enumerate() {
+            let is_load = load.is_some_and(|one| ["LD", "LDG", "LDS"].contains(&one.mnemonic));
+            let result = register(at, to);
+            // The register that reads as zero takes no result.
+            if !is_load || result == 0xff {
+                continue;
+            }
+            let straight = |&next: &usize| decoded[next].is_some_and(|one| one.flow == Flow::Next);
+            let mut behind = (at + 1..words.len()).take_while(straight);
+            let uses = |&next: &usize| {
+                decoded[next].is_some_and(|one| computes.contains(&one.mnemonic))
+                    && register(next, from) == result
+            };
+            let Some(user) = behind.find(uses) else { continue };
+            loads += 1;
+            // Loads of a kind end in their order: the barrier of a later one does for both.
+            let of_kind = (at..user).filter(|&one| {
+                decoded[one].map(|one| one.mnemonic) == load.map(|one| one.mnemonic)
+            });
+            let mut barriers = of_kind.filter_map(|one| Some((one, controls[one].write_barrier?)));
+            let awaited = barriers.any(|(one, barrier)| {
+                (one + 1..=user).any(|later| {
+                    let mnemonic = decoded[later].map_or("", |one| one.mnemonic);
+                    let counter = match decoder.detail(mnemonic, words[later]) {
+                        Detail::Counter { counter, .. } => counter,
+                        _ => None,
+                    };
+                    controls[later].wait_mask >> barrier & 1 == 1 || counter == Some(barrier)
+                })
+            });
+            if !awaited {
+                unawaited.push(format!("{}+{:#x}", section.name, words[at].offset));
+            }
+        }
+    }
+    (loads, unawaited)
+}
+
+#[test]
+fn every_result_of_a_load_is_waited_for_by_its_barrier() {
+    let mut all = 0;
+    for entry in fs::read_dir(inputs()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "cubin") {
+            let (loads, unawaited) = loads_and_unawaited(&path);
+            assert!(unawaited.is_empty(), "{}: {unawaited:?}", path.display());
+            all += loads;
+        }
+    }
+    assert!(all > 500, "{all} loads");
 }
 
 #[test]

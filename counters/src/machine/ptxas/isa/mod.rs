@@ -6,10 +6,13 @@
 //! | `maxwell.rs` | 64 bits, a control word before every 3 instructions | sm_50 … sm_62 |
 //! | `volta.rs` | 128 bits with the control bits inside | sm_70 … sm_121 |
 //!
-//! Only the parts that counting needs are decoded: mnemonic, guard, control flow, and the size of
-//! accesses. The tables were made by assembling PTX for every target and comparing with `nvdisasm`,
+//! Only the parts that counting and scheduling need are decoded: mnemonic, guard, control flow, the
+//! size of accesses, the scheduling fields (`control.rs`), and what decides about waiting and units
+//! (`detail.rs`). The tables were made by assembling PTX for every target and comparing with `nvdisasm`,
 //! which is the oracle of the tests.
 
+mod control;
+mod detail;
 mod kepler;
 mod maxwell;
 mod meaning;
@@ -18,6 +21,7 @@ mod volta;
 use gpucast_ptx_frontend::container::Target;
 use gpucast_ptx_frontend::isa::InstructionClass;
 
+pub(super) use detail::{Detail, Meeting};
 #[cfg(test)]
 pub(super) use meaning::meant;
 pub(in super::super) use meaning::{Meaning, meaning};
