@@ -6,7 +6,10 @@
 //!
 //! [`Conditions::timing`]: crate::predictor::Conditions::timing
 
+use std::str::FromStr;
+
 use gpucast_counters::KernelProfile;
+use thiserror::Error;
 
 use crate::gpu::Gpu;
 use crate::inputs::number;
@@ -15,19 +18,71 @@ use crate::predictor::ModelError;
 use crate::text::duration;
 use crate::warning::Warning;
 
-/// A way of measuring a kernel's time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Timing {
+/// Declares [`Timing`] with its names and the fields of the GPU that hold the fixed parts.
+macro_rules! timings {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal, $field:literal;)+) => {
+        /// A way of measuring a kernel's time.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Timing {
+            $($(#[doc = $doc])* $variant,)+
+        }
+
+        impl Timing {
+            /// Every way.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Its name on the command line.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// The GPU's field that holds its fixed part.
+            #[must_use]
+            pub fn field(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $field,)+
+                }
+            }
+        }
+    };
+}
+
+timings! {
     /// The elapsed cycles that Nsight Compute reports, over the clock.
-    NcuCycles,
+    NcuCycles = "ncu-cycles", "profiler_cycles_overhead";
     /// The duration that Nsight Compute reports.
-    NcuDuration,
+    NcuDuration = "ncu-duration", "profiler_duration_overhead";
     /// A pair of events around one launch.
-    Events,
+    Events = "events", "event_overhead";
     /// Many launches in a stream, over their number.
-    BackToBack,
+    BackToBack = "back-to-back", "launch_overhead";
     /// Many launches in a graph, over their number.
-    Graph,
+    Graph = "graph", "graph_launch_overhead";
+}
+
+/// A way of measuring that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no way of measuring named `{name}`; they are {}", known())]
+pub struct UnknownTiming {
+    /// The name.
+    pub name: String,
+}
+
+fn known() -> String {
+    let names: Vec<&str> = Timing::ALL.iter().map(|timing| timing.name()).collect();
+    names.join(", ")
+}
+
+impl FromStr for Timing {
+    type Err = UnknownTiming;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTiming> {
+        let named = Self::ALL.iter().find(|timing| timing.name() == text);
+        named.copied().ok_or_else(|| UnknownTiming { name: text.to_owned() })
+    }
 }
 
 /// The share of a measured time that is not the kernel's.
@@ -40,30 +95,6 @@ enum FixedPart {
 }
 
 impl Timing {
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NcuCycles => "ncu-cycles",
-            Self::NcuDuration => "ncu-duration",
-            Self::Events => "events",
-            Self::BackToBack => "back-to-back",
-            Self::Graph => "graph",
-        }
-    }
-
-    /// The GPU's field that holds its fixed part.
-    #[must_use]
-    pub fn field(self) -> &'static str {
-        match self {
-            Self::NcuCycles => "profiler_cycles_overhead",
-            Self::NcuDuration => "profiler_duration_overhead",
-            Self::Events => "event_overhead",
-            Self::BackToBack => "launch_overhead",
-            Self::Graph => "graph_launch_overhead",
-        }
-    }
-
     fn fixed_part(self, gpu: &Gpu) -> Result<FixedPart, ModelError> {
         Ok(match self {
             Self::NcuCycles => {
@@ -165,6 +196,15 @@ mod tests {
         assert!(near(Timing::BackToBack.added_ms(&gpu, 0.001).unwrap(), 0.002));
         assert!(near(Timing::Graph.added_ms(&gpu, 0.001).unwrap(), 0.0005));
         assert_eq!(Timing::BackToBack.added_ms(&gpu, 0.01), Ok(0.0));
+    }
+
+    #[test]
+    fn a_name_is_read_back_and_another_one_is_answered_with_those_that_exist() {
+        for timing in Timing::ALL {
+            assert_eq!(timing.name().parse(), Ok(*timing));
+        }
+        let error = "stopwatch".parse::<Timing>().unwrap_err().to_string();
+        assert!(Timing::ALL.iter().all(|timing| error.contains(timing.name())), "{error}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use gpucast_model::hierarchical_roofline::{
 };
 use gpucast_model::{
     Bound, Conditions, Gpu, GpuLibrary, HierarchicalRoofline, LaunchShape, Model, ModelError,
-    Warning,
+    Timing, Warning,
 };
 
 fn v100() -> Gpu {
@@ -277,4 +277,46 @@ fn work_inside_sms_is_done_by_those_that_have_a_block() {
     for bound in [Bound::L2, Bound::Memory] {
         assert_eq!(time(&few, bound), time(&many, bound));
     }
+}
+
+/// 81 blocks on the 80 SMs of a V100 take as long as 160, if the time is one that is measured.
+#[test]
+fn the_last_wave_counts_in_full_where_a_way_of_measuring_is_given() {
+    let profile = metrics_toml(SMOOTH).unwrap();
+    let compute = |blocks, timing| {
+        let launch = LaunchShape { blocks, threads_per_block: 256, ..LaunchShape::default() };
+        let conditions = Conditions { launch: Some(launch), timing, ..Conditions::default() };
+        let analysis = Analysis::of(&profile, &v100(), &conditions).unwrap();
+        (analysis.times[0].1, analysis.has_tail)
+    };
+    let (papers, _) = compute(81, None);
+    let (full, has_tail) = compute(160, Some(Timing::Events));
+    assert_eq!((papers, has_tail), (full, false));
+    let (measured, has_tail) = compute(81, Some(Timing::Events));
+    assert_near(measured / full, 160.0 / 81.0, 1e-12);
+    assert!(has_tail);
+}
+
+#[test]
+fn a_way_of_measuring_adds_a_part_and_names_it() {
+    let profile = metrics_toml(&SMOOTH.replace("invocations = 1", "invocations = 10")).unwrap();
+    let predicted = |timing| {
+        let conditions = Conditions { timing, ..Conditions::default() };
+        HierarchicalRoofline.predict(&profile, &v100(), &conditions).unwrap()
+    };
+    let papers = predicted(None);
+    let events = predicted(Some(Timing::Events));
+    let event_ms = v100().number("event_overhead").unwrap() / 1e3;
+    assert_near(events.time_ms - papers.time_ms, 10.0 * event_ms, 1e-12);
+    assert_eq!(events.parts.len(), papers.parts.len() + 1);
+    let sum: f64 = events.parts.iter().map(|part| part.time_ms).sum();
+    assert_near(sum, events.time_ms, 1e-12);
+    assert!(events.explanation.contains("Measured as events"), "{}", events.explanation);
+    assert!(events.intermediate.get("timing").is_some());
+    // The model has it now, so that nobody is warned of it.
+    let is_short = |one: &&Warning| matches!(one, Warning::ShortLaunch { .. });
+    assert!(papers.warnings.iter().find(is_short).is_some());
+    assert!(events.warnings.iter().find(is_short).is_none());
+    // Launches in a stream take no less than their spacing; these ones take longer.
+    assert_eq!(predicted(Some(Timing::BackToBack)).time_ms, papers.time_ms);
 }

@@ -172,8 +172,8 @@ fn step(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// CSV with the columns kernel, gpu, measured_ms, and where needed metrics: a file of counts,
-    /// relative to this one
+    /// CSV with the columns kernel, gpu, measured_ms, and where needed metrics, a file of counts,
+    /// relative to this one; clock and timing, as the options
     #[arg(value_name = "MEASURED", required_unless_present = "published")]
     pub(crate) measured: Option<PathBuf>,
 

@@ -50,7 +50,7 @@ pub(crate) struct MeasurementOptions {
 
     /// The clock of the SMs: base, boost, or a number of megahertz; device memory keeps its own
     /// [default: sp_clock of the GPU's file]
-    #[arg(long, value_name = "CLOCK", value_parser = clock)]
+    #[arg(long, value_name = "CLOCK")]
     pub(crate) clock: Option<Clock>,
 }
 
@@ -85,17 +85,5 @@ impl MeasurementOptions {
     /// The way of measuring, as models take it.
     pub(crate) fn timing(&self) -> Option<Timing> {
         self.timing.map(Timing::from)
-    }
-}
-
-/// `base`, `boost`, or a positive number of megahertz.
-fn clock(text: &str) -> Result<Clock, String> {
-    match text {
-        "base" => Ok(Clock::Base),
-        "boost" => Ok(Clock::Boost),
-        number => match number.parse::<f64>() {
-            Ok(clock) if clock.is_finite() && clock > 0.0 => Ok(Clock::Megahertz(clock)),
-            _ => Err("write base, boost, or a number of megahertz such as 1350".to_owned()),
-        },
     }
 }

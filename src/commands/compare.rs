@@ -12,7 +12,7 @@ use gpucast_forecast::input::{kernel_name, module_text};
 use gpucast_forecast::published;
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
-use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing};
 
 use crate::cli::Compare;
 use crate::failure::{Failure, Report};
@@ -30,6 +30,7 @@ struct Time {
     gpu: Result<Gpu, String>,
     gpu_name: String,
     measured_ms: f64,
+    timing: Option<Timing>,
     source: Option<String>,
 }
 
@@ -83,7 +84,7 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
 
 fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<Time, Report> {
     let gpu = gpu_argument::find(library, &one.gpu)
-        .and_then(|gpu| gpu_argument::at_clock(gpu, arguments.measurement.clock))
+        .and_then(|gpu| gpu_argument::at_clock(gpu, arguments.measurement.clock.or(one.clock)))
         .map_err(|report| match report.anchor {
             Some(_) => report,
             None => report.at(&one.anchor),
@@ -107,6 +108,7 @@ fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<T
         gpu_name: gpu.name.clone(),
         gpu: Ok(gpu),
         measured_ms: one.measured_ms,
+        timing: arguments.measurement.timing().or(one.timing),
         source: None,
     })
 }
@@ -134,10 +136,13 @@ fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
             label: time.entry.map_or_else(|| time.kernel.clone(), str::to_owned),
             function: None,
             gpu: gpu_argument::find(library, &time.gpu)
-                .and_then(|gpu| gpu_argument::at_clock(gpu, arguments.measurement.clock))
+                .and_then(|gpu| {
+                    gpu_argument::at_clock(gpu, arguments.measurement.clock.or(time.clock))
+                })
                 .map_err(|report| report.message),
             gpu_name: time.gpu.clone(),
             measured_ms: time.measured_ms,
+            timing: arguments.measurement.timing().or(time.timing),
             source: Some(time.source.clone()),
         }
     };
@@ -179,18 +184,16 @@ fn count(
             kernel.count_with(&gpu, &counts, terminal).map_err(Failure::from)
         }
     };
-    let mut counted = counted?;
-    let timing = arguments.measurement.timing();
-    counted.iter_mut().for_each(|source| source.conditions.timing = timing);
     // A fault of a kernel is worth the same words as in `predict`.
-    Ok(Ok(counted))
+    counted.map(Ok)
 }
 
 fn row(time: &Time, sources: &Result<Vec<Source>, String>, chosen: &Chosen) -> Row {
     let predicted = sources.as_ref().map_err(String::clone).and_then(|sources| {
         let source = launch(sources, time.function.as_deref())?;
         let gpu = time.gpu.as_ref().map_err(String::clone)?;
-        let predicted = chosen.model.predict(&source.profile, gpu, &source.conditions);
+        let conditions = Conditions { timing: time.timing, ..source.conditions.clone() };
+        let predicted = chosen.model.predict(&source.profile, gpu, &conditions);
         predicted.map_err(|error| error.to_string())
     });
     let mut row = Row {

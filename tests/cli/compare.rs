@@ -48,9 +48,25 @@ fn the_summary_is_the_mean_of_the_rows() {
     assert!((mean - errors.iter().sum::<f64>() / errors.len() as f64).abs() < 1e-12);
 }
 
+/// A line's own clock and way of measuring, in place of which the options stand if they are given.
+#[test]
+fn a_measurement_may_say_its_clock_and_how_it_was_made() {
+    let file = "measured-clocks.csv";
+    let times = |options: &str| -> Vec<f64> {
+        let result = json(&format!("compare {file} --machine rules --format json {options}"));
+        let rows = result["rows"].as_array().unwrap();
+        rows.iter().map(|row| row["predicted_ms"].as_f64().unwrap()).collect()
+    };
+    let own = times("");
+    assert!((own[1] - own[0] - 0.005).abs() < 1e-9, "{own:?}");
+    assert!((own[2] / own[0] - 1740.0 / 1305.0).abs() < 1e-9, "{own:?}");
+    let same = times("--clock 1740 --timing graph");
+    assert!(same.iter().all(|time| (time / own[0] - 1.0).abs() < 1e-12), "{same:?} {own:?}");
+}
+
 #[test]
 fn wrong_tables_are_pointed_at() {
-    for file in ["measured-column", "measured-time", "measured-gpu"] {
+    for file in ["measured-column", "measured-time", "measured-gpu", "measured-clock"] {
         let outcome = gpucast(&format!("compare broken/{file}.csv"));
         assert_eq!(outcome.status, 1, "{file}");
         insta::assert_snapshot!(format!("compare-{file}"), outcome.stderr);

@@ -107,6 +107,38 @@ fn timing_appears_only_when_asked_for() {
     assert!(timed["predictions"][0]["timing"]["execute_s"].as_f64().unwrap() > 0.0);
 }
 
+/// Two events around a launch: the time of the model, and the time between two events.
+#[test]
+fn a_way_of_measuring_and_a_clock_change_the_time_as_the_gpus_file_says() {
+    let of = |options: &str| {
+        let from = "predict --from-metrics sgemm-metrics.toml --gpu a40 --format json";
+        json(&format!("{from} {options}"))["predictions"][0].clone()
+    };
+    let time = |prediction: &Value| prediction["time_ms"].as_f64().unwrap();
+    let (papers, events) = (of(""), of("--timing events"));
+    assert!((time(&events) - time(&papers) - 0.005).abs() < 1e-9);
+    assert_eq!(events["intermediate"]["timing"], "events");
+    assert!(papers["intermediate"].get("timing").is_none());
+    // Bound by instructions, it takes as much longer as the clock is lower.
+    assert_eq!(papers["bound"], "compute");
+    let base = of("--clock base");
+    assert!((time(&base) / time(&papers) - 1740.0 / 1305.0).abs() < 1e-9);
+    assert_eq!(time(&of("--clock 1305")), time(&base));
+    assert_eq!(time(&of("--clock boost")), time(&papers));
+}
+
+#[test]
+fn a_clock_that_is_none_or_unknown_is_refused() {
+    let of = |options: &str| gpucast(&format!("predict sgemm --gpu b200 {options}"));
+    let outcome = of("--clock fast");
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.stderr.contains("write base, boost, or a number"), "{}", outcome.stderr);
+    let outcome = of("--clock base");
+    assert_eq!(outcome.status, 1);
+    assert!(outcome.stderr.contains("has no `base_clock`"), "{}", outcome.stderr);
+    assert_eq!(of("--timing stopwatch").status, 2);
+}
+
 #[test]
 fn a_prediction_says_that_it_leaves_tensor_cores_out() {
     let kernel = "../../interpreter/tests/kernels/mma.ptx --kernel product_f16 --grid 1 --block 128 \

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use gpucast_model::Timing;
+use gpucast_model::gpu::Clock;
+
 use crate::failure::{Anchor, Report, SourceText, suggest};
 use crate::prediction::is_time;
 use crate::settings::Size;
@@ -19,6 +22,10 @@ pub struct Measured {
     pub gpu: String,
     /// Milliseconds, of all invocations.
     pub measured_ms: f64,
+    /// The clock of the SMs, if it is known.
+    pub clock: Option<Clock>,
+    /// The way of measuring, if its fixed part is to be added.
+    pub timing: Option<Timing>,
     /// A file of counts that takes the place of an execution.
     pub metrics: Option<PathBuf>,
     /// The line.
@@ -26,7 +33,8 @@ pub struct Measured {
 }
 
 /// The columns; the first three must be there.
-const COLUMNS: [&str; 6] = ["kernel", "gpu", "measured_ms", "function", "size", "metrics"];
+const COLUMNS: [&str; 8] =
+    ["kernel", "gpu", "measured_ms", "function", "size", "metrics", "clock", "timing"];
 
 /// Reads measurements. Other columns are an error, lest a misspelt one goes unnoticed; lines that
 /// begin with `#` are comments.
@@ -53,6 +61,7 @@ pub fn read(source: &SourceText, path: &Path) -> Result<Vec<Measured>, Report> {
     };
     let (kernel, gpu, time) = (required("kernel")?, required("gpu")?, required("measured_ms")?);
     let [function, size, metrics] = ["function", "size", "metrics"].map(column);
+    let [clock, timing] = ["clock", "timing"].map(column);
     let mut measured = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| in_table(source, &error))?;
@@ -73,12 +82,18 @@ pub fn read(source: &SourceText, path: &Path) -> Result<Vec<Measured>, Report> {
             Size::by_name(text)
                 .ok_or_else(|| wrong(format!("`{text}` is no size")).hint("it is small or paper"))
         });
+        let clock = optional(clock)
+            .map(|text| text.parse::<Clock>().map_err(|error| wrong(error.to_string())));
+        let timing = optional(timing)
+            .map(|text| text.parse::<Timing>().map_err(|error| wrong(error.to_string())));
         measured.push(Measured {
             kernel: relative(&folder, cell(kernel)),
             function: optional(function).map(str::to_owned),
             size: size.transpose()?,
             gpu: relative(&folder, cell(gpu)),
             measured_ms,
+            clock: clock.transpose()?,
+            timing: timing.transpose()?,
             metrics: optional(metrics).map(|path| folder.join(path)),
             anchor: Anchor { source: source.clone(), range: range.clone() },
         });

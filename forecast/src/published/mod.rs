@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 use gpucast_corpus::published::{MEASURED, TIMES};
 use gpucast_counters::KernelProfile;
 use gpucast_counters::import::metrics_toml;
-use gpucast_model::error_fraction;
+use gpucast_model::gpu::Clock;
+use gpucast_model::{Timing, error_fraction};
 use serde::{Deserialize, Serialize};
 
 use printed::Printed;
@@ -41,6 +42,10 @@ struct OtherTime {
     kernel: String,
     gpu: String,
     source: String,
+    /// The clock of the SMs, if the source tells it: `base`, `boost`, or megahertz.
+    clock: Option<String>,
+    /// The way of measuring, if the source tells it, as `--timing` names it.
+    timing: Option<String>,
     #[serde(flatten)]
     printed: Printed,
 }
@@ -68,6 +73,10 @@ pub struct Published {
     pub measured_ms: f64,
     /// Place of publication.
     pub source: String,
+    /// The clock of the SMs, if it is known.
+    pub clock: Option<Clock>,
+    /// The way of measuring, if it is known.
+    pub timing: Option<Timing>,
 }
 
 /// All published times: the thesis's, then the others'.
@@ -87,6 +96,8 @@ fn read() -> Vec<Published> {
         kernel: time.kernel,
         gpu: time.gpu,
         measured_ms: time.measured_ms,
+        clock: None,
+        timing: None,
     };
     let of_others = |time: OtherTime| {
         Some(Published {
@@ -96,6 +107,8 @@ fn read() -> Vec<Published> {
             kernel: name_in_thesis(&time.kernel).unwrap_or(time.kernel),
             gpu: time.gpu,
             measured_ms: time.printed.milliseconds()?,
+            clock: time.clock.map(|text| text.parse()).transpose().ok()?,
+            timing: time.timing.map(|text| text.parse()).transpose().ok()?,
         })
     };
     let thesis = thesis.times.into_iter().map(of_thesis);

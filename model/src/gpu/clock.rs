@@ -5,6 +5,10 @@
 //! there. Device memory has a clock of its own. Its bandwidth stays, and its latency stays in
 //! nanoseconds. A bandwidth of the L2 that the GPU's file gives in bytes per second stays, too.
 
+use std::str::FromStr;
+
+use thiserror::Error;
+
 use super::description::Gpu;
 use super::overrides::{Change, Override, OverrideError};
 use super::quantity::Value;
@@ -19,6 +23,26 @@ pub enum Clock {
     Boost,
     /// A number of megahertz.
     Megahertz(f64),
+}
+
+/// A text that is no clock.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no clock; write base, boost, or a number of megahertz such as 1350")]
+pub struct NoClock(String);
+
+impl FromStr for Clock {
+    type Err = NoClock;
+
+    fn from_str(text: &str) -> Result<Self, NoClock> {
+        match text {
+            "base" => Ok(Self::Base),
+            "boost" => Ok(Self::Boost),
+            number => match number.parse::<f64>() {
+                Ok(clock) if clock.is_finite() && clock > 0.0 => Ok(Self::Megahertz(clock)),
+                _ => Err(NoClock(text.to_owned())),
+            },
+        }
+    }
 }
 
 impl Gpu {

@@ -46,7 +46,7 @@ mod simulation;
 mod source;
 mod write;
 
-pub use clock::Clock;
+pub use clock::{Clock, NoClock};
 pub use derive::{ACHIEVED, Achieved, RULES, Rule, Spread};
 pub use description::Gpu;
 pub use error::{CountingError, FieldError, GpuError, MissingField, UnknownGpu};
