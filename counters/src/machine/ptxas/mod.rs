@@ -21,6 +21,7 @@ mod image;
 mod isa;
 mod line_table;
 mod listing;
+mod local;
 mod loops;
 mod observe;
 mod prepare;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use attribute::{attribute, examine};
 pub(super) use isa::meaning;
+pub use local::local_in_registers;
 pub use prepare::{Prepared, prepare};
 
 /// The number of instructions of a kernel's machine code, with those of the functions it calls,
