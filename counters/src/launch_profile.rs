@@ -57,7 +57,7 @@ pub struct LaunchProfile {
 }
 
 impl LaunchProfile {
-    /// The profile for one invocation: `l2` is the L2's traffic, flushed; `extrapolated` where some
+    /// The profile for one invocation: `l2` is the L2's traffic; `extrapolated` where some
     /// requests never reached it.
     pub(crate) fn new(
         kernel: String,

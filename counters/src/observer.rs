@@ -211,9 +211,14 @@ impl Counter {
         self
     }
 
-    /// Leaves out the accesses to local memory of these instructions, because machine code keeps
-    /// their data in registers. They make no requests, and their data enters no cache. Call it
-    /// before the launch begins.
+    /// Keeps the accesses to local memory of these instructions from the caches, because machine
+    /// code has their data in registers: [`machine::ptxas::local_in_registers`] and
+    /// [`machine::rules::local_in_registers`]. They move no sectors. As requests of the PTX they
+    /// count until [`LaunchProfile::with_machine`] takes them away. Call it before the launch
+    /// begins.
+    ///
+    /// [`machine::ptxas::local_in_registers`]: crate::machine::ptxas::local_in_registers
+    /// [`machine::rules::local_in_registers`]: crate::machine::rules::local_in_registers
     #[must_use]
     pub fn with_local_in_registers(mut self, instructions: &[u32]) -> Self {
         let mut routes = self.shape.routes.to_vec();

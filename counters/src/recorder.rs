@@ -209,7 +209,7 @@ pub struct Route {
     /// Its loads of global memory go past first-level caches:
     /// [`crate::cache_operators::past_first_level`].
     pub past_l1: bool,
-    /// Machine code keeps the local memory that it accesses in registers: no request is made.
+    /// Machine code keeps the local memory that it accesses in registers: no cache sees it.
     pub local_in_registers: bool,
 }
 
@@ -466,10 +466,12 @@ impl Recorder for CtaRecorder {
                 (self.memory.row(key), Moved::default(), passes)
             }
             Path::Global | Path::Local => {
-                if path == Path::Local && self.is_in_registers(access.instruction) {
-                    return self.stream.reach(access.time);
-                }
-                let (moved, passes) = self.device_memory(access, key, path == Path::Local);
+                let is_local = path == Path::Local;
+                let (moved, passes) = if is_local && self.is_in_registers(access.instruction) {
+                    (Moved::default(), BankPasses::default())
+                } else {
+                    self.device_memory(access, key, is_local)
+                };
                 let counts = self.memory.row(key);
                 counts.sectors += moved.sectors;
                 counts.transactions += moved.transactions;

@@ -10,8 +10,13 @@
 //! | Nsight Compute, `all` | flushed and invalidated before each pass | not counted |
 //! | Nsight Compute, `none` | as nvprof | as nvprof |
 //!
-//! A launch also writes the dirty sectors of the launch before, so that equal launches count as
-//! many. For Nsight Compute, `all` (the default) and `none` are values of `--cache-control`.
+//! So a launch writes the dirty sectors of the launch before, as far as it evicts them. Nothing is
+//! known of the launch before the first one. Under nvprof it was the same kernel, because nvprof
+//! executes a kernel once per group of counters. The dirty sectors of the first launch therefore
+//! stand for those that it found. `sgemm`, `sor-red-black` and `nearest-neighbour` were measured so
+//! (docs/dram-study.md).
+//!
+//! For Nsight Compute, `all` (the default) and `none` are values of `--cache-control`.
 //!
 //! Source: Nsight Compute, Kernel Profiling Guide, "Cache Control".
 
@@ -21,8 +26,9 @@ pub enum L2Contents {
     /// Nothing, at each launch. Sectors that stay dirty at its end are not written in its time: as
     /// Nsight Compute counts by default.
     Cold,
-    /// The contents that the launch before left; nothing at the first. Sectors that stay dirty
-    /// count as written, because each launch writes those of the launch before.
+    /// The contents that the launch before left, with its dirty sectors; nothing at the first.
+    /// Sectors that the first launch leaves dirty count as written, in place of those of a launch
+    /// before it.
     #[default]
     Keep,
     /// As [`L2Contents::Keep`], and the host's copies come before the first launch:

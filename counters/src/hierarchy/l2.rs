@@ -11,6 +11,7 @@
 
 use rayon::prelude::*;
 
+use super::contents::L2Contents;
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
 use super::sectored::{LineShape, SectoredCache, count};
@@ -140,6 +141,8 @@ pub struct L2 {
     geometry: L2Geometry,
     router: Router,
     slices: Vec<Slice>,
+    /// True if a launch left the contents, and not only copies.
+    is_of_a_launch: bool,
 }
 
 impl L2 {
@@ -168,6 +171,7 @@ impl L2 {
             geometry,
             router: Router { shape, placement: Placement::new(slices, sets) },
             slices: vec![slice; slices],
+            is_of_a_launch: false,
         }
     }
 
@@ -247,8 +251,15 @@ impl L2 {
         }
     }
 
-    /// Counts dirty sectors in the traffic, and leaves them dirty.
-    pub(crate) fn count_dirty(&mut self) {
+    /// Ends a launch: counts dirty sectors in the traffic, and leaves them dirty. Whoever evicts
+    /// them writes them.
+    ///
+    /// If the contents stay between launches, a launch writes the dirty sectors of the launch
+    /// before it. The first launch has none before it. Its own stand for them: they count as
+    /// written, as if a launch like it had run before.
+    pub(crate) fn end_launch(&mut self, contents: L2Contents) {
+        let is_first = contents.stays() && !self.is_of_a_launch;
+        self.is_of_a_launch = true;
         for slice in &mut self.slices {
             let Slice { cache, traffic, first_local_tag, .. } = slice;
             (traffic.dirty_sectors, traffic.local.dirty_sectors) = (0, 0);
@@ -258,6 +269,10 @@ impl L2 {
                     traffic.local.dirty_sectors += count(evicted.dirty);
                 }
             });
+            if is_first {
+                traffic.dram_write_sectors += traffic.dirty_sectors;
+                traffic.local.dram_write_sectors += traffic.local.dirty_sectors;
+            }
         }
     }
 

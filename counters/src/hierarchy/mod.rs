@@ -107,17 +107,15 @@ impl Hierarchy {
     }
 
     /// Replays the rest. Returns the traffic by row of the base table, and the L2 with its counts
-    /// and contents. Rows of single requests may come several times. Lines of local memory that leave an L1 are counted by the L2 alone. Sectors
-    /// that stay dirty in the L2 count as written where its contents stay between launches.
+    /// and contents. Rows of single requests may come several times. Lines of local memory that
+    /// leave an L1 are counted by the L2 alone. `contents` decides about sectors that stay dirty in
+    /// the L2.
     #[must_use]
     pub fn finish(mut self, contents: L2Contents) -> (Vec<(u32, RowTraffic)>, L2) {
         self.replay(true);
         self.merger.clean(&mut self.queues[0]);
         self.l2.replay(&mut self.queues[0]);
-        self.l2.count_dirty();
-        if contents.stays() {
-            self.l2.flush();
-        }
+        self.l2.end_launch(contents);
         let mut rows = RowSums::<RowTraffic>::default();
         for (row, traffic) in self.l2.rows() {
             rows.add(row, *traffic);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::units::LineTouch;
+use crate::units::{LINE_BYTES, LineTouch};
 
 /// A GPU of two SMs with two CTAs each, of two warps; no first-level caches; an L2 of one set.
 fn tiny() -> HierarchyGeometry {
@@ -265,17 +265,49 @@ fn local_stores_reach_the_l2_at_once_or_with_their_line() {
     }
 }
 
+/// The L2 after a launch of one CTA, with its traffic.
+fn launched(contents: L2Contents, before: Option<L2>, cta: &[Event]) -> L2 {
+    let mut hierarchy = Hierarchy::new(&tiny());
+    if let Some(l2) = before {
+        hierarchy = hierarchy.with_l2(l2);
+    }
+    hierarchy.collect(&mut [&mut stream(cta)]);
+    hierarchy.finish(contents).1
+}
+
+fn store_line(line: u64) -> Event {
+    Event { demand: Demand::Store, ..load(0, 0, line) }
+}
+
 #[test]
-fn dirty_sectors_count_as_written_unless_each_launch_finds_nothing() {
-    let ctas = [vec![Event { demand: Demand::Store, ..load(0, 0, 1) }]];
+fn dirty_sectors_of_the_first_launch_count_as_written_unless_each_launch_finds_nothing() {
     for (contents, written) in [(L2Contents::Keep, 4), (L2Contents::Warm, 4), (L2Contents::Cold, 0)]
     {
-        let mut hierarchy = Hierarchy::new(&tiny());
-        hierarchy.collect(&mut [&mut stream(&ctas[0])]);
-        let traffic = hierarchy.finish(contents).1.traffic();
-        assert_eq!((traffic.dirty_sectors, traffic.dram_write_sectors), (4, written));
+        let mut copied = L2::new(tiny().l2);
+        copied.copy_in(0, 128);
+        for before in [None, Some(copied)] {
+            let traffic = launched(contents, before, &[store_line(1)]).traffic();
+            assert_eq!((traffic.dirty_sectors, traffic.dram_write_sectors), (4, written));
+        }
         assert_eq!(L2Contents::by_name(contents.name()), Some(contents));
     }
+}
+
+#[test]
+fn a_later_launch_writes_the_dirty_sectors_that_it_evicts() {
+    let keep = L2Contents::Keep;
+    let first = launched(keep, None, &[store_line(1)]);
+    // It writes the same sectors again: nothing leaves the L2.
+    let again = launched(keep, Some(first.clone()), &[store_line(1)]).traffic();
+    assert_eq!((again.dirty_sectors, again.dram_write_sectors), (4, 0));
+    // It reads others: the dirty ones stay.
+    let reads = launched(keep, Some(first.clone()), &[load(0, 0, 2)]).traffic();
+    assert_eq!((reads.dirty_sectors, reads.dram_write_sectors), (4, 0));
+    // It reads more than the L2 holds: the dirty ones of the launch before are written now.
+    let lines = 4 * tiny().l2.size_bytes / LINE_BYTES;
+    let all: Vec<_> = (2..2 + lines).map(|line| load(line, 0, line)).collect();
+    let streams = launched(keep, Some(first), &all).traffic();
+    assert_eq!((streams.dirty_sectors, streams.dram_write_sectors), (0, 4));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Traffic of local memory as machine code causes it.
 //!
-//! An assembler keeps many `.local` arrays in registers. If it keeps none of a kernel's in memory,
-//! the counter leaves their accesses out from the beginning
-//! ([`Counter::with_local_in_registers`](crate::Counter::with_local_in_registers)). If it keeps a
-//! part, the caches have seen the PTX's accesses, and the traffic that those caused is scaled here.
+//! An assembler keeps many `.local` arrays in registers. If that is known before the launch, the
+//! caches do not see their accesses
+//! ([`Counter::with_local_in_registers`](crate::Counter::with_local_in_registers)). Of others, the
+//! caches have seen the PTX's accesses. Requests and traffic are scaled here to what machine code
+//! does.
 
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::types::StateSpace::Local;

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gpucast_counters::machine::ptxas::{attribute, prepare};
+use gpucast_counters::machine::ptxas::{attribute, local_in_registers, prepare};
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::BaseTable;
@@ -252,4 +252,19 @@ fn code_of_another_text_is_not_attributed() {
 /// One tile.
 fn sgemm_small() -> Executed {
     Executed::new("sgemm", "sm_35", "sgemm", [1, 1, 1], [32, 32, 1], &[4096, 4096, 4096], 32)
+}
+
+#[test]
+fn local_memory_is_in_registers_if_machine_code_has_no_access_to_it() {
+    let text = fs::read_to_string(folder().join("tests/machine/locals.ptx")).unwrap();
+    let module = gpucast_ptx_frontend::load(&text).unwrap();
+    let image = fs::read(folder().join("tests/machine/inputs/locals.sm_80.cubin")).unwrap();
+    let found = |kernel: &str| {
+        let program = Program::new(&module, &text, kernel).unwrap();
+        let found = local_in_registers(&image, &program).unwrap();
+        let opcode = |index: u32| program.instructions()[index as usize].instruction.opcode;
+        found.into_iter().map(opcode).collect::<Vec<_>>()
+    };
+    assert_eq!(found("registers"), [Opcode::St, Opcode::St, Opcode::Ld, Opcode::Ld]);
+    assert!(found("memory").is_empty());
 }

@@ -230,6 +230,8 @@ impl<C: Counts> Watch for Count<'_, C> {
         if let Some(limits) = self.counting.extras.trace.filter(|_| self.repetitions.is_empty()) {
             counter = counter.with_trace(&limits);
         }
+        let in_registers = self.counting.machine.local_in_registers(program);
+        counter = counter.with_local_in_registers(&in_registers);
         C::around(counter.with_l2(self.plan.l2, self.l2.take()), program, launch)
     }
 

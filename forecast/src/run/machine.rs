@@ -122,6 +122,22 @@ impl Machine {
         }
     }
 
+    /// The instructions of `program` whose local memory machine code keeps in registers, as far as
+    /// that is known before a launch.
+    pub fn local_in_registers(&self, program: &Program) -> Vec<u32> {
+        match &self.back_end {
+            Chosen::Nothing => Vec::new(),
+            Chosen::Rules => self
+                .rules_for
+                .map_or_else(Vec::new, |target| rules::local_in_registers(target, program)),
+            // Machine code that cannot be read is told of when its instructions are counted.
+            Chosen::Ptxas { images, .. } => images
+                .get(program.kernel())
+                .and_then(|image| ptxas::local_in_registers(image, program).ok())
+                .unwrap_or_default(),
+        }
+    }
+
     fn by_rules(&self, program: &Program, table: &BaseTable) -> Option<MachineProfile> {
         Some(rules::translate(self.rules_for?, program, table))
     }

@@ -141,3 +141,43 @@ fn loads_compiled_for_the_l2_alone_go_there_each_time() {
     let maxwell = |dlcm| l2_reads("gtx-titan-x", "", dlcm);
     assert_eq!((maxwell(None), maxwell(Some(LoadCaching::Ca))), (2.0, 1.0));
 }
+
+/// Reads a word, keeps 32 more in a local array, and reads the same word again.
+fn with_local_array() -> String {
+    let words = |text: &str| {
+        (0..32).map(|word| text.replace("AT", &format!("%d3+{}", 4 * word))).collect::<String>()
+    };
+    format!(
+        "{HEAD}.visible .entry kernel(.param .u64 out) {{
+            .local .align 16 .b8 array[128];
+            .reg .b64 %d<4>; .reg .b32 %r<4>;
+            ld.param.u64 %d0, [out];
+            mov.u32 %r0, %tid.x;
+            mul.wide.u32 %d1, %r0, 4;
+            add.s64 %d0, %d0, %d1;
+            mov.u64 %d3, array;
+            ld.global.u32 %r1, [%d0];
+            {}{}
+            ld.global.u32 %r2, [%d0];
+            add.u32 %r1, %r1, %r2;
+            st.global.u32 [%d0], %r1;
+            ret;
+        }}",
+        words("st.local.u32 [AT], %r1;\n"),
+        words("ld.local.u32 %r2, [AT]; add.u32 %r1, %r1, %r2;\n"),
+    )
+}
+
+#[test]
+fn local_arrays_that_are_registers_displace_nothing_from_caches() {
+    let text = "[buffers.out]\ntype = \"u32\"\nlen = 256\n\
+                [[launch]]\nkernel = \"kernel\"\ngrid = [1, 1, 1]\nblock = [256, 1, 1]\n\
+                args = [\"out\"]\n";
+    let kernel = launch_file(&with_local_array(), text, &LaunchOptions::default()).unwrap();
+    let gpu = GpuLibrary::builtin().unwrap().get("gtx-480").unwrap();
+    let profile = &kernel.count(&gpu).unwrap()[0].profile;
+    let count = |metric: &str| profile.metrics[metric].value.as_f64();
+    // The array has twice the size of the L1.
+    assert_eq!(count("l2_read_transactions"), 32.0);
+    assert_eq!(count("local_load_requests"), 0.0);
+}

@@ -22,6 +22,7 @@ pub(crate) enum Space {
 
 impl Space {
     /// The state space, unless it is generic.
+    #[inline]
     pub(crate) const fn state_space(self) -> Option<StateSpace> {
         match self {
             Self::Global => Some(StateSpace::Global),
@@ -114,6 +115,7 @@ pub(crate) struct Atomic {
 
 impl MemoryOp {
     /// Bytes that one lane accesses.
+    #[inline]
     pub(crate) fn bytes_per_lane(&self) -> u32 {
         u32::from(self.element_bytes) * u32::from(self.elements)
     }

@@ -133,7 +133,7 @@ fn a_copy_leaves_what_fits_and_nothing_dirty() {
     l2.copy_in(0x10_0000, 300 << 10);
     l2.take_traffic();
     read_all(&mut l2, 0x10_0000 / 128..(0x10_0000 + (300 << 10)) / 128);
-    l2.count_dirty();
+    l2.end_launch(L2Contents::Cold);
     let traffic = l2.traffic();
     assert_eq!(traffic.read_hit_sectors, (300 << 10) / 32);
     assert_eq!((traffic.dirty_sectors, traffic.dram_write_sectors), (0, 0));

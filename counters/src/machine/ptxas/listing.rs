@@ -186,7 +186,7 @@ fn loops(program: &Program, counts: &HashMap<u32, &Row>) -> Loops {
 
 /// The meaning that an instruction counts with. Every mnemonic of the tables has a meaning; an
 /// instruction that they do not have gets the class of its neighbours.
-fn meaning_of(decoded: &Decoded) -> Meaning {
+pub(super) fn meaning_of(decoded: &Decoded) -> Meaning {
     let class = decoded.assumed.unwrap_or(InstructionClass::Misc);
     let other = Meaning { class, flops: None, access: None };
     meaning(decoded.mnemonic).unwrap_or(other)

@@ -24,6 +24,7 @@ mod image;
 mod isa;
 mod line_table;
 mod listing;
+mod local;
 mod loops;
 mod observe;
 mod prepare;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use attribute::{attribute, examine};
 pub(super) use isa::meaning;
+pub use local::local_in_registers;
 pub use prepare::{Prepared, prepare};
 pub use schedule::schedule;
 

@@ -29,6 +29,7 @@ mod select;
 mod tests;
 
 use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::types::StateSpace;
 
 use super::architecture::Architecture;
 use super::{BackEnd, MachineProfile};
@@ -37,7 +38,7 @@ use crate::table::BaseTable;
 use emit::Emission;
 use family::{Family, Generation};
 use flow::Dominators;
-use graph::Graph;
+use graph::{Graph, Op};
 use passes::MergedAccess;
 pub use schedule::schedule;
 
@@ -98,4 +99,19 @@ pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> 
         rows,
         notes,
     }
+}
+
+/// The instructions of `program` that access local memory and whose data the rules keep in
+/// registers on `target`, as indices into [`Program::instructions`].
+#[must_use]
+pub fn local_in_registers(target: Architecture, program: &Program) -> Vec<u32> {
+    // These passes look at the code alone.
+    let mut graph = Graph::new(program, &BaseTable::default());
+    passes::find_locals(&mut graph, Family::of(target).family());
+    let is_in_registers = |op: &Op<'_>| {
+        let is_local = op.memory.is_some_and(|memory| memory.space == Some(StateSpace::Local));
+        is_local && (!op.is_live() || op.chosen_of > 0)
+    };
+    let ops = (0..).zip(&graph.ops);
+    ops.filter(|(_, op)| is_in_registers(op)).map(|(index, _)| index).collect()
 }

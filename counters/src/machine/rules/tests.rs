@@ -9,11 +9,10 @@ use crate::machine::architecture::Architecture;
 use crate::machine::{MachineProfile, MachineRow, is_machine_mnemonic};
 use crate::table::{BaseTable, Description, Row};
 
-use super::translate;
+use super::{local_in_registers, translate};
 
-/// The profile of a kernel with pointers `%rd1` (global, a parameter), `%r1` (the thread) and
-/// `%r2` (a parameter), every instruction of which a warp executes once.
-fn profile(target: &str, body: &str) -> MachineProfile {
+/// A kernel with pointers `%rd1` (global, a parameter), `%r1` (the thread) and `%r2` (a parameter).
+fn program(body: &str) -> Program {
     let text = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n\
          .const .align 16 .b8 weights[64];\n\
@@ -24,7 +23,13 @@ fn profile(target: &str, body: &str) -> MachineProfile {
          {body}\nret;\n}}\n"
     );
     let module = gpucast_ptx_frontend::load(&text).unwrap();
-    let program = Program::new(&module, &text, "kernel").unwrap();
+    Program::new(&module, &text, "kernel").unwrap()
+}
+
+/// The profile of a kernel as [`program`] makes it, every instruction of which a warp executes
+/// once.
+fn profile(target: &str, body: &str) -> MachineProfile {
+    let program = program(body);
     let row = |(index, instruction)| Row {
         instruction: index,
         description: Description::of(instruction),
@@ -432,16 +437,23 @@ fn local_arrays_with_known_indices_are_registers() {
         let accesses = profile(target, &array(last)).local_accesses();
         accesses.values().map(|one| one.loads + one.stores).sum::<u64>()
     };
+    // Before anything has run.
+    let known_before = |target: &str, last: &str| {
+        local_in_registers(target.parse().unwrap(), &program(&array(last)))
+    };
     for target in ["sm_20", "sm_50", "sm_80", "sm_90"] {
         assert_eq!(accesses(target, ""), 0, "{target}");
+        assert_eq!(known_before(target, "").len(), 4, "{target}");
         // Somebody else could read it.
         let escapes = "cvta.local.u64 %a3, %a1; st.global.u64 [%rd1+64], %a3;";
         assert_eq!(accesses(target, escapes), 4, "{target}");
+        assert!(known_before(target, escapes).is_empty(), "{target}");
     }
     // A thread chooses one of five words: five comparisons.
     let chosen = "mul.wide.u32 %a3, %r1, 4; add.u64 %rd9, %a1, %a3; ld.local.f32 %f4, [%rd9];";
     for target in ["sm_50", "sm_80", "sm_90"] {
         assert_eq!(accesses(target, chosen), 0, "{target}");
+        assert_eq!(known_before(target, chosen).len(), 5, "{target}");
         let compared = count(target, &array(chosen), "ISETP");
         assert_eq!(compared, 5, "{target}");
     }

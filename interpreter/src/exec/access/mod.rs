@@ -167,6 +167,7 @@ pub(super) unsafe fn access_space(
 }
 
 /// The state space that the observer is told.
+#[inline]
 pub(super) fn reported_space(space: Space) -> StateSpace {
     space.state_space().unwrap_or(StateSpace::Global)
 }

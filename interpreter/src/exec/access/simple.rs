@@ -63,7 +63,11 @@ unsafe fn access<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
             report.pattern = pattern;
             if op.elements == 1 {
                 report.addresses[0] = first;
-                return transfer_regular::<T, BYTES>(frame, op, memories, pattern, first);
+                return if op.space == Space::Global {
+                    transfer_regular::<T, BYTES, true>(frame, op, memories, pattern, first)
+                } else {
+                    transfer_regular::<T, BYTES, false>(frame, op, memories, pattern, first)
+                };
             }
         }
         report.addresses = addresses(frame, op);
@@ -123,42 +127,43 @@ unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
     }
 }
 
-/// One copy or broadcast for the full warp.
+/// One copy or broadcast for the full warp. `GLOBAL` says whether the space is the global one,
+/// which CTAs may use at the same time ([`racing`](super::racing)). The others belong to one
+/// thread, and accesses to them need no test for that.
 ///
 /// # Safety
 ///
 /// The invariants of [`Frame`]; `op` belongs to its program and is simple, with elements of type
-/// `T`; the lanes' addresses are as `pattern` and `first` say.
+/// `T` and a space as `GLOBAL` says; the lanes' addresses are as `pattern` and `first` say.
 #[inline(always)]
-unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64>(
+unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64, const GLOBAL: bool>(
     frame: &Frame,
     op: &MemoryOp,
     memories: &Memories<'_>,
     pattern: Pattern,
     first: u64,
 ) -> bool {
-    let span = if pattern == Pattern::Consecutive { 32 * BYTES } else { BYTES };
-    let segment = memories.segment(op.space, first);
+    let consecutive = pattern == Pattern::Consecutive;
+    let span = if consecutive { 32 * BYTES } else { BYTES };
+    let segment = memories.segment(if GLOBAL { Space::Global } else { op.space }, first);
     let Some(segment) = segment.filter(|segment| segment.holds(first, span)) else { return false };
     let ([Some(row), ..], 0) = (op.rows, first & (BYTES - 1)) else { return false };
+    let stores = op.kind == AccessKind::Store;
     // SAFETY: the segment holds the accesses of all lanes, aligned to the element; rows are as
     // wide as the element.
     unsafe {
         let host = segment.at(first);
         let row = frame.row_mut::<T>(row);
-        let racing = op.space == Space::Global;
-        match (pattern, op.kind, racing) {
-            (Pattern::Consecutive, AccessKind::Store, false) => *host.cast::<[T; 32]>() = *row,
-            (Pattern::Consecutive, AccessKind::Store, true) => {
-                store_row(row, host.cast(), memories.vectors)
-            }
-            (Pattern::Consecutive, _, false) => *row = *host.cast::<[T; 32]>(),
-            (Pattern::Consecutive, _, true) => load_row(host.cast(), row, memories.vectors),
+        match (consecutive, stores) {
+            (true, true) if GLOBAL => store_row(row, host.cast(), memories.vectors),
+            (true, true) => *host.cast::<[T; 32]>() = *row,
+            (true, false) if GLOBAL => load_row(host.cast(), row, memories.vectors),
+            (true, false) => *row = *host.cast::<[T; 32]>(),
             // Of several lanes that write to one address, the highest is the last.
-            (_, AccessKind::Store, false) => *host.cast::<T>() = row[31],
-            (_, AccessKind::Store, true) => row[31].store(host.cast()),
-            (_, _, false) => *row = [*host.cast::<T>(); 32],
-            (_, _, true) => *row = [T::load(host.cast()); 32],
+            (false, true) if GLOBAL => row[31].store(host.cast()),
+            (false, true) => *host.cast::<T>() = row[31],
+            (false, false) if GLOBAL => *row = [T::load(host.cast()); 32],
+            (false, false) => *row = [*host.cast::<T>(); 32],
         }
     }
     true

@@ -8,16 +8,41 @@ use crate::exec::access::{
     AccessFault, AccessReport, Listen, addresses, digests, generic_part, load_zeros, reported_space,
 };
 use crate::exec::lanes::Frame;
+use crate::exec::watch::Watching;
 use crate::observer::{Access, AccessKind, BadAccess, Recorder};
 use crate::program::memory_op::{MemoryOp, Space};
 
 /// Tells the recorder of a warp's accesses within one block.
 pub(super) struct Teller<'a, R> {
-    pub(super) context: &'a Context<'a>,
     pub(super) recorder: &'a mut R,
     pub(super) frame: &'a Frame,
     pub(super) warp: u32,
     pub(super) clock: BlockClock,
+}
+
+impl<R> Teller<'_, R> {
+    /// The event of an access.
+    #[inline(always)]
+    fn event<'e>(
+        &self,
+        op: &MemoryOp,
+        space: Space,
+        mask: u32,
+        report: &'e AccessReport,
+    ) -> Access<'e> {
+        Access {
+            instruction: op.instruction,
+            warp: self.warp,
+            time: self.clock.at(op.instruction),
+            space: reported_space(space),
+            kind: op.kind,
+            bytes_per_lane: op.bytes_per_lane(),
+            mask,
+            pattern: report.pattern,
+            addresses: &report.addresses,
+            continues: false,
+        }
+    }
 }
 
 impl<R: Recorder> Listen for Teller<'_, R> {
@@ -31,19 +56,26 @@ impl<R: Recorder> Listen for Teller<'_, R> {
             // SAFETY: the frame's invariants hold, and the operation belongs to its program.
             self.recorder.storing(&unsafe { digests(self.frame, op) });
         }
-        let access = Access {
-            instruction: op.instruction,
-            warp: self.warp,
-            time: self.clock.at(op.instruction),
-            space: reported_space(space),
-            kind: op.kind,
-            bytes_per_lane: op.bytes_per_lane(),
-            mask,
-            pattern: report.pattern,
-            addresses: &report.addresses,
-            continues: false,
-        };
-        self.context.tell(self.recorder, &access);
+        let access = self.event(op, space, mask, report);
+        self.recorder.access(&access);
+    }
+}
+
+/// A [`Teller`] that tells the watcher too, if there is one. The lane loop uses it in watched
+/// launches only: the others need not ask at each access whether they are watched.
+pub(super) struct WatchedTeller<'a, R> {
+    pub(super) watching: Option<Watching<'a>>,
+    pub(super) teller: Teller<'a, R>,
+}
+
+impl<R: Recorder> Listen for WatchedTeller<'_, R> {
+    fn hear(&mut self, op: &MemoryOp, space: Space, mask: u32, report: &AccessReport) {
+        if let Some(watching) = &self.watching
+            && op.counted
+        {
+            watching.hear(&self.teller.event(op, space, mask, report));
+        }
+        self.teller.hear(op, space, mask, report);
     }
 }
 
@@ -63,7 +95,8 @@ impl Warp {
         report: &mut AccessReport,
     ) -> Result<(), AccessFault> {
         let clock = self.block_clock(context.program, split);
-        let mut teller = Teller { context, recorder, frame, warp: self.index, clock };
+        let teller = Teller { recorder, frame, warp: self.index, clock };
+        let mut teller = WatchedTeller { watching: context.watching, teller };
         // SAFETY: the frame's invariants hold, and `mask` is not empty here or below.
         unsafe {
             let mut mask = mask;
@@ -72,7 +105,8 @@ impl Warp {
                     Ok(space) => break space,
                     // Nothing has been done for any lane yet.
                     Err(bad) => {
-                        mask &= self.leave_out(context, teller.recorder, frame, memory_op, bad)?;
+                        let recorder = &mut *teller.teller.recorder;
+                        mask &= self.leave_out(context, recorder, frame, memory_op, bad)?;
                         if mask == 0 {
                             return Ok(());
                         }
@@ -96,7 +130,8 @@ impl Warp {
                         frame, memory_op, space, memories, lanes, report,
                     )
                 {
-                    lanes &= self.leave_out(context, teller.recorder, frame, memory_op, bad)?;
+                    let recorder = &mut *teller.teller.recorder;
+                    lanes &= self.leave_out(context, recorder, frame, memory_op, bad)?;
                 }
                 if lanes != 0 {
                     teller.hear(memory_op, space, lanes, report);

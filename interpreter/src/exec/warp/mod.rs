@@ -20,7 +20,7 @@ use crate::observer::{Access, HeapUse, Pattern, Recorder};
 use crate::program::Program;
 use crate::program::op::{Code, Op};
 
-use memory::Teller;
+use memory::{Teller, WatchedTeller};
 pub(super) use split::{Next, Split, Wait, lanes_with};
 
 /// The outcome of a warp's turn.
@@ -197,18 +197,18 @@ impl Warp {
                 split.entering = false;
             }
             let clock = self.block_clock(program, &split);
-            let mut teller = Teller {
-                context,
-                recorder: &mut *recorder,
-                frame: &frame,
-                warp: self.index,
-                clock,
+            let teller =
+                Teller { recorder: &mut *recorder, frame: &frame, warp: self.index, clock };
+            let mut teller = WatchedTeller { watching: context.watching, teller };
+            let listener = match context.watching {
+                None => Listener::new(&mut teller.teller),
+                Some(_) => Listener::new(&mut teller),
             };
             let mut accesses = LoopAccesses {
                 ops: program.memory_ops.as_ptr(),
                 memories: &context.memories,
                 report: &mut report,
-                listener: Listener::new(&mut teller),
+                listener,
             };
             // SAFETY: the frame is made of the program and this warp's register file, which was
             // sized for it, and so are the accesses; every block ends in an operation that leaves

@@ -23,6 +23,19 @@ use super::graph::Graph;
 ///
 /// `may_unroll` is true if the kernel leaves it to the compiler to unroll loops.
 pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> Vec<MergedAccess> {
+    find_locals(graph, family);
+    let merged = merge::merge(graph);
+    contract::contract(graph, family);
+    logic::fold(graph, family);
+    dead::remove(graph);
+    if may_unroll {
+        unroll::unroll(graph, family);
+    }
+    merged
+}
+
+/// Runs the passes up to the one that keeps local arrays in registers.
+pub(super) fn find_locals(graph: &mut Graph<'_>, family: &Family) {
     let dominators = Dominators::new(graph);
     copies::propagate(graph);
     constants::fold(graph);
@@ -36,12 +49,4 @@ pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> V
     dead::remove(graph);
     locals::promote(graph, &dominators);
     dead::remove(graph);
-    let merged = merge::merge(graph);
-    contract::contract(graph, family);
-    logic::fold(graph, family);
-    dead::remove(graph);
-    if may_unroll {
-        unroll::unroll(graph, family);
-    }
-    merged
 }
