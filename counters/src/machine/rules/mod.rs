@@ -1,18 +1,18 @@
 //! The back end `rules`: machine instructions from passes and tables of our own.
 //!
 //! ```text
-//! PTX ─► graph ─► passes ─► guarded branches ─► selection ─► rows
-//!        def-use  copies, constants,           tables by     × executions
-//!                 narrowing, sharing,          family        of each block
-//!                 addresses, merging,
-//!                 contraction, logic
+//! PTX ─► graph ─► passes ─► guarded branches ─► selection ─► emission ─┬─► rows
+//!        def-use  copies, constants,           tables by    places     │   × executions
+//!                 narrowing, sharing,          family                  └─► schedule
+//!                 addresses, merging,                                      order, stalls,
+//!                 contraction, logic                                       barriers
 //! ```
 //!
-//! Nothing is assembled: no registers are assigned and nothing is scheduled. The result is the
-//! number and kind of the machine instructions that a compiler makes of each PTX instruction, times
-//! that one's executions. The rules follow the general habits of compilers and the abilities of
-//! each generation's machine code; each rule names its source. `docs/machine-rules.md` measures the
-//! distance from `ptxas`.
+//! No registers are assigned. The rows are the number and kind of the machine instructions that a
+//! compiler makes of each PTX instruction, times that one's executions. The schedule is the same
+//! instructions as code that a simulation can run. The rules follow the general habits of compilers
+//! and the abilities of each generation's machine code; each rule names its source.
+//! `docs/machine-rules.md` measures the distance from `ptxas`.
 
 mod branches;
 mod emit;
