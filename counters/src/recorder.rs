@@ -165,6 +165,9 @@ impl RowKind {
     }
 }
 
+// A trace keeps a set of them in eight bits.
+const _: () = assert!(RowKind::COUNT <= u8::BITS);
+
 /// Names a row of counts: an instruction and a kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowKey(u32);

@@ -201,3 +201,71 @@ impl Moves {
         [request.l1_sectors, request.l2_sectors, request.dram_sectors] = sectors;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::trace::{CtaRecord, WarpRecord};
+
+    const KEY: LevelKey = LevelKey { instruction: 3, is_local: false };
+
+    fn launch(shares: Shares) -> LaunchLevels {
+        LaunchLevels { shares: [(KEY, shares)].into(), owed: BTreeMap::new(), drawn: 0 }
+    }
+
+    fn request([l1_sectors, l2_sectors, dram_sectors]: [u16; 3]) -> Request {
+        let (space, lanes, lines, passes, serial) = (Space::Global, 32, 1, 1, 1);
+        Request { space, lanes, lines, passes, serial, l1_sectors, l2_sectors, dram_sectors }
+    }
+
+    fn sectors(request: &Request) -> [u16; 3] {
+        [request.l1_sectors, request.l2_sectors, request.dram_sectors]
+    }
+
+    fn sums<'a>(requests: impl IntoIterator<Item = &'a [u16; 3]>) -> [f64; 3] {
+        requests.into_iter().fold([0.0; 3], |sums, levels| {
+            std::array::from_fn(|level| sums[level] + f64::from(levels[level]))
+        })
+    }
+
+    #[test]
+    fn drawn_requests_are_whole_and_meet_the_shares() {
+        let mut levels = launch([0.5, 0.25, 0.25]);
+        let drawn: Vec<_> = (0..8).map(|_| levels.draw(KEY, 4).map(|one| one as u16)).collect();
+        assert_eq!(sums(&drawn), [16.0, 8.0, 8.0]);
+        assert!(drawn.iter().all(|levels| levels.contains(&4)));
+        let unknown = LevelKey { instruction: 4, is_local: false };
+        assert_eq!((levels.draw(unknown, 7), levels.drawn), ([0, 0, 7], 9));
+    }
+
+    proptest! {
+        #[test]
+        fn moved_requests_keep_their_sectors_and_meet_the_shares(
+            before in prop::collection::vec([0_u16..9, 0_u16..9, 0_u16..9], 1..300),
+            target in [0_u32..9, 0_u32..9, 1_u32..9],
+        ) {
+            let all = sums(&before).iter().sum::<f64>();
+            let target = shares(target.map(f64::from)).unwrap();
+            let requests: Vec<_> = before.iter().copied().map(request).collect();
+            let requests = [(KEY.instruction, requests)].into();
+            let warps = vec![WarpRecord { requests, ..WarpRecord::default() }];
+            let samples = vec![CtaRecord { cta: 0, warps }];
+            let mut classes = [ClassTrace { ctas: 9, warp_instructions: 1, samples }];
+            let moved = launch(target).apply(&mut classes);
+            let requests = &classes[0].samples[0].warps[0].requests[&KEY.instruction];
+            let after: Vec<_> = requests.iter().map(sectors).collect();
+            for (before, after) in before.iter().zip(&after) {
+                prop_assert_eq!(before.iter().sum::<u16>(), after.iter().sum::<u16>());
+            }
+            for (sum, share) in sums(&after).into_iter().zip(target) {
+                // Each level owes at most a request or two to each other.
+                let close = (sum - share * all).abs() <= 32.0;
+                let tolerance = (TOLERANCE * share).max(NEGLIGIBLE);
+                let is_tolerated = moved == 0 && (sum / all - share).abs() <= tolerance;
+                prop_assert!(all == 0.0 || close || is_tolerated, "{sum} {}", share * all);
+            }
+        }
+    }
+}

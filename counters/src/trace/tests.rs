@@ -57,8 +57,8 @@ impl Case {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n\
              .visible .entry k(.param .u64 in) {{\n\
-             .reg .pred %p, %q; .reg .b32 %r<32>; .reg .b64 %d<16>; .reg .b64 %in; .reg .b32 %tid;\n\
-             .reg .b32 %warp; .reg .b32 %lane; .reg .b32 %x; .reg .b32 %y;\n\
+             .reg .pred %p, %q; .reg .b32 %r<32>; .reg .b64 %d<16>; .reg .b64 %in;\n\
+             .reg .b32 %tid; .reg .b32 %warp; .reg .b32 %lane; .reg .b32 %x; .reg .b32 %y;\n\
              ld.param.u64 %in, [in]; mov.u32 %tid, %tid.x; shr.u32 %warp, %tid, 5;\n\
              mov.u32 %lane, %laneid; mov.u32 %x, %ctaid.x; mov.u32 %y, %ctaid.y;\n{}\n}}",
             self.body
@@ -187,7 +187,8 @@ fn requests_have_the_lanes_that_take_part() {
 
 #[test]
 fn lines_sectors_and_passes_are_those_of_the_pattern() {
-    // DRAM is read by 64 bytes, two sectors. Strides of 4, 8 and 128 bytes; then a column and a row of shared memory; atomics.
+    // DRAM is read by 64 bytes, two sectors. Strides of 4, 8 and 128 bytes; then a column and a row
+    // of shared memory; atomics.
     let case = Case::new(
         ".shared .align 16 .b32 s[1024]; mov.u32 %r9, s;\n\
          mad.wide.u32 %d0, %lane, 4, %in; mad.wide.u32 %d1, %lane, 8, %in;\n\
