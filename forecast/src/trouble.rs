@@ -93,7 +93,6 @@ fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor
         LaunchError::ArgumentCount { .. }
         | LaunchError::NoCluster
         | LaunchError::Allocation(_)
-        | LaunchError::CtaMemory { .. }
         | LaunchError::Memory { .. }
         | LaunchError::Initializer { .. } => &places.launch,
     }
@@ -101,9 +100,6 @@ fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor
 
 /// Returns advice for a launch that is refused.
 fn launch_hint(error: &LaunchError, program: &Program) -> Option<String> {
-    if let LaunchError::Memory { .. } = error {
-        return Some("fewer blocks run together with fewer threads of the CPU: --threads 1".into());
-    }
     let LaunchError::ArgumentType { index, .. } = error else { return None };
     let parameter = program.parameters().get(*index).filter(|parameter| parameter.is_array)?;
     Some(format!(

@@ -83,9 +83,10 @@ pub struct Options {
     /// counts do not cover the time that a huge grid of empty CTAs or a slow observer takes.
     /// Several launches may share one moment. [`Host::stop`] ends a run at any other time.
     pub deadline: Option<Instant>,
-    /// The most bytes that the launch may take of the host: its buffers, and the registers,
-    /// shared and local memory of the CTAs under way. More is [`LaunchError::Memory`], with the
-    /// sum. `None` leaves it to the allocator.
+    /// The most bytes that the launch may take of the host: all buffers, and the registers, shared
+    /// and local memory of the CTAs under way. Fewer CTAs run at the same time where they would
+    /// need more. A launch of which one cluster needs more is [`LaunchError::Memory`], with the
+    /// sum. `None` leaves it to [`DeviceMemory::room`](crate::DeviceMemory::room).
     pub memory_limit: Option<u64>,
     /// In which order CTAs may run.
     pub schedule: Schedule,
@@ -99,10 +100,6 @@ pub struct Options {
     /// of each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
     /// the launch's fault.
     pub skip_bad_accesses: bool,
-    /// Bytes of registers, shared and local memory that the CTAs under way may take together. Fewer
-    /// run at the same time where they would need more; a launch of which one cluster needs more
-    /// is refused.
-    pub cta_bytes: u64,
 }
 
 impl Default for Options {
@@ -116,7 +113,6 @@ impl Default for Options {
             heap_bytes: 8 << 20,
             stack_bytes: 16 << 10,
             skip_bad_accesses: false,
-            cta_bytes: 4 << 30,
         }
     }
 }
@@ -312,30 +308,17 @@ pub enum LaunchError {
         /// The most that are possible.
         limit: u64,
     },
-    /// One cluster needs more memory than all CTAs under way may take.
-    #[error(
-        "a cluster of {ctas} blocks needs {bytes} bytes of this machine's memory; the limit is \
-         {limit}"
-    )]
-    CtaMemory {
-        /// CTAs of the cluster.
-        ctas: u32,
-        /// Registers, shared and local memory of all of them.
-        bytes: u64,
-        /// [`Options::cta_bytes`].
-        limit: u64,
-    },
     /// A global variable could not be allocated.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
     /// The launch needs more of the host's memory than it may have, or than there is.
     #[error("{}", memory(*needed, *buffers, *limit))]
     Memory {
-        /// Bytes of the CTAs under way and the buffers together.
+        /// Bytes of the buffers, and of the CTAs that run at the same time, at least a cluster.
         needed: u64,
         /// Bytes of the buffers alone.
         buffers: u64,
-        /// [`Options::memory_limit`]; `None` if the allocator refused.
+        /// The limit that held; `None` if the allocator refused.
         limit: Option<u64>,
     },
     /// A global variable's initialiser needs an address that does not exist here.

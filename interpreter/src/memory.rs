@@ -147,6 +147,14 @@ impl DeviceMemory {
         self.allocations.iter().map(|allocation| allocation.bytes).sum()
     }
 
+    /// Bytes of the host that a launch may take if nobody sets a limit: those of the buffers and
+    /// half of what the machine has left. The other half is for observers and other programs.
+    /// `None` where the system does not tell.
+    #[must_use]
+    pub fn room(&self) -> Option<u64> {
+        Some(self.total_bytes().saturating_add(host_memory::available()? / 2))
+    }
+
     /// An empty memory with 64-bit addresses.
     #[must_use]
     pub fn new() -> Self {

@@ -320,10 +320,10 @@ fn fewer_ctas_are_under_way_where_memory_is_short_and_nothing_else_changes() {
     let wide = shape(40, 64, 40);
     let mut narrow = wide.clone();
     // A CTA takes 4 MiB of local memory and some registers.
-    narrow.options.cta_bytes = 5 << 20;
+    narrow.options.memory_limit = Some(5 << 20);
     assert_eq!(on_any_threads(&text, &wide), on_any_threads(&text, &narrow));
     assert_eq!(on_any_threads(&text, &in_order(&wide)), on_any_threads(&text, &in_order(&narrow)));
-    narrow.options.cta_bytes = 4 << 20;
+    narrow.options.memory_limit = Some(4 << 20);
     let refused = launch_on(&text, &narrow, 2).unwrap_err().to_string();
-    assert!(refused.contains("needs 41") && refused.contains("limit is 4194304"), "{refused}");
+    assert!(refused.contains("needs 4") && refused.contains("it may take 4194304"), "{refused}");
 }

@@ -51,6 +51,7 @@ pub(crate) fn broken(
             warnings.push(Warning::BlockTooLarge { threads, allowed: limit.value.0 });
         }
     }
+    warnings.extend(inline_ecc(profile, gpu));
     warnings.extend(short_launch(profile, gpu, time_ms));
     if let Some(efficiency_percent) = warp_efficiency_percent(profile)
         && efficiency_percent < MIN_WARP_EFFICIENCY_PERCENT
@@ -104,6 +105,7 @@ pub(crate) fn common(
     if let Some(counted_on) = elsewhere {
         warnings.push(Warning::CountedElsewhere { counted_on: counted_on.clone() });
     }
+    warnings.extend(inline_ecc(profile, gpu));
     if let (Some(launch), Some(limit)) = (conditions.launch, &gpu.max_threads_per_block)
         && launch.threads_per_block > limit.value.0
     {
@@ -112,6 +114,12 @@ pub(crate) fn common(
     }
     warnings.extend(short_launch(profile, gpu, time_ms));
     warnings
+}
+
+/// Reads of memory that keeps ECC bits beside the data.
+fn inline_ecc(profile: &KernelProfile, gpu: &Gpu) -> Option<Warning> {
+    let reads = profile.metrics.get("dram_read_transactions")?.value.as_f64();
+    (gpu.has_inline_ecc() && reads > 0.0).then_some(Warning::InlineEcc)
 }
 
 /// A launch whose own cost is a part of the time that shows.

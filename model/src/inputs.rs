@@ -82,3 +82,40 @@ impl Totals<'_> {
         Ok(totals)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A GPU file of this capability.
+    fn gpu(capability: &str) -> Gpu {
+        let source = "source = { assumed = \"for this test\" }";
+        let text = format!(
+            "name = \"later\"\ndisplay_name = \"Later\"\n{capability}\n\
+             sm_count = {{ value = 10, unit = \"SM\", {source} }}\n\
+             l2_size = {{ value = 1, unit = \"MiB\", {source} }}\n"
+        );
+        Gpu::from_toml(&text.replace("SOURCE", source)).unwrap()
+    }
+
+    #[test]
+    fn a_capability_that_nothing_is_known_of_is_no_missing_figure() {
+        let later = gpu("compute_capability = { value = \"13.0\", SOURCE }");
+        let error = device_model(&later).unwrap_err();
+        let ModelError::Uncountable { gpu: name, error: reason } = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(name, "later");
+        assert!(matches!(reason, CountingError::UnknownCapability { .. }), "{reason}");
+        let sentence = "the GPU `later` cannot be modelled: nothing is known of compute capability \
+                        13.0";
+        assert_eq!(error.to_string(), sentence);
+        // Other models can still predict for it.
+        assert!(error.is_lack());
+        let error = device_model(&gpu("")).unwrap_err();
+        assert!(
+            matches!(&error, ModelError::MissingParameter { parameter: "compute_capability", .. }),
+            "{error}"
+        );
+    }
+}

@@ -122,6 +122,10 @@ pub enum Warning {
         /// The GPU that they follow.
         counted_on: String,
     },
+    /// The GPU's memory keeps ECC bits beside the data ([`Gpu::has_inline_ecc`]).
+    ///
+    /// [`Gpu::has_inline_ecc`]: crate::Gpu::has_inline_ecc
+    InlineEcc,
     /// The registers of a thread are not known, so that they limit no occupancy.
     UnknownRegisters,
     /// Counts between barriers are those of PTX, scaled to the machine-level counts of the launch.
@@ -280,6 +284,11 @@ impl fmt::Display for Warning {
                 "transactions, bank conflicts and cache hits are those of a {counted_on}, not of this \
                  GPU: --count-on target counts them for it"
             ),
+            Self::InlineEcc => f.write_str(
+                "this GPU's memory keeps ECC bits beside the data: the bandwidth includes reading \
+                 them with streams of data; scattered accesses read more of them, and no count \
+                 contains them",
+            ),
             Self::UnknownRegisters => f.write_str(
                 "how many registers a thread has is not known, so that they do not limit the blocks of \
                  an SM: fewer may fit",
@@ -369,6 +378,7 @@ codes! {
     AbsentFeatures => "absent-features", "The kernel has nothing that some features count.";
     EstimatedFootprint => "estimated-footprint", "A ratio of accesses to footprint rests on a sample.";
     CountedElsewhere => "counted-elsewhere", "The counts follow the memory system of another GPU.";
+    InlineEcc => "inline-ecc", "ECC bits take bandwidth, and no count contains them.";
     UnknownRegisters => "unknown-registers", "The registers of a thread are not known and limit no occupancy.";
     ScaledStages => "scaled-stages", "Instructions between barriers are scaled from PTX.";
     MergedStages => "merged-stages", "Further stages are part of the last one.";

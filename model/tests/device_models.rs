@@ -5,7 +5,7 @@
 use gpucast_counters::DeviceModel;
 use gpucast_counters::banks::BankGeometry;
 use gpucast_counters::device::{FirstLevel, RegisterAllocation};
-use gpucast_counters::hierarchy::{Replacement, Schedule};
+use gpucast_counters::hierarchy::{PartialWrites, Replacement, Schedule};
 use gpucast_model::gpu::Source;
 use gpucast_model::{CountingError, Gpu, GpuLibrary};
 
@@ -150,4 +150,18 @@ fn a_gpu_that_cannot_be_counted_on_says_what_is_missing() {
     assert_eq!(no_l2.device_model(), missing("l2_size"));
     let unknown = gpu("4.0", "").device_model().unwrap_err();
     assert_eq!(unknown.to_string(), "nothing is known of compute capability 4.0");
+}
+
+#[test]
+fn memory_with_ecc_bits_beside_the_data_reads_a_sector_before_it_writes_a_part() {
+    let partial_writes = |name: &str| library(name).device_model().unwrap().l2.partial_writes;
+    for name in ["tesla-k20c", "tesla-k40c", "tesla-m2050"] {
+        assert!(library(name).has_inline_ecc(), "{name}");
+        assert_eq!(partial_writes(name), PartialWrites::Fill, "{name}");
+    }
+    // GDDR without ECC, and HBM, whose ECC bits have memory of their own.
+    for name in ["gtx-480", "gtx-780-ti", "tesla-p100-sxm2", "h100-sxm"] {
+        assert!(!library(name).has_inline_ecc(), "{name}");
+        assert_eq!(partial_writes(name), PartialWrites::Masked, "{name}");
+    }
 }

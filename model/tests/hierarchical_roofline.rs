@@ -198,6 +198,18 @@ fn passes_of_shared_memory_take_the_clocks_of_the_banks() {
     }
 }
 
+#[test]
+fn ecc_bits_beside_the_data_are_warned_of() {
+    let library = GpuLibrary::builtin().unwrap();
+    for (name, warns) in [("tesla-k40c", true), ("gtx-780-ti", false), ("tesla-v100-sxm2", false)] {
+        let gpu = library.as_written(name).unwrap().completed();
+        let profile = metrics_toml(SMOOTH).unwrap();
+        let predicted = HierarchicalRoofline.predict(&profile, &gpu, &Conditions::default());
+        let warnings = predicted.unwrap().warnings;
+        assert_eq!(warnings.contains(&Warning::InlineEcc), warns, "{name}");
+    }
+}
+
 /// 10⁹ passes of loads are 10⁹ clocks of an SM where the cache shares the banks of shared memory,
 /// twice as many on Turing; the bytes stay what they are.
 #[test]

@@ -23,7 +23,7 @@ use crate::units::{LINE_BYTES, SECTOR_BYTES};
 /// The effect of a write to part of a sector that is not in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PartialWrites {
-    /// The sector is read from DRAM first (boards with ECC).
+    /// The sector is read from DRAM first: ECC bits in the same memory are those of whole sectors.
     Fill,
     /// Byte masks remember the bytes that were written; DRAM is read only if the sector is read
     /// later.

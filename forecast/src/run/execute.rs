@@ -181,9 +181,9 @@ pub fn execute<W: Watch>(
     for note in programs.iter().filter_map(trouble::of_unsupported) {
         supervisor.note(&note);
     }
-    // Without a limit of the caller's, the machine's own: the system would end the program.
-    let left = || Some(host_memory::available()?.saturating_add(memory.total_bytes()));
-    let options = &Options { memory_limit: options.memory_limit.or_else(left), ..*options };
+    // Asked once for all launches.
+    let limit = options.memory_limit.or_else(|| memory.room());
+    let options = &Options { memory_limit: limit, ..*options };
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, memory);
         watch.launching(index, memory);

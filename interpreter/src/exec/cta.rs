@@ -60,7 +60,7 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) budget: u64,
     /// True if bad accesses are left out instead of ending the launch.
     pub(crate) skip_bad_accesses: bool,
-    /// The most bytes of the host's memory that the launch may take.
+    /// The most bytes of the host's memory that the launch may take, if a limit is known.
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stop: Stop<'a>,
     /// Detector of CTAs that depend on their order, if that dependence is not known.

@@ -165,15 +165,10 @@ fn run_all<O: Observer>(
         done: AtomicU64::new(0),
         ctas,
         cluster,
-        under_way: clusters_under_way(context, options)?,
+        under_way: clusters_under_way(context)?,
         host,
         clusters: AtomicU64::new(0),
     };
-    let at_once = match ordered_because {
-        Some(_) => 1,
-        None => (rayon::current_num_threads() as u64).min(ctas.div_ceil(cluster as u64)),
-    };
-    engine.check_memory(at_once)?;
     // Two sets of recorders: while one is collected, the other fills.
     let mut current: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
     let mut next: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
@@ -235,17 +230,14 @@ fn run_all<O: Observer>(
 }
 
 /// Returns the number of clusters that may be under way together, at least one.
-fn clusters_under_way(
-    context: &LaunchContext<'_>,
-    options: &Options,
-) -> Result<usize, LaunchError> {
-    let bytes = Cluster::bytes(context);
-    match options.cta_bytes / bytes.max(1) {
-        0 => Err(LaunchError::CtaMemory {
-            ctas: context.shape.ctas_per_cluster(),
-            bytes,
-            limit: options.cta_bytes,
-        }),
+fn clusters_under_way(context: &LaunchContext<'_>) -> Result<usize, LaunchError> {
+    let Some(limit) = context.memory_limit else { return Ok(usize::MAX) };
+    let (bytes, buffers) = (Cluster::bytes(context), context.device.total_bytes());
+    match limit.saturating_sub(buffers) / bytes.max(1) {
+        0 => {
+            let needed = buffers.saturating_add(bytes);
+            Err(LaunchError::Memory { needed, buffers, limit: Some(limit) })
+        }
         clusters => Ok(usize::try_from(clusters).unwrap_or(usize::MAX)),
     }
 }
@@ -308,30 +300,12 @@ impl Engine<'_> {
             return Ok(cluster);
         }
         let clusters = self.clusters.fetch_add(1, Ordering::Relaxed) + 1;
-        self.check_memory(clusters)?;
-        Cluster::new(self.context).map_err(|_| RunError::Launch(self.too_large(clusters, None)))
-    }
-
-    /// Checks that this number of clusters fits the memory that the launch may take.
-    fn check_memory(&self, clusters: u64) -> Result<(), RunError> {
-        match self.context.memory_limit {
-            Some(limit) if self.bytes_of(clusters) > limit => {
-                Err(RunError::Launch(self.too_large(clusters, Some(limit))))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Bytes of this number of clusters and all buffers.
-    fn bytes_of(&self, clusters: u64) -> u64 {
-        let ctas = clusters.saturating_mul(self.cluster as u64);
-        ctas.saturating_mul(self.context.bytes_per_cta())
-            .saturating_add(self.context.device.total_bytes())
-    }
-
-    fn too_large(&self, clusters: u64, limit: Option<u64>) -> LaunchError {
-        let needed = self.bytes_of(clusters);
-        LaunchError::Memory { needed, buffers: self.context.device.total_bytes(), limit }
+        Cluster::new(self.context).map_err(|_| {
+            let buffers = self.context.device.total_bytes();
+            let bytes = clusters.saturating_mul(Cluster::bytes(self.context));
+            let needed = buffers.saturating_add(bytes);
+            RunError::Launch(LaunchError::Memory { needed, buffers, limit: None })
+        })
     }
 
     /// Returns true if the run stops before the cluster at `index`; asked anew at every eighth

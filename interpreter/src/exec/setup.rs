@@ -133,7 +133,7 @@ pub(super) fn context<'a>(
         local_bytes: local_bytes.next_multiple_of(16),
         budget: options.instruction_budget,
         skip_bad_accesses: options.skip_bad_accesses,
-        memory_limit: options.memory_limit,
+        memory_limit: options.memory_limit.or_else(|| device.room()),
         stop,
         watch: None,
     })

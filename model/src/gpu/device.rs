@@ -9,9 +9,10 @@ use gpucast_counters::coalescing::{Protocol, SectorSize};
 use gpucast_counters::device::{
     Capability, DeviceError, DeviceModel, RegisterAllocation, Source as DeviceSource,
 };
-use gpucast_counters::hierarchy::L2Geometry;
+use gpucast_counters::hierarchy::{L2Geometry, PartialWrites};
 use gpucast_simulation::parameters::Scheduler;
 
+use super::derive::INLINE_ECC;
 use super::description::Gpu;
 use super::error::CountingError;
 use super::quantity::{
@@ -100,6 +101,17 @@ impl Gpu {
         gpu
     }
 
+    /// Returns true if ECC bits lie in the same memory as the data, as `memory_type` says with
+    /// `GDDR5 with ECC`.
+    ///
+    /// Bandwidths of such a GPU, measured or by the rule for its kind of memory, are those of data
+    /// alone. They pay for the ECC bits that come with streams of data. Counts of DRAM traffic
+    /// therefore leave ECC bits out, though the profilers of these GPUs count them.
+    #[must_use]
+    pub fn has_inline_ecc(&self) -> bool {
+        self.memory_type.as_ref().is_some_and(|kind| kind.value.0.ends_with(INLINE_ECC))
+    }
+
     fn capability(&self) -> Option<Capability> {
         let capability = self.compute_capability.as_ref()?.value;
         Some(Capability { major: capability.major, minor: capability.minor })
@@ -111,6 +123,10 @@ impl Gpu {
         take!(self.l2_ways => l2.ways);
         take!(self.l2_fill => l2.fill_bytes);
         take!(self.l2_fill_time => l2.fill_clocks);
+        if self.has_inline_ecc() {
+            // ECC bits are those of whole sectors.
+            l2.partial_writes = PartialWrites::Fill;
+        }
         if let Some(policy) = given!(self.l2_replacement) {
             l2.replacement = policy;
         }

@@ -158,7 +158,8 @@ impl LoadStorePath {
         Way { result: Event { done, span, waits, latency: Some(latency) }, operands }
     }
 
-    /// Takes an access. `request` is what was recorded for it: `None` if no lane takes part.
+    /// Takes an access. `request` is what was recorded for it: `None`, or one without
+    /// lanes, if no lane takes part.
     pub(super) fn access(
         &mut self,
         sub_core: usize,
@@ -169,7 +170,8 @@ impl LoadStorePath {
     ) -> Way {
         let spilled =
             (access.space == Space::Local && access.queue.is_none()).then(|| spill(access.bytes));
-        let Some(request) = request.or(spilled.as_ref()) else {
+        let request = request.filter(|request| request.lanes > 0).or(spilled.as_ref());
+        let Some(request) = request else {
             let (_, waited) = self.enter(sub_core, now, true);
             let latency = match access.space {
                 Space::Constant => self.parameters.constant_latency,

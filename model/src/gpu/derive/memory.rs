@@ -44,6 +44,14 @@ pub const ACHIEVED: &[Achieved] = &[
     like("LPDDR5X", 0.84, "as GDDR5"),
 ];
 
+/// The ending of `memory_type` if ECC is on and its bits lie in the same memory as the data.
+///
+/// GDDR5 keeps them so: 6.25 % of a K40's memory are ECC bits, those of 32 bytes together (NVIDIA,
+/// Tesla V100 white paper, "ECC Memory Resiliency"). Fetching them costs about a fifth of the
+/// bandwidth. HBM2 has bits of its own and loses nothing (NVIDIA, CUDA C++ Best Practices Guide,
+/// "Theoretical Bandwidth Calculation").
+pub(in super::super) const INLINE_ECC: &str = " with ECC";
+
 /// The share for a kind of memory; for one that is not in the table or not given, that of GDDR5.
 pub(super) fn achieved(memory_type: Option<&str>) -> Achieved {
     let known = |name: &str| ACHIEVED.iter().find(|row| row.memory_type == name);

@@ -10,6 +10,7 @@ mod capability;
 mod memory;
 mod rules;
 
+pub(super) use memory::INLINE_ECC;
 pub use memory::{ACHIEVED, Achieved};
 pub use rules::{RULES, Rule, Spread};
 
