@@ -13,16 +13,18 @@ use crate::launch::Launch;
 const MOST_CTAS: u64 = 1 << 18;
 
 /// The time of the whole launch over that of the simulated SM, both dealt in the same way; 1 where
-/// CTAs are alike.
+/// CTAs are alike. `own` holds the classes of the SM's CTAs in order; `further` ones of the same
+/// mean follow them.
 pub(crate) fn imbalance(
     launch: &Launch,
     lengths: &[f64],
-    own: impl Iterator<Item = u32>,
+    own: &[u32],
+    further: f64,
     slots_of_sm: usize,
     sms: usize,
 ) -> f64 {
     let differ = lengths.iter().any(|length| (length - lengths[0]).abs() > f64::EPSILON);
-    if !differ || launch.ctas() > MOST_CTAS {
+    if !differ || own.is_empty() || launch.ctas() > MOST_CTAS {
         return 1.0;
     }
     let length = |class: u32| lengths.get(class as usize).copied().unwrap_or_default();
@@ -31,7 +33,9 @@ pub(crate) fn imbalance(
         .iter()
         .flat_map(|run| std::iter::repeat_n(run.class, usize::try_from(run.ctas).unwrap_or(0)));
     let whole = dealt(all.map(length), slots_of_sm * sms);
-    let of_sm = dealt(own.map(length), slots_of_sm);
+    let sum: f64 = own.iter().map(|&class| length(class)).sum();
+    let of_sm = dealt(own.iter().map(|&class| length(class)), slots_of_sm)
+        + further * sum / own.len() as f64 / slots_of_sm as f64;
     if of_sm > 0.0 { (whole / of_sm).max(1.0) } else { 1.0 }
 }
 
@@ -65,7 +69,7 @@ mod tests {
     #[test]
     fn equal_ctas_are_balanced() {
         let launch = of_runs(&[(0, 100)]);
-        let ratio = imbalance(&launch, &[50.0, 50.0], std::iter::repeat_n(0, 10), 1, 10);
+        let ratio = imbalance(&launch, &[50.0, 50.0], &[0; 10], 0.0, 1, 10);
         assert!((ratio - 1.0).abs() < 1e-9);
     }
 
@@ -73,8 +77,10 @@ mod tests {
     fn a_long_cta_at_the_end_is_waited_for() {
         // Nine short ones on each of ten SMs, then one that takes as long as all of them.
         let launch = of_runs(&[(0, 90), (1, 1)]);
-        let own = std::iter::repeat_n(0, 9);
-        let ratio = imbalance(&launch, &[100.0, 900.0], own, 1, 10);
+        let ratio = imbalance(&launch, &[100.0, 900.0], &[0; 9], 0.0, 1, 10);
+        assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
+        // The same where five of the nine were simulated.
+        let ratio = imbalance(&launch, &[100.0, 900.0], &[0; 5], 4.0, 1, 10);
         assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::balance::imbalance;
-use crate::launch::Launch;
+use crate::launch::{CtaClass, CtaRun, Launch, WarpTrace};
 use crate::parameters::Parameters;
 use crate::sm::{Ended, Sm};
 use crate::states::{Clocks, State};
@@ -217,8 +217,9 @@ impl Run<'_> {
         clocks = clocks.max(start + sm.busiest() * own as f64 / ctas);
         let lengths = lengths(launch, &ends);
         let sms = parameters.sm_count.max(1) as usize;
-        let uneven = imbalance(launch, &lengths, classes.into_iter(), resident as usize, sms);
-        let stretch = scale_of(launch) * if own == simulated { uneven } else { 1.0 };
+        let further = (own - simulated) as f64;
+        let uneven = imbalance(launch, &lengths, &classes, further, resident as usize, sms);
+        let stretch = scale_of(launch) * uneven;
         clocks = start + (clocks - start) * stretch + parameters.launch.end;
         let simulated_end = end_of_sm as f64 + parameters.launch.end;
         let slots = sm.slots(simulated_end);
@@ -241,18 +242,25 @@ impl Run<'_> {
     }
 }
 
-/// The mean clocks of the CTAs of each class that ended; of classes without one, those of all.
+/// The mean clocks of the CTAs of each class that ended. A class without one takes as much longer
+/// than the others as it has more instructions.
 fn lengths(launch: &Launch, ends: &[Ended]) -> Vec<f64> {
+    let instructions = instructions_by_class(launch);
     let mut sums = vec![(0.0, 0.0); launch.classes.len()];
+    let mut of_ended = 0.0;
     for ended in ends {
         if let Some((clocks, count)) = sums.get_mut(ended.class as usize) {
             *clocks += (ended.clock - ended.started) as f64;
             *count += 1.0;
+            of_ended += instructions[ended.class as usize];
         }
     }
-    let (clocks, count) = sums.iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-    let mean = if count > 0.0 { clocks / count } else { 0.0 };
-    sums.iter().map(|&(clocks, count)| if count > 0.0 { clocks / count } else { mean }).collect()
+    let clocks: f64 = sums.iter().map(|one| one.0).sum();
+    let rate = if of_ended > 0.0 { clocks / of_ended } else { 0.0 };
+    let length = |(&(clocks, count), instructions): (&(f64, f64), &f64)| {
+        if count > 0.0 { clocks / count } else { rate * instructions }
+    };
+    sums.iter().zip(&instructions).map(length).collect()
 }
 
 /// Clocks per instruction in the second half of a cut run, and how much its quarters differ.
@@ -270,59 +278,59 @@ fn second_half(marks: &[(u64, u64)]) -> (f64, f64) {
 }
 
 /// Clocks from the end of one CTA to that of the next in the steady state, and how much its halves
-/// differ. The first residency starts cold, and the last one runs out.
+/// differ. The first residency starts cold, and the last one runs out. CTAs of a residency end
+/// close together, so whole residencies are compared.
 fn steady_interval(ends: &[Ended], resident: u64) -> (f64, f64) {
     let resident = resident as usize;
-    let (first, last) =
-        (resident.min(ends.len()) - 1, ends.len().saturating_sub(resident).max(1) - 1);
-    if last <= first {
+    let first = resident.min(ends.len()).max(1) - 1;
+    let between = ends.len().saturating_sub(resident + first + 1) / resident * resident;
+    if between == 0 {
         let end = ends.last().map_or(0, |one| one.clock);
         return (end as f64 / ends.len().max(1) as f64, 0.0);
     }
     let interval =
         |from: usize, to: usize| (ends[to].clock - ends[from].clock) as f64 / (to - from) as f64;
+    let (last, half) = (first + between, between / resident / 2 * resident);
     let whole = interval(first, last);
-    let middle = (first + last) / 2;
-    if middle == first || middle == last || whole <= 0.0 {
+    if half == 0 || whole <= 0.0 {
         return (whole, 0.0);
     }
+    let middle = first + half;
     (whole, (interval(first, middle) - interval(middle, last)).abs() / whole)
 }
 
-/// Warp instructions of the launch's paths, those beyond the recording's limit included.
+/// Warp instructions of the launch's paths.
 fn instructions_of(launch: &Launch) -> f64 {
-    let of_block = |block: u32| {
+    let of_class = instructions_by_class(launch);
+    let of_run = |run: &CtaRun| of_class.get(run.class as usize).copied().unwrap_or(0.0);
+    launch.order.iter().map(|run| of_run(run) * run.ctas as f64).sum()
+}
+
+/// Warp instructions of a CTA of each class, by its samples' paths.
+fn instructions_by_class(launch: &Launch) -> Vec<f64> {
+    let of_class = |class: &CtaClass| {
+        let warps = class.samples.iter().flat_map(|sample| &sample.warps);
+        let all: u64 = warps.map(|warp| instructions_of_path(launch, warp)).sum();
+        all as f64 / class.samples.len().max(1) as f64
+    };
+    launch.classes.iter().map(of_class).collect()
+}
+
+fn instructions_of_path(launch: &Launch, warp: &WarpTrace) -> u64 {
+    let of_block = |&block: &u32| {
         launch.code.blocks.get(block as usize).map_or(0, |range| u64::from(range.end - range.start))
     };
-    let mut of_class = vec![0.0; launch.classes.len()];
-    for (sum, class) in of_class.iter_mut().zip(&launch.classes) {
-        let samples = class.samples.len().max(1) as f64;
-        let all: u64 = class
-            .samples
-            .iter()
-            .flat_map(|sample| &sample.warps)
-            .map(|warp| warp.path.iter().map(|&block| of_block(block)).sum::<u64>())
-            .sum();
-        *sum = all as f64 / samples;
-    }
-    launch
-        .order
-        .iter()
-        .map(|run| of_class.get(run.class as usize).copied().unwrap_or(0.0) * run.ctas as f64)
-        .sum()
+    warp.path.iter().map(of_block).sum()
 }
 
 /// Instructions of the launch over those of the paths that stand for it: more than 1 where paths
 /// were cut or samples of other classes stand in.
 fn scale_of(launch: &Launch) -> f64 {
-    let of_block = |block: u32| {
-        launch.code.blocks.get(block as usize).map_or(0, |range| u64::from(range.end - range.start))
-    };
     let mut of_class = Vec::with_capacity(launch.classes.len());
     for class in &launch.classes {
         let (mut kept, mut left_out) = (0_u64, 0_u64);
         for warp in class.samples.iter().flat_map(|sample| &sample.warps) {
-            kept += warp.path.iter().map(|&block| of_block(block)).sum::<u64>();
+            kept += instructions_of_path(launch, warp);
             left_out += warp.left_out_instructions;
         }
         let samples = class.samples.len().max(1) as f64;

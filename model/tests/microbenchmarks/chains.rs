@@ -1,33 +1,35 @@
 //! Chains of dependent instructions: latencies, and what further warps hide of them.
 
-use gpucast_simulation::code::{AccessKind, Action, Class, Control, Space};
-use gpucast_simulation::launch::{Request, WarpTrace};
+use gpucast_simulation::code::{AccessKind, Class, Code, Control, Space};
+use gpucast_simulation::launch::{Launch, Request, WarpTrace};
 use gpucast_simulation::parameters::Parameters;
+use gpucast_simulation::writer::Writer;
 use gpucast_simulation::{Limits, simulate};
 
 use crate::machine;
-use crate::writer::{Writer, launch, request, signals, stall};
 
 /// Rounds of a chain.
 const ROUNDS: usize = 500;
 
+/// Clocks of a round of a loop: the second block of `code`.
+fn of_a_round(parameters: &Parameters, code: &Code, warps: usize, requests: &[Request]) -> f64 {
+    let clocks = |rounds: usize| {
+        let warp = WarpTrace::of_loop(rounds, requests);
+        let launch = Launch::of_equal_ctas(code.clone(), vec![warp; warps], 1);
+        simulate(&launch, 1, parameters, Limits::default()).clocks
+    };
+    (clocks(2 * ROUNDS) - clocks(ROUNDS)) / ROUNDS as f64
+}
+
 /// Clocks of a step of a chain of loads, each of which gives the next one's address.
 fn chase(parameters: &Parameters, request: Request) -> f64 {
     let mut writer = Writer::default();
-    writer.op("MOV", Class::Integer, stall(4)).end_block();
-    let link = Control { wait_mask: 1, ..signals(1, 0) };
+    writer.op("MOV", Class::Integer, Control::after(4)).end_block();
+    let link = Control { wait_mask: 1, ..Control::after(1).signals(0) };
     writer.access(Space::Global, AccessKind::Load, 8, link).end_block();
-    writer.push("EXIT", Class::Branch, Action::Exit, stall(5)).end_block();
+    writer.exit();
     let code = writer.finish();
-    let clocks = |rounds: usize| {
-        let mut path = vec![0];
-        path.extend(vec![1; rounds]);
-        path.push(2);
-        let requests = vec![vec![Request { lanes: 1, ..request }; rounds]];
-        let warp = WarpTrace { path, requests, left_out_instructions: 0 };
-        simulate(&launch(code.clone(), vec![warp], 1), 1, parameters, Limits::default()).clocks
-    };
-    (clocks(2 * ROUNDS) - clocks(ROUNDS)) / ROUNDS as f64
+    of_a_round(parameters, &code, 1, &[Request { lanes: 1, ..request }])
 }
 
 #[test]
@@ -36,9 +38,9 @@ fn pointer_chases_take_the_latency_of_their_level() {
     for gpu in ["V100", "A100-40GB", "A40", "L40", "H100-PCIe", "GH200"] {
         let parameters = machine(gpu).unwrap();
         for (level, measured, request) in [
-            ("L1", parameters.load_store.l1_latency, request(1, 0, 0)),
-            ("L2", parameters.memory.l2_latency, request(0, 1, 0)),
-            ("DRAM", parameters.memory.dram_latency, request(0, 0, 1)),
+            ("L1", parameters.load_store.l1_latency, Request::global(1, 0, 0)),
+            ("L2", parameters.memory.l2_latency, Request::global(0, 1, 0)),
+            ("DRAM", parameters.memory.dram_latency, Request::global(0, 0, 1)),
         ] {
             let mut near = parameters.clone();
             near.memory.l2_far_latency = 0.0;
@@ -53,23 +55,18 @@ fn pointer_chases_take_the_latency_of_their_level() {
 /// one before by a barrier, as double precision does.
 fn chains(parameters: &Parameters, class: Class, warps: usize, chains: u8) -> f64 {
     let mut writer = Writer::default();
-    writer.op("MOV", Class::Integer, stall(4)).end_block();
+    writer.op("MOV", Class::Integer, Control::after(4)).end_block();
     for index in 0..chains {
-        writer.op("OP", class, Control { wait_mask: 1 << index, ..signals(1, index) });
+        writer.op(
+            "OP",
+            class,
+            Control { wait_mask: 1 << index, ..Control::after(1).signals(index) },
+        );
     }
     writer.end_block();
-    writer.push("EXIT", Class::Branch, Action::Exit, stall(5)).end_block();
+    writer.exit();
     let code = writer.finish();
-    let clocks = |rounds: usize| {
-        let mut path = vec![0];
-        path.extend(vec![1; rounds]);
-        path.push(2);
-        let warp = WarpTrace { path, requests: Vec::new(), left_out_instructions: 0 };
-        simulate(&launch(code.clone(), vec![warp; warps], 1), 1, parameters, Limits::default())
-            .clocks
-    };
-    let of_a_round = (clocks(2 * ROUNDS) - clocks(ROUNDS)) / ROUNDS as f64;
-    of_a_round / f64::from(chains) / warps as f64
+    of_a_round(parameters, &code, warps, &[]) / f64::from(chains) / warps as f64
 }
 
 /// gpu-benches, gpu-incore: DFMA on a V100, clocks of an operation over the warps of the SM. Its

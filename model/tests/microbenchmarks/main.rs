@@ -6,7 +6,6 @@
 mod chains;
 mod streams;
 mod strides;
-mod writer;
 
 use gpucast_model::GpuLibrary;
 use gpucast_simulation::parameters::Parameters;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use gpucast_simulation::code::{AccessKind, Action, Class, Control, Space};
-use gpucast_simulation::launch::{Launch, WarpTrace};
+use gpucast_simulation::code::{AccessKind, Class, Control, Space};
+use gpucast_simulation::launch::{Launch, Request, WarpTrace};
+use gpucast_simulation::writer::Writer;
 use gpucast_simulation::{Limits, simulate};
 
-use crate::writer::{Writer, launch, request, signals, stall, waits};
 use crate::{Errors, machine};
 
 /// Each thread loads one double of each of `loads` arrays and stores `stores`.
@@ -14,30 +14,30 @@ fn stream(loads: usize, stores: usize, warps: usize, ctas: u64) -> Launch {
     let mut writer = Writer::default();
     // The thread's index, its comparison with the size, and addresses.
     writer
-        .op("S2R", Class::Other, signals(2, 0))
-        .op("S2R", Class::Other, signals(4, 1))
-        .op("IMAD", Class::IntegerMultiply, waits(4, 0b11))
-        .op("ISETP", Class::Compare, stall(13))
-        .op("EXIT", Class::Branch, stall(5))
-        .op("MOV", Class::Integer, stall(1));
+        .op("S2R", Class::Other, Control::after(2).signals(0))
+        .op("S2R", Class::Other, Control::after(4).signals(1))
+        .op("IMAD", Class::IntegerMultiply, Control::after(4).waits(0b11))
+        .op("ISETP", Class::Compare, Control::after(13))
+        .op("EXIT", Class::Branch, Control::after(5))
+        .op("MOV", Class::Integer, Control::after(1));
     let mut requests = Vec::new();
     for index in 0..loads {
-        writer.op("IMAD.WIDE", Class::WideMultiply, stall(5));
-        writer.access(Space::Global, AccessKind::Load, 8, signals(1, index as u8));
-        requests.push(vec![request(0, 0, 8)]);
+        writer.op("IMAD.WIDE", Class::WideMultiply, Control::after(5));
+        writer.access(Space::Global, AccessKind::Load, 8, Control::after(1).signals(index as u8));
+        requests.push(vec![Request::global(0, 0, 8)]);
     }
     if loads > 0 {
-        let sum = Control { wait_mask: (1 << loads) - 1, ..signals(8, 5) };
+        let sum = Control { wait_mask: (1 << loads) - 1, ..Control::after(8).signals(5) };
         writer.op("DADD", Class::Fp64, sum);
     }
     for _ in 0..stores {
-        writer.op("IMAD.WIDE", Class::WideMultiply, stall(5));
-        writer.access(Space::Global, AccessKind::Store, 8, waits(1, 1 << 5));
-        requests.push(vec![request(0, 8, 0)]);
+        writer.op("IMAD.WIDE", Class::WideMultiply, Control::after(5));
+        writer.access(Space::Global, AccessKind::Store, 8, Control::after(1).waits(1 << 5));
+        requests.push(vec![Request::global(0, 8, 0)]);
     }
-    writer.push("EXIT", Class::Branch, Action::Exit, stall(5)).end_block();
+    writer.exit();
     let warp = WarpTrace { path: vec![0], requests, left_out_instructions: 0 };
-    launch(writer.finish(), vec![warp; warps], ctas)
+    Launch::of_equal_ctas(writer.finish(), vec![warp; warps], ctas)
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use gpucast_simulation::code::{AccessKind, Action, Class, Space};
+use gpucast_simulation::code::{AccessKind, Class, Control, Space};
 use gpucast_simulation::launch::{Launch, Request, WarpTrace};
+use gpucast_simulation::writer::Writer;
 use gpucast_simulation::{Limits, simulate};
 
-use crate::writer::{Writer, launch, request, signals, stall, waits};
 use crate::{Errors, machine};
 
 /// Independent loads of a round.
@@ -15,23 +15,21 @@ const LOADS: u8 = 8;
 /// A loop of independent loads and of their sum, executed by the warps of one SM.
 fn strided(requests: &[Request], bytes: u32, rounds: usize) -> Launch {
     let mut writer = Writer::default();
-    writer.op("MOV", Class::Integer, stall(4)).end_block();
+    writer.op("MOV", Class::Integer, Control::after(4)).end_block();
     for index in 0..LOADS {
-        writer.access(Space::Global, AccessKind::Load, bytes, signals(1, index % 6));
+        writer.access(Space::Global, AccessKind::Load, bytes, Control::after(1).signals(index % 6));
     }
     for index in 0..LOADS {
-        writer.op("FADD", Class::Fp32, waits(1, 1 << (index % 6)));
+        writer.op("FADD", Class::Fp32, Control::after(1).waits(1 << (index % 6)));
     }
-    writer.op("ISETP", Class::Compare, stall(4)).op("BRA", Class::Branch, stall(5)).end_block();
-    writer.push("EXIT", Class::Branch, Action::Exit, stall(5)).end_block();
-    let warps = requests.iter().map(|&request| {
-        let mut path = vec![0];
-        path.extend(vec![1; rounds]);
-        path.push(2);
-        let requests = vec![vec![request; rounds]; usize::from(LOADS)];
-        WarpTrace { path, requests, left_out_instructions: 0 }
-    });
-    launch(writer.finish(), warps.collect(), 1)
+    writer
+        .op("ISETP", Class::Compare, Control::after(4))
+        .op("BRA", Class::Branch, Control::after(5))
+        .end_block();
+    writer.exit();
+    let of_warp = |&request: &Request| WarpTrace::of_loop(rounds, &[request; LOADS as usize]);
+    let warps = requests.iter().map(of_warp);
+    Launch::of_equal_ctas(writer.finish(), warps.collect(), 1)
 }
 
 /// Lines and passes over 32 banks of four bytes of the addresses of a warp.
@@ -55,7 +53,7 @@ fn request_of(addresses: &[u64], bytes: u64) -> Request {
         passes += banks.into_iter().max().unwrap_or(0);
     }
     let lines = lines.len() as u16;
-    Request { lines, passes, l1_sectors: lines, ..request(0, 0, 0) }
+    Request { lines, passes, l1_sectors: lines, ..Request::global(0, 0, 0) }
 }
 
 #[test]

@@ -4,19 +4,20 @@
 //! and servers it needs are free again at known clocks. A warp is blocked without a known end only
 //! at barriers of its CTA.
 
+mod account;
+mod issue;
 mod load_store;
 mod prepared;
 mod scoreboard;
 mod warp;
 
-use crate::code::{AccessKind, Action, Class};
 use crate::launch::Launch;
 use crate::parameters::{Parameters, Scheduler, Unit};
-use crate::states::{Clocks, State};
+use crate::states::Clocks;
 use load_store::LoadStorePath;
-use prepared::{Op, Prepared};
+use prepared::Prepared;
 use scoreboard::Event;
-use warp::{Blocked, Warp};
+use warp::Warp;
 
 /// A sub-core.
 #[derive(Clone, Debug)]
@@ -285,171 +286,6 @@ impl<'a> Sm<'a> {
         true
     }
 
-    fn issue(&mut self, sub_core: usize, place: u32, clock: u64) {
-        let pc = self.warps[place as usize].pc;
-        let op = self.code.ops[pc as usize];
-        self.account(sub_core, place, pc, &op, clock);
-        self.issued += 1;
-        let core = &mut self.sub_cores[sub_core];
-        core.last = place;
-        core.is_stale = true;
-        let pairs = self.parameters.issue.width > 1
-            && op.control.stall == 0
-            && core.in_clock + 1 < self.parameters.issue.width;
-        if pairs {
-            core.in_clock += 1;
-            core.next = clock;
-        } else {
-            core.in_clock = 0;
-            core.next = clock + 1;
-        }
-        if let Some(unit) = op.units.unit {
-            let units = if op.units.is_shared { &mut self.shared_units } else { &mut core.units };
-            let mut taken = unit as usize;
-            if let Some(other) = op.units.other
-                && units[other as usize] < units[taken]
-            {
-                taken = other as usize;
-            }
-            units[taken] = units[taken].max(clock as f64) + op.units.interval;
-        }
-        let mut resume = clock + u64::from(op.control.stall).max(u64::from(!pairs));
-        let mut blocked = None;
-        let mut event = Event {
-            done: clock + op.latency.ceil() as u64,
-            span: op.latency,
-            waits: [0.0; 3],
-            latency: Some(State::ShortScoreboard),
-        };
-        let mut operands =
-            clock + op.latency.min(self.parameters.load_store.operand_latency) as u64;
-        match op.action {
-            Action::Compute if op.class == Class::Shuffle => {
-                let way = self.load_store.shuffle(sub_core, clock);
-                (event, operands) = (way.result, way.operands);
-            }
-            Action::Compute => {}
-            Action::Multiply { is_asynchronous, .. } => {
-                if is_asynchronous {
-                    let done = self.sub_cores[sub_core].units[Unit::Tensor as usize]
-                        + self.parameters.tensor.latency;
-                    let warp = &mut self.warps[place as usize];
-                    warp.products.push_back(done.ceil() as u64);
-                    event.done = done.ceil() as u64;
-                    // The queue in front of the tensor core has an end.
-                    let most = self.parameters.tensor.queue.max(1) as usize;
-                    if warp.products.len() > most {
-                        resume = resume.max(warp.products[warp.products.len() - 1 - most]);
-                    }
-                }
-            }
-            Action::Access(access) => {
-                let request = self.warps[place as usize].next_request(access.queue);
-                let way = self.load_store.access(
-                    sub_core,
-                    clock,
-                    &access,
-                    request.as_ref(),
-                    self.active_sms,
-                );
-                (event, operands) = (way.result, way.operands);
-                match access.kind {
-                    AccessKind::AsyncCopy => {
-                        let warp = &mut self.warps[place as usize];
-                        if event.done > warp.copied.done {
-                            warp.copied = event;
-                        }
-                        event.done = operands;
-                    }
-                    AccessKind::BulkCopy => {
-                        let cta = self.warps[place as usize].cta;
-                        self.ctas[cta as usize].copies.push(event);
-                        event.done = operands;
-                    }
-                    AccessKind::Load
-                    | AccessKind::Store
-                    | AccessKind::Atomic
-                    | AccessKind::Reduction => {}
-                }
-            }
-            Action::CtaBarrier => {
-                let warp = &mut self.warps[place as usize];
-                warp.arrived = clock;
-                let cta = warp.cta;
-                let interval = self.parameters.synchronisation.arrival_interval as u64;
-                let state = &mut self.ctas[cta as usize];
-                state.last_arrival = clock.max(state.last_arrival + interval);
-                state.waiting.push(place);
-                blocked = Some(Blocked::Barrier);
-            }
-            Action::CtaArrive => {}
-            Action::AwaitCounter { counter, pending } => {
-                let event =
-                    self.warps[place as usize].scoreboard.await_all_but(counter, pending.into());
-                self.warps[place as usize].awaited = event;
-                resume = resume.max(event.done);
-            }
-            Action::CommitCopies => event = self.warps[place as usize].copied,
-            Action::AwaitCopies => {
-                let cta = self.warps[place as usize].cta;
-                let pending = self.ctas[cta as usize].copies.iter().find(|one| one.done > clock);
-                if let Some(copy) = pending {
-                    let latency = self.parameters.synchronisation.mbarrier_latency as u64;
-                    let latency_state = Some(State::Copies);
-                    resume = resume.max(copy.done + latency);
-                    self.warps[place as usize].awaited =
-                        Event { done: resume, latency: latency_state, ..*copy };
-                }
-            }
-            Action::AwaitProducts { pending } => {
-                let warp = &mut self.warps[place as usize];
-                let mut done = 0;
-                while warp.products.len() > usize::from(pending) {
-                    done = warp.products.pop_front().unwrap_or(0).max(done);
-                }
-                resume = resume.max(done);
-                let span = done.saturating_sub(clock) as f64;
-                warp.awaited =
-                    Event { done, span, waits: [0.0; 3], latency: Some(State::Products) };
-            }
-            Action::Fence(scope) => {
-                let clocks = self.parameters.synchronisation.fences[scope as usize];
-                resume = resume.max(clock + clocks as u64);
-                self.warps[place as usize].awaited = Event {
-                    done: resume,
-                    span: clocks,
-                    waits: [0.0; 3],
-                    latency: Some(State::Membar),
-                };
-            }
-            Action::Exit => {}
-        }
-        let warp = &mut self.warps[place as usize];
-        if let Some(barrier) = op.control.write_barrier {
-            let is_counted = self.code.counted >> (barrier & 63) & 1 == 1;
-            warp.scoreboard.raise(barrier, event, is_counted);
-        }
-        if let Some(barrier) = op.control.read_barrier {
-            let is_counted = self.code.counted >> (barrier & 63) & 1 == 1;
-            let read = Event { done: operands, span: (operands - clock) as f64, ..event };
-            warp.scoreboard.raise(barrier, read, is_counted);
-        }
-        warp.issued_at = clock;
-        warp.resume = resume;
-        warp.blocked = blocked;
-        let goes_on = warp.advance(&self.code);
-        if !goes_on {
-            self.end_warp(sub_core, place, clock);
-            return;
-        }
-        self.fetch(place, resume);
-        if blocked.is_some() {
-            let cta = self.warps[place as usize].cta;
-            self.warps[place as usize].ready = NEVER;
-            self.release_if_complete(cta);
-        }
-    }
-
     /// Finds the clock from which a warp's next instruction is fetched and has what it waits for.
     fn fetch(&mut self, place: u32, resume: u64) {
         let warp = &mut self.warps[place as usize];
@@ -514,80 +350,6 @@ impl<'a> Sm<'a> {
         let state = &mut self.ctas[cta as usize];
         state.waiting = waiting;
         state.waiting.clear();
-    }
-
-    /// Divides the clocks since the warp's last issue, and those that the sub-core issued nothing,
-    /// among states.
-    fn account(&mut self, sub_core: usize, place: u32, pc: u32, op: &Op, clock: u64) {
-        let unit_free = self.unit_free(sub_core, pc);
-        let warp = &self.warps[place as usize];
-        let core = &mut self.sub_cores[sub_core];
-        let unit_state = if !op.is_queued {
-            State::MathPipe
-        } else if op.is_global {
-            State::LgThrottle
-        } else {
-            State::MioThrottle
-        };
-        // From the last clock backwards: another warp's turn, the unit, fetch, events, the stall.
-        let own = &mut self.by_instruction[pc as usize];
-        own.add(State::Selected, 1.0);
-        let idle_from = if core.last == u32::MAX { 0 } else { core.next.min(clock) };
-        let slots = &mut core.slots;
-        if clock >= idle_from {
-            slots.add(State::Selected, f64::from(u8::from(core.in_clock == 0)));
-        }
-        let mut until = clock;
-        let mut charge = |from: u64, state: Option<State>, event: Option<&Event>| {
-            let from = from.min(until);
-            let clocks = (until - from) as f64;
-            if clocks > 0.0 {
-                let idle = until.saturating_sub(idle_from.max(from)) as f64;
-                match (state, event) {
-                    (Some(state), _) => {
-                        own.add(state, clocks);
-                        if idle > 0.0 {
-                            slots.add(state, idle);
-                        }
-                    }
-                    (None, Some(event)) => {
-                        event.divide(clocks, |state, clocks| own.add(state, clocks));
-                        if idle > 0.0 {
-                            event.divide(idle, |state, clocks| slots.add(state, clocks));
-                        }
-                    }
-                    (None, None) => {}
-                }
-            }
-            until = from;
-        };
-        charge(warp.ready.max(unit_free), Some(State::NotSelected), None);
-        charge(warp.ready, Some(unit_state), None);
-        charge(warp.resume.max(warp.event.done), Some(State::NoInstruction), None);
-        charge(warp.resume, None, Some(&warp.event));
-        let stalled = warp.issued_at + u64::from(warp.stall).max(1);
-        match warp.blocked_since() {
-            Some(_) => charge(stalled, Some(State::Barrier), None),
-            None if warp.is_new => {
-                // The clocks before its start are nobody's.
-                slots.add(State::Launch, until.saturating_sub(idle_from) as f64);
-                return;
-            }
-            None => charge(stalled, None, Some(&warp.awaited)),
-        }
-        charge(warp.issued_at + 1, Some(State::Wait), None);
-    }
-
-    /// Clocks of each sub-core by state, averaged, up to the clock `end`.
-    pub(crate) fn slots(&self, end: f64) -> Clocks {
-        let mut all = Clocks::default();
-        for core in &self.sub_cores {
-            for (sum, clocks) in all.0.iter_mut().zip(core.slots.0) {
-                *sum += clocks;
-            }
-            all.add(State::Tail, (end - core.slots.total()).max(0.0));
-        }
-        all.scaled(1.0 / self.sub_cores.len() as f64)
     }
 
     /// The clock at which the L2 has taken all stores so far.

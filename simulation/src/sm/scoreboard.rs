@@ -18,6 +18,12 @@ pub(super) struct Event {
 }
 
 impl Event {
+    /// A wait in one state from one clock to another.
+    pub(super) fn of(state: State, from: u64, done: u64) -> Self {
+        let span = done.saturating_sub(from) as f64;
+        Self { done, span, waits: [0.0; 3], latency: Some(state) }
+    }
+
     /// Divides clocks that a warp waited for it among states.
     pub(super) fn divide(&self, clocks: f64, mut add: impl FnMut(State, f64)) {
         let rest = self.latency.unwrap_or(State::ShortScoreboard);

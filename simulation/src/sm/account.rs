@@ -1,0 +1,85 @@
+//! What the clocks of warps and issue slots were spent on.
+//!
+//! Each clock of a warp has one state. A sub-core's slot that nobody issued in is charged to the
+//! warp that issues next, under the state in which that warp was. So the slots add up to the time.
+
+use super::Sm;
+use super::prepared::Op;
+use super::scoreboard::Event;
+use crate::states::{Clocks, State};
+
+impl Sm<'_> {
+    /// Divides the clocks since the warp's last issue, and those that the sub-core issued nothing,
+    /// among states.
+    pub(super) fn account(&mut self, sub_core: usize, place: u32, pc: u32, op: &Op, clock: u64) {
+        let unit_free = self.unit_free(sub_core, pc);
+        let warp = &self.warps[place as usize];
+        let core = &mut self.sub_cores[sub_core];
+        let unit_state = if !op.is_queued {
+            State::MathPipe
+        } else if op.is_global {
+            State::LgThrottle
+        } else {
+            State::MioThrottle
+        };
+        // From the last clock backwards: another warp's turn, the unit, fetch, events, the stall.
+        let own = &mut self.by_instruction[pc as usize];
+        own.add(State::Selected, 1.0);
+        let idle_from = if core.last == u32::MAX { 0 } else { core.next.min(clock) };
+        let slots = &mut core.slots;
+        if clock >= idle_from {
+            slots.add(State::Selected, f64::from(u8::from(core.in_clock == 0)));
+        }
+        let mut until = clock;
+        let mut charge = |from: u64, state: Option<State>, event: Option<&Event>| {
+            let from = from.min(until);
+            let clocks = (until - from) as f64;
+            if clocks > 0.0 {
+                let idle = until.saturating_sub(idle_from.max(from)) as f64;
+                match (state, event) {
+                    (Some(state), _) => {
+                        own.add(state, clocks);
+                        if idle > 0.0 {
+                            slots.add(state, idle);
+                        }
+                    }
+                    (None, Some(event)) => {
+                        event.divide(clocks, |state, clocks| own.add(state, clocks));
+                        if idle > 0.0 {
+                            event.divide(idle, |state, clocks| slots.add(state, clocks));
+                        }
+                    }
+                    (None, None) => {}
+                }
+            }
+            until = from;
+        };
+        charge(warp.ready.max(unit_free), Some(State::NotSelected), None);
+        charge(warp.ready, Some(unit_state), None);
+        charge(warp.resume.max(warp.event.done), Some(State::NoInstruction), None);
+        charge(warp.resume, None, Some(&warp.event));
+        let stalled = warp.issued_at + u64::from(warp.stall).max(1);
+        match warp.blocked_since() {
+            Some(_) => charge(stalled, Some(State::Barrier), None),
+            None if warp.is_new => {
+                // The clocks before its start are nobody's.
+                slots.add(State::Launch, until.saturating_sub(idle_from) as f64);
+                return;
+            }
+            None => charge(stalled, None, Some(&warp.awaited)),
+        }
+        charge(warp.issued_at + 1, Some(State::Wait), None);
+    }
+
+    /// Clocks of each sub-core by state, averaged, up to the clock `end`.
+    pub(crate) fn slots(&self, end: f64) -> Clocks {
+        let mut all = Clocks::default();
+        for core in &self.sub_cores {
+            for (sum, clocks) in all.0.iter_mut().zip(core.slots.0) {
+                *sum += clocks;
+            }
+            all.add(State::Tail, (end - core.slots.total()).max(0.0));
+        }
+        all.scaled(1.0 / self.sub_cores.len() as f64)
+    }
+}

@@ -1,0 +1,188 @@
+//! What happens when an instruction issues.
+
+use super::NEVER;
+use super::Sm;
+use super::load_store::Way;
+use super::prepared::Op;
+use super::scoreboard::Event;
+use super::warp::Blocked;
+use crate::code::{AccessKind, Action, Class, MemoryAccess};
+use crate::parameters::Unit;
+use crate::states::State;
+
+/// The consequences of an instruction.
+#[derive(Clone, Copy, Debug)]
+struct Effect {
+    /// Its result, and the clock from which its operands may be overwritten.
+    way: Way,
+    /// The clock from which the warp may go on, beyond the stall count.
+    resume: u64,
+    blocked: Option<Blocked>,
+}
+
+impl Sm<'_> {
+    /// Issues the next instruction of a warp.
+    pub(super) fn issue(&mut self, sub_core: usize, place: u32, clock: u64) {
+        let pc = self.warps[place as usize].pc;
+        let op = self.code.ops[pc as usize];
+        self.account(sub_core, place, pc, &op, clock);
+        self.issued += 1;
+        let pairs = self.occupy(sub_core, place, &op, clock);
+        let effect = self.perform(sub_core, place, &op, clock);
+        let stall = u64::from(op.control.stall).max(u64::from(!pairs));
+        let resume = effect.resume.max(clock + stall);
+        let Way { result, operands } = effect.way;
+        let read = Event { done: operands, span: operands.saturating_sub(clock) as f64, ..result };
+        let counted = self.code.counted;
+        let warp = &mut self.warps[place as usize];
+        let signals = [(op.control.write_barrier, result), (op.control.read_barrier, read)];
+        for (barrier, event) in signals {
+            if let Some(barrier) = barrier {
+                warp.scoreboard.raise(barrier, event, counted >> (barrier & 63) & 1 == 1);
+            }
+        }
+        warp.issued_at = clock;
+        warp.resume = resume;
+        warp.blocked = effect.blocked;
+        if !warp.advance(&self.code) {
+            self.end_warp(sub_core, place, clock);
+            return;
+        }
+        self.fetch(place, resume);
+        if effect.blocked.is_some() {
+            let cta = self.warps[place as usize].cta;
+            self.warps[place as usize].ready = NEVER;
+            self.release_if_complete(cta);
+        }
+    }
+
+    /// Takes the issue slot and the unit. Returns true if another instruction of the warp may issue
+    /// in the same clock.
+    fn occupy(&mut self, sub_core: usize, place: u32, op: &Op, clock: u64) -> bool {
+        let width = self.parameters.issue.width;
+        let core = &mut self.sub_cores[sub_core];
+        core.last = place;
+        core.is_stale = true;
+        let pairs = width > 1 && op.control.stall == 0 && core.in_clock + 1 < width;
+        core.in_clock = if pairs { core.in_clock + 1 } else { 0 };
+        core.next = if pairs { clock } else { clock + 1 };
+        if let Some(unit) = op.units.unit {
+            let units = if op.units.is_shared { &mut self.shared_units } else { &mut core.units };
+            let mut taken = unit as usize;
+            if let Some(other) = op.units.other
+                && units[other as usize] < units[taken]
+            {
+                taken = other as usize;
+            }
+            units[taken] = units[taken].max(clock as f64) + op.units.interval;
+        }
+        pairs
+    }
+
+    fn perform(&mut self, sub_core: usize, place: u32, op: &Op, clock: u64) -> Effect {
+        let operands = op.latency.min(self.parameters.load_store.operand_latency);
+        let mut effect = Effect {
+            way: Way {
+                result: Event {
+                    done: clock + op.latency.ceil() as u64,
+                    span: op.latency,
+                    waits: [0.0; 3],
+                    latency: Some(State::ShortScoreboard),
+                },
+                operands: clock + operands as u64,
+            },
+            resume: clock,
+            blocked: None,
+        };
+        match op.action {
+            Action::Compute if op.class == Class::Shuffle => {
+                effect.way = self.load_store.shuffle(sub_core, clock);
+            }
+            Action::Multiply { is_asynchronous: true, .. } => {
+                self.multiply_beside(sub_core, place, &mut effect);
+            }
+            Action::Compute | Action::Multiply { .. } | Action::CtaArrive | Action::Exit => {}
+            Action::Access(access) => effect.way = self.access(sub_core, place, &access, clock),
+            Action::CtaBarrier => {
+                self.arrive(place, clock);
+                effect.blocked = Some(Blocked::Barrier);
+            }
+            Action::AwaitCounter { counter, pending } => {
+                let warp = &mut self.warps[place as usize];
+                warp.awaited = warp.scoreboard.await_all_but(counter, pending.into());
+                effect.resume = warp.awaited.done;
+            }
+            Action::CommitCopies => effect.way.result = self.warps[place as usize].copied,
+            Action::AwaitCopies => effect.resume = self.await_copies(place, clock),
+            Action::AwaitProducts { pending } => {
+                let warp = &mut self.warps[place as usize];
+                let mut done = clock;
+                while warp.products.len() > usize::from(pending) {
+                    done = warp.products.pop_front().unwrap_or(0).max(done);
+                }
+                warp.awaited = Event::of(State::Products, clock, done);
+                effect.resume = done;
+            }
+            Action::Fence(scope) => {
+                let clocks = self.parameters.synchronisation.fences[scope as usize];
+                effect.resume = clock + clocks as u64;
+                let awaited = Event::of(State::Membar, clock, effect.resume);
+                self.warps[place as usize].awaited = awaited;
+            }
+        }
+        effect
+    }
+
+    /// A product that runs beside the warp. The queue in front of the tensor core has an end.
+    fn multiply_beside(&mut self, sub_core: usize, place: u32, effect: &mut Effect) {
+        let tensor = &self.parameters.tensor;
+        let free = self.sub_cores[sub_core].units[Unit::Tensor as usize];
+        effect.way.result.done = (free + tensor.latency).ceil() as u64;
+        let products = &mut self.warps[place as usize].products;
+        products.push_back(effect.way.result.done);
+        let most = tensor.queue.max(1) as usize;
+        if products.len() > most {
+            effect.resume = effect.resume.max(products[products.len() - 1 - most]);
+        }
+    }
+
+    fn access(&mut self, sub_core: usize, place: u32, access: &MemoryAccess, clock: u64) -> Way {
+        let warp = &mut self.warps[place as usize];
+        let request = warp.next_request(access.queue);
+        let mut way =
+            self.load_store.access(sub_core, clock, access, request.as_ref(), self.active_sms);
+        match access.kind {
+            AccessKind::AsyncCopy => {
+                if way.result.done > warp.copied.done {
+                    warp.copied = way.result;
+                }
+                way.result.done = way.operands;
+            }
+            AccessKind::BulkCopy => {
+                self.ctas[warp.cta as usize].copies.push(way.result);
+                way.result.done = way.operands;
+            }
+            AccessKind::Load | AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {}
+        }
+        way
+    }
+
+    fn arrive(&mut self, place: u32, clock: u64) {
+        let warp = &mut self.warps[place as usize];
+        warp.arrived = clock;
+        let interval = self.parameters.synchronisation.arrival_interval as u64;
+        let cta = &mut self.ctas[warp.cta as usize];
+        cta.last_arrival = clock.max(cta.last_arrival + interval);
+        cta.waiting.push(place);
+    }
+
+    /// The clock from which a warp goes on that waits for the oldest copy under way.
+    fn await_copies(&mut self, place: u32, clock: u64) -> u64 {
+        let warp = &mut self.warps[place as usize];
+        let copies = &self.ctas[warp.cta as usize].copies;
+        let Some(copy) = copies.iter().find(|one| one.done > clock) else { return clock };
+        let resume = copy.done + self.parameters.synchronisation.mbarrier_latency as u64;
+        warp.awaited = Event { done: resume, latency: Some(State::Copies), ..*copy };
+        resume
+    }
+}

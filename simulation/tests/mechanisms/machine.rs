@@ -1,0 +1,100 @@
+//! An SM of Volta's kind, with round numbers.
+
+use gpucast_simulation::code::Class;
+use gpucast_simulation::parameters::{
+    Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Scheduler, Synchronisation,
+    Tensor, Unit, UnitUse,
+};
+
+/// An SM of Volta's kind with round numbers.
+pub(crate) fn machine() -> Parameters {
+    let on = |unit, interval| UnitUse { unit: Some(unit), other: None, interval, is_shared: false };
+    let mut units = [UnitUse { unit: None, other: None, interval: 0.0, is_shared: false }; 18];
+    for class in Class::ALL {
+        units[class as usize] = match class {
+            Class::Fp32 | Class::Fp16 | Class::IntegerMultiply => on(Unit::Fma, 2.0),
+            Class::WideMultiply => on(Unit::Fma, 3.0),
+            Class::Fp64 => on(Unit::Fp64, 4.0),
+            Class::Integer | Class::Compare | Class::Shift => on(Unit::Alu, 2.0),
+            Class::Special | Class::Conversion => on(Unit::Special, 8.0),
+            Class::WideConversion => on(Unit::Special, 8.0),
+            Class::Shuffle => on(Unit::Memory, 4.0),
+            Class::Memory => on(Unit::Memory, 1.0),
+            Class::Tensor => on(Unit::Tensor, 2.0),
+            Class::Texture => on(Unit::Texture, 4.0),
+            Class::Branch => on(Unit::Branch, 1.0),
+            Class::Uniform => on(Unit::Uniform, 2.0),
+            Class::Other => continue,
+        };
+    }
+    let mut latencies = [20.0; 18];
+    latencies[Class::Fp64 as usize] = 8.0;
+    Parameters {
+        clock_mhz: 1380.0,
+        sm_count: 80,
+        issue: Issue { sub_cores: 4, width: 1, scheduler: Scheduler::GreedyThenOldest },
+        units,
+        latencies,
+        tensor: Tensor { rates: [512.0; 9], latency: 10.0, queue: 5 },
+        load_store: LoadStore {
+            queue: 4,
+            address_interval: 4.0,
+            uniform_address_interval: 2.0,
+            port_interval: 1.0,
+            l1_bytes: 128.0,
+            shared_bytes: 128.0,
+            tags: 4.0,
+            tag_spread: 0.25,
+            pass_interval: 1.0,
+            store_bytes: 64.0,
+            l1_latency: 28.0,
+            shared_latency: 23.0,
+            constant_latency: 27.0,
+            shuffle_latency: 23.0,
+            operand_latency: 11.0,
+            shared_atomic_interval: 2.0,
+            pending_accesses: 256,
+            pending_sectors: 2048,
+            stored_sectors: 256,
+        },
+        memory: Memory {
+            l2_latency: 212.0,
+            l2_far_latency: 0.0,
+            dram_latency: 430.0,
+            l2_read_bandwidth: 2155e9,
+            l2_write_bandwidth: 2155e9,
+            reply_bytes: 64.0,
+            request_rate: 1.0,
+            dram_bandwidth: 897e9,
+            dram_efficiency: 0.97,
+            dram_mixed_efficiency: 0.87,
+            queueing: [
+                Queueing { written: 0.0, linear: 0.2, hyperbolic: 0.04 },
+                Queueing { written: 0.25, linear: 1.1, hyperbolic: 0.02 },
+                Queueing { written: 0.5, linear: 0.9, hyperbolic: 0.05 },
+                Queueing { written: 1.0, linear: 0.0, hyperbolic: 0.0 },
+            ],
+            sector_bytes: 32.0,
+            atomic_latency: 30.0,
+            atomic_interval: 1.0,
+            atomic_rate: 64.0,
+        },
+        synchronisation: Synchronisation {
+            barrier_latency: 24.0,
+            arrival_interval: 2.0,
+            mbarrier_latency: 36.0,
+            fences: [53.0, 186.0, 2900.0],
+        },
+        launch: LaunchCosts {
+            cta_interval: 1.5,
+            replacement: 312.0,
+            warp_interval: 2.0,
+            start: 0.0,
+            end: 0.0,
+            code_latency: 78.0,
+            code_line_interval: 8.0,
+            code_line_bytes: 128.0,
+            code_cache_bytes: 32768.0,
+        },
+    }
+}

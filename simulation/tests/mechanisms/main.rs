@@ -1,0 +1,294 @@
+//! Mechanisms of the simulation, each on code written for it.
+
+mod machine;
+
+use gpucast_simulation::code::{
+    AccessKind, Action, Class, Code, Control, MemoryAccess, Space, TensorFormat,
+};
+use gpucast_simulation::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
+use gpucast_simulation::parameters::Parameters;
+use gpucast_simulation::states::State;
+use gpucast_simulation::writer::Writer;
+use gpucast_simulation::{Limits, Outcome, simulate};
+
+use machine::machine;
+
+/// Code with one block in a loop.
+fn looped(write: impl Fn(&mut Writer)) -> Code {
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::after(4)).end_block();
+    write(&mut writer);
+    writer.end_block().exit();
+    writer.finish()
+}
+
+fn run(parameters: &Parameters, launch: &Launch, resident: u32) -> Outcome {
+    simulate(launch, resident, parameters, Limits::default())
+}
+
+/// Clocks of a round of a loop by the warps of one CTA.
+fn round(parameters: &Parameters, code: &Code, warps: usize, requests: &[Request]) -> f64 {
+    let clocks = |rounds: usize| {
+        let trace = WarpTrace::of_loop(rounds, requests);
+        run(parameters, &Launch::of_equal_ctas(code.clone(), vec![trace; warps], 1), 1).clocks
+    };
+    (clocks(300) - clocks(100)) / 200.0
+}
+
+/// A load from shared memory that the next round waits for.
+fn shared_chain() -> Code {
+    looped(|writer| {
+        let control = Control::after(1).signals(0).waits(1);
+        writer.access(Space::Shared, AccessKind::Load, 4, control);
+    })
+}
+
+#[test]
+fn conflicts_add_up_on_an_empty_sm_and_serialise_a_full_one() {
+    let (machine, code) = (machine(), shared_chain());
+    let latency = machine.load_store.shared_latency;
+    let one = |passes| round(&machine, &code, 1, &[Request::shared(passes)]);
+    assert!((one(1) - latency).abs() < 1.0, "{}", one(1));
+    // The first two passes hide in the latency of the path.
+    assert!((one(32) - latency - 30.0).abs() < 1.0, "{}", one(32));
+    let full = round(&machine, &code, 64, &[Request::shared(8)]);
+    assert!((full / (64.0 * 8.0) - 1.0).abs() < 0.02, "{full}");
+}
+
+#[test]
+fn loads_of_four_words_return_more_slowly_than_one_pass() {
+    let machine = machine();
+    let code = looped(|writer| {
+        let control = Control::after(1).signals(0).waits(1);
+        writer.access(Space::Global, AccessKind::Load, 16, control);
+    });
+    // All lanes read the same sixteen bytes.
+    let uniform = Request { lines: 1, passes: 1, ..Request::global(1, 0, 0) };
+    let clocks = round(&machine, &code, 64, &[uniform]) / 64.0;
+    let bytes = 32.0 * 16.0 / machine.load_store.l1_bytes;
+    assert!((clocks / bytes - 1.0).abs() < 0.05, "{clocks}");
+}
+
+#[test]
+fn issue_slots_add_up_to_the_time() {
+    let machine = machine();
+    let code = looped(|writer| {
+        writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
+        writer.op("FFMA", Class::Fp32, Control::after(4).waits(1));
+        writer.push("BAR", Class::Other, Action::CtaBarrier, Control::after(1));
+        writer.op("MUFU", Class::Special, Control::after(1).signals(1));
+        writer.op("FADD", Class::Fp32, Control::after(4).waits(2));
+    });
+    let trace = WarpTrace::of_loop(20, &[Request::global(0, 2, 2)]);
+    for (ctas, resident) in [(1, 1), (80, 4), (1000, 4), (100_000, 8)] {
+        let launch = Launch::of_equal_ctas(code.clone(), vec![trace.clone(); 8], ctas);
+        let outcome = run(&machine, &launch, resident);
+        let total = outcome.slots.total();
+        assert!((total / outcome.clocks - 1.0).abs() < 1e-3, "{total} of {}", outcome.clocks);
+        assert!(outcome.slots.of(State::Selected) > 0.0);
+        assert!(outcome.slots.of(State::DramLatency) > 0.0);
+        assert_eq!(outcome.abandoned_barriers, 0);
+    }
+}
+
+#[test]
+fn a_barrier_waits_for_the_last_warp() {
+    let machine = machine();
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::after(1)).end_block();
+    writer.op("FFMA", Class::Fp32, Control::after(15)).end_block();
+    writer.push("BAR", Class::Other, Action::CtaBarrier, Control::after(1)).exit();
+    let code = writer.finish();
+    let warp = |rounds: usize| {
+        let mut path = vec![0];
+        path.extend(vec![1; rounds]);
+        path.push(2);
+        WarpTrace { path, ..WarpTrace::default() }
+    };
+    let clocks = |late: usize| {
+        let warps = vec![warp(1), warp(1), warp(late), warp(1)];
+        run(&machine, &Launch::of_equal_ctas(code.clone(), warps, 1), 1)
+    };
+    let (short, long) = (clocks(1), clocks(101));
+    let difference = long.clocks - short.clocks;
+    assert!((difference - 1500.0).abs() < 20.0, "{difference}");
+    // Three of four sub-cores wait for it.
+    let waited = long.slots.of(State::Barrier) / long.clocks;
+    assert!((0.6..0.8).contains(&waited), "{waited}");
+}
+
+#[test]
+fn machines_that_pair_instructions_issue_two_in_a_clock() {
+    let code = looped(|writer| {
+        writer.op("LDS", Class::Other, Control { stall: 0, ..Control::NEXT });
+        writer.op("FFMA", Class::Fp32, Control::after(1));
+    });
+    let mut machine = machine();
+    machine.units[Class::Fp32 as usize].interval = 1.0;
+    let single = round(&machine, &code, 4, &[]);
+    machine.issue.width = 2;
+    let double = round(&machine, &code, 4, &[]);
+    assert!((single - 2.0).abs() < 0.05 && (double - 1.0).abs() < 0.05, "{single} {double}");
+}
+
+#[test]
+fn many_waves_are_extrapolated_as_they_would_be_simulated() {
+    let machine = machine();
+    let code = looped(|writer| {
+        writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
+        writer.op("FFMA", Class::Fp32, Control::after(4).waits(1));
+    });
+    let trace = WarpTrace::of_loop(10, &[Request::global(0, 0, 4)]);
+    for ctas in [80 * 50, 80 * 50 + 30, 80 * 97] {
+        let launch = Launch::of_equal_ctas(code.clone(), vec![trace.clone(); 4], ctas);
+        let some = run(&machine, &launch, 4);
+        let limits = Limits { residencies: 1000, ..Limits::default() };
+        let all = simulate(&launch, 4, &machine, limits);
+        assert_eq!(all.ctas.0, all.ctas.1);
+        assert!(some.ctas.0 < some.ctas.1);
+        let error = some.clocks / all.clocks - 1.0;
+        assert!(error.abs() < 0.02, "{ctas} CTAs: {error:+.4}");
+    }
+}
+
+#[test]
+fn a_run_that_is_cut_goes_on_at_its_rate() {
+    let machine = machine();
+    let code = looped(|writer| {
+        writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
+        writer.op("FFMA", Class::Fp32, Control::after(4).waits(1));
+    });
+    let trace = WarpTrace::of_loop(20_000, &[Request::global(0, 4, 0)]);
+    let launch = Launch::of_equal_ctas(code, vec![trace; 8], 80);
+    let all = run(&machine, &launch, 1);
+    let cut = simulate(&launch, 1, &machine, Limits { instructions: 50_000, residencies: 6 });
+    assert!(cut.instructions < all.instructions / 5);
+    assert!((cut.clocks / all.clocks - 1.0).abs() < 0.02, "{} {}", cut.clocks, all.clocks);
+}
+
+#[test]
+fn a_launch_never_outruns_the_bandwidth_of_memory() {
+    let machine = machine();
+    let mut writer = Writer::default();
+    writer.access(Space::Global, AccessKind::Store, 16, Control::after(1)).exit();
+    let trace = WarpTrace {
+        path: vec![0],
+        requests: vec![vec![Request::global(0, 16, 0)]],
+        left_out_instructions: 0,
+    };
+    let ctas = 80 * 500;
+    let launch = Launch::of_equal_ctas(writer.finish(), vec![trace; 32], ctas);
+    let seconds = run(&machine, &launch, 2).clocks / (machine.clock_mhz * 1e6);
+    let bytes = (ctas * 32 * 512) as f64;
+    let peak = machine.memory.dram_bandwidth * machine.memory.dram_efficiency;
+    let share = bytes / seconds / peak;
+    assert!((0.9..=1.001).contains(&share), "{share}");
+}
+
+#[test]
+fn a_copy_beside_the_warp_is_waited_for_where_the_code_says() {
+    let machine = machine();
+    let copy = |pending: u8| {
+        looped(move |writer| {
+            writer.access(Space::Global, AccessKind::AsyncCopy, 16, Control::after(1));
+            let commit = Control::after(1).signals(0);
+            writer.push("LDGDEPBAR", Class::Other, Action::CommitCopies, commit);
+            let wait = Action::AwaitCounter { counter: 0, pending };
+            writer.push("DEPBAR", Class::Other, wait, Control::after(1));
+        })
+    };
+    let dram = [Request::global(0, 0, 4)];
+    let latency = machine.memory.dram_latency;
+    let at_once = round(&machine, &copy(0), 1, &dram);
+    let later = round(&machine, &copy(3), 1, &dram);
+    assert!(at_once > latency, "{at_once}");
+    // Four copies are under way at a time.
+    assert!((later / (at_once / 4.0) - 1.0).abs() < 0.1, "{later} {at_once}");
+}
+
+#[test]
+fn products_beside_the_warp_overlap_with_it() {
+    let machine = machine();
+    let product = |is_asynchronous: bool| Action::Multiply {
+        multiply_adds: 16 * 8 * 16 * 16,
+        format: TensorFormat::HalfInSingle,
+        is_asynchronous,
+    };
+    let code = looped(|writer| {
+        writer.push("HGMMA", Class::Tensor, product(true), Control::after(1));
+        for _ in 0..50 {
+            writer.op("FFMA", Class::Fp32, Control::after(4));
+        }
+        let wait = Action::AwaitProducts { pending: 0 };
+        writer.push("WARPGROUP", Class::Other, wait, Control::after(1));
+    });
+    let busy = 16.0 * 8.0 * 16.0 * 16.0 / (machine.tensor.rates[0] / 4.0);
+    let clocks = round(&machine, &code, 1, &[]);
+    assert!(clocks < busy + 50.0 && clocks >= busy, "{clocks} of {busy}");
+}
+
+#[test]
+fn skipped_executions_draw_no_requests() {
+    let (machine, code) = (machine(), shared_chain());
+    let trace = |every: usize| {
+        let mut trace = WarpTrace::of_loop(400, &[Request::shared(32)]);
+        trace.requests[0].truncate(400 / every);
+        trace
+    };
+    let clocks = |every| {
+        run(&machine, &Launch::of_equal_ctas(code.clone(), vec![trace(every)], 1), 1).clocks
+    };
+    // A skipped load still has the latency of the path, but not the passes.
+    let difference = (clocks(1) - clocks(4)) / 300.0;
+    assert!((difference - 30.0).abs() < 1.0, "{difference}");
+}
+
+#[test]
+fn nothing_is_simulated_of_nothing() {
+    let outcome = run(&machine(), &Launch::default(), 1);
+    assert_eq!((outcome.instructions, outcome.ctas.0), (0, 0));
+    let empty = Launch::of_equal_ctas(Code::default(), vec![WarpTrace::default()], 10);
+    assert_eq!(run(&machine(), &empty, 0).instructions, 0);
+}
+
+#[test]
+fn the_longest_ctas_decide_where_they_come_last() {
+    let machine = machine();
+    let code = looped(|writer| {
+        writer.op("FFMA", Class::Fp32, Control::after(4));
+    });
+    let class = |rounds| CtaClass {
+        samples: vec![CtaTrace { warps: vec![WarpTrace::of_loop(rounds, &[])] }],
+        scale: 1.0,
+    };
+    let order = |first: u32, second: u32| {
+        vec![CtaRun { class: first, ctas: 80 * 8 }, CtaRun { class: second, ctas: 8 }]
+    };
+    let launch = |order| Launch {
+        code: code.clone(),
+        classes: vec![class(100), class(2000)],
+        order,
+        dram_writes_per_store: 0.0,
+    };
+    let late = run(&machine, &launch(order(0, 1)), 1).clocks;
+    let equal = run(&machine, &launch(vec![CtaRun { class: 0, ctas: 648 }]), 1).clocks;
+    assert!(late > equal + 0.8 * 2000.0 * 4.0, "{late} {equal}");
+}
+
+#[test]
+fn spills_hit_the_first_level_cache() {
+    let machine = machine();
+    let access = MemoryAccess {
+        space: Space::Local,
+        kind: AccessKind::Load,
+        bytes: 4,
+        has_uniform_address: false,
+        queue: None,
+    };
+    let code = looped(|writer| {
+        let control = Control::after(1).signals(0).waits(1);
+        writer.push("LDL", Class::Memory, Action::Access(access), control);
+    });
+    let clocks = round(&machine, &code, 1, &[]);
+    assert!((clocks - machine.load_store.l1_latency).abs() < 1.5, "{clocks}");
+}
