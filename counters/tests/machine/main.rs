@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gpucast_counters::machine::ptxas::{attribute, local_in_registers, prepare};
+use gpucast_counters::Kind;
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::BaseTable;
@@ -267,4 +268,18 @@ fn local_memory_is_in_registers_if_machine_code_has_no_access_to_it() {
     };
     assert_eq!(found("registers"), [Opcode::St, Opcode::St, Opcode::Ld, Opcode::Ld]);
     assert!(found("memory").is_empty());
+}
+
+/// A shuffle has a second path for warps whose lanes came apart (`BRA.DIV`), which whole warps stay
+/// out of. Its instructions have other bits than those of the first path.
+#[test]
+fn lanes_that_came_apart_have_a_path_of_their_own_for_shuffles() {
+    let executed = Executed::new("", "shuffles", "k", [2, 1, 1], [64, 1, 1], &[512], 0);
+    let profile = executed.machine("shuffles.sm_90");
+    let of = |mnemonic: &str| -> u64 {
+        let rows = profile.rows.iter().filter(|row| row.mnemonic == mnemonic);
+        rows.map(|row| row.warp_executions).sum()
+    };
+    assert_eq!((of("SHFL"), of("ENDCOLLECTIVE")), (2 * 3, 0));
+    assert_eq!(profile.kind, Kind::Modelled);
 }

@@ -139,14 +139,19 @@ impl<'a> Listing<'a> {
     }
 
     /// Returns true if a block belongs to the path for rare operands of an instruction: it calls a
-    /// subroutine that the PTX does not call. The path for whole warps counts as well, if whole
-    /// warps are few.
+    /// subroutine that the PTX does not call. So does a block that collects the lanes of a warp that
+    /// came apart, for an exchange (`ENDCOLLECTIVE`, since sm_90): `BRA.DIV` goes there only then.
+    /// The path for whole warps counts as well, if whole warps are few.
     pub(super) fn is_cold(&self, block: usize) -> bool {
         let calls = self.code.blocks[block].calls.is_some()
             && self.code.blocks[block].instructions.clone().next_back().is_some_and(|last| {
                 self.ptx[last].is_none_or(|ptx| self.branching.binary_search(&ptx).is_ok())
             });
-        calls || self.sums_whole_warps(block)
+        let collects = || {
+            let mut instructions = self.code.blocks[block].instructions.clone();
+            instructions.any(|one| self.code.instructions[one].decoded.mnemonic == "ENDCOLLECTIVE")
+        };
+        calls || collects() || self.sums_whole_warps(block)
     }
 
     /// Returns true if a block adds up the lanes of a whole warp for an atomic of the PTX. The

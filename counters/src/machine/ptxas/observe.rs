@@ -14,24 +14,36 @@ use crate::operation::class;
 /// From this weight on, an instruction alone gives the executions of its block.
 const LEAST_FIRM: f64 = 1.0;
 
+/// The property that copies of a machine instruction have in common, and different instructions
+/// of the same PTX instruction do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// The bits without registers and values.
+    Bits(u64),
+    /// The mnemonic of an exchange between lanes. There is one for a shuffle, vote or match of the
+    /// PTX. Copies may differ in bits: the one for warps whose lanes came apart takes registers
+    /// where the other one takes literals.
+    Exchange(&'static str),
+}
+
 impl Listing<'_> {
     /// One observation per PTX instruction, about the blocks that hold its machine code.
     ///
     /// The machine instructions of one PTX instruction differ in their bits, and copies of it
-    /// repeat the same bits. So each kind of bits gives an equation of its own. The number of
-    /// instructions per copy follows from the greatest number that divides all of them.
+    /// repeat the same bits. So each kind of bits gives an equation of its own ([`Kind`]). The
+    /// number of instructions per copy follows from the greatest number that divides all of them.
     pub(super) fn observations(&self) -> Vec<Observation> {
-        // Of each PTX instruction, by kind of bits: machine instructions of each block.
-        type Kinds = BTreeMap<u64, BTreeMap<usize, u32>>;
+        // Of each PTX instruction, by kind: machine instructions of each block.
+        type Kinds = BTreeMap<Kind, BTreeMap<usize, u32>>;
         let mut by_ptx: BTreeMap<u32, Kinds> = BTreeMap::new();
-        let mut weights: BTreeMap<(u32, u64), f64> = BTreeMap::new();
+        let mut weights: BTreeMap<(u32, Kind), f64> = BTreeMap::new();
         for (block, contents) in self.code.blocks.iter().enumerate() {
             for index in contents.instructions.clone() {
                 let Some(ptx) = self.ptx[index] else { continue };
-                let decoded = &self.code.instructions[index].decoded;
+                let kind = self.kind(index);
                 let kinds = by_ptx.entry(ptx).or_default();
-                *kinds.entry(decoded.shape).or_default().entry(block).or_default() += 1;
-                weights.insert((ptx, decoded.shape), self.weight(index, ptx));
+                *kinds.entry(kind).or_default().entry(block).or_default() += 1;
+                weights.insert((ptx, kind), self.weight(index, ptx));
             }
         }
         /// Copies by block; executions by threads and by warps; the block of the PTX.
@@ -49,11 +61,11 @@ impl Listing<'_> {
                 continue;
             }
             let all = kinds.values().flat_map(BTreeMap::values).copied().reduce(gcd).unwrap_or(1);
-            for (shape, blocks) in kinds {
+            for (kind, blocks) in kinds {
                 let common = blocks.values().copied().reduce(gcd).unwrap_or(1);
                 let of_one_copy = (common / all).max(1);
                 let copies = blocks.iter().map(|(&block, &count)| (block, count / of_one_copy));
-                let weight = weights.get(&(*ptx, *shape)).copied().unwrap_or(1.0);
+                let weight = weights.get(&(*ptx, *kind)).copied().unwrap_or(1.0);
                 let block = self.loops.block(*ptx);
                 let key = (copies.collect(), row.issued_lanes, row.warp_executions, block);
                 let support = merged.entry(key).or_default();
@@ -77,6 +89,14 @@ impl Listing<'_> {
                 is_firm: support.is_firm,
             })
             .collect()
+    }
+
+    fn kind(&self, index: usize) -> Kind {
+        let decoded = &self.code.instructions[index].decoded;
+        match self.meanings[index].class {
+            InstructionClass::InterThread => Kind::Exchange(decoded.mnemonic),
+            _ => Kind::Bits(decoded.shape),
+        }
     }
 
     /// The confidence that a machine instruction stands where its PTX instruction stood.
