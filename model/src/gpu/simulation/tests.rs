@@ -1,0 +1,124 @@
+//! The parameters of GPUs of the library, beside published ones.
+
+use gpucast_simulation::parameters::Scheduler;
+
+use super::*;
+use crate::gpu::GpuLibrary;
+
+fn parameters(gpu: &str) -> Parameters {
+    GpuLibrary::builtin().unwrap().get(gpu).unwrap().sm_parameters().unwrap()
+}
+
+fn of_file(text: &str) -> Parameters {
+    Gpu::from_toml(text).unwrap().completed().sm_parameters().unwrap()
+}
+
+fn unit(parameters: &Parameters, class: Class) -> UnitUse {
+    parameters.units[class as usize]
+}
+
+#[test]
+fn classes_stand_in_the_order_of_their_numbers() {
+    for (place, class) in Class::ALL.into_iter().enumerate() {
+        assert_eq!(class as usize, place);
+    }
+    for (place, format) in TensorFormat::ALL.into_iter().enumerate() {
+        assert_eq!(format as usize, place);
+    }
+}
+
+#[test]
+fn every_gpu_of_the_library_since_kepler_can_be_simulated() {
+    let library = GpuLibrary::builtin().unwrap();
+    for gpu in library.iter() {
+        let major = gpu.compute_capability.as_ref().map_or(0, |one| one.value.major);
+        match (gpu.completed().sm_parameters(), major) {
+            (Ok(_), 3..) => {}
+            (Err(missing), ..3) => assert_eq!(missing.gpu, gpu.name),
+            (result, _) => panic!("{}: {result:?}", gpu.name),
+        }
+    }
+}
+
+/// Initiation intervals that Huerta et al. (MICRO 2025) configure, and the GA10x's two pipes.
+#[test]
+fn intervals_of_units_are_those_of_published_simulators() {
+    for (gpu, class, interval, is_shared) in [
+        ("tesla-v100-sxm2", Class::Fp32, 2.0, false),
+        ("tesla-v100-sxm2", Class::Fp64, 4.0, false),
+        ("tesla-v100-sxm2", Class::Special, 8.0, false),
+        ("rtx-2080-ti", Class::Fp32, 2.0, false),
+        ("rtx-2080-ti", Class::Fp64, 16.0, true),
+        ("a100-sxm-80gb", Class::Fp16, 1.0, false),
+        ("rtx-a6000", Class::Fp32, 2.0, false),
+        ("rtx-a6000", Class::Integer, 2.0, false),
+        ("rtx-a6000", Class::Fp16, 2.0, false),
+        ("rtx-a6000", Class::Fp64, 16.0, true),
+        ("rtx-a6000", Class::IntegerMultiply, 2.0, false),
+        ("rtx-a6000", Class::WideMultiply, 3.0, false),
+        ("rtx-a6000", Class::Uniform, 2.0, false),
+        ("h100-sxm", Class::Fp64, 2.0, false),
+        ("gtx-980", Class::Fp32, 1.0, false),
+        ("gtx-980", Class::IntegerMultiply, 1.0, false),
+        ("gtx-980", Class::Special, 4.0, false),
+    ] {
+        let unit = unit(&parameters(gpu), class);
+        assert!((unit.interval - interval).abs() < 1e-9, "{gpu} {class:?}: {}", unit.interval);
+        assert_eq!(unit.is_shared, is_shared, "{gpu} {class:?}");
+    }
+    assert_eq!(unit(&parameters("rtx-a6000"), Class::Fp32).other, Some(Unit::FmaSecond));
+    assert_eq!(unit(&parameters("tesla-v100-sxm2"), Class::Fp32).other, None);
+}
+
+#[test]
+fn sub_cores_together_compute_at_the_rate_of_the_sm() {
+    let library = GpuLibrary::builtin().unwrap();
+    for name in ["gtx-680", "gtx-980", "tesla-p100-sxm2", "titan-v", "rtx-4090", "b200"] {
+        let gpu = library.get(name).unwrap();
+        let parameters = gpu.sm_parameters().unwrap();
+        let fp32 = unit(&parameters, Class::Fp32);
+        let pipes = f64::from(1 + u32::from(fp32.other.is_some()));
+        let lanes = f64::from(parameters.issue.sub_cores) * pipes * 32.0 / fp32.interval;
+        assert!((lanes - gpu.number("fp32_rate").unwrap()).abs() < 1e-9, "{name}: {lanes}");
+    }
+}
+
+#[test]
+fn eight_sub_cores_are_three_lines() {
+    let file = "name = \"eight\"\nbase = \"h100-sxm\"\nsub_partitions = 8\n";
+    let (eight, four) = (of_file(file), parameters("h100-sxm"));
+    assert_eq!((four.issue.sub_cores, eight.issue.sub_cores), (4, 8));
+    assert_eq!(eight.issue.width, four.issue.width);
+    // The same lanes in more pieces.
+    let interval = |of: &Parameters| unit(of, Class::Fp32).interval;
+    assert!((interval(&eight) - 2.0 * interval(&four)).abs() < 1e-9);
+}
+
+#[test]
+fn a_wide_l1_is_three_lines() {
+    let file = "name = \"wide\"\nbase = \"h100-sxm\"\nl1_bytes_rate = 256\n";
+    assert!((of_file(file).load_store.l1_bytes - 256.0).abs() < 1e-9);
+    let file = "name = \"old\"\nbase = \"h100-sxm\"\nwarp_scheduler = \"greedy-then-oldest\"\n";
+    assert_eq!(of_file(file).issue.scheduler, Scheduler::GreedyThenOldest);
+    assert_eq!(parameters("h100-sxm").issue.scheduler, Scheduler::GreedyThenYoungest);
+}
+
+#[test]
+fn tensor_cores_have_the_published_ratios_of_formats() {
+    let rate = |gpu: &str, format: TensorFormat| parameters(gpu).tensor.rates[format as usize];
+    // NVIDIA A100: 19.5 TFLOPS of fp64, 156 of tf32, 312 of fp16, 624 TOPS of int8.
+    let peak = |format| 2.0 * rate("a100-sxm-80gb", format) * 108.0 * 1.41 / 1e3;
+    for (format, published) in [
+        (TensorFormat::Fp64, 19.5),
+        (TensorFormat::Tf32, 156.0),
+        (TensorFormat::HalfInSingle, 312.0),
+        (TensorFormat::Int8, 624.0),
+    ] {
+        assert!((peak(format) / published - 1.0).abs() < 0.01, "{format:?}");
+    }
+    // A GeForce card accumulates in single precision at half the rate.
+    assert!((rate("rtx-3090", TensorFormat::HalfInHalf) - 512.0).abs() < 1e-9);
+    assert!((rate("rtx-3090", TensorFormat::HalfInSingle) - 256.0).abs() < 1e-9);
+    assert!(rate("gtx-1660-ti", TensorFormat::HalfInHalf) < 1e-9);
+    assert!(rate("a100-sxm-80gb", TensorFormat::Fp8) < 1e-9);
+}
