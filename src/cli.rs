@@ -472,6 +472,10 @@ pub(crate) struct FeatureNames {
 
 #[derive(Debug, Args)]
 pub(crate) struct Profile {
+    /// As --execution-time
+    #[arg(long, hide = true)]
+    pub(crate) timing: bool,
+
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,
 
@@ -539,6 +543,10 @@ pub(crate) enum SourceChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
+    /// As --execution-time
+    #[arg(long, hide = true)]
+    pub(crate) timing: bool,
+
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,
 

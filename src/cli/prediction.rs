@@ -44,8 +44,8 @@ pub(crate) struct RefineOptions {
 #[command(next_help_heading = "Prediction")]
 pub(crate) struct MeasurementOptions {
     /// Predict the time that this way of measuring shows, with its fixed part and the last wave of
-    /// blocks [default: the time of the paper's model]
-    #[arg(long, value_name = "HOW")]
+    /// blocks [default: the time of the paper's model]; without a value, --execution-time
+    #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "execution")]
     pub(crate) timing: Option<TimingChoice>,
 
     /// The clock of the SMs: base, boost, or a number of megahertz; device memory keeps its own
@@ -57,6 +57,9 @@ pub(crate) struct MeasurementOptions {
 /// A way of measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimingChoice {
+    /// Not the GPU's time: that of the execution on this machine
+    #[value(hide = true)]
+    Execution,
     /// Elapsed cycles of Nsight Compute, over the clock
     NcuCycles,
     /// The duration of Nsight Compute
@@ -69,21 +72,28 @@ pub(crate) enum TimingChoice {
     Graph,
 }
 
-impl From<TimingChoice> for Timing {
-    fn from(choice: TimingChoice) -> Self {
-        match choice {
-            TimingChoice::NcuCycles => Self::NcuCycles,
-            TimingChoice::NcuDuration => Self::NcuDuration,
-            TimingChoice::Events => Self::Events,
-            TimingChoice::BackToBack => Self::BackToBack,
-            TimingChoice::Graph => Self::Graph,
-        }
+impl TimingChoice {
+    /// The way of measuring; `None` if the execution here is meant.
+    fn on_gpu(self) -> Option<Timing> {
+        Some(match self {
+            Self::Execution => return None,
+            Self::NcuCycles => Timing::NcuCycles,
+            Self::NcuDuration => Timing::NcuDuration,
+            Self::Events => Timing::Events,
+            Self::BackToBack => Timing::BackToBack,
+            Self::Graph => Timing::Graph,
+        })
     }
 }
 
 impl MeasurementOptions {
     /// The way of measuring, as models take it.
     pub(crate) fn timing(&self) -> Option<Timing> {
-        self.timing.map(Timing::from)
+        self.timing.and_then(TimingChoice::on_gpu)
+    }
+
+    /// True if the time of the execution on this machine is asked for.
+    pub(crate) fn asks_for_execution(&self) -> bool {
+        self.timing == Some(TimingChoice::Execution)
     }
 }

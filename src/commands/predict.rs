@@ -9,7 +9,7 @@ use gpucast_forecast::choice::model_choice::{self, Chosen};
 use gpucast_forecast::input::calibration;
 use gpucast_forecast::prediction::{KernelView, left_with_predictions, predict, reference};
 use gpucast_forecast::run::sources::{self, Counts, Source};
-use gpucast_forecast::settings::LaunchOptions;
+use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions};
 use gpucast_forecast::what_if;
 use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_model::{Gpu, GpuLibrary};
@@ -94,7 +94,11 @@ fn groups(
     let kernel = Kernel::open(input, &launch)?;
     let counts = Counts {
         machine: (&arguments.machine).into(),
-        execution: (&arguments.execution).into(),
+        execution: ExecutionSettings {
+            timing: arguments.execution.execution_time
+                || arguments.measurement.asks_for_execution(),
+            ..ExecutionSettings::from(&arguments.execution)
+        },
         stages: model_choice::reads_stages(models),
         order: model_choice::reads_order(models),
         offload,

@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
         metrics: &arguments.metrics,
         by: arguments.by,
         source: arguments.source,
-        timing: arguments.execution.execution_time,
+        timing: arguments.execution.execution_time || arguments.timing,
         width: width.map(|(width, _)| width.0.into()),
     };
     output.write(&profile::document(&view, arguments.output.format)?)

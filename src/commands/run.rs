@@ -64,6 +64,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
         let bytes = memory.bytes(&buffer.name).unwrap_or_default();
         files::write(path, buffer.ty, bytes).map_err(|error| Report::new(error.to_string()))?;
     }
+    let wants_timing = arguments.execution.execution_time || arguments.timing;
     let launched: Vec<Launched> = plan
         .launches
         .iter()
@@ -74,7 +75,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
             block: launch.block,
             invocations: launch.repeat,
             ordered_because,
-            timing: arguments.execution.execution_time.then_some(timing),
+            timing: wants_timing.then_some(timing),
         })
         .collect();
     let checked = plan

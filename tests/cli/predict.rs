@@ -103,8 +103,10 @@ fn a_reference_gpu_corrects_the_time() {
 fn timing_appears_only_when_asked_for() {
     let arguments = "predict saxpy.toml --gpu gtx-660 --format json";
     assert!(json(arguments)["predictions"][0].get("timing").is_none());
-    let timed = json(&format!("{arguments} --execution-time"));
-    assert!(timed["predictions"][0]["timing"]["execute_s"].as_f64().unwrap() > 0.0);
+    for option in ["--execution-time", "--timing"] {
+        let timed = json(&format!("{arguments} {option}"));
+        assert!(timed["predictions"][0]["timing"]["execute_s"].as_f64().unwrap() > 0.0);
+    }
 }
 
 /// Two events around a launch: the time of the model, and the time between two events.
