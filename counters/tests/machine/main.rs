@@ -11,8 +11,8 @@ mod nests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpucast_counters::machine::ptxas::{attribute, local_in_registers, prepare};
 use gpucast_counters::Kind;
+use gpucast_counters::machine::ptxas::{attribute, local_in_registers, prepare};
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::BaseTable;
