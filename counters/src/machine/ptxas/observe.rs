@@ -61,6 +61,8 @@ impl Listing<'_> {
                 continue;
             }
             let all = kinds.values().flat_map(BTreeMap::values).copied().reduce(gcd).unwrap_or(1);
+            // The greatest firm weight that speaks for a statement, and the sum of the others.
+            let mut said: BTreeMap<Statement, (f64, f64)> = BTreeMap::new();
             for (kind, blocks) in kinds {
                 let common = blocks.values().copied().reduce(gcd).unwrap_or(1);
                 let of_one_copy = (common / all).max(1);
@@ -68,10 +70,19 @@ impl Listing<'_> {
                 let weight = weights.get(&(*ptx, *kind)).copied().unwrap_or(1.0);
                 let block = self.loops.block(*ptx);
                 let key = (copies.collect(), row.issued_lanes, row.warp_executions, block);
+                let (firm, others) = said.entry(key).or_default();
+                if weight >= LEAST_FIRM {
+                    *firm = weight.max(*firm);
+                } else {
+                    *others += weight;
+                }
+            }
+            // The work of one PTX instruction moves as a whole, so it says a thing once.
+            for (key, (firm, others)) in said {
                 let support = merged.entry(key).or_default();
-                support.weight += weight;
+                support.weight += firm + others;
                 support.visits = self.loops.visits(*ptx);
-                support.is_firm |= weight >= LEAST_FIRM;
+                support.is_firm |= firm > 0.0;
             }
         }
         merged
