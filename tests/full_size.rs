@@ -108,11 +108,12 @@ fn sor_counts_the_fmas_load_stores_and_dram_traffic_of_table_4_4() {
             ("flop_count_dp_fma", 33_554_432),
             ("flop_count_sp_fma", 0),
             ("inst_compute_ld_st", 303_079_424),
-            ("dram_write_transactions", 8_392_704),
             // 3 additions, 2 multiplications, 1 FMA a point; the thesis has 218,107,904.
             ("inst_fp_64", 6 * points),
         ],
     );
+    // The first of the four launches leaves four dirty sectors fewer than the last one.
+    check_near(&metrics, "dram_write_transactions", 8_392_704, 0.000_1);
     check_near(&metrics, "dram_read_transactions", 17_660_604, 10.0);
 }
 
