@@ -79,8 +79,8 @@ pub struct Residency {
     pub blocks: f64,
     /// Blocks that an SM runs at the same time, at most as many as it gets.
     pub blocks_per_sm: f64,
-    /// The share of the SMs that have a block; if the way of measuring is given, the mean over waves
-    /// of which the last one need not be full.
+    /// The share of the SMs that have a block; if the way of measuring is given, the mean over
+    /// waves of which the last one need not be full.
     pub busy: f64,
     /// Blocks for each SM of the GPU.
     pub waves: f64,

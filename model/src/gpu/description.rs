@@ -412,21 +412,21 @@ gpu! {
     dram_efficiency: Percent,
     /// The share of the peak bandwidth that reads mixed with writes reach.
     dram_mixed_efficiency: Percent,
-    /// Queueing for device memory, in latencies times its use u, where all bytes are read.
+    /// Queueing for memory, in latencies times its use u, where all is read.
     read_queueing_linear: Latencies,
-    /// Queueing for device memory, in latencies times u / (1 − u), where all bytes are read.
+    /// Queueing for memory, in latencies times u / (1 − u), where all is read.
     read_queueing_hyperbolic: Latencies,
-    /// Queueing for device memory, in latencies times its use u, where a quarter of the bytes is written.
+    /// Queueing for memory, in latencies times its use u, where a quarter is written.
     quarter_written_queueing_linear: Latencies,
-    /// Queueing for device memory, in latencies times u / (1 − u), where a quarter of the bytes is written.
+    /// Queueing for memory, in latencies times u / (1 − u), where a quarter is written.
     quarter_written_queueing_hyperbolic: Latencies,
-    /// Queueing for device memory, in latencies times its use u, where half of the bytes is written.
+    /// Queueing for memory, in latencies times its use u, where half is written.
     half_written_queueing_linear: Latencies,
-    /// Queueing for device memory, in latencies times u / (1 − u), where half of the bytes is written.
+    /// Queueing for memory, in latencies times u / (1 − u), where half is written.
     half_written_queueing_hyperbolic: Latencies,
-    /// Queueing for device memory, in latencies times its use u, where all bytes are written.
+    /// Queueing for memory, in latencies times its use u, where all is written.
     write_queueing_linear: Latencies,
-    /// Queueing for device memory, in latencies times u / (1 − u), where all bytes are written.
+    /// Queueing for memory, in latencies times u / (1 − u), where all is written.
     write_queueing_hyperbolic: Latencies,
     /// Clocks of an atomic at the L2 beyond those of a hit.
     atomic_latency: Span,

@@ -1,4 +1,4 @@
-//! The load-store path: queues of the sub-cores, the SM's port, first-level cache and shared memory.
+//! The load-store path: queues of the sub-cores, the SM's port, L1 and shared memory.
 //!
 //! ```text
 //! sub-core: queue ─ address stage ─┐

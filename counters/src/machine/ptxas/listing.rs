@@ -139,8 +139,9 @@ impl<'a> Listing<'a> {
     }
 
     /// Returns true if a block belongs to the path for rare operands of an instruction: it calls a
-    /// subroutine that the PTX does not call. So does a block that collects the lanes of a warp that
-    /// came apart, for an exchange (`ENDCOLLECTIVE`, since sm_90): `BRA.DIV` goes there only then.
+    /// subroutine that the PTX does not call. So does a block that collects the lanes of a warp
+    /// that came apart, for an exchange (`ENDCOLLECTIVE`, since sm_90): `BRA.DIV` goes there only
+    /// then.
     /// The path for whole warps counts as well, if whole warps are few.
     pub(super) fn is_cold(&self, block: usize) -> bool {
         let calls = self.code.blocks[block].calls.is_some()

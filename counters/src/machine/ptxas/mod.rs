@@ -11,8 +11,8 @@
 //! code, lines alone do not give the executions of each copy. `flow` finds them from the
 //! conservation of threads over the machine's own control-flow graph.
 //!
-//! `schedule` makes the input of a simulation of time from the same facts and a trace: the code with
-//! its scheduling fields, and the way of each recorded warp through it.
+//! `schedule` makes the input of a simulation of time from the same facts and a trace: the code
+//! with its scheduling fields, and the way of each recorded warp through it.
 //!
 //! This module reads bytes and runs nothing; who finds and starts the assembler is the caller.
 

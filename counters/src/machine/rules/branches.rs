@@ -27,7 +27,7 @@ pub(super) fn home(graph: &Graph<'_>, block: u32) -> u32 {
     at
 }
 
-/// An instruction of control, the operation that it is attributed to, and the place where it stands.
+/// An instruction of control, the operation that it is attributed to, and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ControlInstruction {
     pub(super) selected: Selected,

@@ -8,8 +8,8 @@
 //!
 //! Only the parts that counting and scheduling need are decoded: mnemonic, guard, control flow, the
 //! size of accesses, the scheduling fields (`control.rs`), and what decides about waiting and units
-//! (`detail.rs`). The tables were made by assembling PTX for every target and comparing with `nvdisasm`,
-//! which is the oracle of the tests.
+//! (`detail.rs`). The tables were made by assembling PTX for every target and comparing with
+//! `nvdisasm`, which is the oracle of the tests.
 
 mod control;
 mod detail;
