@@ -28,8 +28,8 @@ const AVERAGED_LATENCIES: f64 = 8.0;
 
 impl Server {
     /// Takes `work` clocks of service that arrives at `arrival`, told at `now`. Returns the wait
-    /// for the rate beyond a burst. Accesses are told in order, but some arrive late; the server does
-    /// not idle until they do.
+    /// for the rate beyond a burst. Accesses are told in order, but some arrive late; the server
+    /// does not idle until they do.
     fn take(&mut self, now: f64, arrival: f64, work: f64, burst: f64) -> f64 {
         self.total += work;
         self.backlog = self.backlog.max(now) + work;
