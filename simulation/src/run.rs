@@ -207,8 +207,9 @@ impl Run<'_> {
             clocks += (whole - sm.issued as f64).max(0.0) * rate;
             drift = change;
         } else if own > simulated {
-            let (interval, change) = steady_interval(&ends, resident);
-            clocks += (own - simulated) as f64 * interval;
+            let (rate, change) = steady_rate(&ends, resident);
+            let of_cta = instructions_of(launch) / launch.ctas().max(1) as f64;
+            clocks += (own - simulated) as f64 * of_cta * rate;
             drift = change;
         }
         let start = parameters.launch.start.min(clocks);
@@ -277,26 +278,29 @@ fn second_half(marks: &[(u64, u64)]) -> (f64, f64) {
     (whole, if whole > 0.0 { (first - second).abs() / whole } else { 0.0 })
 }
 
-/// Clocks from the end of one CTA to that of the next in the steady state, and how much its halves
-/// differ. The first residency starts cold, and the last one runs out. CTAs of a residency end
-/// close together, so whole residencies are compared.
-fn steady_interval(ends: &[Ended], resident: u64) -> (f64, f64) {
+/// Clocks per instruction in the steady state, and how much its halves differ. It lasts from the
+/// end of the first residency, which starts cold, to that of the last CTA but a residency. CTAs may
+/// end in bunches, so instructions are counted and not ends.
+fn steady_rate(ends: &[Ended], resident: u64) -> (f64, f64) {
     let resident = resident as usize;
-    let first = resident.min(ends.len()).max(1) - 1;
-    let between = ends.len().saturating_sub(resident + first + 1) / resident * resident;
-    if between == 0 {
-        let end = ends.last().map_or(0, |one| one.clock);
-        return (end as f64 / ends.len().max(1) as f64, 0.0);
+    let (Some(first), Some(last)) = (resident.checked_sub(1), ends.len().checked_sub(resident + 1))
+    else {
+        return (0.0, 0.0);
+    };
+    let rate = |from: usize, to: usize| {
+        let (from, to) = (&ends[from], &ends[to]);
+        let issued = to.issued.saturating_sub(from.issued).max(1);
+        (to.clock as f64 - from.clock as f64).max(0.0) / issued as f64
+    };
+    if last <= first {
+        let end = &ends[ends.len() - 1];
+        return (end.clock as f64 / end.issued.max(1) as f64, 0.0);
     }
-    let interval =
-        |from: usize, to: usize| (ends[to].clock - ends[from].clock) as f64 / (to - from) as f64;
-    let (last, half) = (first + between, between / resident / 2 * resident);
-    let whole = interval(first, last);
-    if half == 0 || whole <= 0.0 {
+    let (whole, middle) = (rate(first, last), (first + last) / 2);
+    if last - first < 2 * resident || whole <= 0.0 {
         return (whole, 0.0);
     }
-    let middle = first + half;
-    (whole, (interval(first, middle) - interval(middle, last)).abs() / whole)
+    (whole, (rate(first, middle) - rate(middle, last)).abs() / whole)
 }
 
 /// Warp instructions of the launch's paths.

@@ -36,7 +36,7 @@ pub(super) fn chosen_ctas(grid: [u32; 3], most: u32) -> Vec<u64> {
     }
     let spread = (1..=64 * u64::from(most)).map(|step| {
         let fraction = u128::from(GOLDEN.wrapping_mul(step));
-        (fraction * u128::from(ctas) >> 64) as u64
+        ((fraction * u128::from(ctas)) >> 64) as u64
     });
     let mut chosen = BTreeSet::new();
     for place in places.into_iter().chain(spread) {

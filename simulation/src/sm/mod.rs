@@ -61,6 +61,8 @@ struct Cta {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ended {
     pub(crate) clock: u64,
+    /// Instructions that the SM had issued.
+    pub(crate) issued: u64,
     pub(crate) started: u64,
     pub(crate) class: u32,
 }
@@ -167,7 +169,7 @@ impl<'a> Sm<'a> {
         cta.copies.clear();
         (cta.live, cta.class, cta.started, cta.last_arrival) = (live, class, at, 0);
         if live == 0 {
-            self.ends.push(Ended { clock: at, started: at, class });
+            self.ends.push(Ended { clock: at, issued: self.issued, started: at, class });
             self.vacant.push(place);
         }
     }
@@ -324,7 +326,7 @@ impl<'a> Sm<'a> {
         state.live -= 1;
         if state.live == 0 {
             let Cta { class, started, .. } = *state;
-            self.ends.push(Ended { clock, started, class });
+            self.ends.push(Ended { clock, issued: self.issued, started, class });
             self.vacant.push(cta);
         } else {
             self.release_if_complete(cta);
