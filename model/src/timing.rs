@@ -163,7 +163,6 @@ impl Timing {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use crate::gpu::GpuLibrary;

@@ -303,5 +303,4 @@ fn narrow(count: u64) -> u32 {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 mod tests;
