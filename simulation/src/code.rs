@@ -16,6 +16,16 @@ pub struct Code {
     pub bytes: u32,
 }
 
+impl Code {
+    /// The instructions of a block, as far as there are such.
+    pub(crate) fn range(&self, block: usize) -> Range<u32> {
+        let all = self.instructions.len() as u32;
+        let Some(range) = self.blocks.get(block) else { return 0..0 };
+        let end = range.end.min(all);
+        range.start.min(end)..end
+    }
+}
+
 /// A machine instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
@@ -114,7 +124,7 @@ pub enum Action {
     Access(MemoryAccess),
     /// Waits until all warps of the CTA have arrived (`BAR.SYNC`).
     CtaBarrier,
-    /// Arrives at a barrier of the CTA and goes on (`BAR.ARV`).
+    /// Arrives at the barrier of the CTA and goes on (`BAR.ARV`).
     CtaArrive,
     /// Waits until at most `pending` of a counter's events are outstanding (`DEPBAR.LE`).
     AwaitCounter {
@@ -133,7 +143,7 @@ pub enum Action {
         /// Groups that may be outstanding.
         pending: u8,
     },
-    /// Waits for the warp's stores and fences them off (`MEMBAR`).
+    /// Waits as long as a fence of this scope takes (`MEMBAR`).
     Fence(FenceScope),
     /// Ends the warp.
     Exit,
@@ -246,7 +256,7 @@ pub struct Control {
     /// Clocks until the warp may issue its next instruction. Zero pairs both in one clock, on
     /// machines with dual issue.
     pub stall: u8,
-    /// The scheduler is told to prefer another warp.
+    /// The scheduler is told to prefer another warp. The simulation does not heed it.
     pub yields: bool,
     /// The barrier that is lowered when the result is written.
     pub write_barrier: Option<u8>,

@@ -2,7 +2,8 @@
 //!
 //! All other SMs are taken for copies of the one that is simulated. Of each server this SM has the
 //! bandwidth over the active SMs. A server lets a burst of one unloaded latency pass, keeps the
-//! long-run rate at the share, and delays by `a · u/(1 − u)` at a utilisation `u`.
+//! long-run rate at the share. In front of DRAM an access also waits for a multiple of
+//! `a · u + b · u/(1 − u)` latencies at a utilisation `u`.
 
 use crate::parameters::{Parameters, Queueing};
 
@@ -11,7 +12,7 @@ use crate::parameters::{Parameters, Queueing};
 struct Server {
     /// The clock at which everything taken so far would be served at the share's rate.
     backlog: f64,
-    /// Work taken, faded over `MEMORY` clocks.
+    /// Work taken, faded over `AVERAGED_LATENCIES`.
     recent: f64,
     last: f64,
     /// The clock of the first work.
@@ -109,7 +110,7 @@ impl MemorySystem {
         let work = sectors * self.clocks_per_sector(memory.l2_read_bandwidth, sms);
         let l2_wait = self.l2.take(now, at_l2, work, memory.l2_latency);
         let (rate, delay) = if dram > 0.0 {
-            self.reads = self.reads * FADE + dram;
+            self.remember(dram, 0.0);
             self.dram_work(now, at_l2 + l2_wait, dram, sms)
         } else {
             (0.0, 0.0)
@@ -133,7 +134,7 @@ impl MemorySystem {
         let work = sectors * self.clocks_per_sector(memory.l2_write_bandwidth, sms);
         let l2 = self.l2.take(now, arrival, work, memory.l2_latency);
         let (rate, delay) = if dram > 0.0 {
-            self.writes = self.writes * FADE + dram;
+            self.remember(0.0, dram);
             self.dram_work(now, arrival + l2, dram, sms)
         } else {
             (0.0, 0.0)
@@ -155,6 +156,12 @@ impl MemorySystem {
         let in_turn = (serial - 1.0).max(0.0) * memory.atomic_interval;
         let by_rate = self.l2.take(now, arrival, at_rate, memory.l2_latency);
         Waits { l2: by_rate + in_turn, dram: 0.0, by_rate }
+    }
+
+    /// Adds sectors to the recent traffic of DRAM.
+    fn remember(&mut self, read: f64, written: f64) {
+        self.reads = self.reads * FADE + read;
+        self.writes = self.writes * FADE + written;
     }
 
     /// The waits of sectors at DRAM: for its rate, and in queues in front of it.

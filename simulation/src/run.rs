@@ -160,8 +160,12 @@ impl Run<'_> {
             self.start(at);
         }
         let mut next_mark = MARK;
-        while self.sm.step() {
-            for ended in self.sm.take_ends() {
+        loop {
+            let ends = self.sm.take_ends();
+            if ends.is_empty() && !self.sm.step() {
+                break;
+            }
+            for ended in ends {
                 self.ends.push(ended);
                 self.start(ended.clock as f64 + costs.replacement);
                 self.set_active();
@@ -214,8 +218,13 @@ impl Run<'_> {
         }
         let start = parameters.launch.start.min(clocks);
         // Bursts may be served ahead of their share, but not a whole launch.
-        let ctas = simulated.max(1) as f64;
-        clocks = clocks.max(start + sm.busiest() * own as f64 / ctas);
+        let part = if done < simulated {
+            let whole = instructions_of(launch) * own as f64 / launch.ctas().max(1) as f64;
+            (sm.issued as f64 / whole.max(1.0)).min(1.0)
+        } else {
+            simulated.max(1) as f64 / own as f64
+        };
+        clocks = clocks.max(start + sm.busiest() / part.max(f64::MIN_POSITIVE));
         let lengths = lengths(launch, &ends);
         let sms = parameters.sm_count.max(1) as usize;
         let further = (own - simulated) as f64;
@@ -279,28 +288,27 @@ fn second_half(marks: &[(u64, u64)]) -> (f64, f64) {
 }
 
 /// Clocks per instruction in the steady state, and how much its halves differ. It lasts from the
-/// end of the first residency, which starts cold, to that of the last CTA but a residency. CTAs may
-/// end in bunches, so instructions are counted and not ends.
+/// end of the first residency, which starts cold, for as many whole residencies as end before the
+/// last one. CTAs may end in bunches, so instructions are counted and not ends.
 fn steady_rate(ends: &[Ended], resident: u64) -> (f64, f64) {
     let resident = resident as usize;
-    let (Some(first), Some(last)) = (resident.checked_sub(1), ends.len().checked_sub(resident + 1))
-    else {
-        return (0.0, 0.0);
-    };
+    let Some(last) = ends.len().checked_sub(1) else { return (0.0, 0.0) };
     let rate = |from: usize, to: usize| {
         let (from, to) = (&ends[from], &ends[to]);
         let issued = to.issued.saturating_sub(from.issued).max(1);
         (to.clock as f64 - from.clock as f64).max(0.0) / issued as f64
     };
-    if last <= first {
-        let end = &ends[ends.len() - 1];
-        return (end.clock as f64 / end.issued.max(1) as f64, 0.0);
+    let first = resident.saturating_sub(1).min(last);
+    let residencies = last.saturating_sub(resident + first) / resident.max(1);
+    if residencies == 0 {
+        return (ends[last].clock as f64 / ends[last].issued.max(1) as f64, 0.0);
     }
-    let (whole, middle) = (rate(first, last), (first + last) / 2);
-    if last - first < 2 * resident || whole <= 0.0 {
+    let (middle, end) = (first + residencies / 2 * resident, first + residencies * resident);
+    let whole = rate(first, end);
+    if middle == first || whole <= 0.0 {
         return (whole, 0.0);
     }
-    (whole, (rate(first, middle) - rate(middle, last)).abs() / whole)
+    (whole, (rate(first, middle) - rate(middle, end)).abs() / whole)
 }
 
 /// Warp instructions of the launch's paths.
@@ -321,9 +329,7 @@ fn instructions_by_class(launch: &Launch) -> Vec<f64> {
 }
 
 fn instructions_of_path(launch: &Launch, warp: &WarpTrace) -> u64 {
-    let of_block = |&block: &u32| {
-        launch.code.blocks.get(block as usize).map_or(0, |range| u64::from(range.end - range.start))
-    };
+    let of_block = |&block: &u32| launch.code.range(block as usize).len() as u64;
     warp.path.iter().map(of_block).sum()
 }
 

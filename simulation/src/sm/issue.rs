@@ -23,6 +23,12 @@ struct Effect {
 impl Sm<'_> {
     /// Issues the next instruction of a warp.
     pub(super) fn issue(&mut self, sub_core: usize, place: u32, clock: u64) {
+        let core = &mut self.sub_cores[sub_core];
+        if core.in_clock > 0 && clock > core.next {
+            // The second half of that clock was not used.
+            core.in_clock = 0;
+            core.next += 1;
+        }
         let pc = self.warps[place as usize].pc;
         let op = self.code.ops[pc as usize];
         self.account(sub_core, place, pc, &op, clock);
@@ -45,6 +51,11 @@ impl Sm<'_> {
         warp.resume = resume;
         warp.blocked = effect.blocked;
         if !warp.advance(&self.code) {
+            if effect.blocked.is_some() {
+                // A path may be cut at a barrier.
+                let cta = warp.cta;
+                self.ctas[cta as usize].waiting.retain(|&one| one != place);
+            }
             self.end_warp(sub_core, place, clock);
             return;
         }
@@ -99,9 +110,16 @@ impl Sm<'_> {
                 effect.way = self.load_store.shuffle(sub_core, clock);
             }
             Action::Multiply { is_asynchronous: true, .. } => {
-                self.multiply_beside(sub_core, place, &mut effect);
+                self.multiply_beside(sub_core, place, clock, &mut effect);
             }
-            Action::Compute | Action::Multiply { .. } | Action::CtaArrive | Action::Exit => {}
+            Action::Compute | Action::Multiply { .. } | Action::Exit => {}
+            Action::CtaArrive => {
+                let cta = self.warps[place as usize].cta;
+                let state = &mut self.ctas[cta as usize];
+                state.arrived += 1;
+                state.last_arrival = state.last_arrival.max(clock);
+                self.release_if_complete(cta);
+            }
             Action::Access(access) => effect.way = self.access(sub_core, place, &access, clock),
             Action::CtaBarrier => {
                 self.arrive(place, clock);
@@ -112,7 +130,11 @@ impl Sm<'_> {
                 warp.awaited = warp.scoreboard.await_all_but(counter, pending.into());
                 effect.resume = warp.awaited.done;
             }
-            Action::CommitCopies => effect.way.result = self.warps[place as usize].copied,
+            Action::CommitCopies => {
+                let warp = &self.warps[place as usize];
+                effect.way.result = warp.copied;
+                self.ctas[warp.cta as usize].copies.push(warp.copied);
+            }
             Action::AwaitCopies => effect.resume = self.await_copies(place, clock),
             Action::AwaitProducts { pending } => {
                 let warp = &mut self.warps[place as usize];
@@ -134,15 +156,16 @@ impl Sm<'_> {
     }
 
     /// A product that runs beside the warp. The queue in front of the tensor core has an end.
-    fn multiply_beside(&mut self, sub_core: usize, place: u32, effect: &mut Effect) {
+    fn multiply_beside(&mut self, sub_core: usize, place: u32, clock: u64, effect: &mut Effect) {
         let tensor = &self.parameters.tensor;
         let free = self.sub_cores[sub_core].units[Unit::Tensor as usize];
         effect.way.result.done = (free + tensor.latency).ceil() as u64;
-        let products = &mut self.warps[place as usize].products;
-        products.push_back(effect.way.result.done);
+        let warp = &mut self.warps[place as usize];
+        warp.products.push_back(effect.way.result.done);
         let most = tensor.queue.max(1) as usize;
-        if products.len() > most {
-            effect.resume = effect.resume.max(products[products.len() - 1 - most]);
+        if let Some(first) = warp.products.len().checked_sub(1 + most) {
+            effect.resume = effect.resume.max(warp.products[first]);
+            warp.awaited = Event::of(State::Products, clock, effect.resume);
         }
     }
 

@@ -289,7 +289,9 @@ impl LoadStorePath {
                 let serial = f64::from(request.serial.max(1));
                 let waits = self.memory.update(now as f64, begun, sectors, serial, active_sms);
                 let span = l2_latency + atomic_latency + far + own + waits.l2;
-                self.way(now, span, [own, waits.l2, 0.0], State::L2Latency)
+                let way = self.way(now, span, [own, waits.l2, 0.0], State::L2Latency);
+                self.last_store = self.last_store.max(way.result.done);
+                way
             }
         }
     }

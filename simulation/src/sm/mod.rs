@@ -50,8 +50,10 @@ struct Cta {
     live: u32,
     /// Warps that wait at the barrier.
     waiting: Vec<u32>,
+    /// Warps that arrived and went on.
+    arrived: u32,
     last_arrival: u64,
-    /// Clocks at which its bulk copies are done, in order.
+    /// Its copies that tell an mbarrier, in order of issue.
     copies: Vec<Event>,
     class: u32,
     started: u64,
@@ -168,6 +170,7 @@ impl<'a> Sm<'a> {
         cta.waiting.clear();
         cta.copies.clear();
         (cta.live, cta.class, cta.started, cta.last_arrival) = (live, class, at, 0);
+        cta.arrived = 0;
         if live == 0 {
             self.ends.push(Ended { clock: at, issued: self.issued, started: at, class });
             self.vacant.push(place);
@@ -210,7 +213,7 @@ impl<'a> Sm<'a> {
                     self.sub_cores[sub_core].is_stale = true;
                     return true;
                 }
-                self.clock = clock;
+                self.clock = self.clock.max(clock);
                 self.issue(sub_core, candidate.warp, clock);
                 true
             }
@@ -219,13 +222,15 @@ impl<'a> Sm<'a> {
     }
 
     /// The clock from which a warp could issue.
-    fn issuable_at(&self, sub_core: usize, warp: u32) -> u64 {
-        let warp = &self.warps[warp as usize];
+    fn issuable_at(&self, sub_core: usize, place: u32) -> u64 {
+        let warp = &self.warps[place as usize];
         if warp.ready == NEVER {
             return NEVER;
         }
         let core = &self.sub_cores[sub_core];
-        warp.ready.max(self.unit_free(sub_core, warp.pc)).max(core.next)
+        // The second half of a clock belongs to the warp that has the first one.
+        let next = core.next + u64::from(core.in_clock > 0 && core.last != place);
+        warp.ready.max(self.unit_free(sub_core, warp.pc)).max(next)
     }
 
     /// The clock from which the unit and the queue that an instruction needs take it.
@@ -324,6 +329,8 @@ impl<'a> Sm<'a> {
         core.is_stale = true;
         let state = &mut self.ctas[cta as usize];
         state.live -= 1;
+        // Whoever waited for it goes on now.
+        state.last_arrival = state.last_arrival.max(clock);
         if state.live == 0 {
             let Cta { class, started, .. } = *state;
             self.ends.push(Ended { clock, issued: self.issued, started, class });
@@ -335,13 +342,15 @@ impl<'a> Sm<'a> {
 
     fn release_if_complete(&mut self, cta: u32) {
         let state = &self.ctas[cta as usize];
-        if !state.waiting.is_empty() && state.waiting.len() as u32 >= state.live {
+        let there = state.waiting.len() as u32 + state.arrived;
+        if !state.waiting.is_empty() && there >= state.live {
             self.release(cta, state.last_arrival);
         }
     }
 
     fn release(&mut self, cta: u32, clock: u64) {
         let latency = self.parameters.synchronisation.barrier_latency as u64;
+        self.ctas[cta as usize].arrived = 0;
         let waiting = std::mem::take(&mut self.ctas[cta as usize].waiting);
         for &place in &waiting {
             let resume = self.warps[place as usize].resume.max(clock + latency);

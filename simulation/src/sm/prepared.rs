@@ -88,8 +88,10 @@ impl Prepared {
                 }
             })
             .collect();
-        let blocks: Vec<(u32, u32)> =
-            code.blocks.iter().map(|block| (block.start, block.end)).collect();
+        let blocks: Vec<(u32, u32)> = (0..code.blocks.len())
+            .map(|block| code.range(block))
+            .map(|r| (r.start, r.end))
+            .collect();
         let uses = queue_uses(code);
         let executions = launch
             .classes
@@ -107,7 +109,8 @@ impl Prepared {
 
 /// For each block, the queues that its instructions read and how often.
 fn queue_uses(code: &Code) -> Vec<Vec<(u32, u64)>> {
-    let of_block = |block: &std::ops::Range<u32>| {
+    let of_block = |block: usize| {
+        let block = code.range(block);
         let mut uses: Vec<(u32, u64)> = Vec::new();
         for instruction in &code.instructions[block.start as usize..block.end as usize] {
             if let Action::Access(MemoryAccess { queue: Some(queue), .. }) = instruction.action {
@@ -119,7 +122,7 @@ fn queue_uses(code: &Code) -> Vec<Vec<(u32, u64)>> {
         }
         uses
     };
-    code.blocks.iter().map(of_block).collect()
+    (0..code.blocks.len()).map(of_block).collect()
 }
 
 /// Executions of instructions of each queue by a warp.
