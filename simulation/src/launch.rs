@@ -56,8 +56,9 @@ pub struct WarpTrace {
     /// The blocks it executes, in order: indices into [`Code::blocks`].
     pub path: Vec<u32>,
     /// Its requests by queue, each queue in order of execution. The k-th execution of an
-    /// instruction of a queue takes the k-th request where there are as many; else executions are
-    /// spread evenly over the requests.
+    /// instruction of a queue takes the k-th request where there are as many. Where there are fewer
+    /// requests, executions spread evenly over the path have none; where there are more, some are
+    /// passed by.
     pub requests: Vec<Vec<Request>>,
     /// Executions of blocks that the recording left out behind the end of the path, times the
     /// instructions in them. Zero unless the path was cut.

@@ -46,7 +46,8 @@ pub struct Issue {
 /// ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
-    /// Then the youngest (Huerta et al., MICRO 2025, section 5.1: Turing and later).
+    /// Then the youngest (Huerta et al., MICRO 2025, section 5.1, for Turing and later; Volta is
+    /// taken to do the same).
     GreedyThenYoungest,
     /// Then the oldest.
     GreedyThenOldest,
@@ -203,7 +204,7 @@ pub struct Queueing {
 pub struct Synchronisation {
     /// Clocks from the last arrival at a CTA's barrier to the first issue behind it.
     pub barrier_latency: f64,
-    /// Clocks between arrivals at barriers of an SM.
+    /// Clocks between arrivals at a barrier.
     pub arrival_interval: f64,
     /// Clocks from the arrival of copied data to the issue behind its mbarrier.
     pub mbarrier_latency: f64,
@@ -230,6 +231,7 @@ pub struct LaunchCosts {
     pub code_line_interval: f64,
     /// Bytes of a line of code.
     pub code_line_bytes: f64,
-    /// Bytes of code that the instruction caches of a sub-core hold.
+    /// Bytes of code that the instruction caches of a sub-core hold. The simulation does not read
+    /// it yet: code is fetched once.
     pub code_cache_bytes: f64,
 }

@@ -40,7 +40,7 @@ pub enum State {
     Products,
     /// Waits for its next instruction to be fetched.
     NoInstruction,
-    /// No warp is there: CTAs start or replace each other.
+    /// A CTA starts or replaces another one, and no other warp can issue.
     Launch,
     /// No warp is there: the launch ends.
     Tail,

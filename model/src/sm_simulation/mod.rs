@@ -55,7 +55,7 @@ pub struct Analysis {
     pub ctas: (u64, u64),
     /// The difference between the halves that an extrapolation rests on.
     pub drift: f64,
-    /// Barriers that nobody else could reach any more.
+    /// Barriers that were opened because no other warp could arrive.
     pub abandoned_barriers: u64,
 }
 
@@ -63,7 +63,8 @@ pub struct Analysis {
 /// measurements of the same GPU.
 const LATENCY_SPREAD: f64 = 0.1;
 
-/// Efficiencies of DRAM may be this much better or worse: the spread between GPUs of one memory.
+/// Bandwidths of DRAM and L2 may be this much better or worse: the spread between GPUs of one
+/// memory.
 const EFFICIENCY_SPREAD: f64 = 0.03;
 
 impl Analysis {
@@ -71,8 +72,7 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// When the counts come without recorded CTAs, when the GPU lacks a parameter, and when a CTA
-    /// does not fit an SM.
+    /// When the counts come without recorded CTAs, and when the GPU lacks a parameter.
     pub fn of(
         profile: &KernelProfile,
         gpu: &Gpu,

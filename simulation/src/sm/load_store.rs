@@ -246,10 +246,17 @@ impl LoadStorePath {
         };
         let mut begun = self.data.take(now as f64, taken, busy);
         if outgoing > 0 {
-            if stores {
-                begun = begun.max(self.stored.room(begun, outgoing));
+            let from = if stores {
+                self.stored.room(begun, outgoing)
             } else if loads {
-                begun = begun.max(self.pending.room(begun, outgoing));
+                self.pending.room(begun, outgoing)
+            } else {
+                begun
+            };
+            if from > begun {
+                // What follows in the path waits, too.
+                begun = from;
+                self.data.backlog = self.data.backlog.max(begun + busy);
             }
         }
         let own = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);

@@ -118,6 +118,52 @@ fn a_barrier_waits_for_the_last_warp() {
 }
 
 #[test]
+fn warps_that_leave_or_only_arrive_open_a_barrier_when_they_do() {
+    let machine = machine();
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::after(1)).end_block();
+    writer.op("FFMA", Class::Fp32, Control::after(15)).end_block();
+    writer.push("BAR", Class::Other, Action::CtaBarrier, Control::after(1)).end_block();
+    writer.push("BAR", Class::Other, Action::CtaArrive, Control::after(1)).end_block();
+    writer.exit();
+    let code = writer.finish();
+    let clocks = |late: &[u32]| {
+        let warp = |path: Vec<u32>| WarpTrace { path, ..WarpTrace::default() };
+        let warps = vec![warp(vec![0, 2, 4]), warp([&[0], late].concat())];
+        let outcome = run(&machine, &Launch::of_equal_ctas(code.clone(), warps, 1), 1);
+        assert_eq!(outcome.abandoned_barriers, 0);
+        outcome.clocks
+    };
+    let work = |after: &[u32]| [&[1; 100], after].concat();
+    let both = clocks(&work(&[2, 4]));
+    // Without a barrier of its own, and with one that it does not wait at.
+    assert!((clocks(&work(&[4])) - both).abs() < 40.0);
+    assert!((clocks(&work(&[3, 4])) - both).abs() < 40.0);
+    // A path that ends at the barrier.
+    assert!((clocks(&work(&[2])) - both).abs() < 60.0);
+}
+
+#[test]
+fn damaged_launches_do_not_panic() {
+    let machine = machine();
+    let code = || {
+        looped(|writer| {
+            writer.op("FFMA", Class::Fp32, Control::after(4));
+        })
+    };
+    let mut launch = Launch::of_equal_ctas(code(), vec![WarpTrace::of_loop(5, &[])], 10);
+    launch.code.blocks.push(7..100);
+    launch.code.blocks.push(std::ops::Range { start: 3, end: 1 });
+    launch.classes[0].samples[0].warps[0].path.extend([3, 4, 999]);
+    launch.order.push(CtaRun { class: 17, ctas: 3 });
+    assert!(run(&machine, &launch, 1).clocks.is_finite());
+    let mut empty = Launch::of_equal_ctas(code(), Vec::new(), 1000);
+    assert!(run(&machine, &empty, 4).clocks.is_finite());
+    empty.classes.clear();
+    assert!(run(&machine, &empty, 4).clocks.is_finite());
+}
+
+#[test]
 fn machines_that_pair_instructions_issue_two_in_a_clock() {
     let code = looped(|writer| {
         writer.op("LDS", Class::Other, Control { stall: 0, ..Control::NEXT });
