@@ -263,6 +263,7 @@ fn report_of(error: &ModelError, source: &Source) -> Report {
         ),
         ModelError::Uncountable { .. } => Some("correct the figure in the GPU's file"),
         ModelError::MissingCondition { .. } => Some("execute the kernel here"),
+        ModelError::OlderGeneration { .. } => Some("choose another model, or a newer GPU"),
         ModelError::NoCostModel | ModelError::OtherGpu { .. } => Some(
             "give a file for the GPU with --cost-model, as `gpucast calibrate cost` writes it; \
              `--cost-model stevens-matmul` holds for titan-v",

@@ -270,6 +270,16 @@ pub enum ModelError {
         /// The missing input.
         what: &'static str,
     },
+    /// A GPU of a generation that the model does not describe.
+    #[error("the GPU `{gpu}` has compute capability {major}.x; this model begins with {least}.0")]
+    OlderGeneration {
+        /// The GPU.
+        gpu: String,
+        /// The major number of its capability.
+        major: u32,
+        /// That of the first one that the model describes.
+        least: u32,
+    },
     /// The cost model without a calibration.
     #[error("the cost model has no calibrated parameters")]
     NoCostModel,
@@ -372,6 +382,7 @@ impl ModelError {
                 | Self::MissingParameter { .. }
                 | Self::Uncountable { .. }
                 | Self::MissingCondition { .. }
+                | Self::OlderGeneration { .. }
                 | Self::NoCostModel
                 | Self::OtherGpu { .. }
         )

@@ -182,40 +182,35 @@ count!(/** Places of a queue or a table. */ Entries: "entry" = 1.0);
 #[serde(transparent)]
 pub struct Span(pub f64);
 
-impl Quantity for Span {
-    const UNITS: Units = Clocks::UNITS;
+/// Numbers of which 0 is one.
+macro_rules! number_from_zero {
+    ($($quantity:ident in $units:expr;)+) => {$(
+        impl Quantity for $quantity {
+            const UNITS: Units = $units;
 
-    fn value(&self) -> Value {
-        Value::Number(self.0)
-    }
+            fn value(&self) -> Value {
+                Value::Number(self.0)
+            }
 
-    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
-        match raw {
-            Raw::Number(0.0) => Ok(Self(0.0)),
-            raw => positive(raw).map(Self),
+            fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
+                match raw {
+                    Raw::Number(0.0) => Ok(Self(0.0)),
+                    raw => positive(raw).map(Self),
+                }
+            }
         }
-    }
+    )+};
+}
+
+number_from_zero! {
+    Span in Clocks::UNITS;
+    Latencies in &[("latency", 1.0)];
 }
 
 /// Multiples of the unloaded latency of device memory; 0 is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Latencies(pub f64);
-
-impl Quantity for Latencies {
-    const UNITS: Units = &[("latency", 1.0)];
-
-    fn value(&self) -> Value {
-        Value::Number(self.0)
-    }
-
-    fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
-        match raw {
-            Raw::Number(0.0) => Ok(Self(0.0)),
-            raw => positive(raw).map(Self),
-        }
-    }
-}
 
 /// A share in percent, at most 100.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]

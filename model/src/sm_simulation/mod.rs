@@ -59,6 +59,9 @@ pub struct Analysis {
     pub abandoned_barriers: u64,
 }
 
+/// The oldest generation whose SM the GPU files describe: Kepler.
+const LEAST_GENERATION: u32 = 3;
+
 /// Latencies may be this much shorter or longer than the tables say: the spread between published
 /// measurements of the same GPU.
 const LATENCY_SPREAD: f64 = 0.1;
@@ -72,15 +75,23 @@ impl Analysis {
     ///
     /// # Errors
     ///
-    /// When the counts come without recorded CTAs, and when the GPU lacks a parameter.
+    /// When the counts come without recorded CTAs or machine code, when the GPU is older than
+    /// Kepler, and when it lacks a parameter.
     pub fn of(
         profile: &KernelProfile,
         gpu: &Gpu,
         conditions: &Conditions,
     ) -> Result<Self, ModelError> {
+        let major = gpu.compute_capability.as_ref().map(|capability| capability.value.major);
+        if let Some(major) = major.filter(|&major| major < LEAST_GENERATION) {
+            let (gpu, least) = (gpu.name.clone(), LEAST_GENERATION);
+            return Err(ModelError::OlderGeneration { gpu, major, least });
+        }
         let missing = |what| ModelError::MissingCondition { kernel: profile.kernel.clone(), what };
-        let invocations =
-            conditions.simulation.as_ref().ok_or_else(|| missing("the order of events in CTAs"))?;
+        let invocations = conditions
+            .simulation
+            .as_ref()
+            .ok_or_else(|| missing("recorded blocks on machine code (`--machine rules` has it)"))?;
         let shape = conditions.launch.ok_or_else(|| missing("the shape of the launch"))?;
         let device = device_model(gpu)?;
         let parameters = gpu.sm_parameters().map_err(|missing| ModelError::MissingParameter {
@@ -265,6 +276,9 @@ impl Model for SmSimulation {
         }
         let mut warnings = assumptions::common(profile, gpu, conditions, time_ms);
         warnings.extend(assumptions::few_threads(gpu, conditions));
+        if conditions.launch.is_some_and(|launch| launch.registers.is_none()) {
+            warnings.push(Warning::UnknownRegisters);
+        }
         if analysis.drift > MOST_DRIFT {
             warnings.push(Warning::Unsteady { share: analysis.drift });
         }
@@ -300,9 +314,11 @@ fn explain(kernel: &str, gpu: &str, analysis: &Analysis) -> String {
         .collect();
     let ms = |clocks: f64| crate::text::duration(clocks / (analysis.clock_mhz * 1e3));
     format!(
-        "{kernel} on {gpu} spends its issue slots on: {}. With latencies 10 % and efficiencies 3 % \
-         off, it takes {} to {}.",
+        "{kernel} on {gpu} spends its issue slots on: {}. With latencies {:.0} % shorter or longer \
+         and bandwidths {:.0} % higher or lower, it takes {} to {}.",
         named.join(", "),
+        100.0 * LATENCY_SPREAD,
+        100.0 * EFFICIENCY_SPREAD,
         ms(analysis.interval.0),
         ms(analysis.interval.1)
     )

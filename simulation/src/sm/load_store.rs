@@ -73,8 +73,8 @@ pub(super) struct Way {
     pub(super) operands: u64,
 }
 
-/// Clocks from issue to the end of the address stage beyond that stage's own, so that the sixth of
-/// a run of loads issues at clock 13 (Huerta et al., MICRO 2025, table 1).
+/// Clocks from issue to the address stage. With them the sixth of a run of loads issues at clock 13
+/// (Huerta et al., MICRO 2025, table 1).
 const ENTRY_CLOCKS: f64 = 7.0;
 
 /// Clocks of work that wait between the port and the banks.

@@ -1,8 +1,8 @@
 //! The unit that executes an instruction, by its mnemonic.
 //!
-//! Sources: the opcode's range since Volta (from 0x100 on an instruction has no fixed latency), the
-//! throughput table of the CUDA C++ Programming Guide (section "Arithmetic Instructions"), and the
-//! types of maxas's grammar for Maxwell.
+//! There are three sources. Since Volta the range of an opcode tells: from 0x100 on an instruction
+//! has no fixed latency. The CUDA C++ Programming Guide has the table of throughputs (section
+//! "Arithmetic Instructions"). For Maxwell there are the types of maxas's grammar.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

@@ -6,8 +6,9 @@
 //! and Fermi wait in hardware; their figures are those of `arithmetic_latency` in
 //! `capabilities.toml`.
 //!
-//! Intervals between instructions of a pipe, and the words of loads that are under way before the
-//! first use, are what `ptxas` 12.9 leaves in runs of independent instructions (sm_75 to sm_120).
+//! The same assembler shows two more figures in runs of independent instructions (sm_75 to sm_120):
+//! the interval between instructions of a pipe, and the words of loads under way before the first
+//! use.
 //! Volta has Turing's. Before Volta, none is known but the words of Turing.
 
 use gpucast_simulation::code::Class;
