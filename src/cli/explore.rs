@@ -6,13 +6,13 @@ use clap::Args;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_model::GpuLibrary;
+use gpucast_render::sweep::TableFormat;
 
 use super::prediction::{
     CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions,
 };
-use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size};
+use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size, words};
 use crate::failure::{Failure, Report};
-use crate::render::sweep::TableFormat;
 
 /// Which models predict, and from whose counts.
 #[derive(Debug, Args)]
@@ -91,7 +91,7 @@ pub(crate) struct Sweep {
     pub(crate) execution: ExecutionOptions,
 
     /// The form of the result [default: what the output file's name ends in, else text]
-    #[arg(long, help_heading = "Output", value_name = "FORMAT")]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::table_format())]
     pub(crate) format: Option<TableFormat>,
 
     /// Write the result to a file; CSV and JSON get their rows as they come

@@ -14,12 +14,11 @@ use gpucast_forecast::published;
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
 use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing};
+use gpucast_render::comparison;
 
 use crate::cli::Compare;
 use crate::failure::{Failure, Report};
-use crate::render;
-use crate::render::output::Output;
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal};
 
 /// A measured time, wherever it comes from.
 struct Time {
@@ -106,7 +105,7 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
         }
     }
     let rows = rows.into_iter().flatten().collect();
-    output.write(&render::comparison::document(&Comparison::new(rows), arguments.output.format)?)
+    output.write(&comparison::document(&Comparison::new(rows), arguments.output.format)?)
 }
 
 /// What says which models predict a time from whose counts.
