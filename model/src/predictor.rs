@@ -12,6 +12,7 @@ use crate::component_throughput::ComponentThroughput;
 use crate::cost_model::{CostModel, CostModels, FeatureError};
 use crate::gpu::{CountingError, Gpu, MissingField};
 use crate::hierarchical_roofline::HierarchicalRoofline;
+use crate::interval::Interval;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
@@ -219,6 +220,7 @@ impl dyn Model {
         &ComponentThroughput,
         &HierarchicalRoofline,
         &SmSimulation,
+        &Interval,
         &OffloadModel,
         &CostModel,
     ];

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::{Failure, Report};
 use gpucast_model::GpuLibrary;
 use gpucast_render::sweep::TableFormat;
 
@@ -12,7 +13,6 @@ use super::prediction::{
     CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions,
 };
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size, words};
-use crate::failure::{Failure, Report};
 
 /// Which models predict, and from whose counts.
 #[derive(Debug, Args)]

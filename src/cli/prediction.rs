@@ -1,11 +1,10 @@
 //! What is predicted with what: the options that the commands of predictions share.
 
 use clap::{Arg, Args, ValueEnum};
+use gpucast_forecast::Failure;
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_model::Timing;
 use gpucast_model::gpu::Clock;
-
-use crate::failure::Failure;
 
 /// The GPUs that are predicted.
 #[derive(Debug, Args)]
