@@ -33,4 +33,5 @@ pub mod states;
 pub mod walk;
 pub mod writer;
 
+pub use memory::Served;
 pub use run::{Limits, Outcome, simulate};

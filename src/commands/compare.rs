@@ -36,11 +36,18 @@ struct Time {
     source: Option<String>,
 }
 
+/// What is executed.
+#[derive(PartialEq)]
+struct Launched {
+    input: String,
+    size: Option<Size>,
+    parameters: Vec<(String, f64)>,
+}
+
 /// Source of the counts; equal ones are taken once.
 enum Origin {
     Executed {
-        input: String,
-        size: Option<Size>,
+        launched: Launched,
         /// The GPU whose counters are modelled.
         counting_gpu: Box<Gpu>,
     },
@@ -55,12 +62,9 @@ impl Origin {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::Executed { input, size, counting_gpu },
-                Self::Executed { input: other_input, size: other_size, counting_gpu: other_gpu },
-            ) => {
-                let (device, other) = (counting_gpu.device_model(), other_gpu.device_model());
-                (input, size, device) == (other_input, other_size, other)
-            }
+                Self::Executed { launched, counting_gpu },
+                Self::Executed { launched: other, counting_gpu: other_gpu },
+            ) => launched == other && counting_gpu.device_model() == other_gpu.device_model(),
             (Self::File(one), Self::File(other)) => one == other,
             (Self::Published(one), Self::Published(other)) => one == other,
             (Self::Nowhere, Self::Nowhere) => true,
@@ -133,8 +137,8 @@ impl Choice<'_> {
             // Counts of a file have no order of events, which the simulation needs.
             Some(path) => (Origin::File(path), self.models.clone().or_thesis()),
             None => {
-                let counts = self.executed(one.kernel, one.size, &gpu, &self.models);
-                (counts, self.models.clone())
+                let counts = Launched { input: one.kernel, size: one.size, parameters: Vec::new() };
+                (self.executed(counts, &gpu, &self.models), self.models.clone())
             }
         };
         Ok(Time {
@@ -151,9 +155,9 @@ impl Choice<'_> {
     }
 
     /// The counts of a kernel as `models` need them for a GPU.
-    fn executed(&self, input: String, size: Option<Size>, gpu: &Gpu, models: &Models) -> Origin {
+    fn executed(&self, launched: Launched, gpu: &Gpu, models: &Models) -> Origin {
         let counting_gpu = self.count_on.of(gpu, &models.of(gpu));
-        Origin::Executed { input, size, counting_gpu: counting_gpu.clone().into() }
+        Origin::Executed { launched, counting_gpu: counting_gpu.clone().into() }
     }
 
     /// The times that were published. Where the thesis printed one, its prediction is reproduced,
@@ -169,13 +173,16 @@ impl Choice<'_> {
             let counts = match time.entry {
                 None => Origin::Nowhere,
                 Some(entry) if arguments.published_counts => Origin::Published(entry),
-                Some(entry) => self.executed(entry.to_owned(), None, &gpu, &models),
+                Some(entry) => {
+                    let (input, parameters) = (entry.to_owned(), time.parameters.clone());
+                    self.executed(Launched { input, size: None, parameters }, &gpu, &models)
+                }
             };
             let clock = arguments.measurement.clock.or(time.clock);
             Ok(Time {
                 counts,
                 models: models.of(&gpu),
-                label: time.entry.map_or_else(|| time.kernel.clone(), str::to_owned),
+                label: time.label(),
                 function: None,
                 gpu: gpu_argument::at_clock(gpu, clock).map_err(|report| report.message),
                 gpu_name: time.gpu.clone(),
@@ -206,12 +213,13 @@ fn count(
         Origin::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
         Origin::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
         Origin::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
-        Origin::Executed { input, size, counting_gpu } => {
+        Origin::Executed { launched: Launched { input, size, parameters }, counting_gpu } => {
             // Other rows may name GPUs that can count.
             if let Err(report) = gpu_argument::device_model(counting_gpu) {
                 return Ok(Err(report.message));
             }
-            let launch = LaunchOptions { size: *size, ..LaunchOptions::default() };
+            let param = parameters.clone();
+            let launch = LaunchOptions { size: *size, param, ..LaunchOptions::default() };
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),

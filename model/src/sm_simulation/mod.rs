@@ -10,7 +10,7 @@ use gpucast_counters::occupancy::CtaShape;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 use gpucast_simulation::states::{Clocks, State};
-use gpucast_simulation::{Limits, Outcome as Simulated, simulate};
+use gpucast_simulation::{Limits, Outcome as Simulated, Served, simulate};
 
 use crate::assumptions;
 use crate::gpu::Gpu;
@@ -56,6 +56,8 @@ pub struct Analysis {
     pub ctas: (u64, u64),
     /// The difference between the halves that an extrapolation rests on.
     pub drift: f64,
+    /// Clocks that the L2 and DRAM work.
+    pub served: Served,
     /// Barriers that were opened because no other warp could arrive.
     pub abandoned_barriers: u64,
 }
@@ -147,6 +149,7 @@ impl Analysis {
             instructions: 0,
             ctas: (0, 0),
             drift: 0.0,
+            served: Served::default(),
             abandoned_barriers: 0,
         };
         for Invocations { launch, count } in invocations {
@@ -169,6 +172,8 @@ impl Analysis {
         self.instructions += one.instructions;
         self.ctas = one.ctas;
         self.drift = self.drift.max(one.drift);
+        self.served.l2 += one.served.l2 * times;
+        self.served.dram += one.served.dram * times;
         self.abandoned_barriers += one.abandoned_barriers;
         for (instruction, clocks) in launch.code.instructions.iter().zip(&one.by_instruction) {
             let place = self.by_ptx.binary_search_by_key(&instruction.ptx, |(ptx, _)| *ptx);
@@ -192,6 +197,16 @@ impl Analysis {
     #[must_use]
     pub fn shares(&self) -> Vec<(State, f64)> {
         shares(&self.slots)
+    }
+
+    /// The resource that bounds the time, and the time of each, in milliseconds. It is the L2 or
+    /// DRAM where that works nearly all the time, and else the one that most slots wait for.
+    fn bounds(&self) -> (Bound, Vec<Component>) {
+        let components = components(&self.slots, self.time_ms());
+        let (busiest, awaited) = self.served.busiest();
+        let longest = components.first().map_or(Bound::Compute, |one| one.resource);
+        let is_busy = busiest >= BUSY_SERVER * self.clocks;
+        (if is_busy { resource(awaited) } else { longest }, components)
     }
 }
 
@@ -295,8 +310,7 @@ impl Model for SmSimulation {
     ) -> Result<Outcome, ModelError> {
         let analysis = Analysis::of(profile, gpu, conditions)?;
         let time_ms = analysis.time_ms();
-        let components = components(&analysis.slots, time_ms);
-        let bound = components.first().map_or(Bound::Compute, |one| one.resource);
+        let (bound, components) = analysis.bounds();
         let mut parameters = Symbols::default();
         parameters.push_total("CTAs per SM", f64::from(analysis.resident_ctas), "");
         let mut intermediate = Symbols::default();
@@ -335,6 +349,10 @@ impl Model for SmSimulation {
         })
     }
 }
+
+/// A server that works this share of the time bounds it, whatever the warps wait for: what keeps it
+/// from more is mostly that its queue runs empty for a moment.
+const BUSY_SERVER: f64 = 0.8;
 
 /// Beyond this difference between the halves of what was simulated, a warning says so.
 const MOST_DRIFT: f64 = 0.05;
