@@ -1,6 +1,6 @@
 //! Predictions beside measurements, and their errors by the papers' formulas.
 
-use gpucast_model::agreement::{Pair, Summary};
+use gpucast_model::agreement::{Pair, Summary, rank_correlation};
 use serde::Serialize;
 
 /// Name and version of the JSON document.
@@ -51,6 +51,10 @@ pub struct Group {
     /// The errors.
     #[serde(flatten)]
     pub summary: Summary,
+    /// The rank correlation over the kernels of a GPU: whether the prediction would choose well
+    /// among them. Other groups have none, as a better GPU is faster with any model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank_correlation: Option<f64>,
 }
 
 /// Rows and their errors in groups.
@@ -76,6 +80,7 @@ impl Comparison {
                     by,
                     name: name.map(str::to_owned),
                     summary,
+                    rank_correlation: (by == "gpu").then(|| rank_correlation(&pairs)).flatten(),
                 }));
             };
             for kernel in distinct(of_model().map(|row| row.kernel.as_str())) {

@@ -75,7 +75,7 @@ fn text(comparison: &Comparison) -> String {
         WIDTH,
         "An error is (predicted - measured) / measured (Konstantinidis 2017, eq. 5.12), APE its amount; \
          the geometric mean is that of Stevens & Klöckner 2020, the discrepancy that of Velho et al. \
-         2013, eq. 5 and 6.",
+         2013, eq. 5 and 6. Ranks: Spearman's correlation over the kernels of a GPU.",
     ));
     text
 }
@@ -135,9 +135,11 @@ fn summary(comparison: &Comparison, model: &str) -> String {
         "mean APE",
         "median APE",
         "worst error",
+        "within 10 %",
         "within 25 %",
         "geometric mean",
         "discrepancy",
+        "ranks",
     ];
     let mut cells = vec![header.map(str::to_owned).to_vec()];
     for group in comparison.groups.iter().filter(|group| group.model == model) {
@@ -147,6 +149,7 @@ fn summary(comparison: &Comparison, model: &str) -> String {
             mean_ape,
             median_ape,
             worst_error,
+            within_10_percent,
             within_25_percent,
             geometric_mean_ape,
             mean_discrepancy,
@@ -160,11 +163,13 @@ fn summary(comparison: &Comparison, model: &str) -> String {
             mean_ape,
             median_ape,
             worst_error,
+            within_10_percent,
             within_25_percent,
             geometric_mean_ape,
             mean_discrepancy,
         ];
         line.extend(figures.map(number::percent));
+        line.push(group.rank_correlation.map_or_else(String::new, |ranks| format!("{ranks:.2}")));
         cells.push(line);
     }
     let mut columns = vec![Align::Right; header.len()];

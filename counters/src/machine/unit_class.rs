@@ -34,6 +34,7 @@ const TABLE: &[(Class, &str)] = &[
     (Class::Conversion, "POPC FLO BREV S2R CS2UR S2UR B2R R2B"),
     (Class::Integer, "MOV MOV32I SEL PRMT P2R R2P CS2R PSET PSETP PLOP3 LEPC I2IP"),
     (Class::Memory, "SYNCS"),
+    (Class::Branch, "BSSY"),
     (
         Class::Uniform,
         "UIADD3 UIMAD UISETP ULEA ULOP3 USHF UFLO UPOPC UBREV UBMSK USGXT UVIMNMX UMOV USEL UPRMT \
