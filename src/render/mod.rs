@@ -15,6 +15,7 @@ mod parquet;
 pub(crate) mod prediction;
 pub(crate) mod printed;
 pub(crate) mod profile;
+pub(crate) mod program;
 pub(crate) mod progress;
 pub(crate) mod rows;
 pub(crate) mod run;
