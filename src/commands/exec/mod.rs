@@ -12,12 +12,12 @@ use std::process::{Command, ExitStatus};
 use gpucast_forecast::choice::{gpu_argument, model_choice};
 use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Settings, VARIABLE};
+use gpucast_render::program::{self, Format};
 use gpucast_sanitizer::Checks;
 
 use crate::cli::exec::{Exec, KERNEL_ALONE};
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
-use crate::render::program::{self, Format};
+use crate::output::{Output, diagnostic};
 
 /// Where the system's loader looks for libraries first.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
@@ -53,10 +53,10 @@ pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure>
     let status = command.status().map_err(|error| Report::file("run", &path, &error))?;
     let reports = reports(folder.path())?;
     if reports.is_empty() {
-        eprint_note(&facts.without_calls());
+        diagnostic::note(&facts.without_calls());
     }
     for report in &reports {
-        program::print(&report.text());
+        diagnostic::text(&report.text());
     }
     if let (Some(output), Some(format)) = (&mut output, format) {
         output.write_bytes(&program::document(&reports, format)?)?;
@@ -67,10 +67,6 @@ pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure>
         (0, _) => Err(Failure::Said),
         (code, _) => Err(Failure::Exit(code)),
     }
-}
-
-fn eprint_note(text: &str) {
-    program::print(&format!("note: {text}\n"));
 }
 
 /// The settings of the program's processes. Everything is tried here, where reports are drawn.
