@@ -1,5 +1,6 @@
 //! The command line: every command, option and help text.
 
+pub(crate) mod exec;
 mod explore;
 mod gpus;
 pub(crate) mod plot;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Execute a kernel and check its results
     Run(Run),
+    /// Run a program that uses CUDA, on a GPU that is not there; then print a table of its launches
+    Exec(exec::Exec),
     /// Draw predictions as SVG or PNG
     #[command(subcommand)]
     Plot(plot::Plot),

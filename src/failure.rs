@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Usage(Report),
     /// Everything has been said on the output already: exit status 1.
     Said,
+    /// The program that was run ended with this status, and has said why.
+    Exit(u8),
     /// The user stopped the run.
     Stopped,
     /// The reader of our output went away; that is its right.

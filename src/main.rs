@@ -49,6 +49,7 @@ fn main() -> ExitCode {
             output::diagnostic::print(&[report]);
             ExitCode::from(USAGE)
         }
+        Err(Failure::Exit(status)) => ExitCode::from(status),
         Err(Failure::Said) => ExitCode::from(INPUT),
         Err(Failure::Stopped) => ExitCode::from(interrupt::STATUS),
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,

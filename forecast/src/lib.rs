@@ -35,4 +35,4 @@ pub use failure::{Anchor, Failure, Report, SourceText};
 pub use run::kernel::Kernel;
 pub use settings::LaunchOptions;
 pub use supervisor::{Alone, Supervisor};
-pub use trouble::{cuda_file, cuda_line};
+pub use trouble::{cuda_file, cuda_line, fault_report};

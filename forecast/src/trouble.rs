@@ -138,6 +138,24 @@ fn arguments(plan: &Plan, planned: &PlannedLaunch) -> String {
 }
 
 fn of_fault(fault: &Fault, plan: &Plan, loaded: &Loaded) -> Report {
+    let report = fault_report(fault, loaded);
+    if let FaultKind::OutOfBounds { nearest: Some(nearest), .. } = &fault.kind
+        && let Some(buffer) = plan.buffers.iter().find(|buffer| buffer.name == nearest.name)
+    {
+        return report.fact(format!(
+            "buffer {} holds {} elements of {}, {} bytes, at {:#x}",
+            buffer.name,
+            buffer.len,
+            buffer.ty.name(),
+            nearest.bytes,
+            nearest.address
+        ));
+    }
+    report
+}
+
+/// A kernel's fault, with its places in the PTX and in the CUDA source.
+pub fn fault_report(fault: &Fault, loaded: &Loaded) -> Report {
     let mut report = match &fault.instruction {
         Some(site) => loaded.source.report(site.span.range(), fault.kind.to_string()),
         None => Report::new(fault.kind.to_string()),
@@ -150,18 +168,6 @@ fn of_fault(fault: &Fault, plan: &Plan, loaded: &Loaded) -> Report {
     report = report.fact(place);
     if let Some(location) = fault.instruction.as_ref().and_then(|site| site.location) {
         report = report.fact(cuda_line(loaded, location));
-    }
-    if let FaultKind::OutOfBounds { nearest: Some(nearest), .. } = &fault.kind
-        && let Some(buffer) = plan.buffers.iter().find(|buffer| buffer.name == nearest.name)
-    {
-        report = report.fact(format!(
-            "buffer {} holds {} elements of {}, {} bytes, at {:#x}",
-            buffer.name,
-            buffer.len,
-            buffer.ty.name(),
-            nearest.bytes,
-            nearest.address
-        ));
     }
     report.maybe_hint(hint(&fault.kind).map(str::to_owned))
 }

@@ -13,6 +13,7 @@
 mod exec;
 pub mod fault;
 pub mod host_memory;
+mod instance;
 pub mod launch;
 pub mod memory;
 pub mod observer;
@@ -20,8 +21,9 @@ pub mod program;
 pub mod semantics;
 pub mod tensor_map;
 
-pub use exec::run;
+pub use exec::{run, run_in};
 pub use fault::{Fault, FaultKind};
+pub use instance::ModuleInstance;
 pub use launch::{
     Argument, Host, Launch, LaunchError, Options, RunError, Schedule, Silent, StopReason, Summary,
 };

@@ -79,13 +79,43 @@ pub enum AllocationError {
 #[derive(Debug)]
 struct SharedBytes(Box<[UnsafeCell<[u64; 8]>]>);
 
+/// The owner of an allocation's bytes.
+#[derive(Debug)]
+enum Storage {
+    /// The allocation itself, which only keeps them.
+    Own { _bytes: SharedBytes },
+    /// The arena of the memory: bytes lie at their device addresses.
+    Arena,
+    /// The host program, which lends them: bytes lie at their device addresses.
+    Host,
+}
+
 /// One buffer.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     pub(crate) name: String,
     pub(crate) address: u64,
     pub(crate) bytes: u64,
-    storage: SharedBytes,
+    /// The first byte.
+    host: *mut u8,
+    storage: Storage,
+}
+
+/// A range of device memory that belonged to one allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressRange {
+    /// The first address.
+    pub address: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// Nothing begins at an address that was to be freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no allocation begins at address {address:#x}")]
+pub struct NotAllocated {
+    /// The address.
+    pub address: u64,
 }
 
 /// All buffers of a device.
@@ -94,6 +124,8 @@ pub struct DeviceMemory {
     /// Address of the first buffer; `end` is the end of all addresses.
     first: u64,
     end: u64,
+    /// True if buffers lie at their device addresses, from `first` to `end`.
+    in_arena: bool,
     /// Sorted by address.
     allocations: Vec<Allocation>,
     /// The device heap's address and state, once a kernel has needed it.
@@ -114,12 +146,18 @@ impl Allocation {
     /// The first byte, for the executor's raw accesses.
     #[inline]
     pub(crate) fn host(&self) -> *mut u8 {
-        self.storage.0.as_ptr().cast_mut().cast()
+        self.host
+    }
+
+    /// The first address behind it.
+    fn end(&self) -> u64 {
+        self.address + self.bytes
     }
 
     fn as_slice(&self) -> &[u8] {
-        // SAFETY: `storage` holds at least `bytes` initialised bytes; a shared borrow of the
-        // memory means that no launch, which borrows it exclusively, is writing.
+        // SAFETY: `host` points to at least `bytes` initialised bytes, which `storage` owns or
+        // whose owner promised them; a shared borrow of the memory means that no launch, which
+        // borrows it exclusively, is writing.
         unsafe { std::slice::from_raw_parts(self.host(), self.bytes as usize) }
     }
 
@@ -133,6 +171,12 @@ impl Allocation {
 // race exactly as the CTAs of a kernel are; every host access goes through `&mut DeviceMemory`
 // or happens when no launch is running.
 unsafe impl Sync for SharedBytes {}
+
+// SAFETY: `host` points into `storage`, or to bytes that live as long as the memory and that no
+// thread owns (the contracts of `DeviceMemory::in_arena` and `DeviceMemory::map_host`).
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
 
 impl Default for DeviceMemory {
     fn default() -> Self {
@@ -168,7 +212,22 @@ impl DeviceMemory {
             32 => (FIRST_ADDRESS_OF_32_BITS, 1 << 32),
             _ => (FIRST_ADDRESS, u64::MAX),
         };
-        Self { first, end, allocations: Vec::new(), heap: None }
+        Self { first, end, in_arena: false, allocations: Vec::new(), heap: None }
+    }
+
+    /// An empty memory whose buffers lie at their device addresses, in the `bytes` bytes from
+    /// `first` on. The host program and its kernels then use the same addresses.
+    ///
+    /// New buffers have the contents of the arena, which nothing clears.
+    ///
+    /// # Safety
+    ///
+    /// The bytes can be read and written as long as the memory lives, and they are initialised.
+    /// Nothing but the host program, which holds addresses of its buffers, uses them.
+    #[must_use]
+    pub unsafe fn in_arena(first: u64, bytes: u64) -> Self {
+        let end = first.saturating_add(bytes);
+        Self { first, end, in_arena: true, allocations: Vec::new(), heap: None }
     }
 
     /// Allocates `bytes` zero bytes and returns their device address.
@@ -180,30 +239,147 @@ impl DeviceMemory {
         if self.allocations.iter().any(|allocation| allocation.name == name) {
             return Err(AllocationError::Duplicate(name.to_owned()));
         }
-        let out_of_memory = || AllocationError::OutOfMemory { name: name.to_owned(), bytes };
-        let address = match self.allocations.last() {
-            Some(last) => {
-                (last.address + last.bytes + GUARD_BYTES).next_multiple_of(ALIGNMENT_BYTES)
-            }
-            None => self.first,
+        self.allocate_labelled(name, bytes)
+    }
+
+    /// As [`Self::allocate`]; several buffers may have the same `label`. Use addresses to tell them
+    /// apart.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocationError`] if the host's memory or the addresses do not suffice.
+    pub fn allocate_labelled(&mut self, label: &str, bytes: u64) -> Result<u64, AllocationError> {
+        let out_of_memory = || AllocationError::OutOfMemory { name: label.to_owned(), bytes };
+        let Some(address) = self.free_address(bytes) else {
+            return Err(AllocationError::AddressSpace { name: label.to_owned(), bytes });
         };
-        if address.checked_add(bytes).is_none_or(|after| after > self.end) {
-            return Err(AllocationError::AddressSpace { name: name.to_owned(), bytes });
-        }
         if let Err(Shortage { available }) = host_memory::ask(bytes) {
-            let name = name.to_owned();
+            let name = label.to_owned();
             return Err(AllocationError::HostMemory { name, bytes, available });
         }
-        let lines = usize::try_from(bytes.div_ceil(64)).map_err(|_| out_of_memory())?;
-        if lines > (isize::MAX as usize) / 64 {
-            return Err(out_of_memory());
-        }
-        let mut storage: Vec<UnsafeCell<[u64; 8]>> = Vec::new();
-        storage.try_reserve_exact(lines).map_err(|_| out_of_memory())?;
-        storage.resize_with(lines, UnsafeCell::default);
-        let storage = SharedBytes(storage.into_boxed_slice());
-        self.allocations.push(Allocation { name: name.to_owned(), address, bytes, storage });
+        let (host, storage) = if self.in_arena {
+            (std::ptr::with_exposed_provenance_mut(address as usize), Storage::Arena)
+        } else {
+            let lines = usize::try_from(bytes.div_ceil(64)).map_err(|_| out_of_memory())?;
+            if lines > (isize::MAX as usize) / 64 {
+                return Err(out_of_memory());
+            }
+            let mut storage: Vec<UnsafeCell<[u64; 8]>> = Vec::new();
+            storage.try_reserve_exact(lines).map_err(|_| out_of_memory())?;
+            storage.resize_with(lines, UnsafeCell::default);
+            let storage = SharedBytes(storage.into_boxed_slice());
+            (storage.0.as_ptr().cast_mut().cast(), Storage::Own { _bytes: storage })
+        };
+        self.insert(Allocation { name: label.to_owned(), address, bytes, host, storage });
         Ok(address)
+    }
+
+    /// Makes `bytes` bytes of the host program accessible to kernels, at their own address.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocationError::AddressSpace`] if a buffer has some of these addresses, or if the bytes
+    /// lie below all buffers, where the windows of other state spaces are.
+    ///
+    /// # Safety
+    ///
+    /// The bytes can be read and written until [`Self::free`] of their address, and they are
+    /// initialised. Nothing else writes them while a launch runs.
+    pub unsafe fn map_host(
+        &mut self,
+        label: &str,
+        host: *mut u8,
+        bytes: u64,
+    ) -> Result<u64, AllocationError> {
+        let address = host.expose_provenance() as u64;
+        let lowest = FIRST_ADDRESS_OF_32_BITS;
+        let end = address.checked_add(bytes).filter(|_| address >= lowest);
+        let at = self.allocations.partition_point(|a| a.address < address);
+        let before = at.checked_sub(1).map(|before| self.allocations[before].end());
+        let after = self.allocations.get(at).map(|after| after.address);
+        let is_free = |end| before.is_none_or(|b| b <= address) && after.is_none_or(|a| end <= a);
+        if !end.is_some_and(is_free) {
+            return Err(AllocationError::AddressSpace { name: label.to_owned(), bytes });
+        }
+        let (name, storage) = (label.to_owned(), Storage::Host);
+        self.insert(Allocation { name, address, bytes, host, storage });
+        Ok(address)
+    }
+
+    /// Frees the allocation that begins at `address`, and returns the range that it had. In an
+    /// arena, and of mapped memory, the bytes keep their contents.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAllocated`] if none begins there.
+    pub fn free(&mut self, address: u64) -> Result<AddressRange, NotAllocated> {
+        let at = self.allocations.binary_search_by_key(&address, |a| a.address);
+        let at = at.map_err(|_| NotAllocated { address })?;
+        if self.heap.as_ref().is_some_and(|&(heap, _)| heap == address) {
+            self.heap = None;
+        }
+        let freed = self.allocations.remove(at);
+        Ok(AddressRange { address, bytes: freed.bytes })
+    }
+
+    /// The place for `bytes` more bytes: behind the last buffer, or in the first gap that is large
+    /// enough.
+    fn free_address(&self, bytes: u64) -> Option<u64> {
+        let own = || self.allocations.iter().filter(|a| !matches!(a.storage, Storage::Host));
+        let behind = |end: u64| {
+            let after = end.checked_add(GUARD_BYTES)?;
+            after.checked_next_multiple_of(ALIGNMENT_BYTES)
+        };
+        let address = match own().next_back() {
+            Some(last) => behind(last.end())?,
+            None => self.first,
+        };
+        // Memory of the host that is mapped there stays where it is.
+        let is_free = |address: u64| {
+            let end = address.checked_add(bytes).filter(|&end| end <= self.end)?;
+            let at = self.allocations.partition_point(|a| a.end() <= address);
+            self.allocations.get(at).is_none_or(|next| end <= next.address).then_some(address)
+        };
+        is_free(address).or_else(|| {
+            let with_guard = |address: u64| {
+                let end = address.checked_add(bytes)?.checked_add(GUARD_BYTES)?;
+                let at = self.allocations.partition_point(|a| a.end() <= address);
+                let fits = self.allocations.get(at).is_none_or(|next| end <= next.address);
+                fits.then(|| is_free(address)).flatten()
+            };
+            let gaps = own().filter_map(|a| behind(a.end()));
+            std::iter::once(self.first).chain(gaps).find_map(with_guard)
+        })
+    }
+
+    fn insert(&mut self, allocation: Allocation) {
+        let at = self.allocations.partition_point(|a| a.address < allocation.address);
+        self.allocations.insert(at, allocation);
+    }
+
+    /// The `bytes` bytes from `address` on, if they belong to one allocation.
+    #[must_use]
+    pub fn slice(&self, address: u64, bytes: u64) -> Option<&[u8]> {
+        let allocation = &self.allocations[self.allocation_at(address)?];
+        let offset = usize::try_from(address - allocation.address).ok()?;
+        allocation.as_slice().get(offset..offset.checked_add(usize::try_from(bytes).ok()?)?)
+    }
+
+    /// As [`Self::slice`], to be filled in.
+    #[must_use]
+    pub fn slice_mut(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+        let at = self.allocation_at(address)?;
+        let allocation = &mut self.allocations[at];
+        let offset = usize::try_from(address - allocation.address).ok()?;
+        let end = offset.checked_add(usize::try_from(bytes).ok()?)?;
+        allocation.as_mut_slice().get_mut(offset..end)
+    }
+
+    /// The range of the allocation that holds `address`.
+    #[must_use]
+    pub fn range_of(&self, address: u64) -> Option<AddressRange> {
+        let found = self.find(address)?;
+        Some(AddressRange { address: found.address, bytes: found.bytes })
     }
 
     /// The contents of a buffer.
@@ -282,9 +458,15 @@ impl DeviceMemory {
 
     /// Returns true if a host could have made `address` from a buffer's address.
     pub(crate) fn is_near_a_buffer(&self, address: u64) -> bool {
+        let is_own = |a: &&Allocation| !matches!(a.storage, Storage::Host);
         let first = self.first.saturating_sub(ALIGNMENT_BYTES);
-        let end = self.allocations.last().map_or(self.first, |last| last.address + last.bytes);
+        let end = self.allocations.iter().rfind(is_own).map_or(self.first, Allocation::end);
+        let is_near_mapped = |a: &Allocation| {
+            let first = a.address.saturating_sub(ALIGNMENT_BYTES);
+            (first..=a.end().saturating_add(ALIGNMENT_BYTES)).contains(&address)
+        };
         (first..=end.saturating_add(ALIGNMENT_BYTES)).contains(&address)
+            || self.allocations.iter().filter(|a| !is_own(a)).any(is_near_mapped)
     }
 
     /// A copy of the buffers that are `wanted`, by their order.
@@ -314,8 +496,7 @@ impl DeviceMemory {
     /// address has nothing to do with it.
     pub(crate) fn nearest(&self, address: u64) -> Option<NearestBuffer> {
         let distance = |a: &Allocation| {
-            let end = a.address + a.bytes;
-            if address < a.address { a.address - address } else { address.saturating_sub(end) }
+            if address < a.address { a.address - address } else { address.saturating_sub(a.end()) }
         };
         let is_near =
             |a: &&Allocation| distance(a) <= a.bytes.saturating_mul(NEAR_SIZES).max(NEAR_BYTES);
@@ -395,5 +576,49 @@ mod tests {
         memory.bytes_mut("a").unwrap()[4] = 7;
         assert_eq!(memory.bytes("a"), Some(&[0, 0, 0, 0, 7][..]));
         assert_eq!(memory.bytes("b"), None);
+    }
+    #[test]
+    fn freed_addresses_are_used_again() {
+        let mut memory = DeviceMemory::new();
+        let a = memory.allocate_labelled("same", 100).unwrap();
+        let b = memory.allocate_labelled("same", 8).unwrap();
+        assert_ne!(a, b);
+        assert_eq!(memory.range_of(b + 7), Some(AddressRange { address: b, bytes: 8 }));
+        assert_eq!(memory.free(b), Ok(AddressRange { address: b, bytes: 8 }));
+        assert_eq!(memory.free(b), Err(NotAllocated { address: b }));
+        assert_eq!(memory.free(a + 1), Err(NotAllocated { address: a + 1 }));
+        assert_eq!(memory.allocate_labelled("again", 8), Ok(b));
+        // Of 32 bits nearly all addresses are taken: the gap of `a` is all that is left.
+        let mut small = DeviceMemory::with_address_bits(32);
+        let a = small.allocate("a", 4 << 20).unwrap();
+        small.allocate("b", 1 << 20).unwrap();
+        let behind = small.allocations.last().unwrap().end() + ALIGNMENT_BYTES;
+        let rest = AddressRange { address: behind, bytes: (1 << 32) - behind };
+        let (host, storage) = (std::ptr::null_mut(), Storage::Arena);
+        let (name, AddressRange { address, bytes }) = ("rest".to_owned(), rest);
+        small.insert(Allocation { name, address, bytes, host, storage });
+        assert!(small.allocate("c", 4 << 20).is_err());
+        small.free(a).unwrap();
+        assert!(small.allocate("too large for the gap", 8 << 20).is_err());
+        assert_eq!(small.allocate("c", 4 << 20), Ok(a));
+    }
+
+    #[test]
+    fn bytes_of_the_host_are_used_where_they_are() {
+        let mut memory = DeviceMemory::new();
+        let own = memory.allocate("own", 64).unwrap();
+        let mut lent = vec![1_u8, 2, 3, 4];
+        // SAFETY: `lent` outlives the memory's use of it, and nothing else touches it.
+        let address = unsafe { memory.map_host("lent", lent.as_mut_ptr(), 4) }.unwrap();
+        assert_eq!(address, lent.as_ptr() as u64);
+        assert_eq!(memory.slice(address + 1, 2), Some(&[2, 3][..]));
+        assert_eq!(memory.slice(address + 1, 4), None);
+        memory.slice_mut(address, 1).unwrap()[0] = 9;
+        // SAFETY: as above.
+        let again = unsafe { memory.map_host("again", lent.as_mut_ptr().wrapping_add(3), 4) };
+        assert!(matches!(again, Err(AllocationError::AddressSpace { .. })));
+        assert_eq!(memory.allocate("next", 8).unwrap(), own + ALIGNMENT_BYTES);
+        memory.free(address).unwrap();
+        assert_eq!(lent, [9, 2, 3, 4]);
     }
 }

@@ -16,6 +16,7 @@
 //! | [`prediction`], [`comparison`], [`sensitivity`], [`sweep`] | predicted times |
 //! | [`profile`], [`metric`] | counts |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
+//! | [`program`] | launches of a host program |
 //! | [`check`] | needs of kernels that nobody executed |
 //! | [`gpu`] | figures of a GPU |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
@@ -37,6 +38,7 @@ mod parquet;
 pub mod pictures;
 pub mod prediction;
 pub mod profile;
+pub mod program;
 pub mod report;
 pub mod run;
 pub mod sensitivity;

@@ -56,16 +56,36 @@ struct Block {
 /// Bytes of the tracked buffers that a CTA has written: bits of bytes, by address divided by 64.
 pub(crate) type OwnWrites = HashMap<u64, u64>;
 
+impl Tracked {
+    fn new(buffer: Buffer) -> Self {
+        let words = if buffer.initialised { 0 } else { buffer.bytes.div_ceil(64) };
+        Self { written: (0..words).map(|_| AtomicU64::new(0)).collect(), buffer }
+    }
+}
+
 impl DeviceShadow {
     /// Before the first launch.
     #[must_use]
     pub fn new(mut buffers: Vec<Buffer>) -> Self {
         buffers.sort_by_key(|buffer| buffer.address);
-        let tracked = buffers.into_iter().map(|buffer| {
-            let words = if buffer.initialised { 0 } else { buffer.bytes.div_ceil(64) };
-            Tracked { written: (0..words).map(|_| AtomicU64::new(0)).collect(), buffer }
-        });
+        let tracked = buffers.into_iter().map(Tracked::new);
         Self { buffers: tracked.collect(), heap: Mutex::default() }
+    }
+
+    /// The host allocates a buffer between launches.
+    pub fn add(&mut self, buffer: Buffer) {
+        let at = self.buffers.partition_point(|one| one.buffer.address < buffer.address);
+        self.buffers.insert(at, Tracked::new(buffer));
+    }
+
+    /// The host frees the buffer that begins at `address`.
+    pub fn remove(&mut self, address: u64) {
+        self.buffers.retain(|one| one.buffer.address != address);
+    }
+
+    /// The host writes bytes of a buffer.
+    pub fn host_writes(&self, address: u64, bytes: u64) {
+        self.write(address, bytes, &mut OwnWrites::new(), true);
     }
 
     fn tracked_at(&self, address: u64) -> Option<usize> {

@@ -4,6 +4,7 @@ pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod corpus;
+pub(crate) mod exec;
 pub(crate) mod gpus;
 pub(crate) mod plot;
 pub(crate) mod predict;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Profile(arguments) => profile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Exec(arguments) => exec::run(&arguments, cli.threads),
         Command::Plot(command) => plot::run(command),
         Command::Report(arguments) => report::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),

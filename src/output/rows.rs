@@ -150,7 +150,7 @@ impl Rows for RowFile {
             Failure::Usage(report) => gpucast_forecast::Failure::Usage(report),
             // Whoever reads our output went away: nothing more is wanted.
             Failure::BrokenPipe | Failure::Stopped => gpucast_forecast::Failure::Stopped,
-            Failure::Said => gpucast_forecast::Failure::Explained,
+            Failure::Said | Failure::Exit(_) => gpucast_forecast::Failure::Explained,
         })
     }
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
+use std::time::Instant;
 
 use gpucast_counters::device;
 use gpucast_counters::export::Ranges;
@@ -16,13 +17,15 @@ use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, Metrics, Number};
-use gpucast_interpreter::{DeviceMemory, Launch, Observer, Options, Program};
+use gpucast_interpreter::{
+    DeviceMemory, Host, Launch, ModuleInstance, Observer, Options, Program, RunError, Summary,
+};
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Report};
 use crate::input::init::Init;
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
@@ -222,35 +225,14 @@ impl<C: Counts> Watch for Count<'_, C> {
     }
 
     fn begin(&mut self, program: &Program, launch: &Launch) -> C {
-        let shared_bytes = program.static_shared_bytes();
-        let mut counter = Counter::new(program, launch, shared_bytes, self.counting.device);
-        if let Some(registers) = self.counting.machine.registers(program.kernel()) {
-            counter = counter.with_registers(registers);
-        }
-        if let Some(limits) = self.counting.extras.trace.filter(|_| self.repetitions.is_empty()) {
-            counter = counter.with_trace(&limits);
-        }
-        let in_registers = self.counting.machine.local_in_registers(program);
-        counter = counter.with_local_in_registers(&in_registers);
-        C::around(counter.with_l2(self.plan.l2, self.l2.take()), program, launch)
+        let l2 = (self.plan.l2, self.l2.take());
+        counter(self.counting, program, launch, l2, self.repetitions.is_empty())
     }
 
     fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {
-        let (Repetition { profile, stages, features, .. }, l2) = counter.end(memory);
+        let (repetition, l2) = repetition(self.counting, counter, program, memory)?;
         self.l2 = Some(l2);
-        let simulation = profile.trace.as_ref().and_then(|trace| {
-            self.counting.machine.schedule(program, &profile.table, trace, self.counting.supervisor)
-        });
-        let profile = match self.counting.machine.profile(
-            program,
-            &profile.table,
-            self.counting.supervisor,
-        )? {
-            Some(machine) => profile.with_machine(machine),
-            None => profile,
-        };
-        let simulation = simulation.map(Arc::new);
-        self.repetitions.add(Repetition { profile, stages, features, simulation });
+        self.repetitions.add(repetition);
         Ok(())
     }
 
@@ -284,6 +266,138 @@ impl<C: Counts> Watch for Count<'_, C> {
             transfers: self.before.take().map(|taken| taken.until(self.plan, executed.memory)),
             buffers_sha256,
         });
+    }
+}
+
+/// A counter for a launch, after which the L2 is as given; `traced` if order is recorded, too.
+fn counter<C: Counts>(
+    counting: &Counting<'_>,
+    program: &Program,
+    launch: &Launch,
+    (contents, l2): (L2Contents, Option<L2>),
+    traced: bool,
+) -> C {
+    let shared_bytes = program.static_shared_bytes();
+    let mut counter = Counter::new(program, launch, shared_bytes, counting.device);
+    if let Some(registers) = counting.machine.registers(program.kernel()) {
+        counter = counter.with_registers(registers);
+    }
+    if let Some(limits) = counting.extras.trace.filter(|_| traced) {
+        counter = counter.with_trace(&limits);
+    }
+    let in_registers = counting.machine.local_in_registers(program);
+    counter = counter.with_local_in_registers(&in_registers);
+    C::around(counter.with_l2(contents, l2), program, launch)
+}
+
+/// The counts of a launch that has ended, with its machine instructions.
+fn repetition<C: Counts>(
+    counting: &Counting<'_>,
+    counter: C,
+    program: &Program,
+    memory: &DeviceMemory,
+) -> Result<(Repetition, L2), Report> {
+    let (Repetition { profile, stages, features, .. }, l2) = counter.end(memory);
+    let simulation = profile.trace.as_ref().and_then(|trace| {
+        counting.machine.schedule(program, &profile.table, trace, counting.supervisor)
+    });
+    let profile = match counting.machine.profile(program, &profile.table, counting.supervisor)? {
+        Some(machine) => profile.with_machine(machine),
+        None => profile,
+    };
+    let simulation = simulation.map(Arc::new);
+    Ok((Repetition { profile, stages, features, simulation }, l2))
+}
+
+/// A launch of a host program, in memory that the program owns.
+pub struct HostLaunch<'a> {
+    /// The variables of the kernel's module.
+    pub instance: &'a ModuleInstance,
+    /// The kernel.
+    pub program: &'a Program,
+    /// Its extents and arguments.
+    pub launch: &'a Launch,
+    /// Limits and the order of CTAs.
+    pub options: &'a Options,
+    /// Hears what the kernel prints.
+    pub host: &'a dyn Host,
+}
+
+/// Reason why a launch of a host program has no counts.
+#[derive(Debug, thiserror::Error)]
+pub enum HostLaunchError {
+    /// It did not run to its end.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// There are no machine instructions for it.
+    #[error(transparent)]
+    Machine(#[from] Report),
+}
+
+impl HostLaunch<'_> {
+    /// Executes the launch without counting.
+    ///
+    /// # Errors
+    ///
+    /// A launch that is impossible, or a fault of the kernel.
+    pub fn run<O: Observer>(
+        &self,
+        memory: &mut DeviceMemory,
+        observer: &mut O,
+    ) -> Result<Summary, RunError> {
+        let Self { instance, program, launch, options, host } = *self;
+        gpucast_interpreter::run_in(instance, program, launch, memory, observer, options, host)
+    }
+
+    /// Executes the launch and counts it. `l2` is the L2 as the launch before left it, and as this
+    /// launch leaves it.
+    ///
+    /// # Errors
+    ///
+    /// A launch that is impossible, a fault of the kernel, or a kernel without machine code where
+    /// the caller insists on it.
+    pub fn count(
+        &self,
+        memory: &mut DeviceMemory,
+        counting: &Counting<'_>,
+        l2: &mut Option<L2>,
+    ) -> Result<Counted, HostLaunchError> {
+        let Extras { stages, features, .. } = counting.extras;
+        match (stages, features) {
+            (false, false) => self.count_with::<Counter>(memory, counting, l2),
+            (true, false) => self.count_with::<StageCounter>(memory, counting, l2),
+            (false, true) => self.count_with::<(Counter, FeatureCounter)>(memory, counting, l2),
+            (true, true) => self.count_with::<(StageCounter, FeatureCounter)>(memory, counting, l2),
+        }
+    }
+
+    fn count_with<C: Counts>(
+        &self,
+        memory: &mut DeviceMemory,
+        counting: &Counting<'_>,
+        l2: &mut Option<L2>,
+    ) -> Result<Counted, HostLaunchError> {
+        let started = Instant::now();
+        let before = (L2Contents::default(), l2.take());
+        let mut counter: C = counter(counting, self.program, self.launch, before, true);
+        let summary = self.run(memory, &mut counter)?;
+        let (counts, after) = repetition(counting, counter, self.program, memory)?;
+        *l2 = Some(after);
+        let count = 1;
+        let simulation = counts.simulation.map(|launch| vec![Invocations { launch, count }]);
+        Ok(Counted {
+            profile: counts.profile,
+            ranges: Ranges::default(),
+            stages: counts.stages,
+            simulation,
+            features: counts.features.map(|features| vec![(features, count)]),
+            timing: Timing::since(started, summary.issued_lanes),
+            ordered_because: summary.ordered_because,
+            watched: summary.watched,
+            machine_code: None,
+            transfers: None,
+            buffers_sha256: BTreeMap::new(),
+        })
     }
 }
 

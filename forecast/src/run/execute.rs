@@ -33,6 +33,15 @@ pub struct Timing {
     pub thread_instructions_per_s: f64,
 }
 
+impl Timing {
+    /// The timing of an execution that has just ended, with its instructions times active lanes.
+    pub(super) fn since(started: Instant, lanes: u64) -> Self {
+        let execute_s = started.elapsed().as_secs_f64();
+        let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
+        Self { execute_s, thread_instructions_per_s }
+    }
+}
+
 impl fmt::Display for Timing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = self.thread_instructions_per_s / 1e6;
@@ -221,9 +230,7 @@ pub fn execute<W: Watch>(
             watch.end(observer, &program, memory)?;
         }
         drop(ending);
-        let execute_s = started.elapsed().as_secs_f64();
-        let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
-        let timing = Timing { execute_s, thread_instructions_per_s };
+        let timing = Timing::since(started, lanes);
         watch.launched(Executed { index, timing, ordered_because, watched, memory });
     }
     Ok(())

@@ -156,6 +156,12 @@ pub fn counted(
 
 /// The counts of a launch of `plan`, taken as `counting_gpu` would.
 pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source {
+    let published = plan.corpus_name.and_then(published::name_of_entry);
+    Source { published, ..of_launch(counted, counting_gpu) }
+}
+
+/// The counts of a launch that nobody has published, taken as `counting_gpu` would.
+pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
     let profile = &counted.profile;
     let blocks = profile.grid.iter().map(|&count| u64::from(count)).product();
     let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
@@ -197,7 +203,7 @@ pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source 
             offload: None,
             timing: None,
         },
-        published: plan.corpus_name.and_then(published::name_of_entry),
+        published: None,
         timing: None,
         machine_code: counted.machine_code.clone(),
         one_of_several: false,

@@ -24,11 +24,14 @@ mod tensor_copy;
 mod warp;
 mod watch;
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use gpucast_ptx_frontend::module::VariableId;
 use rayon::prelude::*;
 
+use crate::instance::ModuleInstance;
 use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
 use crate::observer::{Observer, Recorder};
@@ -77,6 +80,25 @@ pub fn run<O: Observer>(
     run_at(Level::detect(), program, launch, memory, observer, options, host)
 }
 
+/// As [`run`], with the variables of a module that a host program has loaded. Constant memory has
+/// the contents that the instance's variables have when the launch begins.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_in<O: Observer>(
+    instance: &ModuleInstance,
+    program: &Program,
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    observer: &mut O,
+    options: &Options,
+    host: &dyn Host,
+) -> Result<Summary, RunError> {
+    let variables = instance.addresses();
+    run_with(Level::detect(), variables, program, launch, memory, observer, options, host)
+}
+
 /// [`run`] on a CPU level that this CPU has.
 fn run_at<O: Observer>(
     level: Level,
@@ -88,12 +110,27 @@ fn run_at<O: Observer>(
     host: &dyn Host,
 ) -> Result<Summary, RunError> {
     let globals = setup::allocate_globals(program, memory)?;
+    run_with(level, &globals, program, launch, memory, observer, options, host)
+}
+
+/// [`run`] with the addresses of the module's variables.
+#[expect(clippy::too_many_arguments, reason = "the parts of a run have nothing else in common")]
+fn run_with<O: Observer>(
+    level: Level,
+    globals: &HashMap<VariableId, u64>,
+    program: &Program,
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    observer: &mut O,
+    options: &Options,
+    host: &dyn Host,
+) -> Result<Summary, RunError> {
     setup::allocate_grid_workspace(program, memory)?;
     if program.uses_heap() {
         memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
     }
     let stop = || Stop::new(host, options.deadline);
-    let context = setup::context(level, program, launch, memory, &globals, options, stop())?;
+    let context = setup::context(level, program, launch, memory, globals, options, stop())?;
     let clusters = launch.ctas() / u64::from(context.shape.ctas_per_cluster());
     let decision = match (options.schedule, &program.ordered_because) {
         (Schedule::Parallel, _) => Decision::Independent,
@@ -128,7 +165,7 @@ fn run_at<O: Observer>(
     drop(attempt);
     plan.watch.begin_again();
     memory.restore(&plan.before);
-    let context = setup::context(level, program, launch, memory, &globals, options, stop())?;
+    let context = setup::context(level, program, launch, memory, globals, options, stop())?;
     let ctas_per_cluster = u64::from(context.shape.ctas_per_cluster());
     // Watched once more, since only the order says which conflict is the first.
     let watched = LaunchContext { watch: Some(&plan.watch), ..context };

@@ -109,7 +109,7 @@ pub(super) fn context<'a>(
     if shared_bytes > MAX_SHARED_BYTES {
         return Err(LaunchError::SharedMemory { bytes: shared_bytes, limit: MAX_SHARED_BYTES });
     }
-    let constant = constant_memory(program, globals)?;
+    let constant = constant_memory(program, device, globals)?;
     let parameters = parameter_block(program, &launch.arguments)?;
     let shape = LaunchShape {
         grid_workspace: device.address(GRID_WORKSPACE).unwrap_or(0),
@@ -139,9 +139,11 @@ pub(super) fn context<'a>(
     })
 }
 
-/// Constant memory with the addresses of global variables filled in.
+/// Constant memory with the addresses of global variables filled in. Variables that have a place in
+/// device memory have its contents.
 fn constant_memory(
     program: &Program,
+    device: &DeviceMemory,
     globals: &HashMap<VariableId, u64>,
 ) -> Result<Vec<u8>, LaunchError> {
     let mut constant = program.constant.clone();
@@ -152,6 +154,12 @@ fn constant_memory(
         let address = address.wrapping_add_signed(item.addend);
         let bytes = masked(address, item.mask).to_le_bytes();
         write(&mut constant, item.offset, &bytes[..usize::from(item.width).min(8)]);
+    }
+    for one in &program.constant_variables {
+        let place = globals.get(&one.variable);
+        if let Some(contents) = place.and_then(|&address| device.slice(address, one.bytes)) {
+            write(&mut constant, one.offset, contents);
+        }
     }
     Ok(constant)
 }

@@ -75,6 +75,8 @@ pub struct Program {
     pub(crate) constant: Vec<u8>,
     /// Addresses of global variables in constant memory.
     pub(crate) constant_addresses: Vec<lower::ConstantAddress>,
+    /// Places of the module's variables in constant memory.
+    pub(crate) constant_variables: Vec<ConstantVariable>,
     /// Module-scope global variables.
     pub(crate) globals: Vec<(VariableId, Variable)>,
     pub(crate) ordered_because: Option<String>,
@@ -97,6 +99,14 @@ pub struct PlacedVariable {
     pub offset: u64,
     /// Size in bytes; 0 for an array whose size the launch decides.
     pub bytes: u64,
+}
+
+/// The place of a variable in constant memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConstantVariable {
+    pub(crate) variable: VariableId,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The target of calls of a function.

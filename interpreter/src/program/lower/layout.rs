@@ -7,9 +7,9 @@ use gpucast_ptx_frontend::module::{
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::super::PlacedVariable;
 use super::super::memory_op::{Space, window};
 use super::super::registers::ConstantValue;
+use super::super::{ConstantVariable, PlacedVariable};
 use super::call_graph::CallGraph;
 
 /// A parameter of the kernel.
@@ -93,7 +93,7 @@ const FUNCTION_STRIDE: u64 = 16;
 
 /// Hands out aligned offsets. Sums stop at the end of the numbers: the limits are checked once
 /// everything has been placed.
-fn place(end: &mut u64, bytes: u64, align: u32) -> u64 {
+pub(crate) fn place(end: &mut u64, bytes: u64, align: u32) -> u64 {
     let offset = end.checked_next_multiple_of(u64::from(align.max(1))).unwrap_or(u64::MAX);
     *end = offset.saturating_add(bytes);
     offset
@@ -245,6 +245,20 @@ impl Layout {
     pub(crate) fn shared_offsets(&self) -> HashMap<VariableId, u64> {
         let shared = self.places.iter().filter(|(_, place)| place.space == Space::Shared);
         shared.map(|(&variable, place)| (variable, place.offset)).collect()
+    }
+
+    /// The variables in constant memory, by place.
+    pub(crate) fn constant_variables(&self, module: &Module) -> Vec<ConstantVariable> {
+        let constant = self.places.iter().filter(|(_, place)| place.space == Space::Const);
+        let mut variables: Vec<_> = constant
+            .map(|(&variable, place)| ConstantVariable {
+                variable,
+                offset: place.offset,
+                bytes: module.variables[variable.index()].size_bytes,
+            })
+            .collect();
+        variables.sort_by_key(|one| one.offset);
+        variables
     }
 
     /// The variables with fixed places in shared and local memory, by space and place; formal

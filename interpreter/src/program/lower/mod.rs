@@ -45,7 +45,7 @@ use call_graph::CallGraph;
 pub(super) use control::BlockTargets;
 use layout::Layout;
 pub(crate) use layout::function_at;
-pub(crate) use layout::{ConstantAddress, masked, write};
+pub(crate) use layout::{ConstantAddress, function_address, masked, place, window_of, write};
 use sharing::Sharing;
 
 /// Lowers `kernel` of `module`, whose text is `text`.
@@ -162,6 +162,7 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         parameter_bytes: layout.parameter_bytes,
         shared_static_bytes: layout.shared_static_bytes,
         shared_offsets: layout.shared_offsets(),
+        constant_variables: layout.constant_variables(module),
         local_bytes: layout.local_bytes,
         constant: layout.constant,
         constant_addresses: layout.constant_addresses,

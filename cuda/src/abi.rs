@@ -1,0 +1,230 @@
+//! What C passes: pointers to results, texts and structures, and the way back.
+//!
+//! The types here are transparent pointers with safe methods. Only C callers make them, and CUDA's
+//! contract holds for each: it is null, or valid for its type while the call lasts. That contract
+//! is what the unsafe blocks rely on. A program that breaks it crashes with NVIDIA's libraries, too.
+
+#![allow(unsafe_code, reason = "C passes pointers")]
+
+use std::ffi::{CStr, c_char, c_void};
+
+use gpucast_host::clock::StreamId;
+use gpucast_host::{Device, Error, Extent};
+
+/// The place of a result.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub(crate) struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    /// Writes the result.
+    pub(crate) fn put(self, value: T) -> Result<(), Error> {
+        if self.0.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: not null, so valid for writes by the contract of the module.
+        unsafe { self.0.write(value) };
+        Ok(())
+    }
+
+    /// Writes the result if the caller wants to have it.
+    pub(crate) fn maybe_put(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: as in `put`.
+            unsafe { self.0.write(value) };
+        }
+    }
+
+    /// Writes several results, one behind the other.
+    pub(crate) fn put_all(self, values: impl IntoIterator<Item = T>) -> Result<(), Error> {
+        if self.0.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        for (index, value) in values.into_iter().enumerate() {
+            // SAFETY: the caller gives room for as many as the function is to write.
+            unsafe { self.0.add(index).write(value) };
+        }
+        Ok(())
+    }
+}
+
+impl Out<u8> {
+    /// Writes a text with a zero behind it into `size` bytes, cut if it does not fit.
+    pub(crate) fn put_text(self, text: &str, size: usize) -> Result<(), Error> {
+        let fitting = text.bytes().take(size.saturating_sub(1));
+        self.put_all(fitting.chain([0]).take(size))
+    }
+}
+
+/// A value or an array that the caller owns.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub(crate) struct In<T>(*const T);
+
+impl<T> In<T> {
+    /// What C passed as an address of another kind.
+    pub(crate) fn at_address(address: *const u8) -> Self {
+        Self(address.cast())
+    }
+
+    /// What C passed as a number.
+    pub(crate) fn at_number(address: u64) -> Self {
+        Self(std::ptr::with_exposed_provenance(address as usize))
+    }
+}
+
+impl<T: Copy> In<T> {
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The value.
+    pub(crate) fn get(self) -> Result<T, Error> {
+        self.at(0)
+    }
+
+    /// The element of an array.
+    pub(crate) fn at(self, index: usize) -> Result<T, Error> {
+        if self.0.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: not null, so valid for reads by the contract of the module. The callers of this
+        // function take no more elements than C's caller says there are.
+        Ok(unsafe { self.0.add(index).read_unaligned() })
+    }
+}
+
+/// A text that ends with a zero.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub(crate) struct Text(*const c_char);
+
+impl Text {
+    /// What C passed as an address of bytes.
+    pub(crate) fn at_address(address: *const u8) -> Self {
+        Self(address.cast())
+    }
+
+    /// The text; null and other encodings are invalid.
+    pub(crate) fn get<'a>(self) -> Result<&'a str, Error> {
+        if self.0.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: not null, so a text that ends, by the contract of the module.
+        unsafe { CStr::from_ptr(self.0) }.to_str().map_err(|_| Error::InvalidValue)
+    }
+}
+
+/// Three extents.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dim3 {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+    pub(crate) z: u32,
+}
+
+impl From<Dim3> for [u32; 3] {
+    fn from(Dim3 { x, y, z }: Dim3) -> Self {
+        [x, y, z]
+    }
+}
+
+/// A function of the caller that takes one pointer.
+pub(crate) type Callback = extern "C" fn(*mut c_void);
+
+/// The bytes of an argument.
+pub(crate) fn argument(address: *const u8, bytes: usize) -> Result<Vec<u8>, Error> {
+    if address.is_null() {
+        return Err(Error::InvalidValue);
+    }
+    // SAFETY: not null, so valid for the size of the kernel's parameter, by the contract.
+    Ok(unsafe { std::slice::from_raw_parts(address, bytes) }.to_vec())
+}
+
+/// Bytes that live as long as the program: an image that it registers.
+pub(crate) fn bytes_of_program(address: *const u8, bytes: usize) -> &'static [u8] {
+    // SAFETY: registered images are constant data of the program or library, which stays loaded
+    // until it unregisters them.
+    unsafe { std::slice::from_raw_parts(address, bytes) }
+}
+
+/// Writes to C's standard output, so that the order with the program's own output is kept.
+pub(crate) fn print(text: &[u8]) {
+    unsafe extern "C" {
+        static stdout: *mut c_void;
+        fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut c_void) -> usize;
+    }
+    // SAFETY: C's standard output exists as long as the program, and `text` has its length.
+    unsafe { fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
+}
+
+/// Has `function` called when the program ends.
+pub(crate) fn at_exit(function: extern "C" fn()) {
+    unsafe extern "C" {
+        fn atexit(function: extern "C" fn()) -> i32;
+    }
+    // SAFETY: the function lives in this library, which is never unloaded.
+    // Where there is no room for it, the report is written at unregistration alone.
+    unsafe { atexit(function) };
+}
+
+/// Gives a pointer variable of the program its value.
+pub(crate) fn set_pointer(pointer: u64, value: u64) {
+    let place: *mut u64 = std::ptr::with_exposed_provenance_mut(pointer as usize);
+    // SAFETY: the program registered the address of a pointer for this.
+    unsafe { place.write(value) };
+}
+
+/// The first bytes of something that a program registers, as a structure of numbers.
+pub(crate) fn header<T: Copy>(address: *const u8) -> Option<T> {
+    // SAFETY: not null, so registered data of the program, which is longer than its header.
+    (!address.is_null()).then(|| unsafe { address.cast::<T>().read_unaligned() })
+}
+
+/// Copies rows between addresses and pitches of a caller.
+pub(crate) fn copy_rows(
+    device: &mut Device,
+    [to, to_pitch]: [u64; 2],
+    [from, from_pitch]: [u64; 2],
+    extent: Extent,
+    stream: StreamId,
+) -> Result<(), Error> {
+    // SAFETY: addresses that are not the device's are valid memory of the program, by the contract.
+    unsafe { device.copy_rows(to, to_pitch, from, from_pitch, extent, stream) }
+}
+
+/// Fills rows at an address and pitch of a caller.
+pub(crate) fn fill(
+    device: &mut Device,
+    [to, pitch]: [u64; 2],
+    pattern: &[u8],
+    extent: Extent,
+    stream: StreamId,
+) -> Result<(), Error> {
+    // SAFETY: as in `copy_rows`.
+    unsafe { device.fill(to, pitch, pattern, extent, stream) }
+}
+
+/// Lets kernels reach memory of the program.
+pub(crate) fn register_host(device: &mut Device, address: u64, bytes: u64) -> Result<(), Error> {
+    // SAFETY: the program keeps the memory until it unregisters it, by the contract.
+    unsafe { device.register_host(address, bytes) }
+}
+
+/// Something of this library that a handle points to.
+pub(crate) fn borrowed<'a, T>(handle: *mut c_void) -> Result<&'a mut T, Error> {
+    // SAFETY: not null, so a handle of this kind that the caller got here and has not destroyed.
+    // Calls with one handle come one after the other.
+    unsafe { handle.cast::<T>().as_mut() }.ok_or(Error::InvalidHandle)
+}
+
+/// Frees what a handle points to.
+pub(crate) fn dropped<T>(handle: *mut c_void) -> Result<(), Error> {
+    if handle.is_null() {
+        return Err(Error::InvalidHandle);
+    }
+    // SAFETY: as in `borrowed`, and the handle is of no use any more.
+    drop(unsafe { Box::from_raw(handle.cast::<T>()) });
+    Ok(())
+}

@@ -1,0 +1,280 @@
+//! The device and its one context.
+
+use std::cell::RefCell;
+use std::ffi::{CString, c_char};
+use std::sync::OnceLock;
+
+use gpucast_host::Error;
+
+use super::driver_functions;
+use crate::abi::{Out, Text};
+use crate::runtime::exists;
+use crate::state::on_device;
+
+/// `CUcontext`: all contexts are one, and this is its handle.
+type Context = u64;
+
+const CONTEXT: Context = 0x6770_7563;
+
+/// The version that clients are told: that of the headers.
+const VERSION: i32 = 13_050;
+
+const STACK_SIZE: i32 = 0;
+const PRINTF_FIFO_SIZE: i32 = 1;
+const MALLOC_HEAP_SIZE: i32 = 2;
+
+thread_local! {
+    static CURRENT: RefCell<Vec<Context>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The context of the thread; 0 if it has none.
+pub(super) fn current() -> Context {
+    CURRENT.with_borrow(|all| all.last().copied().unwrap_or(0))
+}
+
+fn push(context: Context) {
+    CURRENT.with_borrow_mut(|all| all.push(context));
+}
+
+fn create(context: Out<Context>, device: i32) -> Result<(), Error> {
+    exists(device)?;
+    on_device(|_| Ok(()))?;
+    push(CONTEXT);
+    context.put(CONTEXT)
+}
+
+fn c_text(
+    texts: &'static OnceLock<Vec<CString>>,
+    of: fn(Error) -> &'static str,
+    code: i32,
+) -> Option<*const c_char> {
+    let texts = texts.get_or_init(|| {
+        let text = |error: &Error| CString::new(of(*error)).unwrap_or_default();
+        Error::ALL.iter().map(text).collect()
+    });
+    let at = Error::ALL.iter().position(|error| error.driver_code() == code)?;
+    texts.get(at).map(|text| text.as_ptr())
+}
+
+driver_functions! {
+    /// Begins.
+    fn cuInit(_flags: u32) { on_device(|_| Ok(())) }
+
+    /// The driver's version.
+    fn cuDriverGetVersion(version: Out<i32>) { version.put(VERSION) }
+
+    /// Number of devices.
+    fn cuDeviceGetCount(count: Out<i32>) { count.put(1) }
+
+    /// A device by its number.
+    fn cuDeviceGet(device: Out<i32>, number: i32) {
+        exists(number)?;
+        device.put(number)
+    }
+
+    /// The device's name.
+    fn cuDeviceGetName(text: Out<u8>, bytes: i32, device: i32) {
+        exists(device)?;
+        let name = on_device(|device| Ok(device.properties().name().to_owned()))?;
+        text.put_text(&name, usize::try_from(bytes).map_err(|_| Error::InvalidValue)?)
+    }
+
+    /// The device's identity: always the same.
+    fn cuDeviceGetUuid(id: Out<[u8; 16]>, device: i32) {
+        exists(device)?;
+        id.put(*b"gpucast-device-0")
+    }
+
+    /// The device's identity: always the same.
+    fn cuDeviceGetUuid_v2(id: Out<[u8; 16]>, device: i32) {
+        exists(device)?;
+        id.put(*b"gpucast-device-0")
+    }
+
+    /// Bytes of the device's memory.
+    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: i32) {
+        exists(device)?;
+        bytes.put(on_device(|device| Ok(device.memory_info()))?.total as usize)
+    }
+
+    /// An attribute of the device.
+    fn cuDeviceGetAttribute(value: Out<i32>, attribute: i32, device: i32) {
+        exists(device)?;
+        let found = on_device(|device| Ok(device.properties().attribute(attribute)))?;
+        value.put(i32::try_from(found).unwrap_or(i32::MAX))
+    }
+
+    /// The compute capability.
+    fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: i32) {
+        exists(device)?;
+        let found = on_device(|device| Ok(device.properties().capability()))?;
+        let (high, low) = found.ok_or(Error::InvalidDevice)?;
+        major.put(high as i32)?;
+        minor.put(low as i32)
+    }
+
+    /// A name on a bus on which no device is.
+    fn cuDeviceGetPCIBusId(text: Out<u8>, bytes: i32, device: i32) {
+        exists(device)?;
+        text.put_text("0000:00:00.0", usize::try_from(bytes).map_err(|_| Error::InvalidValue)?)
+    }
+
+    /// There is no other device.
+    fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, _peer: i32) {
+        exists(device)?;
+        can.put(0)
+    }
+
+    /// The device's own context.
+    fn cuDevicePrimaryCtxRetain(context: Out<Context>, device: i32) {
+        exists(device)?;
+        on_device(|_| Ok(()))?;
+        context.put(CONTEXT)
+    }
+
+    /// The device's own context is not needed any more.
+    fn cuDevicePrimaryCtxRelease_v2(device: i32) { exists(device) }
+
+    /// Flags of the device's own context.
+    fn cuDevicePrimaryCtxSetFlags_v2(device: i32, _flags: u32) { exists(device) }
+
+    /// The device's own context begins anew: it keeps everything here.
+    fn cuDevicePrimaryCtxReset_v2(device: i32) { exists(device) }
+
+    /// The state of the device's own context.
+    fn cuDevicePrimaryCtxGetState(device: i32, flags: Out<u32>, active: Out<i32>) {
+        exists(device)?;
+        flags.put(0)?;
+        active.put(1)
+    }
+
+    /// A new context: the same as all others.
+    fn cuCtxCreate_v2(context: Out<Context>, _flags: u32, device: i32) { create(context, device) }
+
+    /// A new context with parameters: the same as all others.
+    fn cuCtxCreate_v4(context: Out<Context>, _parameters: u64, _flags: u32, device: i32) {
+        create(context, device)
+    }
+
+    /// A context is not needed any more.
+    fn cuCtxDestroy_v2(context: Context) {
+        CURRENT.with_borrow_mut(|all| {
+            if all.last() == Some(&context) {
+                all.pop();
+            }
+        });
+        Ok(())
+    }
+
+    /// Makes a context current.
+    fn cuCtxPushCurrent_v2(context: Context) {
+        push(context);
+        Ok(())
+    }
+
+    /// Makes the context before it current again.
+    fn cuCtxPopCurrent_v2(context: Out<Context>) {
+        let popped = CURRENT.with_borrow_mut(Vec::pop).ok_or(Error::InvalidContext)?;
+        context.maybe_put(popped);
+        Ok(())
+    }
+
+    /// Makes a context current in place of another one.
+    fn cuCtxSetCurrent(context: Context) {
+        CURRENT.with_borrow_mut(|all| {
+            all.pop();
+            if context != 0 {
+                all.push(context);
+            }
+        });
+        Ok(())
+    }
+
+    /// The current context.
+    fn cuCtxGetCurrent(context: Out<Context>) { context.put(current()) }
+
+    /// The device of the current context.
+    fn cuCtxGetDevice(device: Out<i32>) {
+        if current() == 0 {
+            return Err(Error::InvalidContext);
+        }
+        device.put(0)
+    }
+
+    /// The version of a context.
+    fn cuCtxGetApiVersion(_context: Context, version: Out<u32>) { version.put(VERSION as u32) }
+
+    /// The host waits for everything.
+    fn cuCtxSynchronize() {
+        on_device(|device| {
+            device.usable()?;
+            device.clock().synchronise();
+            Ok(())
+        })
+    }
+
+    /// Changes a limit.
+    fn cuCtxSetLimit(limit: i32, value: usize) {
+        on_device(|device| {
+            match limit {
+                STACK_SIZE => device.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX)),
+                MALLOC_HEAP_SIZE => device.set_heap_bytes(value as u64),
+                _ => {}
+            }
+            Ok(())
+        })
+    }
+
+    /// A limit.
+    fn cuCtxGetLimit(value: Out<usize>, limit: i32) {
+        value.put(on_device(|device| match limit {
+            STACK_SIZE => Ok(device.stack_bytes() as usize),
+            PRINTF_FIFO_SIZE => Ok(1 << 20),
+            MALLOC_HEAP_SIZE => Ok(device.heap_bytes() as usize),
+            _ => Err(Error::NotSupported),
+        })?)
+    }
+
+    /// A hint for the caches.
+    fn cuCtxSetCacheConfig(_config: i32) { Ok(()) }
+
+    /// A hint for the banks.
+    fn cuCtxSetSharedMemConfig(_config: i32) { Ok(()) }
+
+    /// The range of priorities, which change nothing.
+    fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+        least.maybe_put(0);
+        greatest.maybe_put(-5);
+        Ok(())
+    }
+
+    /// Describes an error.
+    fn cuGetErrorString(code: i32, text: Out<*const c_char>) {
+        static TEXTS: OnceLock<Vec<CString>> = OnceLock::new();
+        if code == 0 {
+            return text.put(c"no error".as_ptr());
+        }
+        text.put(c_text(&TEXTS, Error::text, code).ok_or(Error::InvalidValue)?)
+    }
+
+    /// Names an error.
+    fn cuGetErrorName(code: i32, text: Out<*const c_char>) {
+        static TEXTS: OnceLock<Vec<CString>> = OnceLock::new();
+        if code == 0 {
+            return text.put(c"CUDA_SUCCESS".as_ptr());
+        }
+        text.put(c_text(&TEXTS, Error::driver_name, code).ok_or(Error::InvalidValue)?)
+    }
+
+    /// The device of a name on a bus.
+    fn cuDeviceGetByPCIBusId(device: Out<i32>, name: Text) {
+        name.get()?;
+        device.put(0)
+    }
+
+    /// The profiler's range begins: nothing profiles here.
+    fn cuProfilerStart() { Ok(()) }
+
+    /// The profiler's range ends.
+    fn cuProfilerStop() { Ok(()) }
+}

@@ -1,0 +1,71 @@
+//! The driver interface: `cu*` functions.
+
+mod context;
+mod execution;
+mod lookup;
+mod memory;
+mod modules;
+mod streams;
+
+use std::ffi::c_void;
+
+use gpucast_host::Error;
+
+/// Declares functions of C that return a `CUresult`, under their names with `gpucast_` before them,
+/// and the list of these names with the functions' addresses.
+macro_rules! driver_functions {
+    ($($(#[doc = $doc:literal])* fn $name:ident($($argument:ident: $ty:ty),* $(,)?) $body:block)+) => {
+        /// The names of the functions in this file.
+        pub(super) const NAMES: &[&str] = &[$(stringify!($name)),+];
+
+        /// The addresses of the functions, in order of their names.
+        pub(super) fn addresses() -> Vec<$crate::driver::Address> {
+            vec![$($name as $crate::driver::Address),+]
+        }
+
+        $(
+            $(#[doc = $doc])*
+            #[allow(non_snake_case, reason = "the name is CUDA's")]
+            #[allow(unsafe_code, reason = "the symbol is for C")]
+            // SAFETY: no other symbol has this name.
+            #[unsafe(export_name = concat!("gpucast_", stringify!($name)))]
+            extern "C" fn $name($($argument: $ty),*) -> i32 {
+                $crate::driver::code((|| $body)())
+            }
+        )+
+    };
+}
+
+use driver_functions;
+
+/// The address of a function.
+pub(crate) type Address = *const c_void;
+
+/// The number of a result.
+pub(crate) fn code(result: Result<(), Error>) -> i32 {
+    result.err().map_or(0, Error::driver_code)
+}
+
+/// The names of all functions of the driver interface.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    [context::NAMES, execution::NAMES, lookup::NAMES, memory::NAMES, modules::NAMES, streams::NAMES]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+/// The address of a function by its name.
+pub(crate) fn address(name: &str) -> Option<Address> {
+    let files = [
+        (context::NAMES, context::addresses as fn() -> Vec<Address>),
+        (execution::NAMES, execution::addresses),
+        (lookup::NAMES, lookup::addresses),
+        (memory::NAMES, memory::addresses),
+        (modules::NAMES, modules::addresses),
+        (streams::NAMES, streams::addresses),
+    ];
+    files.into_iter().find_map(|(names, addresses)| {
+        let at = names.iter().position(|&known| known == name)?;
+        addresses().get(at).copied()
+    })
+}

@@ -1,0 +1,315 @@
+//! Modules, libraries, kernels, and the linker that joins nothing.
+
+use std::ffi::c_void;
+
+use gpucast_host::{Error, FunctionId, Image, ModuleId};
+
+use super::driver_functions;
+use crate::abi::{self, In, Out, Text};
+use crate::notices;
+use crate::runtime::{Wrapper, fatbin, fatbin_at};
+use crate::state::on_device;
+
+/// `CUmodule` and `CUlibrary`: the module's number, from 1 on.
+pub(super) type ModuleHandle = u64;
+
+/// `CUfunction` and `CUkernel`: the function's number, from 1 on.
+pub(super) type FunctionHandle = u64;
+
+fn module(handle: ModuleHandle) -> Result<ModuleId, Error> {
+    let number = handle.checked_sub(1).ok_or(Error::InvalidHandle)?;
+    usize::try_from(number).map(ModuleId).map_err(|_| Error::InvalidHandle)
+}
+
+/// The function of a handle.
+pub(super) fn function(handle: FunctionHandle) -> Result<FunctionId, Error> {
+    let number = handle.checked_sub(1).ok_or(Error::InvalidHandle)?;
+    usize::try_from(number).map(FunctionId).map_err(|_| Error::InvalidHandle)
+}
+
+const WRAPPER_MAGIC: u32 = 0x4662_43B1;
+const FATBIN_MAGIC: u32 = 0xBA55_ED50;
+const ELF_MAGIC: u32 = u32::from_le_bytes(*b"\x7fELF");
+
+/// The bytes of an image whose size nobody says: a wrapper, a fatbin, machine code, or PTX.
+fn image(address: *const u8) -> Result<&'static [u8], Error> {
+    let magic: u32 = abi::header(address).ok_or(Error::InvalidValue)?;
+    match magic {
+        WRAPPER_MAGIC => {
+            let wrapper: In<Wrapper> = In::at_address(address);
+            fatbin(wrapper).ok_or(Error::InvalidImage)
+        }
+        FATBIN_MAGIC => fatbin_at(address).ok_or(Error::InvalidImage),
+        ELF_MAGIC => {
+            // The table of sections stands at the end: e_shoff, e_shentsize, e_shnum.
+            let header: [u8; 64] = abi::header(address).ok_or(Error::InvalidImage)?;
+            let half = |at: usize| usize::from(u16::from_le_bytes([header[at], header[at + 1]]));
+            let table =
+                header[40..48].iter().rev().fold(0, |sum: usize, &b| sum << 8 | usize::from(b));
+            let bytes = table.checked_add(half(58) * half(60)).ok_or(Error::InvalidImage)?;
+            Ok(abi::bytes_of_program(address, bytes))
+        }
+        _ => Ok(Text::at_address(address).get()?.as_bytes()),
+    }
+}
+
+fn load(handle: Out<ModuleHandle>, bytes: &[u8]) -> Result<(), Error> {
+    let module = on_device(|device| device.load(Image::Given(bytes)))?;
+    handle.put(module.0 as u64 + 1)
+}
+
+fn load_file(handle: Out<ModuleHandle>, path: Text) -> Result<(), Error> {
+    let bytes = std::fs::read(path.get()?).map_err(|_| Error::FileNotFound)?;
+    load(handle, &bytes)
+}
+
+fn find(handle: Out<FunctionHandle>, of: ModuleHandle, name: Text) -> Result<(), Error> {
+    let name = name.get()?;
+    let found = on_device(|device| device.function(module(of)?, name))?;
+    handle.put(found.0 as u64 + 1)
+}
+
+fn place(address: Out<u64>, bytes: Out<usize>, of: ModuleHandle, name: Text) -> Result<(), Error> {
+    let name = name.get()?;
+    let found = on_device(|device| device.variable(module(of)?, name))?;
+    address.maybe_put(found.address);
+    bytes.maybe_put(found.bytes as usize);
+    Ok(())
+}
+
+fn attribute(value: Out<i32>, which: i32, handle: FunctionHandle) -> Result<(), Error> {
+    let facts = on_device(|device| device.facts(function(handle)?))?;
+    let found = match which {
+        0 => u64::from(facts.max_threads),
+        1 => facts.shared_bytes,
+        2 => facts.constant_bytes,
+        3 => facts.local_bytes,
+        4 => u64::from(facts.registers),
+        5 | 6 => u64::from(facts.target),
+        8 => facts.max_dynamic_shared_bytes,
+        _ => 0,
+    };
+    value.put(i32::try_from(found).unwrap_or(i32::MAX))
+}
+
+const MAX_DYNAMIC_SHARED: i32 = 8;
+
+fn set_attribute(handle: FunctionHandle, which: i32, value: i32) -> Result<(), Error> {
+    let function = function(handle)?;
+    if which != MAX_DYNAMIC_SHARED {
+        return Ok(());
+    }
+    let bytes = u64::try_from(value).map_err(|_| Error::InvalidValue)?;
+    on_device(|device| device.allow_dynamic_shared(function, bytes))
+}
+
+/// What is to be linked: one PTX text. The result is that text, which `cuModuleLoadData` takes.
+#[derive(Default)]
+struct Link {
+    text: Option<Vec<u8>>,
+}
+
+/// `CU_JIT_INPUT_PTX` and `CU_JIT_INPUT_FATBINARY`.
+const PTX: i32 = 1;
+const FATBIN: i32 = 2;
+
+fn add(link: *mut c_void, kind: i32, bytes: &[u8]) -> Result<(), Error> {
+    let link = abi::borrowed::<Link>(link)?;
+    if kind != PTX && kind != FATBIN {
+        notices::once(
+            "the driver's linker was given machine code or LTO-IR; gpucast links PTX only. Without \
+             the package nvidia-nvjitlink, Numba gives PTX",
+        );
+        return Err(Error::NoImageForDevice);
+    }
+    if link.text.is_some() {
+        notices::once("the driver's linker was given several modules; gpucast links one only");
+        return Err(Error::NotSupported);
+    }
+    let mut text = bytes.to_vec();
+    if kind == PTX && text.last() != Some(&0) {
+        text.push(0);
+    }
+    link.text = Some(text);
+    Ok(())
+}
+
+driver_functions! {
+    /// Loads a module from memory.
+    fn cuModuleLoadData(handle: Out<ModuleHandle>, address: *const u8) {
+        load(handle, image(address)?)
+    }
+
+    /// Loads a module from memory; options are for machine code.
+    fn cuModuleLoadDataEx(
+        handle: Out<ModuleHandle>,
+        address: *const u8,
+        _count: u32,
+        _options: u64,
+        _values: u64,
+    ) {
+        load(handle, image(address)?)
+    }
+
+    /// Loads a module from a fatbin in memory.
+    fn cuModuleLoadFatBinary(handle: Out<ModuleHandle>, address: *const u8) {
+        load(handle, image(address)?)
+    }
+
+    /// Loads a module from a file.
+    fn cuModuleLoad(handle: Out<ModuleHandle>, path: Text) { load_file(handle, path) }
+
+    /// Forgets a module.
+    fn cuModuleUnload(handle: ModuleHandle) {
+        on_device(|device| device.unload(module(handle)?))
+    }
+
+    /// A kernel of a module.
+    fn cuModuleGetFunction(found: Out<FunctionHandle>, of: ModuleHandle, name: Text) {
+        find(found, of, name)
+    }
+
+    /// A variable of a module.
+    fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, of: ModuleHandle, name: Text) {
+        place(address, bytes, of, name)
+    }
+
+    /// Modules are read when they are needed.
+    fn cuModuleGetLoadingMode(mode: Out<i32>) { mode.put(2) }
+
+    /// Loads a library from memory; options are for machine code.
+    fn cuLibraryLoadData(
+        handle: Out<ModuleHandle>,
+        address: *const u8,
+        _jit_options: u64,
+        _jit_values: u64,
+        _jit_count: u32,
+        _options: u64,
+        _values: u64,
+        _count: u32,
+    ) {
+        load(handle, image(address)?)
+    }
+
+    /// Loads a library from a file.
+    fn cuLibraryLoadFromFile(
+        handle: Out<ModuleHandle>,
+        path: Text,
+        _jit_options: u64,
+        _jit_values: u64,
+        _jit_count: u32,
+        _options: u64,
+        _values: u64,
+        _count: u32,
+    ) {
+        load_file(handle, path)
+    }
+
+    /// Forgets a library.
+    fn cuLibraryUnload(handle: ModuleHandle) {
+        on_device(|device| device.unload(module(handle)?))
+    }
+
+    /// A kernel of a library.
+    fn cuLibraryGetKernel(found: Out<FunctionHandle>, of: ModuleHandle, name: Text) {
+        find(found, of, name)
+    }
+
+    /// The module of a library: the same.
+    fn cuLibraryGetModule(handle: Out<ModuleHandle>, of: ModuleHandle) {
+        module(of)?;
+        handle.put(of)
+    }
+
+    /// A variable of a library.
+    fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, of: ModuleHandle, name: Text) {
+        place(address, bytes, of, name)
+    }
+
+    /// A managed variable of a library.
+    fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, of: ModuleHandle, name: Text) {
+        place(address, bytes, of, name)
+    }
+
+    /// The function of a kernel: the same.
+    fn cuKernelGetFunction(found: Out<FunctionHandle>, kernel: FunctionHandle) {
+        function(kernel)?;
+        found.put(kernel)
+    }
+
+    /// A fact of a kernel.
+    fn cuKernelGetAttribute(value: Out<i32>, which: i32, kernel: FunctionHandle, _device: i32) {
+        attribute(value, which, kernel)
+    }
+
+    /// Changes an attribute of a kernel.
+    fn cuKernelSetAttribute(which: i32, value: i32, kernel: FunctionHandle, _device: i32) {
+        set_attribute(kernel, which, value)
+    }
+
+    /// A hint for the caches.
+    fn cuKernelSetCacheConfig(kernel: FunctionHandle, _config: i32, _device: i32) {
+        function(kernel).map(|_| ())
+    }
+
+    /// A fact of a function.
+    fn cuFuncGetAttribute(value: Out<i32>, which: i32, handle: FunctionHandle) {
+        attribute(value, which, handle)
+    }
+
+    /// Changes an attribute of a function.
+    fn cuFuncSetAttribute(handle: FunctionHandle, which: i32, value: i32) {
+        set_attribute(handle, which, value)
+    }
+
+    /// A hint for the caches.
+    fn cuFuncSetCacheConfig(handle: FunctionHandle, _config: i32) { function(handle).map(|_| ()) }
+
+    /// A hint for the banks.
+    fn cuFuncSetSharedMemConfig(handle: FunctionHandle, _config: i32) {
+        function(handle).map(|_| ())
+    }
+
+    /// Begins to link.
+    fn cuLinkCreate_v2(_count: u32, _options: u64, _values: u64, link: Out<*mut c_void>) {
+        link.put(Box::into_raw(Box::<Link>::default()).cast())
+    }
+
+    /// Adds a module from memory.
+    fn cuLinkAddData_v2(
+        link: *mut c_void,
+        kind: i32,
+        address: *const u8,
+        bytes: usize,
+        _name: Text,
+        _count: u32,
+        _options: u64,
+        _values: u64,
+    ) {
+        add(link, kind, &abi::argument(address, bytes)?)
+    }
+
+    /// Adds a module from a file.
+    fn cuLinkAddFile_v2(
+        link: *mut c_void,
+        kind: i32,
+        path: Text,
+        _count: u32,
+        _options: u64,
+        _values: u64,
+    ) {
+        add(link, kind, &std::fs::read(path.get()?).map_err(|_| Error::FileNotFound)?)
+    }
+
+    /// Ends linking; the result lives until `cuLinkDestroy`.
+    fn cuLinkComplete(link: *mut c_void, image: Out<*const c_void>, bytes: Out<usize>) {
+        let link = abi::borrowed::<Link>(link)?;
+        let text = link.text.as_ref().ok_or(Error::InvalidImage)?;
+        image.put(text.as_ptr().cast())?;
+        bytes.maybe_put(text.len());
+        Ok(())
+    }
+
+    /// Forgets a link with its result.
+    fn cuLinkDestroy(link: *mut c_void) { abi::dropped::<Link>(link) }
+}

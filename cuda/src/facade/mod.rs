@@ -1,0 +1,178 @@
+//! The libraries that programs load, as `gpucast exec` writes them.
+//!
+//! The names are facts of the libraries that they stand for: what `nm -D` lists. Each file in
+//! `names/` has them in alphabetical order.
+
+mod elf;
+
+use std::path::{Path, PathBuf};
+
+/// A library that programs ask for.
+#[derive(Clone, Copy, Debug)]
+pub struct Facade {
+    /// The file's name, by which programs find it.
+    pub file: &'static str,
+    /// The version of all its symbols, if they have one.
+    pub version: Option<&'static str>,
+    /// Every name that it has.
+    names: &'static str,
+    /// Functions that stand under another name, because libraries differ: name here, name there.
+    renamed: &'static [(&'static str, &'static str)],
+}
+
+/// The libraries.
+pub const FACADES: &[Facade] = &[
+    Facade {
+        file: "libcudart.so.12",
+        version: Some("libcudart.so.12"),
+        names: include_str!("names/libcudart.so.12.txt"),
+        renamed: &[
+            ("cudaGetDeviceProperties_v2", "cudaGetDeviceProperties_12"),
+            ("cudaRuntimeGetVersion", "cudaRuntimeGetVersion_12"),
+            ("cudaDriverGetVersion", "cudaRuntimeGetVersion_12"),
+        ],
+    },
+    Facade {
+        file: "libcudart.so.13",
+        version: Some("libcudart.so.13"),
+        names: include_str!("names/libcudart.so.13.txt"),
+        renamed: &[
+            ("cudaGetDeviceProperties", "cudaGetDeviceProperties_13"),
+            ("cudaRuntimeGetVersion", "cudaRuntimeGetVersion_13"),
+            ("cudaDriverGetVersion", "cudaRuntimeGetVersion_13"),
+        ],
+    },
+    Facade {
+        file: "libcuda.so.1",
+        version: None,
+        names: include_str!("names/libcuda.so.1.txt"),
+        renamed: &[],
+    },
+];
+
+/// The library with the functions.
+pub const LIBRARY: &str = "libgpucast_cuda.so";
+
+/// Functions for threads with a default stream of their own end in one of these; all threads share
+/// one stream here.
+const PER_THREAD: [&str; 2] = ["_ptsz", "_ptds"];
+
+/// Reason why no facades are written.
+#[derive(Debug, thiserror::Error)]
+pub enum FacadeError {
+    /// Jumps are known for one kind of machine only.
+    #[error("CUDA programs run here on x86-64 Linux only")]
+    Machine,
+    /// The file system refuses.
+    #[error("cannot write {}: {error}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        error: std::io::Error,
+    },
+}
+
+impl Facade {
+    /// Every name, in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.lines()
+    }
+
+    /// The function that stands behind a name; none if it is not there.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<&'static str> {
+        let renamed = self.renamed.iter().find(|(here, _)| *here == name);
+        let wanted = renamed.map_or(name, |(_, there)| there);
+        let own = PER_THREAD.iter().find_map(|ending| wanted.strip_suffix(ending));
+        let known = |wanted: &str| implemented().find(|&known| known == wanted);
+        known(wanted).or_else(|| known(own?))
+    }
+
+    /// The file's bytes; it loads the functions from `library`, a path.
+    #[must_use]
+    pub fn bytes(&self, library: &str) -> Vec<u8> {
+        let symbols: Vec<elf::Symbol> = self
+            .names()
+            .map(|name| elf::Symbol {
+                name,
+                target: self.function(name).map(|function| format!("{PREFIX}{function}")),
+            })
+            .collect();
+        elf::write(&elf::SharedLibrary {
+            name: self.file,
+            version: self.version,
+            needed: library,
+            symbols: &symbols,
+            fallback: concat!("gpucast_", "unsupported"),
+        })
+    }
+}
+
+/// What functions' names begin with in [`LIBRARY`].
+const PREFIX: &str = "gpucast_";
+
+/// The names of the functions that are there.
+#[cfg(target_os = "linux")]
+pub fn implemented() -> impl Iterator<Item = &'static str> {
+    crate::runtime::names().chain(crate::driver::names())
+}
+
+/// The names of the functions that are there.
+#[cfg(not(target_os = "linux"))]
+pub fn implemented() -> impl Iterator<Item = &'static str> {
+    std::iter::empty()
+}
+
+/// Writes all facades into a folder; they load the functions from `library`.
+///
+/// # Errors
+///
+/// On machines other than x86-64 Linux, and if a file cannot be written.
+pub fn write(folder: &Path, library: &Path) -> Result<(), FacadeError> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(FacadeError::Machine);
+    }
+    for facade in FACADES {
+        let path = folder.join(facade.file);
+        let bytes = facade.bytes(&library.to_string_lossy());
+        std::fs::write(&path, bytes).map_err(|error| FacadeError::Write { path, error })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_has_a_name_in_some_library() {
+        let all: Vec<_> = FACADES
+            .iter()
+            .flat_map(|facade| facade.names().filter_map(|name| facade.function(name)))
+            .collect();
+        for function in implemented() {
+            assert!(all.contains(&function), "nothing leads to {function}");
+        }
+        assert!(implemented().count() > 100);
+    }
+
+    #[test]
+    fn names_are_sorted_and_single() {
+        for facade in FACADES {
+            let names: Vec<_> = facade.names().collect();
+            assert!(names.is_sorted_by(|a, b| a < b), "{}", facade.file);
+        }
+    }
+
+    #[test]
+    fn versions_of_a_function_lead_to_their_own() {
+        let [twelve, thirteen, _] = FACADES else { panic!("there are three") };
+        let properties = "cudaGetDeviceProperties";
+        assert_eq!(thirteen.function(properties), Some("cudaGetDeviceProperties_13"));
+        // Programs of CUDA 11 and older use another layout.
+        assert_eq!(twelve.function(properties), None);
+        assert_eq!(twelve.function("cudaMemcpyAsync_ptsz"), Some("cudaMemcpyAsync"));
+        assert_eq!(twelve.function("cudaGraphCreate"), None);
+    }
+}

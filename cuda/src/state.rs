@@ -1,0 +1,210 @@
+//! The one device of the process, and what programs have registered for it.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gpucast_host::{BlockRange, Device, Error, FunctionId, Image, ModuleId, Settings};
+
+use crate::notices::{self, ThisProcess};
+
+static STATE: Mutex<State> = Mutex::new(State::new());
+
+/// A fatbin that a program registers before `main`.
+#[derive(Clone, Copy)]
+pub(crate) struct Registered {
+    pub(crate) image: &'static [u8],
+    module: Option<ModuleId>,
+}
+
+/// A variable or function of a registered fatbin.
+#[derive(Clone)]
+struct Named {
+    /// Index of the fatbin.
+    image: usize,
+    name: String,
+}
+
+/// Everything behind both interfaces.
+pub(crate) struct State {
+    device: Option<Result<Box<Device>, Error>>,
+    /// The process that made the device. Its children by `fork` cannot use it, as with CUDA.
+    process: u32,
+    images: Vec<Registered>,
+    /// By the address of the host's function.
+    functions: Option<HashMap<u64, (Named, Option<FunctionId>)>>,
+    /// By the address of the host's variable.
+    variables: Option<HashMap<u64, Named>>,
+    /// Managed variables whose pointers have no value yet: the pointer's address, and the name.
+    managed: Vec<(u64, Named)>,
+}
+
+/// Runs a call on the device; one thread at a time.
+pub(crate) fn with<T>(call: impl FnOnce(&mut State) -> Result<T, Error>) -> Result<T, Error> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+        call(&mut state)
+    }));
+    outcome.unwrap_or_else(|_| {
+        notices::once("an internal error ended a call; please report it");
+        Err(Error::Unknown)
+    })
+}
+
+/// [`with`], for calls that need the device.
+pub(crate) fn on_device<T>(call: impl FnOnce(&mut Device) -> Result<T, Error>) -> Result<T, Error> {
+    with(|state| call(state.device()?))
+}
+
+impl State {
+    const fn new() -> Self {
+        Self {
+            device: None,
+            process: 0,
+            images: Vec::new(),
+            functions: None,
+            variables: None,
+            managed: Vec::new(),
+        }
+    }
+
+    /// The number of a kernel's fault, which lasts; 0 if there was none.
+    pub(crate) fn fault(&self) -> i32 {
+        match &self.device {
+            Some(Ok(device)) => device.usable().map_or_else(Error::code, |()| 0),
+            Some(Err(_)) | None => 0,
+        }
+    }
+
+    /// The device, made when it is first needed.
+    pub(crate) fn device(&mut self) -> Result<&mut Device, Error> {
+        let device = self.device.get_or_insert_with(|| {
+            self.process = std::process::id();
+            let device = Settings::of_environment()
+                .and_then(|settings| Device::new(settings, Arc::new(ThisProcess)));
+            crate::abi::at_exit(report_at_exit);
+            device.map(Box::new).map_err(|report| {
+                notices::once(&report.to_string());
+                Error::NotInitialized
+            })
+        });
+        match device {
+            Ok(_) if self.process != std::process::id() => Err(Error::NotInitialized),
+            Ok(device) => Ok(device),
+            Err(error) => Err(*error),
+        }
+    }
+
+    /// Takes up a fatbin and returns its number.
+    pub(crate) fn register_image(&mut self, image: &'static [u8]) -> usize {
+        self.images.push(Registered { image, module: None });
+        self.images.len() - 1
+    }
+
+    pub(crate) fn register_function(&mut self, image: usize, host: u64, name: &str) {
+        let named = Named { image, name: name.to_owned() };
+        self.functions.get_or_insert_default().insert(host, (named, None));
+    }
+
+    pub(crate) fn register_variable(&mut self, image: usize, host: u64, name: &str) {
+        let named = Named { image, name: name.to_owned() };
+        self.variables.get_or_insert_default().insert(host, named);
+    }
+
+    pub(crate) fn register_managed(&mut self, image: usize, pointer: u64, name: &str) {
+        self.managed.push((pointer, Named { image, name: name.to_owned() }));
+    }
+
+    /// Forgets a fatbin with its functions and variables.
+    pub(crate) fn unregister(&mut self, image: usize) {
+        if let Some(functions) = &mut self.functions {
+            functions.retain(|_, (named, _)| named.image != image);
+        }
+        if let Some(variables) = &mut self.variables {
+            variables.retain(|_, named| named.image != image);
+        }
+        self.managed.retain(|(_, named)| named.image != image);
+        let module = self.images.get_mut(image).and_then(|one| one.module.take());
+        if let (Some(module), Ok(device)) = (module, self.device()) {
+            // The program ends, or unloads the library: nobody hears of errors.
+            let _ = device.unload(module);
+        }
+    }
+
+    /// The module of a fatbin.
+    fn module(&mut self, image: usize) -> Result<ModuleId, Error> {
+        let registered = *self.images.get(image).ok_or(Error::InvalidHandle)?;
+        if let Some(module) = registered.module {
+            return Ok(module);
+        }
+        let module = self.device()?.load(Image::Static(registered.image))?;
+        self.images[image].module = Some(module);
+        Ok(module)
+    }
+
+    /// The function behind a host's function.
+    pub(crate) fn function(&mut self, host: u64) -> Result<FunctionId, Error> {
+        let functions = self.functions.get_or_insert_default();
+        let (named, known) = functions.get(&host).ok_or(Error::InvalidFunction)?;
+        if let Some(function) = known {
+            return Ok(*function);
+        }
+        let named = named.clone();
+        let module = self.module(named.image)?;
+        let function = self.device()?.register(module, &named.name)?;
+        self.functions.get_or_insert_default().insert(host, (named, Some(function)));
+        Ok(function)
+    }
+
+    /// The place of the variable behind a host's variable.
+    pub(crate) fn variable(&mut self, host: u64) -> Result<BlockRange, Error> {
+        let variables = self.variables.get_or_insert_default();
+        let named = variables.get(&host).cloned().ok_or(Error::InvalidSymbol)?;
+        let module = self.module(named.image)?;
+        let found = self.device()?.variable(module, &named.name);
+        found.map_err(|error| if error == Error::NotFound { Error::InvalidSymbol } else { error })
+    }
+
+    /// Gives the pointers of managed variables their values.
+    pub(crate) fn place_managed(&mut self) -> Result<(), Error> {
+        for (pointer, named) in std::mem::take(&mut self.managed) {
+            let module = self.module(named.image)?;
+            let place = self.device()?.variable(module, &named.name)?;
+            crate::abi::set_pointer(pointer, place.address);
+            // Copies by symbol name the pointer as well as the variable.
+            self.variables.get_or_insert_default().insert(pointer, named);
+        }
+        Ok(())
+    }
+}
+
+/// The program ends.
+extern "C" fn report_at_exit() {
+    report(true);
+}
+
+/// Writes the report of this process: into the folder that `gpucast exec` gave, or at the `end` to
+/// the standard error. The last of several calls leaves the whole report.
+pub(crate) fn report(end: bool) {
+    let written = with(|state| {
+        let Some(Ok(device)) = &state.device else { return Ok(()) };
+        let report = device.report();
+        if report.is_empty() || state.process != report.pid {
+            return Ok(());
+        }
+        match &device.settings().report_folder {
+            None if end => notices::print(&report.text()),
+            None => {}
+            Some(folder) => {
+                let path = folder.join(format!("{}.json", report.pid));
+                let text = serde_json::to_string(&report).unwrap_or_default();
+                if let Err(error) = std::fs::write(&path, text) {
+                    notices::once(&format!("cannot write {}: {error}", path.display()));
+                }
+            }
+        }
+        Ok(())
+    });
+    // Errors were told; the program ends in any case.
+    let _ = written;
+}

@@ -1,0 +1,290 @@
+//! Programs in C that use CUDA's runtime as nvcc's code does, with our libraries.
+//!
+//! `programs/programs.cu` checks its own results. The tests here look at what it prints, at the
+//! report that it leaves, and at the times of events.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use gpucast_cuda::facade::{FACADES, LIBRARY};
+use gpucast_forecast::{Kernel, LaunchOptions};
+use gpucast_host::Settings;
+use gpucast_host::report::ProcessReport;
+use gpucast_host::settings::{Mode, VARIABLE};
+use gpucast_model::{GpuLibrary, Model as _, QuantitativeRoofline, Timing};
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
+
+/// Programs that check themselves and need nothing more than to be right.
+const RIGHT: [&str; 13] = [
+    "vector_addition",
+    "heat",
+    "search",
+    "alignment",
+    "path",
+    "layer",
+    "triangles",
+    "elimination",
+    "statistics",
+    "variables",
+    "managed",
+    "rows_with_pitch",
+    "streams",
+];
+
+/// The libraries, and the programs linked with the runtime of CUDA 12 and of CUDA 13.
+struct Built {
+    folder: tempfile::TempDir,
+}
+
+fn built() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        gpucast_cuda::facade::write(folder.path(), &library()).unwrap();
+        for version in ["12", "13"] {
+            let compiled = Command::new("cc")
+                .args(["-x", "c", "-O1", "-o"])
+                .arg(folder.path().join(format!("programs{version}")))
+                .arg(format!("{SOURCES}/programs.cu"))
+                .arg("-L")
+                .arg(folder.path())
+                .args([&format!("-l:libcudart.so.{version}"), "-lm"])
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&compiled.stderr).into_owned();
+            assert!(compiled.status.success(), "{said}");
+        }
+        Built { folder }
+    })
+}
+
+/// The library with the functions, which Cargo puts beside the tests or above them.
+fn library() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let mut folders = own.ancestors().skip(1).take(2);
+    folders.find_map(|folder| Some(folder.join(LIBRARY)).filter(|path| path.is_file())).unwrap()
+}
+
+/// What a program left.
+struct Ran {
+    output: Output,
+    reports: Vec<ProcessReport>,
+}
+
+impl Ran {
+    fn stdout(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+
+    fn stderr(&self) -> String {
+        String::from_utf8(self.output.stderr.clone()).unwrap()
+    }
+
+    fn right(self) -> Self {
+        let (out, error) = (self.stdout(), self.stderr());
+        assert!(self.output.status.success(), "{:?}\n{out}\n{error}", self.output.status);
+        self
+    }
+}
+
+fn run(version: &str, program: &str, settings: Settings) -> Ran {
+    let folder = built().folder.path();
+    let reports = tempfile::tempdir().unwrap();
+    let settings = Settings { report_folder: Some(reports.path().to_owned()), ..settings };
+    let output = Command::new(folder.join(format!("programs{version}")))
+        .arg(program)
+        .env("LD_LIBRARY_PATH", folder)
+        .env("TEST_PTX", format!("{SOURCES}/kernels.ptx"))
+        .env(VARIABLE, settings.to_variable())
+        .output()
+        .unwrap();
+    let files = fs::read_dir(reports.path()).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: PathBuf| serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    Ran { output, reports: files.map(read).collect() }
+}
+
+fn running() -> Settings {
+    Settings { mode: Mode::Run, ..Settings::default() }
+}
+
+#[test]
+fn programs_are_right_with_both_runtimes() {
+    for version in ["12", "13"] {
+        for program in RIGHT {
+            // Streams compare times.
+            let mode = if program == "streams" { Mode::Count } else { Mode::Run };
+            let ran = run(version, program, Settings { mode, ..Settings::default() }).right();
+            assert!(ran.stdout().ends_with(&format!("right with {version}\n")), "{program}");
+            assert_eq!(ran.stderr(), "", "{program}");
+        }
+    }
+}
+
+#[test]
+fn events_show_the_times_that_predict_gives() {
+    let text = fs::read_to_string(format!("{SOURCES}/kernels.ptx")).unwrap();
+    let arguments = ["buf:f32[65536]", "buf:f32[65536]", "buf:f32[65536]", "u32:65536"];
+    let launch = LaunchOptions {
+        kernel: Some("vector_add".to_owned()),
+        grid: Some([256, 1, 1]),
+        block: Some([256, 1, 1]),
+        arg: arguments.map(str::to_owned).to_vec(),
+        ..LaunchOptions::default()
+    };
+    let library = GpuLibrary::builtin().unwrap();
+    let counting_gpu = library.get("gtx-480").unwrap();
+    let kernel = Kernel::from_ptx("kernels.ptx", &text, &launch).unwrap();
+    let counted = kernel.count(&counting_gpu).unwrap();
+    for name in ["h100-sxm", "gtx-480"] {
+        for (timing, on_gpu) in [(Some("back-to-back"), Some(Timing::BackToBack)), (None, None)] {
+            let gpu = library.get(name).unwrap();
+            let mut conditions = counted[0].conditions.clone();
+            conditions.timing = on_gpu;
+            let profile = &counted[0].profile;
+            let predicted = QuantitativeRoofline.predict(profile, &gpu, &conditions).unwrap();
+            let timing = timing.map(str::to_owned);
+            let settings = Settings { gpu: name.to_owned(), timing, ..Settings::default() };
+            let ran = run("13", "vector_addition", settings).right();
+            let expected = format!("elapsed {}\n", as_c_prints(predicted.time_ms as f32));
+            assert!(ran.stdout().starts_with(&expected), "{expected}{}", ran.stdout());
+            assert_eq!(ran.reports[0].kernels[0].time_ms, Some(predicted.time_ms));
+        }
+    }
+}
+
+/// `%.9g`: nine digits tell every `float` apart.
+fn as_c_prints(value: f32) -> String {
+    let printed = Command::new("printf").args(["%.9g", &format!("{value:.60}")]).output().unwrap();
+    String::from_utf8(printed.stdout).unwrap()
+}
+
+#[test]
+fn the_report_has_every_launch_and_copy() {
+    let settings = Settings { list_launches: true, link_gbps: Some(10.0), ..Settings::default() };
+    let ran = run("13", "search", settings).right();
+    let [report] = &ran.reports[..] else { panic!("one process has one report") };
+    let [kernel] = &report.kernels[..] else { panic!("one kernel was launched") };
+    assert_eq!((kernel.kernel.as_str(), kernel.share), ("bfs_level", Some(1.0)));
+    assert!(kernel.launches > 3 && kernel.counted == kernel.launches);
+    let launches = report.launches.as_ref().unwrap();
+    assert_eq!(launches.len() as u64, kernel.launches);
+    let sum: f64 = launches.iter().filter_map(|launch| launch.time_ms).sum();
+    assert!((sum - kernel.time_ms.unwrap()).abs() < 1e-12);
+    assert!(launches.windows(2).all(|pair| pair[0].start_ms < pair[1].start_ms));
+    let [to_device, to_host] = &report.copies[..] else { panic!("{:?}", report.copies) };
+    assert_eq!((to_device.count, to_device.bytes), (3, 4 * (2001 + 8000 + 2000)));
+    assert_eq!(to_host.count, kernel.launches + 1);
+    // 48,004 bytes at 10 GB/s.
+    assert!((to_device.time_ms - 48_004e-7).abs() < 1e-9);
+}
+
+#[test]
+fn equal_launches_are_counted_as_often_as_asked() {
+    let settings = Settings { mode: Mode::Sample, samples: 2, ..Settings::default() };
+    let ran = run("13", "heat", settings).right();
+    let kernel = &ran.reports[0].kernels[0];
+    assert_eq!((kernel.launches, kernel.counted), (5, 2));
+    assert!(kernel.time_ms.unwrap() > 0.0);
+}
+
+#[test]
+fn only_kernels_of_the_pattern_are_counted() {
+    let settings = Settings { kernel: Some("*_rest".to_owned()), ..Settings::default() };
+    let ran = run("13", "triangles", settings).right();
+    for kernel in &ran.reports[0].kernels {
+        let expected = if kernel.kernel == "lud_rest" { kernel.launches } else { 0 };
+        assert_eq!(kernel.counted, expected, "{}", kernel.kernel);
+    }
+}
+
+#[test]
+fn what_kernels_print_stands_between_what_the_program_prints() {
+    let ran = run("13", "printing", running()).right();
+    let hello = "hello from 0\nhello from 1\nhello from 2\n";
+    assert_eq!(ran.stdout(), format!("before\n{hello}after\nright with 13\n"));
+}
+
+#[test]
+fn a_failed_assertion_ends_the_device() {
+    let ran = run("13", "assertion", running()).right();
+    let expected = "block: [0,0,0], thread: [5,0,0] Assertion `threadIdx.x < limit` failed.";
+    assert!(ran.stderr().contains(expected), "{}", ran.stderr());
+}
+
+#[test]
+fn a_bad_access_is_told_with_its_place() {
+    let ran = run("12", "fault", running()).right();
+    assert!(ran.stderr().contains("out_of_bounds"), "{}", ran.stderr());
+    assert!(ran.stderr().contains("device memory 1"), "{}", ran.stderr());
+}
+
+#[test]
+fn checks_find_what_is_wrong() {
+    let settings = Settings { check: Some("all".to_owned()), ..Settings::default() };
+    let ran = run("13", "fault", settings.clone());
+    // The access is passed over, so the program does not see the error that it waits for.
+    assert!(!ran.output.status.success());
+    let found = ran.reports[0].findings.as_ref().unwrap();
+    assert_eq!((found.len(), found[0].kind.as_str()), (1, "out-of-bounds"), "{found:?}");
+    let clean = run("13", "heat", settings).right();
+    assert_eq!(clean.reports[0].findings, Some(Vec::new()));
+}
+
+#[test]
+fn the_gpu_is_the_one_that_was_chosen() {
+    for (gpu, expected) in
+        [("gtx-480", "15 SMs, capability 2"), ("h100-sxm", "132 SMs, capability 9")]
+    {
+        let ran = run("13", "occupancy", Settings { gpu: gpu.to_owned(), ..running() }).right();
+        assert!(ran.stdout().contains(expected), "{}", ran.stdout());
+    }
+}
+
+#[test]
+fn a_hundred_thousand_launches_end() {
+    let ran = run("13", "empty", running()).right();
+    assert_eq!(ran.reports[0].kernels[0].launches, 100_000);
+}
+
+#[test]
+fn a_function_that_is_not_there_is_named_once() {
+    let ran = run("13", "unsupported", running()).right();
+    assert_eq!(ran.stderr().matches("cudaGraphCreate").count(), 1, "{}", ran.stderr());
+}
+
+#[test]
+fn settings_that_are_wrong_are_told() {
+    let ran = run("13", "heat", Settings { gpu: "h1000".to_owned(), ..running() });
+    assert!(!ran.output.status.success());
+    assert!(ran.stderr().contains("there is no GPU named `h1000`"), "{}", ran.stderr());
+}
+
+#[test]
+fn every_name_has_its_library_s_version() {
+    for facade in FACADES {
+        let bytes = fs::read(built().folder.path().join(facade.file)).unwrap();
+        let elf = goblin::elf::Elf::parse(&bytes).unwrap();
+        assert_eq!(elf.soname, Some(facade.file));
+        let mut found: Vec<&str> = Vec::new();
+        for (index, symbol) in elf.dynsyms.iter().enumerate().skip(1) {
+            if symbol.st_shndx == 0 {
+                continue;
+            }
+            found.push(elf.dynstrtab.get_at(symbol.st_name).unwrap());
+            let version = elf.versym.as_ref().map(|table| table.get_at(index).unwrap().vs_val);
+            assert_eq!(version, facade.version.map(|_| 2));
+        }
+        assert!(found.iter().copied().eq(facade.names()), "{}", facade.file);
+        let Some(expected) = facade.version else { continue };
+        let definitions: Vec<_> = elf.verdef.as_ref().unwrap().iter().collect();
+        let names = definitions
+            .iter()
+            .map(|one| elf.dynstrtab.get_at(one.iter().next().unwrap().vda_name).unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), [facade.file, expected]);
+    }
+}

@@ -1,0 +1,472 @@
+/* Programs that use CUDA as benchmarks do, each with its reference on the CPU. The first argument
+   chooses one. With `-x c` it needs no CUDA headers (`runtime.h`); nvcc compiles it as it is:
+     nvcc -cudart shared -arch=compute_75 -o programs programs.cu */
+
+#ifdef __CUDACC__
+#include "kernels.cu"
+#include <stdio.h>
+#include <stdlib.h>
+#define KERNEL(name) ((const void *)name)
+static dim3 extent(unsigned x, unsigned y) { return dim3(x, y, 1); }
+#else
+#include "runtime.h"
+#endif
+#define SYMBOL(name) ((const void *)&name)
+#include <math.h>
+#include <string.h>
+
+#define DO(call)                                                                     \
+    do {                                                                             \
+        int error_ = (int)(call);                                                    \
+        if (error_) {                                                                \
+            printf("%d: %s: error %d\n", __LINE__, #call, error_);                   \
+            exit(1);                                                                 \
+        }                                                                            \
+    } while (0)
+#define MUST(condition)                                                              \
+    do {                                                                             \
+        if (!(condition)) {                                                          \
+            printf("%d: not so: %s\n", __LINE__, #condition);                        \
+            exit(1);                                                                 \
+        }                                                                            \
+    } while (0)
+#define LAUNCH(kernel, grid, block, shared, stream, ...)                             \
+    do {                                                                             \
+        void *arguments_[] = {__VA_ARGS__};                                          \
+        DO(cudaLaunchKernel(KERNEL(kernel), grid, block, arguments_, shared, stream)); \
+    } while (0)
+
+static void *device(size_t bytes)
+{
+    void *address;
+    DO(cudaMalloc(&address, bytes));
+    return address;
+}
+
+static void *on_device(const void *from, size_t bytes)
+{
+    void *address = device(bytes);
+    DO(cudaMemcpy(address, from, bytes, cudaMemcpyHostToDevice));
+    return address;
+}
+
+static void back(void *to, const void *from, size_t bytes)
+{
+    DO(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+}
+
+static unsigned state = 1;
+static unsigned random_number(void)
+{
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+}
+static float random_float(void) { return random_number() / 16777216.0f; }
+static float *floats(int n)
+{
+    float *values = (float *)malloc(n * sizeof(float));
+    for (int i = 0; i < n; i++)
+        values[i] = random_float();
+    return values;
+}
+static int near_to(float a, float b) { return fabsf(a - b) <= 1e-4f * (1.0f + fabsf(b)); }
+
+static void vector_addition(void)
+{
+    int n = 1 << 16;
+    float *a = floats(n), *b = floats(n), *c = (float *)malloc(n * 4), elapsed;
+    float *da = (float *)on_device(a, n * 4), *db = (float *)on_device(b, n * 4), *dc = (float *)device(n * 4);
+    cudaEvent_t start, stop;
+    DO(cudaEventCreate(&start));
+    DO(cudaEventCreate(&stop));
+    DO(cudaEventRecord(start, 0));
+    LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, 0, &da, &db, &dc, &n);
+    DO(cudaEventRecord(stop, 0));
+    DO(cudaEventSynchronize(stop));
+    DO(cudaEventElapsedTime(&elapsed, start, stop));
+    back(c, dc, n * 4);
+    for (int i = 0; i < n; i++)
+        MUST(c[i] == a[i] + b[i]);
+    printf("elapsed %.9g\n", elapsed);
+    DO(cudaFree(da));
+    DO(cudaFree(db));
+    DO(cudaFree(dc));
+    MUST(cudaFree(dc) == cudaErrorInvalidValue);
+    MUST(cudaGetLastError() == cudaErrorInvalidValue && cudaGetLastError() == cudaSuccess);
+#ifdef __CUDACC__
+    dc = (float *)device(n * 4);
+    vector_add<<<n / 256, 256>>>(dc, dc, dc, n);
+    DO(cudaGetLastError());
+    DO(cudaFree(dc));
+#endif
+}
+
+static void heat(void)
+{
+    int rows = 100, columns = 70, n = rows * columns, steps = 5;
+    float *in = floats(n), *power = floats(n), *out = (float *)malloc(n * 4);
+    float *a = (float *)on_device(in, n * 4), *p = (float *)on_device(power, n * 4), *b = (float *)device(n * 4);
+    for (int step = 0; step < steps; step++) {
+        LAUNCH(stencil, extent((columns + 15) / 16, (rows + 15) / 16), extent(16, 16), 0, 0, &a, &p, &b, &rows, &columns);
+        float *swap = a;
+        a = b, b = swap;
+    }
+    back(out, a, n * 4);
+    float *next = (float *)malloc(n * 4);
+    for (int step = 0; step < steps; step++) {
+        for (int y = 0; y < rows; y++)
+            for (int x = 0; x < columns; x++) {
+                float c = in[y * columns + x];
+                float sum = in[y * columns + (x ? x - 1 : 0)] + in[y * columns + (x < columns - 1 ? x + 1 : x)] +
+                            in[(y ? y - 1 : 0) * columns + x] + in[(y < rows - 1 ? y + 1 : y) * columns + x];
+                next[y * columns + x] = c + 0.125f * (sum - 4.0f * c) + 0.0625f * power[y * columns + x];
+            }
+        memcpy(in, next, n * 4);
+    }
+    for (int i = 0; i < n; i++)
+        MUST(near_to(out[i], in[i]));
+}
+
+static void search(void)
+{
+    int n = 2000, degree = 4;
+    int *offsets = (int *)malloc((n + 1) * 4), *edges = (int *)malloc(n * degree * 4), *levels = (int *)malloc(n * 4);
+    int *expected = (int *)malloc(n * 4), *queue = (int *)malloc(n * 4), first = 0, last = 0;
+    for (int i = 0; i <= n; i++)
+        offsets[i] = i * degree;
+    for (int i = 0; i < n * degree; i++)
+        edges[i] = random_number() % n;
+    for (int i = 0; i < n; i++)
+        levels[i] = expected[i] = i ? -1 : 0;
+    for (queue[last++] = 0; first < last; first++)
+        for (int e = offsets[queue[first]]; e < offsets[queue[first] + 1]; e++)
+            if (expected[edges[e]] < 0) {
+                expected[edges[e]] = expected[queue[first]] + 1;
+                queue[last++] = edges[e];
+            }
+    int *o = (int *)on_device(offsets, (n + 1) * 4), *e = (int *)on_device(edges, n * degree * 4);
+    int *l = (int *)on_device(levels, n * 4), *changed = (int *)device(4), again = 1;
+    for (int level = 0; again; level++) {
+        DO(cudaMemset(changed, 0, 4));
+        LAUNCH(bfs_level, extent((n + 255) / 256, 1), extent(256, 1), 0, 0, &o, &e, &l, &level, &n, &changed);
+        back(&again, changed, 4);
+    }
+    back(levels, l, n * 4);
+    MUST(!memcmp(levels, expected, n * 4));
+}
+
+static void alignment(void)
+{
+    int size = 96, penalty = 10, width = size + 1;
+    int *score = (int *)calloc(width * width, 4), *similarity = (int *)malloc(width * width * 4);
+    int *result = (int *)malloc(width * width * 4);
+    for (int i = 0; i < width * width; i++)
+        similarity[i] = (int)(random_number() % 21) - 10;
+    for (int i = 1; i < width; i++)
+        score[i] = score[i * width] = -penalty * i;
+    int *s = (int *)on_device(score, width * width * 4), *t = (int *)on_device(similarity, width * width * 4);
+    for (int diagonal = 2; diagonal <= 2 * size; diagonal++)
+        LAUNCH(alignment_diagonal, extent((size + 31) / 32, 1), extent(32, 1), 0, 0, &s, &t, &size, &diagonal, &penalty);
+    back(result, s, width * width * 4);
+    for (int i = 1; i < width; i++)
+        for (int j = 1; j < width; j++) {
+            int best = score[(i - 1) * width + j - 1] + similarity[i * width + j];
+            if (score[(i - 1) * width + j] - penalty > best)
+                best = score[(i - 1) * width + j] - penalty;
+            if (score[i * width + j - 1] - penalty > best)
+                best = score[i * width + j - 1] - penalty;
+            score[i * width + j] = best;
+        }
+    MUST(!memcmp(result, score, width * width * 4));
+}
+
+static void path(void)
+{
+    int rows = 20, columns = 1000;
+    int *wall = (int *)malloc(rows * columns * 4), *result = (int *)malloc(columns * 4);
+    int *row = (int *)malloc(columns * 4), *next = (int *)malloc(columns * 4);
+    for (int i = 0; i < rows * columns; i++)
+        wall[i] = random_number() % 10;
+    int *w = (int *)on_device(wall, rows * columns * 4), *a = (int *)on_device(wall, columns * 4), *b = (int *)device(columns * 4);
+    memcpy(row, wall, columns * 4);
+    for (int y = 1; y < rows; y++) {
+        int *of_row = w + y * columns, *swap;
+        LAUNCH(path_row, extent(4, 1), extent(256, 1), 0, 0, &of_row, &a, &b, &columns);
+        swap = a, a = b, b = swap;
+        for (int x = 0; x < columns; x++) {
+            int best = row[x];
+            if (x && row[x - 1] < best)
+                best = row[x - 1];
+            if (x < columns - 1 && row[x + 1] < best)
+                best = row[x + 1];
+            next[x] = wall[y * columns + x] + best;
+        }
+        memcpy(row, next, columns * 4);
+    }
+    back(result, a, columns * 4);
+    MUST(!memcmp(result, row, columns * 4));
+}
+
+static void layer(void)
+{
+    int inputs = 500, units = 16;
+    float *input = floats(inputs), *weights = floats(inputs * units), *output = (float *)malloc(units * 4);
+    float *i = (float *)on_device(input, inputs * 4), *w = (float *)on_device(weights, inputs * units * 4), *o = (float *)device(units * 4);
+    LAUNCH(layer_forward, extent(units, 1), extent(128, 1), 128 * 4, 0, &i, &w, &o, &inputs);
+    back(output, o, units * 4);
+    for (int unit = 0; unit < units; unit++) {
+        double sum = 0;
+        for (int k = 0; k < inputs; k++)
+            sum += (double)input[k] * weights[unit * inputs + k];
+        MUST(near_to(output[unit], (float)sum));
+    }
+    /* More dynamic shared memory than every GPU has needs an attribute. */
+    void *arguments[] = {&i, &w, &o, &inputs};
+    MUST(cudaLaunchKernel(KERNEL(layer_forward), extent(units, 1), extent(128, 1), arguments, 60000, 0) == cudaErrorInvalidValue);
+    cudaGetLastError();
+    if (cudaFuncSetAttribute(KERNEL(layer_forward), cudaFuncAttributeMaxDynamicSharedMemorySize, 60000) == cudaSuccess)
+        DO(cudaLaunchKernel(KERNEL(layer_forward), extent(units, 1), extent(128, 1), arguments, 60000, 0));
+    cudaGetLastError();
+    MUST(cudaLaunchKernel(KERNEL(layer_forward), extent(units, 1), extent(2000, 1), arguments, 0, 0) == cudaErrorInvalidConfiguration);
+    cudaGetLastError();
+}
+
+static float *regular(int n)
+{
+    float *m = floats(n * n);
+    for (int i = 0; i < n; i++)
+        m[i * n + i] += n;
+    return m;
+}
+
+static void triangles(void)
+{
+    int n = 48;
+    float *m = regular(n), *result = (float *)malloc(n * n * 4), *d = (float *)on_device(m, n * n * 4);
+    for (int k = 0; k < n - 1; k++) {
+        LAUNCH(lud_column, extent(1, 1), extent(64, 1), 0, 0, &d, &n, &k);
+        LAUNCH(lud_rest, extent(3, 3), extent(16, 16), 0, 0, &d, &n, &k);
+    }
+    back(result, d, n * n * 4);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k <= (i < j ? i : j); k++)
+                sum += (k == i ? 1.0 : (double)result[i * n + k]) * result[k * n + j];
+            MUST(near_to((float)sum, m[i * n + j]));
+        }
+}
+
+static void elimination(void)
+{
+    int n = 40;
+    float *a = regular(n), *b = floats(n), *x = (float *)malloc(n * 4);
+    float *ra = (float *)malloc(n * n * 4), *rb = (float *)malloc(n * 4);
+    float *da = (float *)on_device(a, n * n * 4), *db = (float *)on_device(b, n * 4), *factors = (float *)device(n * 4);
+    for (int k = 0; k < n - 1; k++) {
+        LAUNCH(gaussian_factors, extent(1, 1), extent(64, 1), 0, 0, &factors, &da, &n, &k);
+        LAUNCH(gaussian_rows, extent(3, 3), extent(16, 16), 0, 0, &factors, &da, &db, &n, &k);
+    }
+    back(ra, da, n * n * 4);
+    back(rb, db, n * 4);
+    for (int i = n - 1; i >= 0; i--) {
+        x[i] = rb[i];
+        for (int j = i + 1; j < n; j++)
+            x[i] -= ra[i * n + j] * x[j];
+        x[i] /= ra[i * n + i];
+    }
+    for (int i = 0; i < n; i++) {
+        double sum = 0;
+        for (int j = 0; j < n; j++)
+            sum += (double)a[i * n + j] * x[j];
+        MUST(near_to((float)sum, b[i]));
+    }
+}
+
+static void statistics(void)
+{
+    int n = 10000;
+    float *image = floats(n), sums[2];
+    float *d = (float *)on_device(image, n * 4), *s = (float *)device(8);
+    double sum = 0, squares = 0;
+    DO(cudaMemset(s, 0, 8));
+    LAUNCH(moments, extent((n + 255) / 256, 1), extent(256, 1), 0, 0, &d, &n, &s);
+    back(sums, s, 8);
+    for (int i = 0; i < n; i++) {
+        sum += image[i];
+        squares += (double)image[i] * image[i];
+    }
+    MUST(near_to(sums[0], (float)sum) && near_to(sums[1], (float)squares));
+}
+
+static void variables(void)
+{
+    int n = 300, seen;
+    size_t bytes;
+    float *x = floats(n), *y = (float *)malloc(n * 4), c[4] = {1, 2, 3, 4};
+    float *dx = (float *)on_device(x, n * 4), *dy = (float *)device(n * 4);
+    for (int round = 0; round < 2; round++) {
+        LAUNCH(polynomial, extent(3, 1), extent(128, 1), 0, 0, &dy, &dx, &n);
+        back(y, dy, n * 4);
+        for (int i = 0; i < n; i++)
+            MUST(near_to(y[i], ((c[3] * x[i] + c[2]) * x[i] + c[1]) * x[i] + c[0]));
+        DO(cudaMemcpyFromSymbol(&seen, SYMBOL(visits), 4, 0, cudaMemcpyDeviceToHost));
+        MUST(seen == 8 + round);
+        c[1] = -5, c[2] = 0.5f;
+        DO(cudaMemcpyToSymbol(SYMBOL(coefficients), c + 1, 8, 4, cudaMemcpyHostToDevice));
+    }
+    DO(cudaGetSymbolSize(&bytes, SYMBOL(coefficients)));
+    MUST(bytes == 16);
+    MUST(cudaMemcpyToSymbol(SYMBOL(coefficients), c, 16, 4, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    cudaGetLastError();
+}
+
+static void managed(void)
+{
+    int *counter, own = 40;
+    DO(cudaMallocManaged((void **)&counter, 4, cudaMemAttachGlobal));
+    *counter = 10;
+    MUST(total == 5);
+    total = 100;
+    LAUNCH(count_up, extent(4, 1), extent(32, 1), 0, 0, &counter);
+    DO(cudaDeviceSynchronize());
+    MUST(*counter == 10 + 128 && total == 100 + 256);
+    DO(cudaFree(counter));
+    DO(cudaMallocHost((void **)&counter, 4));
+    *counter = 0;
+    LAUNCH(count_up, extent(1, 1), extent(32, 1), 0, 0, &counter);
+    DO(cudaDeviceSynchronize());
+    MUST(*counter == 32);
+    DO(cudaFreeHost(counter));
+    counter = &own;
+    DO(cudaHostRegister(counter, 4, 0));
+    LAUNCH(count_up, extent(1, 1), extent(32, 1), 0, 0, &counter);
+    DO(cudaDeviceSynchronize());
+    DO(cudaHostUnregister(counter));
+    MUST(own == 72);
+}
+
+static void rows_with_pitch(void)
+{
+    int width = 33, height = 7;
+    size_t pitch;
+    float *in = floats(width * height), *out = (float *)calloc(width * height, 4), *rows;
+    DO(cudaMallocPitch((void **)&rows, &pitch, width * 4, height));
+    DO(cudaMemset2D(rows, pitch, 0xff, width * 4, height));
+    DO(cudaMemcpy2D(rows, pitch, in, width * 4, width * 4, height, cudaMemcpyHostToDevice));
+    LAUNCH(double_rows, extent(2, height), extent(32, 1), 0, 0, &rows, &pitch, &width, &height);
+    DO(cudaMemcpy2D(out, width * 4, rows, pitch, width * 4, height, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < width * height; i++)
+        MUST(out[i] == 2.0f * in[i]);
+    MUST(cudaMemcpy(out, rows, pitch * height + 1, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
+    cudaGetLastError();
+}
+
+static void streams(void)
+{
+    int n = 1 << 14;
+    float *a = floats(n), *c = (float *)malloc(n * 4), once, both;
+    float *da = (float *)device(n * 4), *dc = (float *)device(n * 4), *dd = (float *)device(n * 4);
+    cudaStream_t first, second;
+    cudaEvent_t events[4];
+    DO(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+    DO(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    for (int i = 0; i < 4; i++)
+        DO(cudaEventCreate(&events[i]));
+    DO(cudaMemcpyAsync(da, a, n * 4, cudaMemcpyDefault, first));
+    DO(cudaEventRecord(events[0], first));
+    LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, first, &da, &da, &dc, &n);
+    DO(cudaEventRecord(events[1], first));
+    DO(cudaStreamWaitEvent(second, events[1], 0));
+    DO(cudaEventRecord(events[2], second));
+    LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, second, &da, &dc, &dd, &n);
+    DO(cudaEventRecord(events[3], second));
+    DO(cudaMemcpyAsync(c, dd, n * 4, cudaMemcpyDeviceToHost, second));
+    DO(cudaStreamSynchronize(second));
+    DO(cudaEventElapsedTime(&once, events[0], events[1]));
+    DO(cudaEventElapsedTime(&both, events[0], events[3]));
+    MUST(once > 0 && both > once);
+    for (int i = 0; i < n; i++)
+        MUST(c[i] == a[i] + (a[i] + a[i]));
+    DO(cudaStreamDestroy(first));
+    DO(cudaStreamDestroy(second));
+    DO(cudaEventDestroy(events[0]));
+}
+
+static void printing(void)
+{
+    printf("before\n");
+    void *none[] = {NULL};
+    DO(cudaLaunchKernel(KERNEL(hello), extent(1, 1), extent(3, 1), none, 0, 0));
+    DO(cudaDeviceSynchronize());
+    printf("after\n");
+}
+
+static void assertion(void)
+{
+    int limit = 5;
+    LAUNCH(refuse, extent(1, 1), extent(32, 1), 0, 0, &limit);
+    MUST(cudaDeviceSynchronize() == cudaErrorAssert);
+    MUST(cudaGetLastError() == cudaErrorAssert);
+    MUST(cudaMalloc((void **)&limit, 4) == cudaErrorAssert);
+}
+
+static void fault(void)
+{
+    int *buffer = (int *)device(400);
+    LAUNCH(out_of_bounds, extent(1, 1), extent(1, 1), 0, 0, &buffer);
+    MUST(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    MUST(!strcmp(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress"));
+    MUST(strstr(cudaGetErrorString(cudaErrorIllegalAddress), "illegal memory access"));
+}
+
+static void occupancy(void)
+{
+    int ctas, sms, major;
+    struct cudaFuncAttributes facts;
+    DO(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
+    DO(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    DO(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, KERNEL(stencil), 256, 0));
+    DO(cudaFuncGetAttributes(&facts, KERNEL(stencil)));
+    MUST(facts.sharedSizeBytes == 18 * 18 * 4);
+    printf("%d CTAs, %d SMs, capability %d\n", ctas, sms, major);
+}
+
+static void empty(void)
+{
+    void *none[] = {NULL};
+    for (int i = 0; i < 100000; i++)
+        DO(cudaLaunchKernel(KERNEL(nothing), extent(1, 1), extent(32, 1), none, 0, 0));
+    DO(cudaDeviceSynchronize());
+}
+
+static void unsupported(void)
+{
+#ifndef __CUDACC__
+    MUST(cudaGraphCreate(NULL, 0) == cudaErrorNotSupported);
+    MUST(cudaGraphCreate(NULL, 0) == cudaErrorNotSupported);
+#endif
+}
+
+static const struct { const char *name; void (*run)(void); } programs[] = {
+    {"vector_addition", vector_addition}, {"heat", heat}, {"search", search}, {"alignment", alignment},
+    {"path", path}, {"layer", layer}, {"triangles", triangles}, {"elimination", elimination},
+    {"statistics", statistics}, {"variables", variables}, {"managed", managed},
+    {"rows_with_pitch", rows_with_pitch}, {"streams", streams}, {"printing", printing},
+    {"assertion", assertion}, {"fault", fault}, {"occupancy", occupancy}, {"empty", empty},
+    {"unsupported", unsupported},
+};
+
+int main(int count, char **arguments)
+{
+    int version = 0;
+    DO(cudaRuntimeGetVersion(&version));
+    for (size_t i = 0; count > 1 && i < sizeof programs / sizeof *programs; i++)
+        if (!strcmp(programs[i].name, arguments[1])) {
+            programs[i].run();
+            printf("right with %d\n", version / 1000);
+            return 0;
+        }
+    printf("which?\n");
+    return 2;
+}

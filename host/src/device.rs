@@ -1,0 +1,196 @@
+//! A GPU that is not there, with everything that a program has made on it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gpucast_counters::DeviceModel;
+use gpucast_counters::hierarchy::L2;
+use gpucast_forecast::Failure;
+use gpucast_forecast::choice::gpu_argument::{self, TARGET};
+use gpucast_forecast::choice::model_choice;
+use gpucast_forecast::failure::Report;
+use gpucast_interpreter::{DeviceMemory, Options};
+use gpucast_model::{Gpu, Model};
+
+use crate::Error;
+use crate::arena::Arena;
+use crate::checking::Checking;
+use crate::clock::Clock;
+use crate::memory::BlockRange;
+use crate::module::{Function, Module};
+use crate::properties::Properties;
+use crate::record::Record;
+use crate::report::ProcessReport;
+use crate::settings::Settings;
+
+/// The program around the device, and its user.
+pub trait Program: Send + Sync {
+    /// A kernel prints: the program's standard output has it.
+    fn print(&self, text: &[u8]);
+
+    /// A sentence for the user that the program does not print itself.
+    fn note(&self, text: &str);
+}
+
+/// How launches are counted and predicted.
+pub(crate) struct CountingChoice {
+    /// The GPU whose counters are modelled, and its form for the counters.
+    pub(crate) gpu: Gpu,
+    pub(crate) device: DeviceModel,
+    pub(crate) model: &'static dyn Model,
+    pub(crate) timing: Option<gpucast_model::Timing>,
+}
+
+/// A device of the modelled GPU's kind.
+pub struct Device {
+    pub(crate) settings: Settings,
+    pub(crate) program: Arc<dyn Program>,
+    pub(crate) properties: Properties,
+    pub(crate) counting: CountingChoice,
+    pub(crate) arena: Arena,
+    pub(crate) memory: DeviceMemory,
+    /// Everything that is allocated, by address.
+    pub(crate) blocks: BTreeMap<u64, BlockRange>,
+    /// Bytes of it that take memory of the GPU.
+    pub(crate) device_bytes: u64,
+    /// Number of allocations so far.
+    pub(crate) allocations: u64,
+    /// The most memory of this machine that a launch may take; none after buffers have changed.
+    pub(crate) memory_limit: Option<u64>,
+    pub(crate) modules: Vec<Module>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) clock: Clock,
+    pub(crate) record: Record,
+    pub(crate) checking: Checking,
+    /// The L2 as the last counted launch left it.
+    pub(crate) l2: Option<L2>,
+    pub(crate) heap_bytes: u64,
+    pub(crate) stack_bytes: u32,
+    /// The fault of a kernel, after which nothing works any more.
+    pub(crate) fault: Option<Error>,
+}
+
+impl Device {
+    /// A device without memory and modules.
+    ///
+    /// # Errors
+    ///
+    /// If a setting names a GPU, model, way of measuring or check that does not exist. Also if the
+    /// GPU cannot be counted on, or addresses cannot be reserved.
+    pub fn new(settings: Settings, program: Arc<dyn Program>) -> Result<Self, Report> {
+        let library = gpu_argument::library()?;
+        let gpu = gpu_argument::find(&library, &settings.gpu)?;
+        let counting_gpu = match settings.count_on.as_str() {
+            TARGET => gpu.clone(),
+            name => gpu_argument::find(&library, name)?,
+        };
+        let chosen = model_choice::read(std::slice::from_ref(&settings.model));
+        let chosen = chosen.map_err(|failure| match failure {
+            Failure::Usage(report) => report,
+            other => Report::new(other.to_string()),
+        })?;
+        let [chosen] = chosen[..] else {
+            return Err(Report::new("a program's times are those of one model"));
+        };
+        let timing = settings.timing.as_deref().map(str::parse).transpose();
+        let timing = timing.map_err(|error: gpucast_model::timing::UnknownTiming| {
+            Report::new(error.to_string())
+        })?;
+        let arena = Arena::reserve().map_err(|_| {
+            Report::new("no range of addresses is left for device memory")
+                .hint("raise the limit of the process's addresses (`ulimit -v`)")
+        })?;
+        let options = Options::default();
+        // The calling thread takes part in the work, so that short launches wait for no other
+        // thread. If somebody made the pool before, that one is used.
+        let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
+        Ok(Self {
+            checking: Checking::new(settings.check.as_deref())?,
+            record: Record::new(settings.list_launches),
+            properties: Properties::new(gpu)?,
+            counting: CountingChoice {
+                device: gpu_argument::device_model(&counting_gpu)?,
+                gpu: counting_gpu,
+                model: chosen.model,
+                timing,
+            },
+            memory: new_memory(&arena),
+            settings,
+            program,
+            arena,
+            blocks: BTreeMap::new(),
+            device_bytes: 0,
+            allocations: 0,
+            memory_limit: None,
+            modules: Vec::new(),
+            functions: Vec::new(),
+            clock: Clock::default(),
+            l2: None,
+            heap_bytes: options.heap_bytes,
+            stack_bytes: options.stack_bytes,
+            fault: None,
+        })
+    }
+
+    /// The facts that a program may ask for.
+    #[must_use]
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// Streams and events.
+    pub fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    /// Bytes of the heap from which kernels allocate.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        self.heap_bytes
+    }
+
+    /// Changes the heap's size; after the first kernel that uses it, without effect.
+    pub fn set_heap_bytes(&mut self, bytes: u64) {
+        self.heap_bytes = bytes;
+    }
+
+    /// Bytes of a thread's stack.
+    #[must_use]
+    pub fn stack_bytes(&self) -> u32 {
+        self.stack_bytes
+    }
+
+    /// Changes the size of a thread's stack.
+    pub fn set_stack_bytes(&mut self, bytes: u32) {
+        self.stack_bytes = bytes;
+    }
+
+    /// The state after earlier launches.
+    ///
+    /// # Errors
+    ///
+    /// The error of a kernel's fault.
+    pub fn usable(&self) -> Result<(), Error> {
+        self.fault.map_or(Ok(()), Err)
+    }
+
+    /// The report of everything so far.
+    #[must_use]
+    pub fn report(&self) -> ProcessReport {
+        let checked = self.checking.is_on().then(|| self.checking.findings());
+        self.record.report(&self.settings, self.properties.gpu(), self.clock.end_ms(), checked)
+    }
+
+    /// The settings that it was made with.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+#[allow(unsafe_code, reason = "the arena's bytes become device memory")]
+fn new_memory(arena: &Arena) -> DeviceMemory {
+    // SAFETY: the arena was just mapped, readable, writable and zero, and is never unmapped. Only
+    // the program uses its addresses besides.
+    unsafe { DeviceMemory::in_arena(arena.start, arena.bytes) }
+}

@@ -1,0 +1,280 @@
+//! One launch: executed, counted, predicted, and put on the clock.
+
+use std::sync::Mutex;
+
+use gpucast_counters::trace::TraceLimits;
+use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
+use gpucast_forecast::run::sources;
+use gpucast_forecast::{Alone, fault_report};
+use gpucast_interpreter::{
+    Argument, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options, RunError,
+};
+use gpucast_model::Prediction;
+
+use crate::clock::{Engine, StreamId};
+use crate::module::Kernel;
+use crate::record::{Launched, Shape};
+use crate::settings::Mode;
+use crate::{Device, Error, FunctionId, Program};
+
+/// A launch as the program asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchRequest {
+    /// The kernel.
+    pub function: FunctionId,
+    /// CTAs in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in x, y and z.
+    pub block: [u32; 3],
+    /// CTAs of a cluster, if the launch says so.
+    pub cluster: Option<[u32; 3]>,
+    /// Dynamic shared memory of a CTA in bytes.
+    pub shared_bytes: u32,
+    /// The stream.
+    pub stream: StreamId,
+    /// The bytes of each parameter, in order.
+    pub arguments: Vec<Vec<u8>>,
+}
+
+/// The predicted time of a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Predicted {
+    pub(crate) time_ms: f64,
+    pub(crate) bound: &'static str,
+}
+
+/// Keeps what a kernel prints until the launch has ended: one that is executed again in order would
+/// otherwise print twice.
+struct Listener<'a> {
+    program: &'a dyn Program,
+    printed: Mutex<()>,
+}
+
+impl Host for Listener<'_> {
+    fn print(&self, text: &[u8]) {
+        let _in_order = self.printed.lock();
+        self.program.print(text);
+    }
+}
+
+impl Device {
+    /// Executes a launch to its end.
+    ///
+    /// A fault of the kernel is told to the user, and every later call fails with its error, as on
+    /// a GPU.
+    ///
+    /// # Errors
+    ///
+    /// If the launch is impossible on the modelled GPU, or here.
+    pub fn launch(&mut self, request: LaunchRequest) -> Result<(), Error> {
+        self.usable()?;
+        let LaunchRequest { function, grid, block, cluster, shared_bytes, stream, arguments } =
+            request;
+        self.clock.stream(stream)?;
+        let (kernel, instance) = self.kernel(function)?;
+        self.check_limits(function, &kernel, block, shared_bytes)?;
+        let launch = Launch {
+            grid,
+            block,
+            cluster,
+            dynamic_shared_bytes: shared_bytes,
+            arguments: arguments.into_iter().map(Argument::Bytes).collect(),
+        };
+        let shape = Shape { function: function.0, grid, block, shared_bytes };
+        let options = self.options();
+        let program = std::sync::Arc::clone(&self.program);
+        let host = Listener { program: &*program, printed: Mutex::new(()) };
+        let one = HostLaunch {
+            instance: &instance,
+            program: &kernel.program,
+            launch: &launch,
+            options: &options,
+            host: &host,
+        };
+        let known = self.record.sampled(&shape, self.settings.samples);
+        let is_chosen = self.is_chosen(function, &kernel);
+        let outcome = match self.settings.mode {
+            _ if self.checking.is_on() => self.checking.run(&one, &mut self.memory).map(|()| None),
+            Mode::Sample if known.is_some() => {
+                one.run(&mut self.memory, &mut NoObserver).map(|_| known)
+            }
+            Mode::Count | Mode::Sample if is_chosen => match self.count(&one, &kernel) {
+                Ok(predicted) => Ok(predicted),
+                Err(HostLaunchError::Run(error)) => Err(error),
+                Err(HostLaunchError::Machine(report)) => {
+                    program.note(&report.to_string());
+                    Ok(None)
+                }
+            },
+            Mode::Run | Mode::Count | Mode::Sample => {
+                one.run(&mut self.memory, &mut NoObserver).map(|_| None)
+            }
+        };
+        let predicted = outcome.or_else(|error| self.failed(function, error).map(|()| None))?;
+        let time_ms = predicted.map_or(0.0, |predicted| predicted.time_ms);
+        let start_ms = self.clock.submit(stream, Engine::Compute, time_ms)?;
+        let counted = known.is_none() && predicted.is_some();
+        self.record
+            .launched(&kernel.name, Launched { shape, stream, start_ms, predicted, counted });
+        Ok(())
+    }
+
+    /// The GPU's limits, as far as they are known: the interpreter runs what any GPU could.
+    fn check_limits(
+        &self,
+        function: FunctionId,
+        kernel: &Kernel,
+        block: [u32; 3],
+        shared_bytes: u32,
+    ) -> Result<(), Error> {
+        let threads = block.iter().fold(1, |all: u64, &n| all.saturating_mul(u64::from(n)));
+        if threads > u64::from(self.properties.max_threads_per_block()) {
+            return Err(Error::InvalidConfiguration);
+        }
+        if u64::from(shared_bytes) > self.most_dynamic_shared_bytes(function, kernel)? {
+            return Err(Error::InvalidValue);
+        }
+        Ok(())
+    }
+
+    /// Limits of a launch. The memory of this machine is asked for when buffers have changed.
+    fn options(&mut self) -> Options {
+        if self.memory_limit.is_none() {
+            self.memory_limit = self.memory.room();
+        }
+        let default = Options::default();
+        self.checking.options(Options {
+            instruction_budget: self.settings.budget.unwrap_or(default.instruction_budget),
+            memory_limit: self.memory_limit,
+            heap_bytes: self.heap_bytes,
+            stack_bytes: self.stack_bytes,
+            ..default
+        })
+    }
+
+    /// Returns true if the user wants to have the kernel counted.
+    fn is_chosen(&self, function: FunctionId, kernel: &Kernel) -> bool {
+        let Some(wanted) = &self.settings.kernel else { return true };
+        let name = self.functions.get(function.0).map_or(kernel.name.as_str(), |one| &one.name);
+        !gpucast_forecast::input::kernel_name::meant(wanted, &[name]).is_empty()
+    }
+
+    /// Executes and counts; the time is absent where the model declines.
+    fn count(
+        &mut self,
+        one: &HostLaunch<'_>,
+        kernel: &Kernel,
+    ) -> Result<Option<Predicted>, HostLaunchError> {
+        let model = self.counting.model;
+        let counting = Counting {
+            device: self.counting.device,
+            machine: &kernel.machine,
+            extras: Extras {
+                stages: model.reads_stages(),
+                trace: model.reads_order().then(TraceLimits::default),
+                ..Extras::default()
+            },
+            supervisor: &Alone,
+        };
+        let counted = one.count(&mut self.memory, &counting, &mut self.l2)?;
+        let mut source = sources::of_launch(&counted, &self.counting.gpu);
+        source.conditions.timing = self.counting.timing;
+        let gpu = self.properties.gpu();
+        match model.predict(&source.profile, gpu, &source.conditions) {
+            Ok(Prediction { time_ms, bound, warnings, .. }) => {
+                let codes = warnings.iter().map(|warning| warning.code());
+                self.record.warned(&kernel.name, codes);
+                Ok(Some(Predicted { time_ms, bound: bound_name(bound) }))
+            }
+            Err(error) => {
+                self.record.declined(&kernel.name, &error.to_string());
+                Ok(None)
+            }
+        }
+    }
+
+    /// A launch that did not run to its end: an error now if it never began, a fault from now on
+    /// if it did.
+    fn failed(&mut self, function: FunctionId, error: RunError) -> Result<(), Error> {
+        match error {
+            RunError::Launch(error) => {
+                self.program.note(&format!("a launch is refused: {error}"));
+                Err(of_launch(&error))
+            }
+            RunError::Fault(fault) => {
+                if !matches!(fault.kind, FaultKind::Assertion { .. }) {
+                    let text = match self.loaded(function) {
+                        Some(loaded) => fault_report(&fault, loaded).to_string(),
+                        None => fault.to_string(),
+                    };
+                    self.program.note(&text);
+                } else {
+                    self.program.note(&assertion(&fault));
+                }
+                self.fault = Some(of_fault(&fault.kind));
+                Ok(())
+            }
+            stopped @ RunError::Stopped { .. } => {
+                self.program.note(&stopped.to_string());
+                self.fault = Some(Error::LaunchTimeout);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The name of a bound in tables.
+fn bound_name(bound: gpucast_model::Bound) -> &'static str {
+    use gpucast_model::Bound;
+    match bound {
+        Bound::Compute => "compute",
+        Bound::Memory => "memory",
+        Bound::Shared => "shared",
+        Bound::L1 => "l1",
+        Bound::L2 => "l2",
+        Bound::Overhead => "overhead",
+    }
+}
+
+/// A failed assertion in the form in which CUDA prints it.
+fn assertion(fault: &Fault) -> String {
+    let FaultKind::Assertion { message, file, line, function } = &fault.kind else {
+        return fault.to_string();
+    };
+    let [cx, cy, cz] = fault.cta;
+    let [tx, ty, tz] = fault.thread.unwrap_or_default();
+    format!(
+        "{file}:{line}: {function}: block: [{cx},{cy},{cz}], thread: [{tx},{ty},{tz}] Assertion \
+         `{message}` failed."
+    )
+}
+
+fn of_launch(error: &LaunchError) -> Error {
+    match error {
+        LaunchError::Extent { .. }
+        | LaunchError::Threads { .. }
+        | LaunchError::RequiredBlock { .. }
+        | LaunchError::RequiredCluster { .. }
+        | LaunchError::NoCluster
+        | LaunchError::ClusterSize { .. }
+        | LaunchError::PartialCluster { .. } => Error::InvalidConfiguration,
+        LaunchError::ArgumentCount { .. }
+        | LaunchError::ArgumentType { .. }
+        | LaunchError::SharedMemory { .. } => Error::InvalidValue,
+        LaunchError::Allocation(_) | LaunchError::Memory { .. } => Error::OutOfMemory,
+        LaunchError::Initializer { .. } => Error::NotSupported,
+    }
+}
+
+fn of_fault(kind: &FaultKind) -> Error {
+    match kind {
+        FaultKind::OutOfBounds { .. } | FaultKind::ReadOnly { .. } | FaultKind::BadFree { .. } => {
+            Error::IllegalAddress
+        }
+        FaultKind::Misaligned { .. } => Error::MisalignedAddress,
+        FaultKind::Assertion { .. } => Error::Assert,
+        FaultKind::BudgetExhausted { .. } => Error::LaunchTimeout,
+        FaultKind::Trap | FaultKind::Unsupported { .. } => Error::IllegalInstruction,
+        _ => Error::LaunchFailure,
+    }
+}

@@ -1,0 +1,44 @@
+//! A GPU as a CUDA host program sees it, on a machine that has none.
+//!
+//! ```text
+//! C interface of CUDA (crate `cuda`)
+//!        │
+//!     Device ──┬── memory, arena, copy    buffers at host addresses
+//!              ├── module                 images → PTX → variables and kernels
+//!              ├── launch                 executes, counts and predicts one launch
+//!              ├── clock                  streams and events in predicted time
+//!              ├── properties             what the program is told of the GPU
+//!              └── record ──► report      the table of launches
+//! ```
+//!
+//! Device addresses are host addresses. Copies are plain copies then, and managed, pinned and
+//! mapped memory need nothing else.
+//!
+//! Every operation is done when its call returns. Times are those of the modelled GPU: a launch
+//! takes its predicted time, on the virtual [`clock`] of its stream.
+//!
+//! The crate knows no C. Handles are numbers, arguments are bytes, and [`Error`] has CUDA's
+//! numbers. It prints nothing: the [`Program`] passes on what kernels print and what the user
+//! should know.
+
+mod arena;
+mod checking;
+pub mod clock;
+mod copy;
+mod device;
+mod error;
+mod launch;
+mod memory;
+mod module;
+pub mod properties;
+mod record;
+pub mod report;
+pub mod settings;
+
+pub use copy::Extent;
+pub use device::{Device, Program};
+pub use error::Error;
+pub use launch::LaunchRequest;
+pub use memory::{BlockKind, BlockRange};
+pub use module::{FunctionFacts, FunctionId, Image, ModuleId};
+pub use settings::Settings;

@@ -1,0 +1,117 @@
+//! The choices of the user, on their way from `gpucast exec` into the process of the program.
+
+use std::path::PathBuf;
+
+use gpucast_forecast::failure::Report;
+use serde::{Deserialize, Serialize};
+
+/// The environment variable that holds [`Settings`] as JSON.
+pub const VARIABLE: &str = "GPUCAST_EXEC";
+
+/// The environment variable that names the GPU where [`VARIABLE`] is not set.
+pub const GPU_VARIABLE: &str = "GPUCAST_GPU";
+
+/// What is done with launches besides executing them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Nothing: kernels take no time.
+    Run,
+    /// Each launch is counted and predicted.
+    #[default]
+    Count,
+    /// The first launches of each kernel and shape are counted and predicted. Later ones take the
+    /// mean of these times.
+    Sample,
+}
+
+/// The choices of the user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The GPU whose times are predicted: a name of the library, or a TOML file.
+    pub gpu: String,
+    /// The GPU whose counters are modelled, or `target` for the one that is predicted.
+    pub count_on: String,
+    /// The model that predicts.
+    pub model: String,
+    /// The way of measuring whose fixed part each launch has; none for kernels alone.
+    pub timing: Option<String>,
+    /// What is done with launches.
+    pub mode: Mode,
+    /// In [`Mode::Sample`], the launches of each kernel and shape that are counted.
+    pub samples: u32,
+    /// Only kernels of this name or pattern are counted.
+    pub kernel: Option<String>,
+    /// Checks of the sanitizer, by their names; launches are not counted then.
+    pub check: Option<String>,
+    /// Warp instructions after which a launch is given up.
+    pub budget: Option<u64>,
+    /// Gigabytes per second between host and device. Copies take no time without it.
+    pub link_gbps: Option<f64>,
+    /// Folder for the report of each process. Without it, processes print it when they end.
+    pub report_folder: Option<PathBuf>,
+    /// True if the report lists each launch.
+    pub list_launches: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            gpu: "h100-sxm".to_owned(),
+            count_on: "gtx-480".to_owned(),
+            model: "quantitative-roofline".to_owned(),
+            timing: Some("back-to-back".to_owned()),
+            mode: Mode::default(),
+            samples: 3,
+            kernel: None,
+            check: None,
+            budget: None,
+            link_gbps: None,
+            report_folder: None,
+            list_launches: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The settings of this process, by its environment.
+    ///
+    /// # Errors
+    ///
+    /// If the variable holds no settings.
+    pub fn of_environment() -> Result<Self, Report> {
+        let Ok(text) = std::env::var(VARIABLE) else {
+            let default = Self::default();
+            let gpu = std::env::var(GPU_VARIABLE).unwrap_or_else(|_| default.gpu.clone());
+            return Ok(Self { gpu, ..default });
+        };
+        serde_json::from_str(&text)
+            .map_err(|error| Report::new(format!("{VARIABLE} holds no settings: {error}")))
+    }
+
+    /// The value of [`VARIABLE`] for these settings.
+    #[must_use]
+    pub fn to_variable(&self) -> String {
+        // Strings, numbers and paths of UTF-8 always have a JSON form.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_the_environment() {
+        let settings = Settings {
+            gpu: "gtx-480".to_owned(),
+            mode: Mode::Sample,
+            kernel: Some("a*".to_owned()),
+            link_gbps: Some(12.5),
+            ..Settings::default()
+        };
+        let read: Settings = serde_json::from_str(&settings.to_variable()).unwrap();
+        assert_eq!(read, settings);
+    }
+}

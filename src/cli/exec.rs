@@ -1,0 +1,95 @@
+//! Options of `gpucast exec`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use gpucast_host::settings;
+
+/// What is done with a program's launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Execute them; they take no time
+    Run,
+    /// Count and predict each
+    Count,
+    /// Count and predict the first ones of each kernel and shape; the others take their mean time
+    Sample,
+}
+
+impl From<Mode> for settings::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Run => Self::Run,
+            Mode::Count => Self::Count,
+            Mode::Sample => Self::Sample,
+        }
+    }
+}
+
+/// The word of `--timing` for kernels without a fixed part.
+pub(crate) const KERNEL_ALONE: &str = "kernel";
+
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    /// The GPU by name or TOML file
+    #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "h100-sxm")]
+    pub(crate) gpu: String,
+
+    /// The model that predicts
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "NAME",
+        default_value = "quantitative-roofline"
+    )]
+    pub(crate) model: String,
+
+    /// The fixed part of each launch: back-to-back, events, graph, ncu-cycles, ncu-duration, or
+    /// kernel for none
+    #[arg(long, help_heading = "Prediction", value_name = "HOW", default_value = "back-to-back")]
+    pub(crate) timing: String,
+
+    /// Gigabytes per second between host and device; copies take no time without it
+    #[arg(long, help_heading = "Prediction", value_name = "GB/S")]
+    pub(crate) link: Option<f64>,
+
+    /// What is done with launches
+    #[arg(long, help_heading = "Counts", value_name = "MODE", default_value = "count")]
+    pub(crate) mode: Mode,
+
+    /// Launches of each kernel and shape that --mode sample counts
+    #[arg(long, help_heading = "Counts", value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) samples: u32,
+
+    /// Count the kernels of this name, part of a name, or pattern with * and ? only
+    #[arg(long, help_heading = "Counts", value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+
+    /// The GPU whose counters are modelled, by name or TOML file; or target: those of --gpu
+    #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
+    pub(crate) count_on: String,
+
+    /// Check all launches instead of counting them: memory, race, init, sync, or all. Findings make
+    /// the exit status 1
+    #[arg(long, help_heading = "Checks", value_name = "CHECKS")]
+    pub(crate) check: Option<String>,
+
+    /// Warp instructions after which a launch ends as endless
+    #[arg(long, help_heading = "Execution", value_name = "N")]
+    pub(crate) budget: Option<u64>,
+
+    /// Write the report to a file, too: .json with every launch, .csv with a row for each launch,
+    /// .html with the tables, .txt; .parquet in builds that have it
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// The program and its arguments
+    #[arg(
+        value_name = "PROGRAM",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) program: Vec<String>,
+}

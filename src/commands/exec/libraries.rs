@@ -1,0 +1,32 @@
+//! Where the library with CUDA's functions is.
+//!
+//! Cargo builds it beside the program, and packages put it into `lib`. It is not inside the
+//! program: an executable cannot be loaded as a library, and a copy would double its size.
+
+use std::path::PathBuf;
+
+use gpucast_cuda::facade::LIBRARY;
+
+use crate::failure::Report;
+
+/// The environment variable with the path of the library.
+const VARIABLE: &str = "GPUCAST_CUDA_LIBRARY";
+
+/// Folders to look in, relative to the program's.
+const FOLDERS: [&str; 4] = ["", "lib", "../lib/gpucast", "deps"];
+
+/// The library's whole path.
+pub(super) fn find() -> Result<PathBuf, Report> {
+    let chosen = std::env::var_os(VARIABLE).map(PathBuf::from);
+    let own = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
+    let own = own.as_deref().and_then(std::path::Path::parent);
+    let beside = FOLDERS.iter().filter_map(|folder| Some(own?.join(folder).join(LIBRARY)));
+    let mut candidates = chosen.into_iter().chain(beside);
+    let found = candidates.find(|path| path.is_file()).and_then(|path| path.canonicalize().ok());
+    found.ok_or_else(|| {
+        Report::new(format!("{LIBRARY} is not beside the program")).hint(format!(
+            "`cargo build --release -p gpucast-cuda` makes it; put it beside gpucast, or name it \
+             in {VARIABLE}"
+        ))
+    })
+}

@@ -1,0 +1,162 @@
+//! `gpucast exec`: runs a program that uses CUDA, with libraries in which no GPU is.
+//!
+//! The program finds the libraries by `LD_LIBRARY_PATH`, and the settings in its environment. Each
+//! of its processes leaves a report in a folder; they are read when the program has ended.
+
+mod inspection;
+mod libraries;
+
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use gpucast_forecast::choice::{gpu_argument, model_choice};
+use gpucast_host::report::ProcessReport;
+use gpucast_host::settings::{Settings, VARIABLE};
+use gpucast_render::program::{self, Format};
+use gpucast_sanitizer::Checks;
+
+use crate::cli::exec::{Exec, KERNEL_ALONE};
+use crate::failure::{Failure, Report};
+use crate::output::{Output, diagnostic};
+
+/// Where the system's loader looks for libraries first.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// Libraries that the system's loader takes before all others.
+const PRELOAD: &str = "LD_PRELOAD";
+
+pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure> {
+    let format = arguments.report.as_deref().map(Format::of).transpose()?;
+    let mut output = arguments.report.clone().map(|path| Output::open(Some(path))).transpose()?;
+    let settings = settings(arguments, format.is_some_and(Format::lists_launches))?;
+    let Some((name, rest)) = arguments.program.split_first() else { return Ok(()) };
+    let path = inspection::find(name)?;
+    let facts = inspection::inspect(&path)?;
+    let library = libraries::find()?;
+    let folder = tempfile::Builder::new().prefix("gpucast-exec-").tempdir();
+    let folder = folder.map_err(|error| {
+        Report::new(format!("cannot make a folder for the program's libraries: {error}"))
+    })?;
+    gpucast_cuda::facade::write(folder.path(), &library)
+        .map_err(|error| Report::new(error.to_string()))?;
+    let settings = Settings { report_folder: Some(folder.path().to_owned()), ..settings };
+    let mut command = Command::new(&path);
+    command.args(rest).env(VARIABLE, settings.to_variable());
+    command.env(LIBRARY_PATH, before(folder.path(), LIBRARY_PATH));
+    // A path inside the program comes before the library path.
+    if let Some(runtime) = &facts.preload {
+        command.env(PRELOAD, before(&folder.path().join(runtime), PRELOAD));
+    }
+    if let Some(threads) = threads {
+        command.env("RAYON_NUM_THREADS", threads.to_string());
+    }
+    let status = command.status().map_err(|error| Report::file("run", &path, &error))?;
+    let reports = reports(folder.path())?;
+    if reports.is_empty() {
+        diagnostic::note(&facts.without_calls());
+    }
+    for report in &reports {
+        diagnostic::text(&report.text());
+    }
+    if let (Some(output), Some(format)) = (&mut output, format) {
+        output.write_bytes(&program::document(&reports, format)?)?;
+    }
+    let found = reports.iter().flat_map(|report| report.findings.iter().flatten()).count();
+    match (ended(status), found) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(Failure::Said),
+        (code, _) => Err(Failure::Exit(code)),
+    }
+}
+
+/// The settings of the program's processes. Everything is tried here, where reports are drawn.
+fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> {
+    let library = gpu_argument::library()?;
+    let gpu = gpu_argument::find(&library, &arguments.gpu)?;
+    gpu_argument::device_model(&gpu)?;
+    if arguments.count_on != gpu_argument::TARGET {
+        gpu_argument::device_model(&gpu_argument::find(&library, &arguments.count_on)?)?;
+    }
+    let models = model_choice::read(std::slice::from_ref(&arguments.model))?;
+    if models.len() != 1 {
+        let report = Report::new("a program's times are those of one model");
+        return Err(Failure::Usage(report.hint("name one with --model")));
+    }
+    let timing = (arguments.timing != KERNEL_ALONE).then(|| arguments.timing.clone());
+    if let Some(timing) = &timing {
+        timing.parse::<gpucast_model::Timing>().map_err(|error| {
+            let report = Report::new(format!("--timing: {error}"));
+            Failure::Usage(report.hint("kernel stands for none"))
+        })?;
+    }
+    if let Some(checks) = &arguments.check {
+        checks
+            .parse::<Checks>()
+            .map_err(|error| Failure::Usage(Report::new(format!("--check: {error}"))))?;
+    }
+    if arguments.link.is_some_and(|gbps| !gbps.is_finite() || gbps <= 0.0) {
+        return Err(Failure::Usage(Report::new("--link takes gigabytes per second, above 0")));
+    }
+    Ok(Settings {
+        gpu: absolute(&arguments.gpu),
+        count_on: absolute(&arguments.count_on),
+        model: arguments.model.clone(),
+        timing,
+        mode: arguments.mode.into(),
+        samples: arguments.samples,
+        kernel: arguments.kernel.clone(),
+        check: arguments.check.clone(),
+        budget: arguments.budget,
+        link_gbps: arguments.link,
+        report_folder: None,
+        list_launches,
+    })
+}
+
+/// A GPU's name, or the whole path of its file: the program may change its folder.
+fn absolute(gpu: &str) -> String {
+    let path = Path::new(gpu);
+    if !path.is_file() {
+        return gpu.to_owned();
+    }
+    path.canonicalize().map_or_else(|_| gpu.to_owned(), |path| path.display().to_string())
+}
+
+/// A path before those that a variable of the environment has.
+fn before(path: &Path, variable: &str) -> std::ffi::OsString {
+    let mut value = path.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os(variable).filter(|others| !others.is_empty()) {
+        value.push(":");
+        value.push(others);
+    }
+    value
+}
+
+/// The reports that the program's processes left, by their numbers.
+fn reports(folder: &Path) -> Result<Vec<ProcessReport>, Report> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| Report::file("read", folder, &error))?;
+    let mut reports = Vec::new();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| Report::file("read", &path, &error))?;
+        let report: ProcessReport = serde_json::from_str(&text)
+            .map_err(|error| Report::new(format!("a process left a damaged report: {error}")))?;
+        reports.push(report);
+    }
+    reports.sort_by_key(|report| report.pid);
+    Ok(reports)
+}
+
+/// The exit status as shells have it: 128 and the signal's number where one ended the program.
+fn ended(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal: Option<i32> = None;
+    let code = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
