@@ -9,8 +9,8 @@ use super::{Cell, Point};
 use crate::failure::{Failure, Report};
 use crate::run::kernel::Kernel;
 use crate::run::sources::{self, Counts, Source};
+use crate::run::supervisor::Supervisor;
 use crate::settings::LaunchOptions;
-use crate::supervisor::Supervisor;
 
 /// Origin of a case's counts.
 pub enum CaseSource {

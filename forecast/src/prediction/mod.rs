@@ -1,19 +1,23 @@
 //! Predictions with the data beside them: measurements, refusals, and what-ifs.
 
+pub mod what_if;
+
 use gpucast_counters::KernelProfile;
 use gpucast_model::{
     CountingError, Gpu, Model, ModelError, Prediction, Reference, WhatIf, predict_with_reference,
 };
 use serde::Serialize;
 
+use what_if::WhatIfView;
+
 use crate::choice::model_choice::Chosen;
 use crate::failure::{Failure, Report};
+use crate::input::measurements::{MOST_MS, is_time};
 use crate::inspection::MachineFacts;
 use crate::published::{self, Measurement};
 use crate::run::execute::Timing;
 use crate::run::sources::Source;
-use crate::supervisor::Supervisor;
-use crate::what_if::{self, WhatIfView};
+use crate::run::supervisor::Supervisor;
 
 /// A prediction with everything that is shown beside it.
 #[derive(Clone, Serialize)]
@@ -70,14 +74,6 @@ pub struct KernelView {
     pub declined: Vec<Declined>,
     /// The what-ifs that were asked for; may be empty.
     pub what_ifs: Vec<WhatIfView>,
-}
-
-/// Milliseconds that no run takes: about thirty years.
-const MOST_MS: f64 = 1e12;
-
-/// Returns true if a number can be the time of a kernel in milliseconds.
-pub fn is_time(milliseconds: f64) -> bool {
-    milliseconds > 0.0 && milliseconds <= MOST_MS
 }
 
 /// A GPU on which the time is known: given, or to be looked up.

@@ -4,8 +4,8 @@ use gpucast_model::what_if::{Change, apply};
 use gpucast_model::{Bound, WhatIf};
 use serde::Serialize;
 
+use super::PredictionView;
 use crate::failure::{Failure, Report, suggest};
-use crate::prediction::PredictionView;
 use crate::run::sources::Source;
 
 /// One change of circumstances, or all together, and the models' results.

@@ -6,8 +6,8 @@ use gpucast_ptx_frontend::module::Location;
 
 use crate::failure::{Anchor, Report, SourceText, suggest};
 use crate::input::kernel_name::readable;
+use crate::input::loaded::Loaded;
 use crate::input::plan::{LaunchPlaces, Plan, PlannedLaunch};
-use crate::run::execute::Loaded;
 
 /// A kernel that cannot be made ready; `anchor` is where its name stands.
 pub(crate) fn of_lowering(error: LowerError, source: &SourceText, anchor: &Anchor) -> Vec<Report> {
