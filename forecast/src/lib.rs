@@ -26,13 +26,11 @@ pub mod published;
 pub mod replacement;
 pub mod run;
 pub mod settings;
-pub mod supervisor;
 pub mod sweep;
-mod trouble;
-pub mod what_if;
 
 pub use failure::{Anchor, Failure, Report, SourceText};
+pub use prediction::what_if;
 pub use run::kernel::Kernel;
+pub use run::supervisor::{Alone, Supervisor};
+pub use run::{cuda_file, cuda_line, fault_report};
 pub use settings::LaunchOptions;
-pub use supervisor::{Alone, Supervisor};
-pub use trouble::{cuda_file, cuda_line, fault_report};

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::container::Target;
-
-use crate::input::plan::LoadCaching;
+use serde::Deserialize;
 
 /// The launch of a module, or the choice of a corpus kernel's files.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,6 +68,16 @@ impl LaunchOptions {
             .into_iter()
             .find_map(|(option, given)| given.then_some(option))
     }
+}
+
+/// Cache level that keeps loads without a cache operator: the compiler's option `-dlcm`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadCaching {
+    /// In all caches.
+    Ca,
+    /// In the L2 only.
+    Cg,
 }
 
 /// A corpus kernel's problem size.

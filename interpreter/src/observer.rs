@@ -20,6 +20,12 @@ pub trait Observer: Send {
     /// Records one CTA at a time.
     type Recorder: Recorder;
 
+    /// True if recorders are told of accesses. A run that nobody counts saves the events.
+    const WANTS_ACCESSES: bool = true;
+
+    /// True if [`Recorder::storing`] and [`Recorder::shuffle`] are called.
+    const WANTS_VALUES: bool = false;
+
     /// A recorder for `program`; the engine reuses it for many CTAs.
     fn recorder(&self, program: &Program) -> Self::Recorder;
 
@@ -46,6 +52,22 @@ pub trait Observer: Send {
         Self: Sized;
 }
 
+/// The events of accesses that an observer asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wants {
+    /// [`Observer::WANTS_ACCESSES`].
+    pub(crate) accesses: bool,
+    /// [`Observer::WANTS_VALUES`].
+    pub(crate) values: bool,
+}
+
+impl Wants {
+    /// The wishes of an observer.
+    pub(crate) fn of<O: Observer>() -> Self {
+        Self { accesses: O::WANTS_ACCESSES, values: O::WANTS_VALUES }
+    }
+}
+
 /// Declares every event of a CTA once and writes the items that must know them all. These are the
 /// trait [`Recorder`], the recorder that ignores events, and the pair of recorders that passes them
 /// on.
@@ -60,9 +82,6 @@ macro_rules! events {
     ) => {
         /// Receives the events of one CTA.
         pub trait Recorder: Send {
-            /// True if [`Recorder::storing`] and [`Recorder::shuffle`] are to be called.
-            const WANTS_VALUES: bool = false;
-
             $($(#[doc = $required_doc])+
             fn $required(&mut self, $($required_name: $required_type),+);)+
 
@@ -81,8 +100,6 @@ macro_rules! events {
         }
 
         impl<A: Recorder, B: Recorder> Recorder for (A, B) {
-            const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
-
             $(#[inline]
             fn $required(&mut self, $($required_name: $required_type),+) {
                 self.0.$required($($required_name),+);
@@ -103,8 +120,6 @@ macro_rules! events {
 
         #[cfg(test)]
         impl Recorder for Names {
-            const WANTS_VALUES: bool = true;
-
             $(fn $required(&mut self, $($required_name: $required_type),+) {
                 let _ = ($($required_name),+);
                 self.0.push(stringify!($required));
@@ -285,6 +300,8 @@ pub struct NoRecorder;
 impl Observer for NoObserver {
     type Recorder = NoRecorder;
 
+    const WANTS_ACCESSES: bool = false;
+
     fn recorder(&self, _program: &Program) -> NoRecorder {
         NoRecorder
     }
@@ -303,6 +320,9 @@ impl Observer for NoObserver {
 /// Two observers of the same launch; the first one gives the number of resident CTAs.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     type Recorder = (A::Recorder, B::Recorder);
+
+    const WANTS_ACCESSES: bool = A::WANTS_ACCESSES || B::WANTS_ACCESSES;
+    const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
 
     fn recorder(&self, program: &Program) -> Self::Recorder {
         (self.0.recorder(program), self.1.recorder(program))

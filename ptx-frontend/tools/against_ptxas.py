@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the front end's verdicts with those of NVIDIA's assembler.
 
-    GPUCAST_SAMPLES=DIR cargo test -p gpucast-ptx-frontend --test table
+    GPUCAST_SAMPLES=DIR cargo test -p gpucast-ptx-frontend --test all table
     cargo build --release -p gpucast-ptx-frontend --example judge
     against_ptxas.py --ptxas PTXAS --judge target/release/examples/judge DIR [--mutate N] [--seed S]
 

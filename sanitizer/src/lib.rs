@@ -114,6 +114,8 @@ impl Sanitizer {
 impl Observer for Sanitizer {
     type Recorder = CtaChecker;
 
+    const WANTS_VALUES: bool = true;
+
     fn recorder(&self, _program: &Program) -> CtaChecker {
         CtaChecker::new(&self.launch)
     }

@@ -14,6 +14,7 @@ use gpucast_forecast::run::assembler::{AssembleError, Assembler};
 use gpucast_ptx_frontend::container::Target;
 
 use super::cache;
+use crate::interrupt;
 
 /// Time after which a run is given up; large modules take a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -90,6 +91,7 @@ fn assemble_anew(
     command.arg(&source).arg("-o").arg(&image).current_dir(folder.path());
     let finished = output_within(&mut command, PATIENCE).map_err(|error| match error.kind() {
         io::ErrorKind::TimedOut => AssembleError::Patience { seconds: PATIENCE.as_secs() },
+        io::ErrorKind::Interrupted => AssembleError::Stopped,
         _ => cannot(error),
     })?;
     if !finished.success {
@@ -114,8 +116,9 @@ fn refusal(text: &str, source: &Path, prepared: &Prepared) -> AssembleError {
     AssembleError::Refused { message: message.to_owned(), line }
 }
 
-/// Runs a program to its end or to the end of our patience. Processes that it left behind end with
-/// it, as far as they stayed in its process group.
+/// Runs a program to its end, to the end of our patience, or until the user stops us. Processes
+/// that it left behind end with it, as far as they stayed in its process group. The group is its
+/// own, so the terminal's Ctrl-C reaches us alone.
 pub(super) fn output_within(command: &mut Command, patience: Duration) -> io::Result<Finished> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -129,6 +132,7 @@ pub(super) fn output_within(command: &mut Command, patience: Duration) -> io::Re
         match child.try_wait() {
             Ok(Some(status)) => break Ok(status),
             Ok(None) if started.elapsed() > patience => break Err(io::ErrorKind::TimedOut.into()),
+            Ok(None) if interrupt::is_asked() => break Err(io::ErrorKind::Interrupted.into()),
             Ok(None) => thread::sleep(GLANCE),
             Err(error) => break Err(error),
         }

@@ -3,7 +3,7 @@
 use crate::gpucast::{gpucast, json, stdout};
 
 /// The counts and the times of the thesis: its own errors, tables 5.9, 5.12 and 5.14, but for the
-/// digits that it rounds (model/tests/thesis_tables.rs).
+/// digits that it rounds (model/tests/all/thesis_tables.rs).
 #[test]
 fn published_counts_and_times_have_the_errors_of_the_thesis() {
     let result = json("compare --published --published-counts --format json");

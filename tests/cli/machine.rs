@@ -68,6 +68,60 @@ fn machine_code_is_attributed_and_kept() {
     assert!(unknown.stderr.contains("sm_90"), "{}", unknown.stderr);
 }
 
+/// An assembler that never ends is killed with the run, and nothing takes its place.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_reaches_a_running_assembler() {
+    use std::io::BufRead as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    let folder = tempfile::tempdir().unwrap();
+    let (path, pid) = (folder.path().join("ptxas"), folder.path().join("pid"));
+    // It introduces itself like ptxas; asked to assemble, it leaves its number and sleeps.
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n*--version*) echo 'Cuda compilation tools, release 12.9, \
+         V12.9.86';;\n*--help*) echo \"'sm_80','sm_90'\";;\n*) echo $$ > {}; exec /bin/sleep 600;;\nesac\n",
+        pid.display()
+    );
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for choice in ["auto", "ptxas"] {
+        let _ = std::fs::remove_file(&pid);
+        let mut command = command(&format!(
+            "profile vector-add --size small --machine-target sm_80 --machine {choice}"
+        ));
+        // Where the user does not insist, rules must not take its place now.
+        match choice {
+            "auto" => command.env("PATH", folder.path()),
+            _ => command.arg("--ptxas").arg(&path),
+        };
+        command.env("GPUCAST_CACHE", folder.path().join("cache"));
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(60);
+        let assembler = loop {
+            let text = std::fs::read(&pid).unwrap_or_default();
+            if let Some(Ok(line)) = text.lines().next()
+                && text.ends_with(b"\n")
+            {
+                break line;
+            }
+            assert!(Instant::now() < until, "the assembler was not started");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let interrupted =
+            Command::new("/bin/kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(interrupted.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        let lives =
+            Command::new("/bin/kill").args(["-0", &assembler]).stderr(Stdio::null()).status();
+        assert!(!lives.unwrap().success(), "process {assembler} is still there");
+    }
+}
+
 /// The bytes of every section with code.
 fn code(cubin: &Path) -> Vec<(String, Vec<u8>)> {
     let data = std::fs::read(cubin).unwrap();

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use gpucast_counters::DeviceModel;
-use gpucast_counters::import::Position;
 use gpucast_model::gpu::Clock;
 use gpucast_model::{CountingError, Gpu, GpuError, GpuLibrary};
 
 use crate::failure::{Report, SourceText};
 use crate::input::module_text;
+
+pub use crate::input::module_text::range_of;
 
 /// The built-in library.
 pub fn library() -> Result<GpuLibrary, Report> {
@@ -117,21 +118,4 @@ pub fn device_model(gpu: &Gpu) -> Result<DeviceModel, Report> {
 fn in_file(source: &SourceText, error: &GpuError) -> Report {
     let range = range_of(source, error.position);
     source.report(range, error.problem.to_string()).maybe_hint(error.hint())
-}
-
-/// From a position to a range that can be marked: the word or number that begins there.
-pub fn range_of(source: &SourceText, position: Position) -> std::ops::Range<usize> {
-    let text: &str = &source.text;
-    let line_start = match position.line {
-        0 | 1 => 0,
-        line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
-    };
-    let line = text[line_start..].lines().next().unwrap_or_default();
-    let column = position.column.saturating_sub(1);
-    let offset = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
-    let length = line[offset..]
-        .find(|character: char| !(character.is_alphanumeric() || "_-.\"".contains(character)))
-        .unwrap_or(line.len() - offset);
-    let start = line_start + offset;
-    start..start + length.max(usize::from(offset < line.len()))
 }

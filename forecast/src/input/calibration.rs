@@ -6,8 +6,7 @@ use gpucast_counters::import::Position;
 use gpucast_model::offload::{CalibratedOffload, Offload};
 use serde::Deserialize;
 
-use super::module_text;
-use crate::choice::gpu_argument::range_of;
+use super::module_text::{self, range_of};
 use crate::failure::Report;
 
 /// The schema of calibrations, by which predictions tell them from other files.

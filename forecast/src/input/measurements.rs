@@ -6,8 +6,15 @@ use gpucast_model::Timing;
 use gpucast_model::gpu::Clock;
 
 use crate::failure::{Anchor, Report, SourceText, suggest};
-use crate::prediction::is_time;
 use crate::settings::Size;
+
+/// Milliseconds that no run takes: about thirty years.
+pub(crate) const MOST_MS: f64 = 1e12;
+
+/// Returns true if a number can be the time of a kernel in milliseconds.
+pub(crate) fn is_time(milliseconds: f64) -> bool {
+    milliseconds > 0.0 && milliseconds <= MOST_MS
+}
 
 /// One measured time.
 #[derive(Clone, Debug)]

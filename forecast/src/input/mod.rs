@@ -21,6 +21,7 @@ pub mod init;
 pub mod kernel_argument;
 pub mod kernel_name;
 mod launch_file;
+pub mod loaded;
 pub mod measurements;
 pub mod module_text;
 pub mod npy;

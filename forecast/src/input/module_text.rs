@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gpucast_counters::import::Position;
 use gpucast_ptx_frontend::container::{self, FileKind};
 
 use super::bounded::{self, MOST_BYTES};
@@ -88,6 +89,23 @@ fn text(name: &str, bytes: Vec<u8>) -> Result<SourceText, Report> {
             .hint("a PTX module is a text file that begins with `.version`"))
         }
     }
+}
+
+/// From a position to a range that can be marked: the word or number that begins there.
+pub fn range_of(source: &SourceText, position: Position) -> std::ops::Range<usize> {
+    let text: &str = &source.text;
+    let line_start = match position.line {
+        0 | 1 => 0,
+        line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
+    };
+    let line = text[line_start..].lines().next().unwrap_or_default();
+    let column = position.column.saturating_sub(1);
+    let offset = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+    let length = line[offset..]
+        .find(|character: char| !(character.is_alphanumeric() || "_-.\"".contains(character)))
+        .unwrap_or(line.len() - offset);
+    let start = line_start + offset;
+    start..start + length.max(usize::from(offset < line.len()))
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_ptx_frontend::container::{Cubin, Target};
-use serde::Deserialize;
 
 use super::init::Init;
 use super::scalar::ElementType;
 use super::structure::Structure;
 use crate::failure::{Anchor, SourceText};
+
+pub use crate::settings::LoadCaching;
 
 /// A module, its buffers, its launches, and their expected results.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,16 +173,6 @@ pub struct Symbol {
     pub init: Init,
     /// Place of its description.
     pub anchor: Anchor,
-}
-
-/// Cache level that keeps loads without a cache operator: the compiler's option `-dlcm`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LoadCaching {
-    /// In all caches.
-    Ca,
-    /// In the L2 only.
-    Cg,
 }
 
 /// A kernel argument.

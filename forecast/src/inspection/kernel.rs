@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::machine::MachineCode;
 use crate::input::kernel_name;
-use crate::run::execute::Loaded;
+use crate::input::loaded::Loaded;
 
 /// A kernel, read and not executed.
 #[derive(Serialize)]

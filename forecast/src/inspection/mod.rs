@@ -14,8 +14,7 @@ pub use machine::{MachineCode, MachineFacts, MachineFile};
 
 use crate::failure::{Report, SourceText};
 use crate::input::container::{Item, ItemCode};
-use crate::input::kernel_name;
-use crate::run::execute;
+use crate::input::{kernel_name, loaded};
 
 /// A PTX text, alone or out of a container.
 #[derive(Serialize)]
@@ -137,7 +136,7 @@ pub fn text(
         None => None,
     };
     let mut file = File::new(path);
-    match execute::load(source) {
+    match loaded::load(source) {
         Err(reports) => {
             file.errors = reports.iter().map(error).collect();
             file.reports = reports;
@@ -167,7 +166,7 @@ fn has_only_data(text: &SourceText) -> bool {
     // Without functions, a report about the text as a whole says just that.
     !has_functions
         && text.text.contains(".version")
-        && execute::load(text).is_err_and(|reports| {
+        && loaded::load(text).is_err_and(|reports| {
             let about_all = |report: &Report| {
                 report.anchor.as_ref().is_some_and(|anchor| anchor.range == (0..0))
             };

@@ -83,6 +83,9 @@ pub enum AssembleError {
         /// The limit.
         seconds: u64,
     },
+    /// Whoever waits for it asked for the end of the run.
+    #[error("ptxas was stopped with the run")]
+    Stopped,
     /// Its output is no machine code of the kernel.
     #[error("what ptxas made cannot be used: {reason}")]
     Useless {

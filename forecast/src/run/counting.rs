@@ -31,7 +31,7 @@ use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
 use crate::run::machine::Machine;
-use crate::supervisor::Supervisor;
+use crate::run::supervisor::Supervisor;
 
 /// The counts of a launch.
 pub struct Counted {

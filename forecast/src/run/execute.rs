@@ -7,22 +7,15 @@ use gpucast_interpreter::host_memory::{self, Shortage};
 use gpucast_interpreter::{
     Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, StopReason, Summary,
 };
-use gpucast_ptx_frontend::Module;
 use serde::Serialize;
 
-use crate::failure::{Anchor, Failure, Report, SourceText};
+use super::trouble;
+use crate::failure::{Anchor, Failure, Report};
 use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch, Pointer};
 use crate::number;
-use crate::supervisor::Supervisor;
-use crate::trouble;
+use crate::run::supervisor::Supervisor;
 
-/// A module that has been read, with its text.
-pub struct Loaded {
-    /// The text.
-    pub source: SourceText,
-    /// The module that it says.
-    pub module: Module,
-}
+pub use crate::input::loaded::{Loaded, load};
 
 /// Duration of a launch on the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -95,21 +88,6 @@ pub trait Watch {
 
     /// All repetitions of the launch have ended.
     fn launched(&mut self, executed: Executed<'_>);
-}
-
-/// Parses a module; the reports are all that is wrong with it.
-pub fn load(source: &SourceText) -> Result<Loaded, Vec<Report>> {
-    match gpucast_ptx_frontend::load(&source.text) {
-        Ok(module) => Ok(Loaded { source: source.clone(), module }),
-        Err(diagnostics) => Err(diagnostics
-            .into_iter()
-            .map(|diagnostic| {
-                source
-                    .report(diagnostic.span.range(), diagnostic.message)
-                    .maybe_hint(diagnostic.hint)
-            })
-            .collect()),
-    }
 }
 
 /// Allocates and fills a plan's buffers.

@@ -8,8 +8,8 @@ use super::sources::{self, Counts, Source};
 use crate::failure::Failure;
 use crate::input::kernel_argument;
 use crate::input::plan::Plan;
+use crate::run::supervisor::{Alone, Supervisor};
 use crate::settings::LaunchOptions;
-use crate::supervisor::{Alone, Supervisor};
 
 /// A kernel with everything that its launches need.
 #[derive(Clone, Debug)]

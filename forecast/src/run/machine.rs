@@ -14,11 +14,11 @@ use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::container::{Cubin, ParseTargetError, Target};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 
-use crate::failure::{Report, SourceText};
+use crate::failure::{Failure, Report, SourceText};
 use crate::run::assembler::{AssembleError, Assembler, Toolchain};
 use crate::run::execute::Loaded;
+use crate::run::supervisor::Supervisor;
 use crate::settings::{MachineChoice, MachineSettings};
-use crate::supervisor::Supervisor;
 
 /// The machine code of a plan's kernels, made ready before the first launch.
 pub struct Machine {
@@ -64,13 +64,18 @@ impl Machine {
     ///
     /// By default, falls back to the built-in rules if no assembler is found. If one is found but
     /// fails, it also leaves a note.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] if the user asked for an assembler that does not work or that refuses the
+    /// text; [`Failure::Stopped`] if the run was stopped while it worked.
     pub fn new<'k>(
         options: &MachineSettings,
         loaded: &Loaded,
         gpu: Capability,
         kernels: impl Iterator<Item = &'k str>,
         toolchain: Option<&dyn Toolchain>,
-    ) -> Result<Self, Report> {
+    ) -> Result<Self, Failure> {
         let ptx = ptx_target(loaded);
         let rules_for = architecture(options, ptx, gpu);
         let new = |back_end, note| Self {
@@ -94,7 +99,7 @@ impl Machine {
             MachineChoice::Auto | MachineChoice::Ptxas => {
                 let (toolchain, assembler, target) = match find(options, ptx, toolchain) {
                     Ok(found) => found,
-                    Err(report) if insists => return Err(report),
+                    Err(report) if insists => return Err(report.into()),
                     Err(_) => return Ok(rules(broken(options, ptx, toolchain))),
                 };
                 let broken = broken(options, ptx, Some(toolchain));
@@ -103,8 +108,9 @@ impl Machine {
                         let is_of_the_gpu = target.sm / 10 == gpu.major;
                         Ok(Self { is_of_the_gpu, insists, ..new(back_end, broken) })
                     }
-                    Err(report) if insists => Err(report),
-                    Err(report) => Ok(rules(Some(by_rules(&report.message)))),
+                    Err(Unassembled::Stopped) => Err(Failure::Stopped),
+                    Err(Unassembled::Refused(report)) if insists => Err(report.into()),
+                    Err(Unassembled::Refused(report)) => Ok(rules(Some(by_rules(&report.message)))),
                 }
             }
         }
@@ -226,26 +232,38 @@ fn ptx_target(loaded: &Loaded) -> Target {
     name.parse().unwrap_or(Target::new(loaded.module.target_sm))
 }
 
+/// Reason why there is no machine code of a module.
+enum Unassembled {
+    /// The run was stopped.
+    Stopped,
+    /// The assembler does not take the text, or does not work.
+    Refused(Report),
+}
+
 fn assembled<'k>(
     assembler: Assembler,
     target: Target,
     loaded: &Loaded,
     kernels: impl Iterator<Item = &'k str>,
     toolchain: &dyn Toolchain,
-) -> Result<Chosen, Report> {
+) -> Result<Chosen, Unassembled> {
     let prepared = ptxas::prepare(&loaded.source.text).map_err(|diagnostics| {
         let mut diagnostics = diagnostics.into_iter();
-        match diagnostics.next() {
+        Unassembled::Refused(match diagnostics.next() {
             Some(first) => loaded.source.report(first.span.range(), first.message),
             None => Report::new("the text cannot be prepared for ptxas"),
-        }
+        })
     })?;
     let mut images = BTreeMap::new();
     for kernel in kernels {
         if !images.contains_key(kernel) {
-            let image = toolchain
-                .assemble(&assembler, target, kernel, &prepared)
-                .map_err(|error| refused(&error, &loaded.source))?;
+            let image =
+                toolchain.assemble(&assembler, target, kernel, &prepared).map_err(|error| {
+                    match error {
+                        AssembleError::Stopped => Unassembled::Stopped,
+                        error => Unassembled::Refused(refused(&error, &loaded.source)),
+                    }
+                })?;
             images.insert(kernel.to_owned(), image);
         }
     }

@@ -13,3 +13,7 @@ pub mod kernel;
 pub mod machine;
 pub mod module;
 pub mod sources;
+pub mod supervisor;
+mod trouble;
+
+pub use trouble::{cuda_file, cuda_line, fault_report};

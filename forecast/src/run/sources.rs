@@ -19,8 +19,8 @@ use crate::run::counting::{self, Counted, Counting, Extras};
 use crate::run::execute::Timing;
 use crate::run::machine::Machine;
 use crate::run::module;
+use crate::run::supervisor::Supervisor;
 use crate::settings::{ExecutionSettings, MachineSettings};
-use crate::supervisor::Supervisor;
 use crate::{number, published};
 
 /// The counts of one launch, or of one kernel of a file.

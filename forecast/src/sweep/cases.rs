@@ -12,8 +12,8 @@ use crate::choice::model_choice::{self, Models};
 use crate::failure::{Failure, Report};
 use crate::run::kernel::Kernel;
 use crate::run::sources::{self, Counts, Source};
+use crate::run::supervisor::Supervisor;
 use crate::settings::LaunchOptions;
-use crate::supervisor::Supervisor;
 
 /// Origin of a case's counts.
 pub enum CaseSource {

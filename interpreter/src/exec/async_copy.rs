@@ -168,10 +168,10 @@ impl Warp {
     /// Tells the observer of an access by an operation that is none of the ordinary ones; the
     /// addresses are in `report`.
     #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
-    pub(super) fn tell<R: Recorder>(
+    pub(super) fn tell(
         &self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         op: &MemoryOp,
         time: u64,
         space: Space,
@@ -196,10 +196,10 @@ impl Warp {
 
     /// `cp.async` by the lanes of `mask`, at least one.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
-    pub(super) fn copy_async<R: Recorder>(
+    pub(super) fn copy_async(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &Split,

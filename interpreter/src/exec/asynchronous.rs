@@ -14,10 +14,10 @@ use crate::program::op::{Code, Op, cluster_barrier};
 impl Warp {
     /// Executes `op`, an asynchronous copy, an operation on an mbarrier or the cluster's barrier.
     #[cold]
-    pub(super) fn asynchronous<R: Recorder>(
+    pub(super) fn asynchronous(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &mut Split,

@@ -54,11 +54,11 @@ impl Ranges {
 
     /// Tells the recorder of the next one: its address and bytes.
     #[expect(clippy::too_many_arguments, reason = "what makes up an access")]
-    pub(super) fn tell<R: Recorder>(
+    pub(super) fn tell(
         &mut self,
         warp: &Warp,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         op: &MemoryOp,
         space: Space,
         lane: u32,
@@ -83,10 +83,10 @@ impl Ranges {
 
 impl Warp {
     /// A bulk operation by the lanes of `mask`, at least one, one after the other.
-    pub(super) fn bulk<R: Recorder>(
+    pub(super) fn bulk(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &Split,
@@ -143,9 +143,9 @@ impl Warp {
 
     /// Tells the recorder of the bytes that an mbarrier was told of, before it is told of the
     /// access itself.
-    pub(super) fn tell_bytes<R: Recorder>(
+    pub(super) fn tell_bytes(
         &self,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         instruction: u32,
         lane: u32,
         mbarrier: u64,

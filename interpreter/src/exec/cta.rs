@@ -16,7 +16,7 @@ use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
 use super::watch::{Watch, Watching};
 use crate::fault::{Fault, FaultKind, FaultSite};
 use crate::memory::DeviceMemory;
-use crate::observer::{CtaStart, Recorder, Release};
+use crate::observer::{CtaStart, Recorder, Release, Wants};
 use crate::program::Program;
 use crate::program::op::barrier;
 use crate::program::registers::{CtaCoordinates, LaunchShape};
@@ -60,6 +60,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) budget: u64,
     /// True if bad accesses are left out instead of ending the launch.
     pub(crate) skip_bad_accesses: bool,
+    /// Events that the recorders are told of.
+    pub(crate) wants: Wants,
     /// The most bytes of the host's memory that the launch may take, if a limit is known.
     pub(crate) memory_limit: Option<u64>,
     pub(crate) stop: Stop<'a>,
@@ -177,10 +179,10 @@ impl Cta {
     }
 
     /// Begins CTA `index` of the grid.
-    pub(crate) fn start<R: Recorder>(
+    pub(crate) fn start(
         &mut self,
         launch: &LaunchContext<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         index: u64,
     ) {
         let program = launch.program;
@@ -264,10 +266,10 @@ impl Cta {
 
     /// One turn for each warp; then barriers at which all have arrived are passed. Waits for
     /// mbarriers are given up if `give_up`.
-    pub(crate) fn round<R: Recorder>(
+    pub(crate) fn round(
         &mut self,
         launch: &LaunchContext<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         cluster: &ClusterShared,
         give_up: bool,
     ) -> Result<Round, Box<Fault>> {
@@ -307,9 +309,9 @@ impl Cta {
     /// Gives warp `at` of a program that uses mbarriers a turn. Returns true if something ran that
     /// did not merely ask for an mbarrier again.
     #[cold]
-    fn turn_with_mbarriers<R: Recorder>(
+    fn turn_with_mbarriers(
         &mut self,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         context: &Context<'_>,
         at: usize,
         give_up: bool,
@@ -362,15 +364,16 @@ impl Cta {
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),
             skip_bad_accesses: launch.skip_bad_accesses,
+            wants: launch.wants,
             watching: launch.watch.map(|watch| Watching { watch, cluster: self.cluster }),
         }
     }
 
     /// Releases every barrier at which all expected threads have arrived.
-    fn release_barriers<R: Recorder>(
+    fn release_barriers(
         &mut self,
         launch: &LaunchContext<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
     ) -> Result<bool, Box<Fault>> {
         let mut released = false;
         let waited_for =
@@ -436,7 +439,7 @@ impl Cta {
     }
 
     /// Tells the recorder that barrier `id` is about to be passed.
-    fn tell_release<R: Recorder>(&mut self, program: &Program, recorder: &mut R, id: u32) {
+    fn tell_release(&mut self, program: &Program, recorder: &mut dyn Recorder, id: u32) {
         let mut waited = std::mem::take(&mut self.waited);
         let lanes = |(at, warp): (usize, &Warp)| (at as u32, warp.waiting_at(id));
         waited.extend(self.warps.iter().enumerate().map(lanes).filter(|&(_, lanes)| lanes != 0));

@@ -38,10 +38,10 @@ pub(crate) enum Polled {
 impl Warp {
     /// An mbarrier operation by the lanes of `mask`, at least one.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
-    pub(super) fn mbarrier<R: Recorder>(
+    pub(super) fn mbarrier(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &mut Split,
@@ -98,9 +98,9 @@ impl Warp {
 
     /// Tells the recorder the steps of the lanes of `mask` at mbarrier objects; `done` is the
     /// answer of [`perform_lanes`].
-    fn tell_mbarrier<R: Recorder>(
+    fn tell_mbarrier(
         &self,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         op: &MbarrierOp,
         mask: u32,
         done: u32,
@@ -123,10 +123,10 @@ impl Warp {
     /// Lets splits go on whose phases are complete or that have waited long enough; all of them if
     /// `give_up`.
     #[cold]
-    pub(crate) fn poll_mbarriers<R: Recorder>(
+    pub(crate) fn poll_mbarriers(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         give_up: bool,
     ) -> Result<Polled, WarpFault> {
         let mut polled = Polled::NoneWaits;

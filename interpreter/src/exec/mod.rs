@@ -34,7 +34,7 @@ use rayon::prelude::*;
 use crate::instance::ModuleInstance;
 use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
-use crate::observer::{Observer, Recorder};
+use crate::observer::{Observer, Recorder, Wants};
 use crate::program::Program;
 use cluster::{Cluster, ClusterTurn};
 use cta::LaunchContext;
@@ -129,16 +129,15 @@ fn run_with<O: Observer>(
     if program.uses_heap() {
         memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
     }
+    let wants = Wants::of::<O>();
     let stop = || Stop::new(host, options.deadline);
-    let context = setup::context(level, program, launch, memory, globals, options, stop())?;
+    let context = setup::context(level, program, launch, memory, globals, options, wants, stop())?;
     let clusters = launch.ctas() / u64::from(context.shape.ctas_per_cluster());
     let decision = match (options.schedule, &program.ordered_because) {
         (Schedule::Parallel, _) => Decision::Independent,
         (Schedule::Ordered, _) => Decision::Ordered("asked for".to_owned()),
         (Schedule::Automatic, Some(reason)) => Decision::Ordered(reason.clone()),
-        (Schedule::Automatic, None) => {
-            Plan::of(&context, memory, clusters, O::Recorder::WANTS_VALUES)
-        }
+        (Schedule::Automatic, None) => Plan::of(&context, memory, clusters, wants.values),
     };
     let mut plan = match decision {
         Decision::Independent => {
@@ -165,7 +164,7 @@ fn run_with<O: Observer>(
     drop(attempt);
     plan.watch.begin_again();
     memory.restore(&plan.before);
-    let context = setup::context(level, program, launch, memory, globals, options, stop())?;
+    let context = setup::context(level, program, launch, memory, globals, options, wants, stop())?;
     let ctas_per_cluster = u64::from(context.shape.ctas_per_cluster());
     // Watched once more, since only the order says which conflict is the first.
     let watched = LaunchContext { watch: Some(&plan.watch), ..context };

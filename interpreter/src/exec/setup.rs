@@ -11,6 +11,7 @@ use super::level::Level;
 use super::stop::Stop;
 use crate::launch::{Argument, Launch, LaunchError, MAX_CLUSTER_CTAS, Options};
 use crate::memory::DeviceMemory;
+use crate::observer::Wants;
 use crate::program::lower::{masked, write};
 use crate::program::registers::LaunchShape;
 use crate::program::{Parameter, Program};
@@ -91,6 +92,7 @@ fn allocation_name(variable: &Variable) -> String {
 }
 
 /// Checks a launch and prepares the state that its CTAs share.
+#[expect(clippy::too_many_arguments, reason = "everything that a launch is made of")]
 pub(super) fn context<'a>(
     level: Level,
     program: &'a Program,
@@ -98,6 +100,7 @@ pub(super) fn context<'a>(
     device: &'a DeviceMemory,
     globals: &HashMap<VariableId, u64>,
     options: &Options,
+    wants: Wants,
     stop: Stop<'a>,
 ) -> Result<LaunchContext<'a>, LaunchError> {
     check_shape(program, launch)?;
@@ -133,6 +136,7 @@ pub(super) fn context<'a>(
         local_bytes: local_bytes.next_multiple_of(16),
         budget: options.instruction_budget,
         skip_bad_accesses: options.skip_bad_accesses,
+        wants,
         memory_limit: options.memory_limit.or_else(|| device.room()),
         stop,
         watch: None,

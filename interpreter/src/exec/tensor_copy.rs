@@ -48,10 +48,10 @@ impl Copied {
 
 impl Warp {
     /// A tensor operation by the lanes of `mask`, at least one, one after the other.
-    pub(super) fn tensor<R: Recorder>(
+    pub(super) fn tensor(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &Split,
@@ -93,10 +93,10 @@ impl Warp {
 
     /// One lane's copy.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
-    fn copy_tensor<R: Recorder>(
+    fn copy_tensor(
         &self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         copy: &TensorCopy,
         lane: u32,
@@ -106,7 +106,7 @@ impl Warp {
         let memories = &context.memories;
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let copied = unsafe { copied(frame, memories, copy, lane)? };
-        let global = |ranges: &mut Ranges, recorder: &mut R| {
+        let global = |ranges: &mut Ranges, recorder: &mut dyn Recorder| {
             for stretch in stretches(&copied.rows) {
                 ranges.tell(self, context, recorder, &copy.global, Space::Global, lane, stretch);
             }

@@ -1,7 +1,7 @@
 // Histograms, sums and rings over the shared memories of a cluster, and bulk copies.
 //
 // Compiled by regenerate.py for compute_90. The reference computations are in
-// interpreter/tests/asynchronous_kernels.rs.
+// interpreter/tests/all/asynchronous_kernels.rs.
 
 #include <cooperative_groups.h>
 #include <cuda/barrier>

@@ -1,7 +1,7 @@
 // Tiles of a row that arrive through asynchronous copies while the tile before is used.
 //
 // Compiled by regenerate.py for compute_80 and compute_90. The reference computations are in
-// interpreter/tests/asynchronous_kernels.rs.
+// interpreter/tests/all/asynchronous_kernels.rs.
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>

@@ -218,8 +218,6 @@ fn address_of(access: &Access<'_>, lane: u32) -> u64 {
 }
 
 impl Recorder for CtaChecker {
-    const WANTS_VALUES: bool = true;
-
     fn start(&mut self, start: &CtaStart) {
         self.cta = *start;
         let warps = self.launch.warps as usize;

@@ -11,6 +11,7 @@ mod lane_loop;
 mod memories;
 pub(super) mod racing;
 mod simple;
+mod teller;
 mod transfer;
 
 use gpucast_ptx_frontend::types::StateSpace;
@@ -24,8 +25,9 @@ use simple::access_simple;
 use transfer::transfer_lanes;
 
 pub(super) use addresses::{addresses, generic_part, pattern};
-pub(super) use lane_loop::{Listen, Listener, LoopAccesses};
+pub(super) use lane_loop::LoopAccesses;
 pub(super) use memories::{Memories, Segment, window_of};
+pub(super) use teller::Teller;
 pub(super) use transfer::{digests, for_lanes, load_zeros};
 
 /// A report of an access for the observer.

@@ -31,10 +31,10 @@ impl OperandFault {
 
 impl Warp {
     /// A warp-level matrix instruction, which needs all lanes.
-    pub(super) fn matrix<R: Recorder>(
+    pub(super) fn matrix(
         &self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &Split,
@@ -45,7 +45,7 @@ impl Warp {
             return Err(WarpFault { pc, lane: None, kind: FaultKind::PartialWarp { lanes: mask } });
         }
         let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
-        let mut access = |recorder: &mut R, memory_op: &MemoryOp, lanes| {
+        let mut access = |recorder: &mut dyn Recorder, memory_op: &MemoryOp, lanes| {
             self.memory(context, recorder, frame, memory_op, split, lanes, &mut report)
                 .map_err(|fault| WarpFault { pc, lane: Some(fault.lane), kind: fault.kind })
         };

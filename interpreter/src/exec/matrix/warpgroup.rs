@@ -214,8 +214,8 @@ unsafe fn integer(
 /// # Safety
 ///
 /// As [`multiply`].
-pub(super) unsafe fn tell_reads<R: Recorder>(
-    recorder: &mut R,
+pub(super) unsafe fn tell_reads(
+    recorder: &mut dyn Recorder,
     frame: &Frame,
     op: &WarpgroupMultiply,
     warp: u32,

@@ -14,10 +14,10 @@ use crate::program::op::{Code, Op};
 impl Warp {
     /// `bra`: where the lanes disagree, those that take it become a split of their own.
     #[inline(always)]
-    pub(super) fn branch<R: Recorder>(
+    pub(super) fn branch(
         &mut self,
         program: &Program,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &mut Split,
@@ -74,10 +74,10 @@ impl Warp {
     }
 
     /// `ret` and `exit`: the lanes whose guard holds leave, and the split is over.
-    pub(super) fn leave<R: Recorder>(
+    pub(super) fn leave(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         mut split: Split,

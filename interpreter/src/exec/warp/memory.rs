@@ -4,90 +4,33 @@
 
 use super::split::Split;
 use super::{BlockClock, Context, Warp};
-use crate::exec::access::{
-    AccessFault, AccessReport, Listen, addresses, digests, generic_part, load_zeros, reported_space,
-};
+use crate::exec::access::{AccessFault, AccessReport, Teller, addresses, generic_part, load_zeros};
 use crate::exec::lanes::Frame;
-use crate::exec::watch::Watching;
-use crate::observer::{Access, AccessKind, BadAccess, Recorder};
-use crate::program::memory_op::{MemoryOp, Space};
-
-/// Tells the recorder of a warp's accesses within one block.
-pub(super) struct Teller<'a, R> {
-    pub(super) recorder: &'a mut R,
-    pub(super) frame: &'a Frame,
-    pub(super) warp: u32,
-    pub(super) clock: BlockClock,
-}
-
-impl<R> Teller<'_, R> {
-    /// The event of an access.
-    #[inline(always)]
-    fn event<'e>(
-        &self,
-        op: &MemoryOp,
-        space: Space,
-        mask: u32,
-        report: &'e AccessReport,
-    ) -> Access<'e> {
-        Access {
-            instruction: op.instruction,
-            warp: self.warp,
-            time: self.clock.at(op.instruction),
-            space: reported_space(space),
-            kind: op.kind,
-            bytes_per_lane: op.bytes_per_lane(),
-            mask,
-            pattern: report.pattern,
-            addresses: &report.addresses,
-            continues: false,
-        }
-    }
-}
-
-impl<R: Recorder> Listen for Teller<'_, R> {
-    // Once for each recorder, which is inlined.
-    #[inline(never)]
-    fn hear(&mut self, op: &MemoryOp, space: Space, mask: u32, report: &AccessReport) {
-        if !op.counted {
-            return;
-        }
-        if R::WANTS_VALUES && op.kind == AccessKind::Store {
-            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            self.recorder.storing(&unsafe { digests(self.frame, op) });
-        }
-        let access = self.event(op, space, mask, report);
-        self.recorder.access(&access);
-    }
-}
-
-/// A [`Teller`] that tells the watcher too, if there is one. The lane loop uses it in watched
-/// launches only: the others need not ask at each access whether they are watched.
-pub(super) struct WatchedTeller<'a, R> {
-    pub(super) watching: Option<Watching<'a>>,
-    pub(super) teller: Teller<'a, R>,
-}
-
-impl<R: Recorder> Listen for WatchedTeller<'_, R> {
-    fn hear(&mut self, op: &MemoryOp, space: Space, mask: u32, report: &AccessReport) {
-        if let Some(watching) = &self.watching
-            && op.counted
-        {
-            watching.hear(&self.teller.event(op, space, mask, report));
-        }
-        self.teller.hear(op, space, mask, report);
-    }
-}
+use crate::observer::{BadAccess, Recorder};
+use crate::program::memory_op::MemoryOp;
 
 impl Warp {
+    /// Tells the recorder, and the watcher if there is one, of accesses within one block.
+    #[inline(always)]
+    pub(super) fn teller<'a>(
+        &self,
+        context: &Context<'a>,
+        recorder: &'a mut dyn Recorder,
+        frame: &'a Frame,
+        clock: BlockClock,
+    ) -> Teller<'a> {
+        let (wants, watching, warp) = (context.wants, context.watching, self.index);
+        Teller { recorder, wants, watching, frame, warp, clock }
+    }
+
     /// Executes a load, store or atomic and tells the recorder.
     // Matrix instructions access memory too, but the loop over splits must not pay a call for that.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
     #[inline(always)]
-    pub(in crate::exec) fn memory<R: Recorder>(
+    pub(in crate::exec) fn memory(
         &self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         memory_op: &MemoryOp,
         split: &Split,
@@ -95,8 +38,7 @@ impl Warp {
         report: &mut AccessReport,
     ) -> Result<(), AccessFault> {
         let clock = self.block_clock(context.program, split);
-        let teller = Teller { recorder, frame, warp: self.index, clock };
-        let mut teller = WatchedTeller { watching: context.watching, teller };
+        let mut teller = self.teller(context, recorder, frame, clock);
         // SAFETY: the frame's invariants hold, and `mask` is not empty here or below.
         unsafe {
             let mut mask = mask;
@@ -105,7 +47,7 @@ impl Warp {
                     Ok(space) => break space,
                     // Nothing has been done for any lane yet.
                     Err(bad) => {
-                        let recorder = &mut *teller.teller.recorder;
+                        let recorder = &mut *teller.recorder;
                         mask &= self.leave_out(context, recorder, frame, memory_op, bad)?;
                         if mask == 0 {
                             return Ok(());
@@ -130,7 +72,7 @@ impl Warp {
                         frame, memory_op, space, memories, lanes, report,
                     )
                 {
-                    let recorder = &mut *teller.teller.recorder;
+                    let recorder = &mut *teller.recorder;
                     lanes &= self.leave_out(context, recorder, frame, memory_op, bad)?;
                 }
                 if lanes != 0 {
@@ -149,10 +91,10 @@ impl Warp {
     /// The invariants of [`Frame`]; `op` belongs to its program.
     #[cold]
     #[inline(never)]
-    unsafe fn leave_out<R: Recorder>(
+    unsafe fn leave_out(
         &self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &MemoryOp,
         bad: AccessFault,

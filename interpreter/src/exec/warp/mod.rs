@@ -7,7 +7,7 @@ mod memory;
 mod split;
 mod synchronise;
 
-use super::access::{AccessFault, AccessReport, Listener, LoopAccesses, Memories};
+use super::access::{AccessFault, AccessReport, LoopAccesses, Memories};
 use super::async_copy::CopyQueue;
 use super::call::SavedActivation;
 use super::cluster_barrier::ClusterLanes;
@@ -16,11 +16,10 @@ use super::lanes::{Frame, SCRATCH_ROWS};
 use super::level::Level;
 use super::watch::Watching;
 use crate::fault::FaultKind;
-use crate::observer::{Access, HeapUse, Pattern, Recorder};
+use crate::observer::{Access, HeapUse, Pattern, Recorder, Wants};
 use crate::program::Program;
 use crate::program::op::{Code, Op};
 
-use memory::{Teller, WatchedTeller};
 pub(super) use split::{Next, Split, Wait, lanes_with};
 
 /// The outcome of a warp's turn.
@@ -88,6 +87,8 @@ pub(super) struct Context<'a> {
     pub(super) guarded_lanes: *mut u64,
     /// True if bad accesses are left out instead of ending the launch.
     pub(super) skip_bad_accesses: bool,
+    /// Events that the recorder is told of.
+    pub(super) wants: Wants,
     /// Detector of accesses whose order another CTA could tell.
     pub(super) watching: Option<Watching<'a>>,
 }
@@ -95,7 +96,7 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// Tells the recorder of an access, and the watcher if there is one.
     #[inline(always)]
-    pub(super) fn tell<R: Recorder>(&self, recorder: &mut R, access: &Access<'_>) {
+    pub(super) fn tell(&self, recorder: &mut dyn Recorder, access: &Access<'_>) {
         if let Some(watching) = &self.watching {
             watching.hear(access);
         }
@@ -145,10 +146,10 @@ impl Warp {
     }
 
     /// Runs until every lane has exited or waits, or `limit` warp-instructions have been issued.
-    pub(super) fn run<R: Recorder>(
+    pub(super) fn run(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         limit: u64,
     ) -> Result<Turn, WarpFault> {
         loop {
@@ -177,10 +178,10 @@ impl Warp {
     }
 
     /// Runs one split until it has to give way, and puts the rest of it back.
-    fn run_split<R: Recorder>(
+    fn run_split(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         mut split: Split,
         limit: u64,
     ) -> Result<(), WarpFault> {
@@ -197,18 +198,11 @@ impl Warp {
                 split.entering = false;
             }
             let clock = self.block_clock(program, &split);
-            let teller =
-                Teller { recorder: &mut *recorder, frame: &frame, warp: self.index, clock };
-            let mut teller = WatchedTeller { watching: context.watching, teller };
-            let listener = match context.watching {
-                None => Listener::new(&mut teller.teller),
-                Some(_) => Listener::new(&mut teller),
-            };
             let mut accesses = LoopAccesses {
                 ops: program.memory_ops.as_ptr(),
                 memories: &context.memories,
                 report: &mut report,
-                listener,
+                teller: self.teller(context, recorder, &frame, clock),
             };
             // SAFETY: the frame is made of the program and this warp's register file, which was
             // sized for it, and so are the accesses; every block ends in an operation that leaves
@@ -241,7 +235,7 @@ impl Warp {
                     self.leave(context, recorder, &frame, op, split);
                     return Ok(());
                 }
-                Code::WarpSync => self.warp_sync(program, recorder, &frame, op, &mut split)?,
+                Code::WarpSync => self.warp_sync(context, recorder, &frame, op, &mut split)?,
                 Code::Barrier => self.barrier(program, recorder, &frame, op, &mut split)?,
                 Code::Matrix => {
                     // SAFETY: the invariants of the frame hold.
@@ -338,7 +332,7 @@ impl Warp {
 
 /// A warp's clock while it is in one block.
 #[derive(Clone, Copy, Debug)]
-struct BlockClock {
+pub(in crate::exec) struct BlockClock {
     /// Warp-instructions issued before the block.
     issued_before: u64,
     first_instruction: u32,
@@ -347,7 +341,7 @@ struct BlockClock {
 impl BlockClock {
     /// Warp-instructions issued before `instruction`.
     #[inline(always)]
-    fn at(self, instruction: u32) -> u64 {
+    pub(in crate::exec) fn at(self, instruction: u32) -> u64 {
         self.issued_before + u64::from(instruction.saturating_sub(self.first_instruction))
     }
 }

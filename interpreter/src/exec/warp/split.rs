@@ -87,7 +87,7 @@ impl Split {
 
 impl Warp {
     /// Merges the splits that can be merged and chooses the one to run.
-    pub(super) fn next_split<R: Recorder>(&mut self, recorder: &mut R) -> Option<usize> {
+    pub(super) fn next_split(&mut self, recorder: &mut dyn Recorder) -> Option<usize> {
         if self.splits.len() == 1 {
             let split = &mut self.splits[0];
             split.ran = 0;
@@ -111,7 +111,7 @@ impl Warp {
     }
 
     /// Lets lanes go on for which all others have come.
-    fn wake_complete<R: Recorder>(&mut self, recorder: &mut R) {
+    fn wake_complete(&mut self, recorder: &mut dyn Recorder) {
         for at in 0..self.splits.len() {
             let wait = self.splits[at].wait;
             let Wait::Lanes { members, exchange } = wait else { continue };

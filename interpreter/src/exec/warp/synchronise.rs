@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
 use super::split::{Next, Split, Wait, lanes_with};
-use super::{Warp, WarpFault};
+use super::{Context, Warp, WarpFault};
 use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::fault::FaultKind;
 use crate::observer::{Arrival, Recorder, ShuffleUse, WarpArrival, WarpRelease};
@@ -15,10 +15,10 @@ impl Warp {
     /// `bar.sync`, `bar.red` and `bar.arrive`: one arrival for each barrier that lanes name.
     // Kept out of the loop over splits, which runs faster the smaller it is.
     #[inline(never)]
-    pub(super) fn barrier<R: Recorder>(
+    pub(super) fn barrier(
         &mut self,
         program: &Program,
-        recorder: &mut R,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &mut Split,
@@ -73,10 +73,10 @@ impl Warp {
 
     /// The lanes of an instruction that needs others to come to it too.
     #[inline(always)]
-    pub(super) fn warp_sync<R: Recorder>(
+    pub(super) fn warp_sync(
         &mut self,
-        program: &Program,
-        recorder: &mut R,
+        context: &Context<'_>,
+        recorder: &mut dyn Recorder,
         frame: &Frame,
         op: &Op,
         split: &mut Split,
@@ -88,8 +88,8 @@ impl Warp {
             return Err(WarpFault { pc: split.pc, lane: None, kind });
         }
         let exchange = op.n & MEMBERS != 0;
-        let instruction = program.op_instruction[split.pc as usize];
-        if R::WANTS_VALUES && op.n & SHUFFLES != 0 && mask != 0 {
+        let instruction = context.program.op_instruction[split.pc as usize];
+        if context.wants.values && op.n & SHUFFLES != 0 && mask != 0 {
             // SAFETY: the invariants of the frame hold; `b` and `c` are rows.
             let (b, c) = unsafe { (frame.row::<u32>(op.b), frame.row::<u32>(op.c)) };
             let mode = op.n & SHUFFLE_MODE;
@@ -174,7 +174,7 @@ impl Warp {
 /// Tells the recorder of the lanes of `lanes` that met at `bar.warp.sync`: those with the same
 /// members.
 #[inline]
-fn release_groups<R: Recorder>(recorder: &mut R, warp: u32, lanes: u32, members: &[u32; 32]) {
+fn release_groups(recorder: &mut dyn Recorder, warp: u32, lanes: u32, members: &[u32; 32]) {
     for_each_group(lanes, members, |lanes, _| recorder.warp_release(&WarpRelease { warp, lanes }));
 }
 

@@ -1,0 +1,290 @@
+//! Loads and stores with addresses of every pattern: what they move, and what the observer is
+//! told. Some of them are made within the lane loop and others are not; nobody may notice.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests are not inside the test functions that the lints spare"
+)]
+
+use gpucast_interpreter::{
+    Access, AccessKind, Argument, DeviceMemory, FaultKind, Launch, Observer, Options, Pattern,
+    Program, Recorder, RunError, Silent, run,
+};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use crate::common::module;
+
+/// What a warp is told of an access: kind, lanes, pattern, and the addresses that count.
+type Event = (AccessKind, u32, Pattern, Vec<u64>);
+
+#[derive(Default)]
+struct Events {
+    accesses: Vec<Event>,
+    guarded_lanes: Vec<u64>,
+    bad_lanes: Vec<u32>,
+    bytes: u32,
+}
+
+/// Records the accesses of the size under test.
+#[derive(Default)]
+struct Watch(Events);
+
+impl Observer for Watch {
+    type Recorder = Events;
+
+    fn fresh(&self) -> Self {
+        Self(Events { bytes: self.0.bytes, ..Events::default() })
+    }
+
+    fn recorder(&self, _program: &Program) -> Events {
+        Events { bytes: self.0.bytes, ..Events::default() }
+    }
+
+    fn wave(&self) -> usize {
+        1
+    }
+
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut Events]) {
+        self.0 = std::mem::take(recorders[0]);
+    }
+}
+
+impl Recorder for Events {
+    fn block(&mut self, _warp: u32, _block: u32, _mask: u32) {}
+
+    fn guarded_lanes(&mut self, lanes: &[u64]) {
+        self.guarded_lanes = lanes.to_vec();
+    }
+
+    fn branch(&mut self, _instruction: u32, _active: u32, _taken: u32) {}
+
+    fn bad_access(&mut self, bad: &gpucast_interpreter::BadAccess<'_>) {
+        self.bad_lanes.push(bad.lane);
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        let under_test = matches!(access.space, StateSpace::Shared | StateSpace::Global);
+        if !under_test || access.bytes_per_lane != self.bytes {
+            return;
+        }
+        let counts = |&lane: &usize| match access.pattern {
+            Pattern::General => access.mask >> lane & 1 == 1,
+            Pattern::Uniform | Pattern::Consecutive => lane == 0,
+        };
+        let addresses = (0..32).filter(counts).map(|lane| access.addresses[lane]).collect();
+        self.accesses.push((access.kind, access.mask, access.pattern, addresses));
+    }
+}
+
+/// A vector of `elements` registers of `bits` each.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    elements: u32,
+    bits: u32,
+}
+
+impl Shape {
+    fn bytes(self) -> u32 {
+        self.elements * self.bits / 8
+    }
+
+    /// The type, and the registers of one prefix.
+    fn operands(self, prefix: &str) -> (String, String) {
+        let registers: Vec<_> = (0..self.elements).map(|i| format!("%{prefix}{i}")).collect();
+        match self.elements {
+            1 => (format!("u{}", self.bits), registers[0].clone()),
+            n => (format!("v{n}.u{}", self.bits), format!("{{{}}}", registers.join(", "))),
+        }
+    }
+}
+
+/// Each thread stores registers at its place of the table and loads from there what the last one
+/// left; threads with an odd number may take no part.
+fn kernel(space: &str, shape: Shape, places: &[u32; 32], guarded: bool) -> String {
+    let (Shape { elements, bits }, bytes) = (shape, shape.bytes());
+    let (ty, values) = shape.operands("v");
+    let (_, results) = shape.operands("w");
+    let guard = if guarded { "@%even " } else { "" };
+    let places: Vec<_> = places.iter().map(u32::to_string).collect();
+    let (area, at) = match space {
+        "shared" => (
+            ".shared .align 16 .b8 area[4096];",
+            "mov.u32 %base, area; add.u32 %base, %base, %place;".to_owned(),
+        ),
+        _ => ("", "cvt.u64.u32 %wide, %place; add.u64 %wide, %out, %wide;".to_owned()),
+    };
+    let base = if space == "shared" { "%base" } else { "%wide" };
+    let set: String = (0..elements)
+        .map(|i| {
+            format!(
+                "mad.lo.u32 %value, %tid, 100, {i}; cvt.u{bits}.u32 %v{i}, %value; \
+                 mov.u{bits} %w{i}, 7;\n"
+            )
+        })
+        .collect();
+    let give: String = (0..elements)
+        .map(|i| format!("cvt.u32.u{bits} %value, %w{i}; st.global.b8 [%slot+{i}], %value;\n"))
+        .collect();
+    module(&format!(
+        ".const .align 4 .b32 places[32] = {{{}}};\n\
+         .visible .entry k(.param .u64 out) {{\n\
+         .reg .b32 %tid, %base, %place, %value; .reg .b64 %out, %wide, %slot; .reg .pred %even;\n\
+         .reg .b{bits} %v<4>, %w<4>;\n{area}\n\
+         ld.param.u64 %out, [out]; mov.u32 %tid, %tid.x;\n\
+         mad.wide.u32 %slot, %tid, 4, %out; add.u64 %slot, %slot, 8192;\n\
+         and.b32 %value, %tid, 1; setp.eq.u32 %even, %value, 0;\n\
+         mov.u32 %base, places; mad.lo.u32 %base, %tid, 4, %base; ld.const.b32 %place, [%base];\n\
+         mul.lo.u32 %place, %place, {bytes}; {at}\n{set}\
+         {guard}st.{space}.{ty} [{base}], {values};\n\
+         bar.sync 0;\n\
+         {guard}ld.{space}.{ty} {results}, [{base}];\n{give}ret;\n}}\n",
+        places.join(", ")
+    ))
+}
+
+/// Run it with `threads` threads: the events and the bytes that each thread gave.
+fn outcome(
+    text: &str,
+    shape: Shape,
+    threads: u32,
+    options: &Options,
+) -> Result<(Events, Vec<[u8; 4]>, u64), RunError> {
+    let module = gpucast_ptx_frontend::load(text)
+        .unwrap_or_else(|problems| panic!("{:?}\n{text}", problems[0].message));
+    let program = Program::new(&module, text, "k").unwrap_or_else(|error| panic!("{error}"));
+    let mut memory = DeviceMemory::new();
+    let out = memory.allocate("out", 8192 + 4 * 32).unwrap();
+    let launch = Launch {
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        cluster: None,
+        dynamic_shared_bytes: 0,
+        arguments: vec![Argument::Address(out)],
+    };
+    let mut watch = Watch(Events { bytes: shape.bytes(), ..Events::default() });
+    run(&program, &launch, &mut memory, &mut watch, options, &Silent)?;
+    let given = memory.bytes("out").unwrap()[8192..].chunks_exact(4);
+    Ok((watch.0, given.map(|slot| slot.try_into().unwrap()).collect(), out))
+}
+
+/// What element `element` of thread `tid` holds, as a byte.
+fn value(tid: usize, element: usize) -> u8 {
+    (tid * 100 + element) as u8
+}
+
+const SHAPES: [Shape; 6] = [
+    Shape { elements: 1, bits: 32 },
+    Shape { elements: 1, bits: 64 },
+    Shape { elements: 2, bits: 32 },
+    Shape { elements: 4, bits: 32 },
+    Shape { elements: 2, bits: 64 },
+    Shape { elements: 1, bits: 16 },
+];
+
+fn patterns() -> Vec<[u32; 32]> {
+    let mut broken: [u32; 32] = std::array::from_fn(|lane| lane as u32 + 3);
+    broken[9] = 60;
+    let mut nearly_uniform = [5; 32];
+    nearly_uniform[31] = 6;
+    let place = |f: fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
+    vec![
+        [5; 32],
+        nearly_uniform,
+        place(|lane| lane + 2),
+        broken,
+        place(|lane| 31 - lane),
+        place(|lane| 3 * lane),
+        place(|lane| lane / 2),
+        place(|lane| lane % 16),
+        place(|lane| lane * 37 % 101),
+    ]
+}
+
+#[test]
+fn accesses_of_any_pattern_move_what_they_say_and_are_reported_as_they_are() {
+    for (space, shape, threads, guarded, places) in SHAPES
+        .into_iter()
+        .flat_map(|shape| ["shared", "global"].map(|space| (space, shape)))
+        .flat_map(|(space, shape)| [32, 20].map(|threads| (space, shape, threads)))
+        .flat_map(|(space, shape, threads)| [true, false].map(|g| (space, shape, threads, g)))
+        .flat_map(|(space, shape, threads, guarded)| {
+            patterns().into_iter().map(move |places| (space, shape, threads, guarded, places))
+        })
+    {
+        let context = format!("{space} {shape:?} {threads} threads {guarded} {places:?}");
+        let text = kernel(space, shape, &places, guarded);
+        let (events, given, out) = outcome(&text, shape, threads, &Options::default()).unwrap();
+
+        let active: Vec<usize> =
+            (0..threads as usize).filter(|lane| !guarded || lane % 2 == 0).collect();
+        let mask = active.iter().fold(0, |mask, lane| mask | 1_u32 << lane);
+        for lane in 0..threads as usize {
+            let last = active.iter().rev().find(|&&other| places[other] == places[lane]);
+            let loads = active.contains(&lane);
+            for element in 0..shape.elements as usize {
+                let wanted = if loads { value(*last.unwrap(), element) } else { 7 };
+                assert_eq!(given[lane][element], wanted, "lane {lane}, {context}");
+            }
+        }
+
+        let steps: Vec<_> = places.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
+        let pattern = match mask == !0 {
+            true if steps.iter().all(|&step| step == 0) => Pattern::Uniform,
+            true if steps.iter().all(|&step| step == 1) => Pattern::Consecutive,
+            _ => Pattern::General,
+        };
+        let area = if space == "global" { out } else { 0 };
+        let address = |lane: &usize| area + u64::from(places[*lane] * shape.bytes());
+        let addresses: Vec<u64> = match pattern {
+            Pattern::General => active.iter().map(address).collect(),
+            Pattern::Uniform | Pattern::Consecutive => vec![address(&0)],
+        };
+        let wanted = [AccessKind::Store, AccessKind::Load]
+            .map(|kind| (kind, mask, pattern, addresses.clone()));
+        assert_eq!(events.accesses, wanted, "{context}");
+        let lanes = active.len() as u64;
+        let guards = if guarded { vec![lanes, lanes] } else { Vec::new() };
+        assert_eq!(events.guarded_lanes, guards, "{context}");
+    }
+}
+
+#[test]
+fn a_lane_out_of_bounds_is_found_and_lanes_that_are_left_out_are_counted_once() {
+    for (space, guarded, shape) in SHAPES
+        .into_iter()
+        .flat_map(|shape| [("shared", shape), ("global", shape)])
+        .flat_map(|(space, shape)| [(space, true, shape), (space, false, shape)])
+    {
+        // Beyond both areas, but before the shared memory of other CTAs.
+        const BEYOND: u32 = 60_000;
+        let mut places: [u32; 32] = std::array::from_fn(|lane| lane as u32);
+        places[9] = BEYOND;
+        places[20] = BEYOND;
+        let context = format!("{space} {guarded} {shape:?}");
+        let text = kernel(space, shape, &places, guarded);
+        let first = if guarded { 20 } else { 9 };
+        let Err(RunError::Fault(fault)) = outcome(&text, shape, 32, &Options::default()) else {
+            panic!("no fault: {context}");
+        };
+        assert!(matches!(fault.kind, FaultKind::OutOfBounds { write: true, .. }), "{context}");
+        assert_eq!(fault.thread, Some([first, 0, 0]), "{context}");
+
+        let options = Options { skip_bad_accesses: true, ..Options::default() };
+        let (events, given, _) = outcome(&text, shape, 32, &options).unwrap();
+        let bad: Vec<u32> = if guarded { vec![20, 20] } else { vec![9, 20, 9, 20] };
+        assert_eq!(events.bad_lanes, bad, "{context}");
+        for lane in 0..32 {
+            let wanted = match lane {
+                _ if guarded && lane % 2 == 1 => 7,
+                _ if bad.contains(&(lane as u32)) => 0,
+                _ => value(lane, 0),
+            };
+            assert_eq!(given[lane][0], wanted, "lane {lane}: {context}");
+        }
+        let lanes = if guarded { vec![16, 16] } else { Vec::new() };
+        assert_eq!(events.guarded_lanes, lanes, "{context}");
+    }
+}

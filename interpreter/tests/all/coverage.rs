@@ -1,0 +1,302 @@
+//! What is parsed and what is executed, found by writing down every variant of every row of the
+//! instruction table and lowering it. The result is the page `docs/ptx-coverage.md`.
+//!
+//! `GPUCAST_UPDATE=1 cargo test -p gpucast-interpreter --release --test all coverage` writes the
+//! page
+//! anew; `GPUCAST_REFUSED=1` prints the variants that are parsed and not executed.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail loudly, like the tests, and print what is asked for"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::isa::{Form, Modifier, Opcode, forms, sample};
+use gpucast_ptx_frontend::load;
+use gpucast_ptx_frontend::source::LineIndex;
+
+/// Variants of one row that are looked at, at most; beyond, modifiers that are not types vary one
+/// at a time.
+const MOST_VARIANTS: usize = 4096;
+
+/// Reasons that a line of the page shows.
+const MOST_REASONS: usize = 4;
+
+/// What became of the variants of one mnemonic.
+#[derive(Default)]
+struct Coverage {
+    rows: usize,
+    executed_rows: usize,
+    partly_executed_rows: usize,
+    parsed: usize,
+    executed: usize,
+    reasons: BTreeMap<String, usize>,
+}
+
+/// The tier of `PTX-COVERAGE`: what is ordinary, what is tensor and asynchronous, what came with
+/// clusters, and the rest.
+fn tier(opcode: Opcode) -> u8 {
+    let text = opcode.text();
+    let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| text.starts_with(prefix));
+    let video =
+        ["vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vavrg"];
+    match () {
+        () if is(&[
+            "tex",
+            "tld4",
+            "txq",
+            "suld",
+            "sust",
+            "sured",
+            "suq",
+            "istypep",
+            "tcgen05",
+            "clusterlaunchcontrol",
+            "fabric",
+            "spcompress",
+            "spdecompress",
+            "trace.mark",
+        ]) || is(&video) =>
+        {
+            4
+        }
+        () if is(&[
+            "cp.async.bulk",
+            "cp.reduce",
+            "applypriority.async",
+            "tensormap",
+            "wgmma",
+            "multimem",
+            "barrier.cluster",
+            "getctarank",
+            "st.async",
+            "red.async",
+            "st.bulk",
+            "mapa",
+        ]) =>
+        {
+            3
+        }
+        () if is(&["wmma", "mma", "ldmatrix", "stmatrix", "movmatrix", "cp.async", "mbarrier"]) => {
+            2
+        }
+        () => 1,
+    }
+}
+
+/// The ways to write `form`: every combination of its modifiers, or, where those are too many,
+/// every combination of its types with each other modifier varied for itself.
+fn variants(form: &Form) -> Vec<String> {
+    let choices = |slot: usize| -> Vec<Option<Modifier>> {
+        let slot = &form.slots[slot];
+        let left_out = slot.optional.then_some(None);
+        left_out.into_iter().chain(slot.choices.iter().copied().map(Some)).collect()
+    };
+    let all: Vec<Vec<Option<Modifier>>> = (0..form.slots.len()).map(choices).collect();
+    let product = |slots: &[Vec<Option<Modifier>>]| {
+        slots.iter().fold(vec![Vec::new()], |before: Vec<Vec<Option<Modifier>>>, slot| {
+            let with = |one: &Vec<Option<Modifier>>| {
+                let one = one.clone();
+                slot.iter().map(move |&choice| [one.clone(), vec![choice]].concat())
+            };
+            before.iter().flat_map(with).collect()
+        })
+    };
+    let size: usize = all.iter().map(Vec::len).product();
+    let mut combinations = Vec::new();
+    if size <= MOST_VARIANTS {
+        combinations = product(&all);
+    } else {
+        let is_type = |slot: &[Option<Modifier>]| {
+            slot.iter().flatten().all(|modifier| modifier.as_type().is_some())
+        };
+        for varied in 0..all.len() {
+            let narrowed: Vec<_> =
+                all.iter()
+                    .enumerate()
+                    .map(|(at, slot)| {
+                        if at == varied || is_type(slot) {
+                            slot.clone()
+                        } else {
+                            slot[..1].to_vec()
+                        }
+                    })
+                    .collect();
+            combinations.extend(product(&narrowed));
+        }
+    }
+    let texts = combinations.into_iter().flat_map(|modifiers| {
+        let modifiers: Vec<Modifier> = modifiers.into_iter().flatten().collect();
+        let optional = form.operands.iter().any(|operand| operand.optional);
+        let full = if optional { &[false, true][..] } else { &[false][..] };
+        full.iter().map(|&full| sample::instruction(form, &modifiers, full)).collect::<Vec<_>>()
+    });
+    texts.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Look at the variants of a row: on a new target or, where that has none of them any more, on the
+/// oldest.
+fn look(form: &Form, texts: &[String], coverage: &mut Coverage) {
+    coverage.rows += 1;
+    let oldest = form.min_target.sm.max(20);
+    let found =
+        look_on(form, oldest.max(90), texts, coverage) || look_on(form, oldest, texts, coverage);
+    assert!(found, "no variant of {} is accepted", form.text);
+}
+
+/// Whether a target has variants of the row, and what becomes of them: refused with a diagnostic
+/// or, if they load, by the lowering.
+fn look_on(form: &Form, sm: u32, texts: &[String], coverage: &mut Coverage) -> bool {
+    let suffix = if form.min_target.specific { "a" } else { "" };
+    let target = format!("sm_{sm}{suffix}");
+    let mut texts = texts.to_vec();
+    let (text, module) = loop {
+        let text = sample::module(&target, &texts);
+        let lines = LineIndex::new(&text);
+        let diagnostics = match load(&text) {
+            Ok(module) => break (text, module),
+            Err(diagnostics) => diagnostics,
+        };
+        let line = |at| (lines.position(&text, at).line.wrapping_sub(sample::FIRST_LINE)) as usize;
+        let wrong: BTreeSet<usize> = diagnostics.iter().map(|d| line(d.span.start)).collect();
+        let before = texts.len();
+        texts = texts
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !wrong.contains(at))
+            .map(|(_, text)| text.clone())
+            .collect();
+        assert!(texts.len() < before, "{}: {}", form.text, diagnostics[0]);
+    };
+    let lines = LineIndex::new(&text);
+    let kernel = module.functions.iter().find(|function| function.name == "k").unwrap();
+    let instructions = &kernel.body.as_ref().unwrap().instructions;
+    let own: BTreeSet<u32> = instructions
+        .iter()
+        .filter(|instruction| instruction.form.form() == form)
+        .map(|instruction| lines.position(&text, instruction.span.start).line)
+        .filter(|line| (sample::FIRST_LINE..sample::FIRST_LINE + texts.len() as u32).contains(line))
+        .collect();
+    let unsupported = match Program::new(&module, &text, "k") {
+        Ok(program) => program.unsupported().to_vec(),
+        Err(other) => panic!("{}: {other}", form.text),
+    };
+    let mut refused = BTreeSet::new();
+    for one in unsupported {
+        assert!(!one.what.is_empty(), "{}: {}", form.text, one.reason);
+        let line = lines.position(&text, one.span.start).line;
+        if own.contains(&line) && refused.insert(line) {
+            *coverage.reasons.entry(one.reason).or_default() += 1;
+        }
+    }
+    if own.is_empty() {
+        return false;
+    }
+    coverage.parsed += own.len();
+    coverage.executed += own.len() - refused.len();
+    match refused.len() {
+        0 => coverage.executed_rows += 1,
+        n if n < own.len() => coverage.partly_executed_rows += 1,
+        _ => {}
+    }
+    if std::env::var_os("GPUCAST_REFUSED").is_some() {
+        for line in refused {
+            println!("{}", texts[(line - sample::FIRST_LINE) as usize]);
+        }
+    }
+    true
+}
+
+fn page() -> String {
+    let mut coverage: BTreeMap<(u8, &str), Coverage> = BTreeMap::new();
+    for form in forms() {
+        let key = (tier(form.opcode), form.opcode.text());
+        look(form, &variants(form), coverage.entry(key).or_default());
+    }
+    let mut page = String::from(
+        "# PTX coverage\n\n\
+         Made from the instruction table by `interpreter/tests/all/coverage.rs`, which writes down the variants of every row \
+         (the combinations of its modifiers, with and without optional operands), loads them and lowers them; a test keeps this page true. \
+         *Parsed* counts the variants that the resolver accepts, *executed* those that the interpreter runs. What is parsed and not executed is named by \
+         `gpucast check` and stops a run before its first warp.\n\n\
+         | tier | rows | executed | in part | variants parsed | executed | |\n|---|--:|--:|--:|--:|--:|--:|\n",
+    );
+    let names = [
+        "",
+        "1 ordinary",
+        "2 tensor and asynchronous",
+        "3 Hopper",
+        "4 textures, video, tensor memory",
+    ];
+    for tier in 1..=4u8 {
+        let of = |f: &dyn Fn(&Coverage) -> usize| -> usize {
+            coverage.iter().filter(|((t, _), _)| *t == tier).map(|(_, one)| f(one)).sum()
+        };
+        let (parsed, executed) = (of(&|one| one.parsed), of(&|one| one.executed));
+        writeln!(
+            page,
+            "| {} | {} | {} | {} | {parsed} | {executed} | {} % |",
+            names[usize::from(tier)],
+            of(&|one| one.rows),
+            of(&|one| one.executed_rows),
+            of(&|one| one.partly_executed_rows),
+            executed * 100 / parsed.max(1),
+        )
+        .unwrap();
+    }
+    for tier in 1..=4u8 {
+        write!(
+            page,
+            "\n## Tier {}\n\n| mnemonic | rows | variants parsed | executed | not executed because |\n|---|--:|--:|--:|---|\n",
+            names[usize::from(tier)]
+        )
+        .unwrap();
+        for ((_, name), one) in coverage.iter().filter(|((t, _), _)| *t == tier) {
+            let mut reasons: Vec<(&String, &usize)> = one.reasons.iter().collect();
+            reasons.sort_by_key(|&(reason, &count)| (std::cmp::Reverse(count), reason));
+            let others = reasons.split_off(reasons.len().min(MOST_REASONS));
+            let shown = |(reason, &count): (&String, &usize)| {
+                let count = if count == one.parsed { String::new() } else { format!(" ({count})") };
+                format!("{}{count}", reason.replace('|', "\\|"))
+            };
+            let mut reasons: Vec<String> = reasons.into_iter().map(shown).collect();
+            if !others.is_empty() {
+                let variants: usize = others.iter().map(|&(_, count)| count).sum();
+                reasons.push(format!("and {} other reasons ({variants})", others.len()));
+            }
+            writeln!(
+                page,
+                "| `{name}` | {} | {} | {} | {} |",
+                one.rows,
+                one.parsed,
+                one.executed,
+                reasons.join("; ")
+            )
+            .unwrap();
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_says_what_is_parsed_and_executed() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/ptx-coverage.md");
+    let page = page();
+    if std::env::var_os("GPUCAST_UPDATE").is_some() {
+        std::fs::write(path, &page).unwrap();
+        return;
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    let changed = page.lines().zip(committed.lines()).find(|(new, old)| new != old);
+    assert!(
+        page == committed,
+        "docs/ptx-coverage.md is not what the table and the lowering say (first difference {changed:?}); \
+         GPUCAST_UPDATE=1 with this test writes it anew"
+    );
+}

@@ -1,0 +1,157 @@
+//! No kernel makes the lowering or the executor panic: micro-kernels are damaged token by token,
+//! and what still loads is lowered and run with a small budget.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests may fail loudly, like the tests"
+)]
+
+use std::path::Path;
+
+/// A small generator (xorshift64*), so that every run damages the same tokens.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % limit.max(1) as u64) as usize
+    }
+}
+
+/// Words, numbers and single other characters.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || "_$%:".contains(c);
+        let end = match is_word(first) {
+            true => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            false => first.len_utf8(),
+        };
+        tokens.push(&rest[..end]);
+        rest = &rest[end..];
+    }
+    tokens
+}
+
+/// What may stand in place of a token.
+const PIECES: &[&str] = &[
+    "0",
+    "1",
+    "-1",
+    "31",
+    "32",
+    "33",
+    "64",
+    "255",
+    "4294967295",
+    "0x7fffffff",
+    "u8",
+    "u16",
+    "s16",
+    "u32",
+    "s32",
+    "b32",
+    "u64",
+    "s64",
+    "b64",
+    "f16",
+    "f32",
+    "f64",
+    "sat",
+    "ftz",
+    "rn",
+    "rz",
+    "hi",
+    "wide",
+    "v2",
+    "v4",
+    "shared",
+    "local",
+    "global",
+    "const",
+    "param",
+    "%r1",
+    "%tid",
+    "add",
+    "bra",
+    "ret",
+    "exit",
+    "ld",
+    "st",
+    "atom",
+    "call",
+    "bar",
+    "",
+    "x",
+    "y",
+];
+
+#[test]
+fn damaged_kernels_end_in_a_result_a_refusal_or_a_fault() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions");
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        // One kernel of the file at a time: an error elsewhere would hide what happens to it.
+        let kernels: Vec<usize> = text.match_indices(".visible .entry").map(|(at, _)| at).collect();
+        let head = &text[..kernels.first().copied().unwrap_or(0)];
+        for _ in 0..60 {
+            let index = random.below(kernels.len());
+            let (Some(&start), end) = (kernels.get(index), kernels.get(index + 1)) else {
+                continue;
+            };
+            let body = &text[start..end.copied().unwrap_or(text.len())];
+            let mut tokens = tokens(body);
+            let brace = tokens.iter().position(|token| *token == "{").unwrap_or(0);
+            for _ in 0..=random.below(2) {
+                let at = brace + random.below(tokens.len() - brace);
+                tokens[at] = match random.below(3) {
+                    0 => PIECES[random.below(PIECES.len())],
+                    1 => tokens[brace + random.below(tokens.len() - brace)],
+                    _ => "",
+                };
+            }
+            crate::fuzzed::execute(format!("{head}{}", tokens.concat()).as_bytes());
+        }
+    }
+}
+
+/// The inputs of a fuzz target that are committed.
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{target}: {error}"));
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{target} has no corpus");
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn the_committed_corpus_is_executed() {
+    corpus("execute").iter().for_each(|input| crate::fuzzed::execute(input));
+}
+
+#[test]
+fn lanes_compute_the_same_whichever_lanes_are_active() {
+    corpus("lanes").iter().for_each(|input| crate::fuzzed::lanes(input));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for index in 0..600 {
+        let mut input: Vec<u8> = (0..518).map(|_| random.below(256) as u8).collect();
+        // All operations in all ways; full and empty masks too.
+        (input[0], input[1]) = (index as u8, (index / 23) as u8);
+        match index % 10 {
+            0 => input[2..6].fill(0xff),
+            1 => input[2..6].fill(0),
+            _ => {}
+        }
+        crate::fuzzed::lanes(&input);
+    }
+}
