@@ -6,8 +6,9 @@ use std::sync::Arc;
 use gpucast_counters::DeviceModel;
 use gpucast_counters::hierarchy::L2;
 use gpucast_forecast::Failure;
-use gpucast_forecast::choice::gpu_argument::{self, TARGET};
-use gpucast_forecast::choice::model_choice;
+use gpucast_forecast::choice::count_on::TARGET;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::failure::Report;
 use gpucast_interpreter::{DeviceMemory, Options};
 use gpucast_model::{Gpu, Model};
@@ -84,12 +85,12 @@ impl Device {
             TARGET => gpu.clone(),
             name => gpu_argument::find(&library, name)?,
         };
-        let chosen = model_choice::read(std::slice::from_ref(&settings.model));
+        let chosen = Models::read(std::slice::from_ref(&settings.model), &[]);
         let chosen = chosen.map_err(|failure| match failure {
             Failure::Usage(report) => report,
             other => Report::new(other.to_string()),
         })?;
-        let [chosen] = chosen[..] else {
+        let [chosen] = chosen.of(&gpu)[..] else {
             return Err(Report::new("a program's times are those of one model"));
         };
         let timing = settings.timing.as_deref().map(str::parse).transpose();

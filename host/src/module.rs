@@ -289,8 +289,8 @@ impl Device {
         let rules = MachineSettings { machine: MachineChoice::Rules, ..MachineSettings::default() };
         let names = std::iter::once(name.as_str());
         let machine = Machine::new(&rules, loaded, capability, names, None);
-        let machine = machine.map_err(|report: Report| {
-            program.note(&report.to_string());
+        let machine = machine.map_err(|failure: Failure| {
+            program.note(&failure.to_string());
             Error::Unknown
         })?;
         let readable = kernel_name::shortened(&name);

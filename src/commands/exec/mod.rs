@@ -9,7 +9,8 @@ mod libraries;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use gpucast_forecast::choice::{gpu_argument, model_choice};
+use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::choice::{count_on, gpu_argument};
 use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Settings, VARIABLE};
 use gpucast_render::program::{self, Format};
@@ -74,11 +75,11 @@ fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> 
     let library = gpu_argument::library()?;
     let gpu = gpu_argument::find(&library, &arguments.gpu)?;
     gpu_argument::device_model(&gpu)?;
-    if arguments.count_on != gpu_argument::TARGET {
+    if arguments.count_on != count_on::TARGET {
         gpu_argument::device_model(&gpu_argument::find(&library, &arguments.count_on)?)?;
     }
-    let models = model_choice::read(std::slice::from_ref(&arguments.model))?;
-    if models.len() != 1 {
+    let models = Models::read(std::slice::from_ref(&arguments.model), &[])?;
+    if models.of(&gpu).len() != 1 {
         let report = Report::new("a program's times are those of one model");
         return Err(Failure::Usage(report.hint("name one with --model")));
     }
