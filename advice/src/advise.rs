@@ -1,9 +1,10 @@
 //! From a kernel and a GPU to ranked advice.
 
+use std::path::Path;
+
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::cuda_source;
 use gpucast_forecast::input::plan::{Plan, PlannedArgument};
-use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::sources::{self, Counts, Launched};
 use gpucast_forecast::{Failure, Kernel, Report, Supervisor};
@@ -85,7 +86,8 @@ impl Item {
     }
 }
 
-/// Counts each launch of a kernel on each GPU and advises on it.
+/// Counts each launch of a kernel on each GPU and advises on it. CUDA files are looked for beside
+/// the module, and below `source_root`.
 ///
 /// # Errors
 ///
@@ -95,6 +97,7 @@ pub fn advise_all(
     kernel: &Kernel,
     gpus: &[Gpu],
     counts: &Counts,
+    source_root: Option<&Path>,
     supervisor: &dyn Supervisor,
 ) -> Result<Vec<Advice>, Failure> {
     // A GPU that cannot count is refused before another one has been executed for.
@@ -103,12 +106,14 @@ pub fn advise_all(
     }
     let plan = kernel.plan();
     let loaded = module::load(plan)?;
+    let files = cuda_source::files(plan, &loaded.module, source_root);
     let counts = Counts { stages: true, order: true, ..counts.clone() };
     let mut all = Vec::new();
     for gpu in gpus {
         let launches = sources::launched(plan, &loaded, gpu, &counts, supervisor)?;
         for (index, launched) in launches.iter().enumerate() {
-            all.push(advise(plan, &loaded, launched, index, gpu)?);
+            let places = Places { files: &files, loaded: &loaded };
+            all.push(advise(plan, places, launched, index, gpu)?);
         }
     }
     Ok(all)
@@ -121,7 +126,7 @@ pub fn advise_all(
 /// If the GPU cannot be counted on, or no model predicts.
 pub fn advise(
     plan: &Plan,
-    loaded: &Loaded,
+    places: Places<'_>,
     launched: &Launched,
     index: usize,
     gpu: &Gpu,
@@ -136,7 +141,6 @@ pub fn advise(
     let headline = headline(&predictions).ok_or_else(|| {
         Report::new(format!("no model predicts kernel {} on {}", profile.kernel, gpu.name))
     })?;
-    let files = cuda_source::files(plan, &loaded.module, None);
     let case = Case {
         profile: &counted.profile,
         conditions,
@@ -149,7 +153,7 @@ pub fn advise(
         gpu,
         device: gpu_argument::device_model(gpu)?,
         headline,
-        places: Places { files: &files, loaded },
+        places,
     };
     let models: Vec<(&'static dyn Model, &Prediction)> =
         predicted.iter().map(|(model, one)| (*model, one)).collect();

@@ -29,6 +29,6 @@ fn advice(file: &Path) -> Vec<Advice> {
     let kernel = kernel.unwrap_or_else(|error| panic!("{}: {error:?}", file.display()));
     let machine = MachineSettings { machine: MachineChoice::Rules, ..MachineSettings::default() };
     let counts = Counts { machine, ..Counts::default() };
-    advise_all(&kernel, &[gpu], &counts, &Alone)
+    advise_all(&kernel, &[gpu], &counts, None, &Alone)
         .unwrap_or_else(|error| panic!("{}: {error:?}", file.display()))
 }
