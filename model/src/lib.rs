@@ -50,7 +50,9 @@ pub use hierarchical_roofline::HierarchicalRoofline;
 pub use prediction::{
     Bound, Component, Detail, Outcome, Part, Prediction, Symbol, SymbolValue, Symbols,
 };
-pub use predictor::{Conditions, GpuParameter, InstructionFacts, LaunchShape, Model, ModelError, UnknownModel};
+pub use predictor::{
+    Conditions, GpuParameter, InstructionFacts, LaunchShape, Model, ModelError, UnknownModel,
+};
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
 pub use sm_simulation::SmSimulation;

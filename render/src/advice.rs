@@ -77,9 +77,9 @@ pub fn verdict(verdict: &Verdict) -> String {
         .filter(|one| one.model != *model && !one.leaves_out)
         .map(|one| one.time_ms)
         .collect();
-    let (least, most) = others.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), &time| {
-        (least.min(time), most.max(time))
-    });
+    let (least, most) = others
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), &time| (least.min(time), most.max(time)));
     match others.as_slice() {
         [] => {}
         [one] => time += &format!("; another model says {}", duration(*one)),

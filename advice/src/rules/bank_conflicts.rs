@@ -4,14 +4,14 @@
 //!
 //! # Why it is slow
 //!
-//! Shared memory has 32 banks of four bytes. A bank serves one word in a pass. Lanes whose words lie
-//! a multiple of 32 words apart are served one after the other, up to 32 passes for one access.
+//! Shared memory has 32 banks of four bytes. A bank serves one word in a pass. Lanes whose words
+//! lie a multiple of 32 words apart are served one after the other, up to 32 passes for one access.
 //!
 //! # How to fix it
 //!
 //! Make the pitch of the tile an odd number of words: `tile[32][33]`. For tiles of half-precision
-//! numbers add eight numbers (16 bytes) to the pitch, or exchange the column by an exclusive or with
-//! the row.
+//! numbers add eight numbers (16 bytes) to the pitch, or exchange the column by an exclusive or
+//! with the row.
 //!
 //! # Example
 //!

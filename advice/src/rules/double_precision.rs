@@ -4,13 +4,13 @@
 //!
 //! # Why it is slow
 //!
-//! Consumer GPUs do one double-precision operation in the time of 32 or 64 single-precision ones.
-//! A literal such as `0.5` is a double, and makes doubles of everything that it is computed with.
+//! Consumer GPUs do one double-precision operation in the time of 32 or 64 single-precision ones. A
+//! literal such as `0.5` is a double, and makes doubles of everything that it is computed with.
 //!
 //! # How to fix it
 //!
-//! Write `0.5f`, and the functions with an f: `sqrtf`, `expf`. If the digits are needed, use doubles
-//! only where sums are accumulated.
+//! Write `0.5f`, and the functions with an f: `sqrtf`, `expf`. If the digits are needed, use
+//! doubles only where sums are accumulated.
 //!
 //! # Example
 //!

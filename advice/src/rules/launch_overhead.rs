@@ -4,8 +4,8 @@
 //!
 //! # Why it is slow
 //!
-//! Launching takes a few microseconds. Launches of a stream follow each other no faster, so a kernel
-//! that is shorter leaves the GPU idle.
+//! Launching takes a few microseconds. Launches of a stream follow each other no faster, so a
+//! kernel that is shorter leaves the GPU idle.
 //!
 //! # How to fix it
 //!

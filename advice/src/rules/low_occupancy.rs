@@ -1,6 +1,7 @@
 //! # What it does
 //!
-//! Finds launches of which an SM holds few warps, names the limit, and the block size that lifts it.
+//! Finds launches of which an SM holds few warps, names the limit, and the block size that lifts
+//! it.
 //!
 //! # Why it is slow
 //!
@@ -9,9 +10,10 @@
 //!
 //! # How to fix it
 //!
-//! The limit says what to change: fewer registers a thread (`__launch_bounds__`), less shared memory
-//! a block, larger blocks where the number of blocks is the limit, and blocks that divide the warps
-//! of an SM where the number of warps is. More work in flight in each thread helps as well.
+//! The limit says what to change: fewer registers a thread (`__launch_bounds__`), less shared
+//! memory a block, larger blocks where the number of blocks is the limit, and blocks that divide
+//! the warps of an SM where the number of warps is. More work in flight in each thread helps as
+//! well.
 //!
 //! # Example
 //!

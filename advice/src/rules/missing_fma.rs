@@ -20,8 +20,8 @@
 //!
 //! # Source
 //!
-//! CUDA C++ Best Practices Guide 12.9, section 12.1.7; Precision and Performance: Floating Point and
-//! IEEE 754 Compliance for NVIDIA GPUs, section 2.3.
+//! CUDA C++ Best Practices Guide 12.9, section 12.1.7; Precision and Performance: Floating Point
+//! and IEEE 754 Compliance for NVIDIA GPUs, section 2.3.
 
 use gpucast_counters::operation::FlopKind;
 use gpucast_counters::table::Row;

@@ -1,8 +1,8 @@
 //! The causes that are looked for: one file each, and their registry.
 //!
-//! A rule looks at a [`Case`] and may come to a [`Suspicion`]: where, what to change, which counters
-//! tell, and which question to put to the models. Its documentation has five headings, which the
-//! page of rules is written from.
+//! A rule looks at a [`Case`] and may come to a [`Suspicion`]: where, what to change, which
+//! counters tell, and which question to put to the models. Its documentation has five headings,
+//! which the page of rules is written from.
 
 use serde::Serialize;
 

@@ -10,8 +10,8 @@
 //!
 //! # How to fix it
 //!
-//! Divide by constants or powers of two; use shifts and masks. Count indices up instead of computing
-//! them by `%`. Multiply by a reciprocal that is computed once. Where digits allow, use
+//! Divide by constants or powers of two; use shifts and masks. Count indices up instead of
+//! computing them by `%`. Multiply by a reciprocal that is computed once. Where digits allow, use
 //! `__fdividef`, `__expf`, `rsqrtf` or `-use_fast_math`.
 //!
 //! # Example

@@ -23,7 +23,8 @@
 //!
 //! # Source
 //!
-//! CUDA C++ Programming Guide 12.9, section 8.3.2; CUDA C++ Best Practices Guide 12.9, section 9.2.1.
+//! CUDA C++ Programming Guide 12.9, section 8.3.2; CUDA C++ Best Practices Guide 12.9, section
+//! 9.2.1.
 
 use gpucast_counters::recorder::MemoryCounts;
 use gpucast_counters::table::Row;

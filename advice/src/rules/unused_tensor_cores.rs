@@ -9,8 +9,8 @@
 //!
 //! # How to fix it
 //!
-//! Write matrix products with `nvcuda::wmma`, CUTLASS, cuBLAS or `mma.sync`. The advice holds if the
-//! multiply-adds are those of a product of matrices.
+//! Write matrix products with `nvcuda::wmma`, CUTLASS, cuBLAS or `mma.sync`. The advice holds if
+//! the multiply-adds are those of a product of matrices.
 //!
 //! # Example
 //!

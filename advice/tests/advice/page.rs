@@ -27,8 +27,7 @@ fn the_page_of_advice_is_up_to_date() {
 fn every_rule_is_documented_under_the_five_headings() {
     for rule in ALL {
         let text = documentation(rule);
-        let headings: Vec<&str> =
-            text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
+        let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
         assert_eq!(headings, HEADINGS, "{}", rule.code);
     }
 }

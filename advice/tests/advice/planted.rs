@@ -48,8 +48,7 @@ fn each_rule_is_first_on_its_planted_kernel_and_none_fires_on_the_twin() {
         let [planted, mended] = all.as_slice() else { panic!("{name} has two launches") };
         let rank = planted.items.iter().position(|item| item.rule == name);
         let gain = rank.and_then(|at| planted.items[at].speed_up);
-        let ratio =
-            planted.verdict.time_ms * work_of_twin(&name) / mended.verdict.time_ms;
+        let ratio = planted.verdict.time_ms * work_of_twin(&name) / mended.verdict.time_ms;
         let others: Vec<String> = planted
             .items
             .iter()

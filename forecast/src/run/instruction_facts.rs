@@ -135,7 +135,10 @@ fn neighbours(accesses: &[PlainAccess], groups: &mut Vec<Vec<u32>>) {
     let mut by_base: BTreeMap<_, Vec<&PlainAccess>> = BTreeMap::new();
     for access in accesses {
         let PlainAccess { opcode, form, base, version, bytes, .. } = access;
-        by_base.entry((opcode.text(), form, base.0.0, base.1.0, version, bytes)).or_default().push(access);
+        by_base
+            .entry((opcode.text(), form, base.0.0, base.1.0, version, bytes))
+            .or_default()
+            .push(access);
     }
     for mut accesses in by_base.into_values() {
         accesses.sort_by_key(|access| access.offset);
@@ -162,10 +165,8 @@ fn neighbours(accesses: &[PlainAccess], groups: &mut Vec<Vec<u32>>) {
 
 /// Accesses of a block that follows itself, whose base no instruction of it changes.
 fn invariant(accesses: &[PlainAccess], instructions: &[StaticInstruction], found: &mut Vec<u32>) {
-    let written: BTreeSet<RegisterId> = instructions
-        .iter()
-        .flat_map(|one| Uses::of(&one.instruction).written)
-        .collect();
+    let written: BTreeSet<RegisterId> =
+        instructions.iter().flat_map(|one| Uses::of(&one.instruction).written).collect();
     let same = accesses.iter().filter(|access| !written.contains(&access.base.1));
     found.extend(same.map(|access| access.instruction));
 }

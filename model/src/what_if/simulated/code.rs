@@ -106,7 +106,8 @@ pub(in super::super) fn independent_instructions(counts: &mut Editor) {
                 | Class::Uniform
                 | Class::Other => false,
             };
-            let waits = instruction.control.stall > 1 || instruction.control.write_barrier.is_some();
+            let waits =
+                instruction.control.stall > 1 || instruction.control.write_barrier.is_some();
             if computes && waits {
                 instruction.control.stall = instruction.control.stall.min(1);
                 instruction.control.write_barrier = None;
@@ -214,7 +215,9 @@ fn join_group(launch: &mut Launch, group: &[u32], left_out: &mut BTreeSet<usize>
             }
         });
         match (of_ptx.next(), of_ptx.next()) {
-            (Some((index, access)), None) if access.queue.is_some() => members.push((index, access)),
+            (Some((index, access)), None) if access.queue.is_some() => {
+                members.push((index, access))
+            }
             _ => return,
         }
     }
@@ -258,7 +261,8 @@ pub(in super::super) fn tensor_cores(counts: &mut Editor) {
             let is_one = |&index: &usize| {
                 code.instructions.get(index).is_some_and(|one| one.mnemonic.as_ref() == "HFMA2")
             };
-            let all: Vec<usize> = (block.start as usize..block.end as usize).filter(is_one).collect();
+            let all: Vec<usize> =
+                (block.start as usize..block.end as usize).filter(is_one).collect();
             for product in all.chunks(in_one) {
                 let (Some(&last), multiply_adds) =
                     (product.last(), PACKED_MULTIPLY_ADDS * product.len() as u32)
@@ -278,4 +282,3 @@ pub(in super::super) fn tensor_cores(counts: &mut Editor) {
         leave_out(code, |index, _| left_out.contains(&index))
     });
 }
-

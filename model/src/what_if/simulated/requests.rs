@@ -40,10 +40,12 @@ pub(super) fn requests<'a>(
 ) -> impl Iterator<Item = (Queue, &'a mut Request)> {
     let samples = launch.classes.iter_mut().flat_map(|class| &mut class.samples);
     let warps = samples.flat_map(|sample| &mut sample.warps);
-    warps.flat_map(move |warp| warp.requests.iter_mut().zip(queues)).flat_map(|(requests, queue)| {
-        let queue = *queue;
-        requests.iter_mut().filter_map(move |request| Some((queue?, request)))
-    })
+    warps.flat_map(move |warp| warp.requests.iter_mut().zip(queues)).flat_map(
+        |(requests, queue)| {
+            let queue = *queue;
+            requests.iter_mut().filter_map(move |request| Some((queue?, request)))
+        },
+    )
 }
 
 /// Sectors that a request moves, whatever level serves them.
@@ -111,10 +113,12 @@ pub(in super::super) fn perfect_coalescing(counts: &mut Editor) {
     counts.launches("recorded requests coalesced", "request", |launch, _| {
         let queues = queues(&launch.code);
         let is_meant = |queue: Queue, request: &Request| {
-            let kind = matches!(queue.kind, AccessKind::Load | AccessKind::Store | AccessKind::AsyncCopy);
+            let kind =
+                matches!(queue.kind, AccessKind::Load | AccessKind::Store | AccessKind::AsyncCopy);
             kind && request.space == Space::Global && request.lanes > 0
         };
-        let filled = |queue, request: &Request| of_lanes(request, queue).div_ceil(SECTOR_BYTES).max(1);
+        let filled =
+            |queue, request: &Request| of_lanes(request, queue).div_ceil(SECTOR_BYTES).max(1);
         let mut loads = Excess::default();
         let mut stores = (0.0, 0.0);
         for (queue, request) in requests(launch, &queues) {
@@ -163,7 +167,8 @@ pub(in super::super) fn perfect_coalescing(counts: &mut Editor) {
         // DRAM writes no more than before, and no more than is stored.
         if stores.1 > 0.0 {
             let written = launch.dram_writes_per_store * stores.0;
-            launch.dram_writes_per_store = (written / stores.1).min(launch.dram_writes_per_store.max(1.0));
+            launch.dram_writes_per_store =
+                (written / stores.1).min(launch.dram_writes_per_store.max(1.0));
         }
         touched
     });

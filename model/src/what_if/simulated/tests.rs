@@ -131,7 +131,11 @@ fn what_an_instruction_waited_for_the_next_one_waits_for() {
     writer.op("FMUL", Class::Fp32, Control::after(4).waits(1));
     writer.op("FADD", Class::Fp32, Control::after(4)).end_block();
     writer.exit();
-    let warp = WarpTrace { path: vec![0, 1], requests: vec![vec![Request::global(0, 0, 4)]], left_out_instructions: 0 };
+    let warp = WarpTrace {
+        path: vec![0, 1],
+        requests: vec![vec![Request::global(0, 0, 4)]],
+        left_out_instructions: 0,
+    };
     let launch = Launch::of_equal_ctas(writer.finish(), vec![warp], 1);
     let conditions = conditions(launch, InstructionFacts::default());
     let after = launch_of(&changed(WhatIf::Fma, &conditions));
@@ -166,9 +170,11 @@ fn blocks_that_half_of_the_lanes_execute_are_executed_by_half_of_the_warps() {
         instruction.ptx = Some(ptx);
     }
     let request = Request { lanes: 16, ..Request::global(0, 0, 2) };
-    let warp = WarpTrace { path: vec![0, 1, 2], requests: vec![vec![request]], left_out_instructions: 0 };
+    let warp =
+        WarpTrace { path: vec![0, 1, 2], requests: vec![vec![request]], left_out_instructions: 0 };
     let launch = Launch::of_equal_ctas(code, vec![warp; 4], 1);
-    let facts = InstructionFacts { active_lanes: vec![32.0, 16.0, 32.0], ..InstructionFacts::default() };
+    let facts =
+        InstructionFacts { active_lanes: vec![32.0, 16.0, 32.0], ..InstructionFacts::default() };
     let after = launch_of(&changed(WhatIf::NoDivergence, &conditions(launch, facts)));
     let warps = &after.classes[0].samples[0].warps;
     let executing = warps.iter().filter(|warp| warp.path == [0, 1, 2]).count();
@@ -193,7 +199,8 @@ fn accesses_to_neighbouring_words_are_joined() {
     let requests = vec![vec![first], vec![other], vec![other], vec![other]];
     let warp = WarpTrace { path: vec![0, 1], requests, left_out_instructions: 0 };
     let launch = Launch::of_equal_ctas(code, vec![warp], 1);
-    let facts = InstructionFacts { neighbours: vec![vec![0, 1, 2, 3]], ..InstructionFacts::default() };
+    let facts =
+        InstructionFacts { neighbours: vec![vec![0, 1, 2, 3]], ..InstructionFacts::default() };
     let after = launch_of(&changed(WhatIf::VectorAccesses, &conditions(launch, facts)));
     assert_eq!(after.code.instructions.len(), 2);
     let Action::Access(access) = after.code.instructions[0].action else { panic!("an access") };
