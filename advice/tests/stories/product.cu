@@ -12,34 +12,25 @@ extern "C" __global__ void product(const half* __restrict__ a, const half* __res
     __shared__ half left[TILE * PITCH];
     __shared__ half right[TILE * PITCH];
     int warp = threadIdx.x / 32;
-    int row = warp / 2 * 32, column = warp % 2 * 32;
-    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums[2][2];
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 2; j++) wmma::fill_fragment(sums[i][j], 0.0f);
+    int row = warp / 4 * 16, column = warp % 4 * 16;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+    wmma::fill_fragment(sum, 0.0f);
     for (int step = 0; step < n; step += TILE) {
-        for (int at = threadIdx.x * 8; at < TILE * TILE; at += blockDim.x * 8) {
-            int r = at / TILE, k = at % TILE;
-            *reinterpret_cast<int4*>(&left[r * PITCH + k]) =
-                *reinterpret_cast<const int4*>(&a[(blockIdx.y * TILE + r) * n + step + k]);
-            *reinterpret_cast<int4*>(&right[r * PITCH + k]) =
-                *reinterpret_cast<const int4*>(&b[(step + r) * n + blockIdx.x * TILE + k]);
-        }
+        int at = threadIdx.x * 8, r = at / TILE, k = at % TILE;
+        *reinterpret_cast<int4*>(&left[r * PITCH + k]) =
+            *reinterpret_cast<const int4*>(&a[(blockIdx.y * TILE + r) * n + step + k]);
+        *reinterpret_cast<int4*>(&right[r * PITCH + k]) =
+            *reinterpret_cast<const int4*>(&b[(step + r) * n + blockIdx.x * TILE + k]);
         __syncthreads();
         for (int k = 0; k < TILE; k += 16) {
-            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x[2];
-            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> y[2];
-            for (int i = 0; i < 2; i++)
-                wmma::load_matrix_sync(x[i], left + (row + 16 * i) * PITCH + k, PITCH);
-            for (int j = 0; j < 2; j++)
-                wmma::load_matrix_sync(y[j], right + k * PITCH + column + 16 * j, PITCH);
-            for (int i = 0; i < 2; i++)
-                for (int j = 0; j < 2; j++) wmma::mma_sync(sums[i][j], x[i], y[j], sums[i][j]);
+            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;
+            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> y;
+            wmma::load_matrix_sync(x, left + row * PITCH + k, PITCH);
+            wmma::load_matrix_sync(y, right + k * PITCH + column, PITCH);
+            wmma::mma_sync(sum, x, y, sum);
         }
         __syncthreads();
     }
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 2; j++)
-            wmma::store_matrix_sync(
-                c + (blockIdx.y * TILE + row + 16 * i) * n + blockIdx.x * TILE + column + 16 * j,
-                sums[i][j], n, wmma::mem_row_major);
+    wmma::store_matrix_sync(c + (blockIdx.y * TILE + row) * n + blockIdx.x * TILE + column, sum, n,
+                            wmma::mem_row_major);
 }

@@ -29,7 +29,7 @@
 //! | `vector-accesses` | accesses of a thread to neighbouring addresses are one |
 //! | `hoisted-accesses` | accesses of a loop whose address stays the same happen once |
 //! | `tensor-cores` | half-precision multiply-adds are done by tensor cores |
-//! | `spread-blocks=N` | blocks are divided until there are N, as far as their warps go |
+//! | `spread-blocks=N` | blocks are divided until there are N, by rounds of loops or by warps |
 //! | `even-waves=N` | the same work in whole waves of N blocks |
 //!
 //! Those from `no-barriers` on are seen by the simulation alone.

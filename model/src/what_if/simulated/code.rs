@@ -118,20 +118,27 @@ pub(in super::super) fn independent_instructions(counts: &mut Editor) {
     });
 }
 
-/// Double-precision arithmetic becomes single-precision arithmetic; data keeps its width.
+/// Clocks after which the result of a single-precision instruction is there, since Volta.
+const SINGLE_PRECISION_CLOCKS: u8 = 4;
+
+/// Double-precision arithmetic becomes single-precision arithmetic, and conversions between both are
+/// left out; data keeps its width.
 pub(in super::super) fn single_precision(counts: &mut Editor) {
     counts.launches("machine instructions in single precision", "instruction", |launch, _| {
         let mut touched = 0;
         for instruction in &mut launch.code.instructions {
-            let class = match instruction.class {
-                Class::Fp64 => Class::Fp32,
-                Class::WideConversion => Class::Conversion,
-                _ => continue,
-            };
-            instruction.class = class;
-            touched += 1;
+            if instruction.class == Class::Fp64 {
+                instruction.class = Class::Fp32;
+                // Whoever waited for a barrier finds it open.
+                instruction.control.write_barrier = None;
+                instruction.control.stall = SINGLE_PRECISION_CLOCKS;
+                touched += 1;
+            }
         }
         touched
+            + leave_out(&mut launch.code, |_, instruction| {
+                instruction.class == Class::WideConversion && instruction.mnemonic == "F2F"
+            })
     });
 }
 

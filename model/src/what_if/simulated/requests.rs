@@ -69,6 +69,11 @@ pub(super) struct Diffusion {
 }
 
 impl Diffusion {
+    /// The sum of parts of this size is rounded up.
+    pub(super) fn rounding_up(part: f64) -> Self {
+        Self { rest: 1.0 - part }
+    }
+
     /// The whole part of `value` and what earlier ones left, at most `most`.
     pub(super) fn take(&mut self, value: f64, most: u32) -> u32 {
         let wanted = value + self.rest;

@@ -45,7 +45,9 @@ pub(in super::super) fn no_divergence(counts: &mut Editor) {
         let of_queue = queue_shares(&launch.code, &shares);
         let mut left_out = 0;
         for sample in launch.classes.iter_mut().flat_map(|class| &mut class.samples) {
-            let mut kept = vec![Diffusion::default(); shares.len()];
+            // As many warps as the threads fill, the last one in part.
+            let mut kept: Vec<Diffusion> =
+                shares.iter().map(|&share| Diffusion::rounding_up(share)).collect();
             for warp in &mut sample.warps {
                 let before = warp.path.len();
                 warp.path.retain(|&block| {
@@ -93,39 +95,72 @@ fn widen(request: &mut Request, factor: f64) {
     request.dram_sectors = wide(request.dram_sectors);
 }
 
-/// Each CTA becomes several smaller ones, as far as its warps go, until there is one for each of
-/// `wanted` places.
+/// Rounds of a part, from which a way that loops is divided by rounds.
+const LEAST_ROUNDS: usize = 4;
+
+/// Each CTA becomes several ones, as many as lead to `wanted`. Where its warps loop, each part does
+/// some of the rounds with as many warps; otherwise the warps are dealt to the parts.
 pub(in super::super) fn spread_blocks(counts: &mut Editor, wanted: u64) {
     let Some(mut shape) = counts.conditions.launch.filter(|shape| shape.blocks > 0) else { return };
     let warps = shape.threads_per_block.div_ceil(WARP_LANES as u64).max(1);
-    let parts = wanted.div_ceil(shape.blocks).clamp(1, warps);
+    let parts = wanted.div_ceil(shape.blocks).max(1);
+    let loops = counts.conditions.simulation.iter().flat_map(|all| all.iter()).any(|one| {
+        let samples = one.launch.classes.iter().flat_map(|class| &class.samples);
+        let mut ways = samples.flat_map(|sample| &sample.warps).map(|warp| warp.path.len());
+        ways.any(|rounds| rounds / LEAST_ROUNDS >= parts as usize)
+    });
+    let parts = if loops { parts } else { parts.min(warps) };
     if parts == 1 {
         return;
     }
     let before = shape.blocks;
     shape.blocks *= parts;
-    shape.threads_per_block = shape.threads_per_block.div_ceil(parts);
-    shape.shared_bytes = shape.shared_bytes.div_ceil(parts);
+    if !loops {
+        shape.threads_per_block = shape.threads_per_block.div_ceil(parts);
+        shape.shared_bytes = shape.shared_bytes.div_ceil(parts);
+    }
     counts.conditions.launch = Some(shape);
     counts.note("blocks", Some(before as f64), shape.blocks as f64, "block");
     change_launches(&mut counts.conditions, |launch, _| {
+        let parts = parts as usize;
         for class in &mut launch.classes {
-            let divided = class.samples.iter().flat_map(|sample| divided(sample, parts));
-            class.samples = divided.collect();
+            let divided = |sample: &CtaTrace| match loops {
+                true => by_rounds(sample, parts),
+                false => by_warps(sample, parts),
+            };
+            class.samples = class.samples.iter().flat_map(divided).collect();
         }
-        launch.order.iter_mut().for_each(|run| run.ctas *= parts);
-        parts
+        launch.order.iter_mut().for_each(|run| run.ctas *= parts as u64);
+        parts as u64
     });
 }
 
 /// The warps of a CTA dealt to `parts` CTAs.
-fn divided(sample: &CtaTrace, parts: u64) -> Vec<CtaTrace> {
-    let each = sample.warps.len().div_ceil(parts as usize).max(1);
+fn by_warps(sample: &CtaTrace, parts: usize) -> Vec<CtaTrace> {
+    let each = sample.warps.len().div_ceil(parts).max(1);
     let mut all: Vec<CtaTrace> =
         sample.warps.chunks(each).map(|warps| CtaTrace { warps: warps.to_vec() }).collect();
     // CTAs that get no warp end at once; the grid has them all the same.
-    all.resize(parts as usize, CtaTrace { warps: vec![WarpTrace::default()] });
+    all.resize(parts, CtaTrace { warps: vec![WarpTrace::default()] });
     all
+}
+
+/// A CTA for each of `parts` parts of the ways of its warps, with the requests on them.
+fn by_rounds(sample: &CtaTrace, parts: usize) -> Vec<CtaTrace> {
+    let part_of = |warp: &WarpTrace, part: usize| WarpTrace {
+        path: slice(&warp.path, part, parts).to_vec(),
+        requests: warp.requests.iter().map(|queue| slice(queue, part, parts).to_vec()).collect(),
+        left_out_instructions: warp.left_out_instructions / parts as u64,
+    };
+    let cta = |part: usize| CtaTrace {
+        warps: sample.warps.iter().map(|warp| part_of(warp, part)).collect(),
+    };
+    (0..parts).map(cta).collect()
+}
+
+/// One of several parts of about the same length.
+fn slice<T>(all: &[T], part: usize, parts: usize) -> &[T] {
+    &all[all.len() * part / parts..all.len() * (part + 1) / parts]
 }
 
 /// The work of the grid falls on as many CTAs as fill the SMs in whole waves of `wave` CTAs; each

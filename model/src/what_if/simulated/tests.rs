@@ -249,6 +249,24 @@ fn blocks_are_divided_as_far_as_their_warps_go() {
 }
 
 #[test]
+fn blocks_that_loop_are_divided_by_rounds() {
+    let requests = vec![Request::shared(1); 64];
+    let launch = loop_of(Space::Shared, AccessKind::Load, 4, requests);
+    let shape = LaunchShape { blocks: 10, threads_per_block: 32, ..LaunchShape::default() };
+    let conditions =
+        Conditions { launch: Some(shape), ..conditions(launch, InstructionFacts::default()) };
+    let after = changed(WhatIf::SpreadBlocks(40.0), &conditions);
+    let shape = after.launch.unwrap();
+    assert_eq!((shape.blocks, shape.threads_per_block), (40, 32));
+    let launch = launch_of(&after);
+    assert_eq!(launch.ctas(), 40);
+    let warps: Vec<_> = launch.classes[0].samples.iter().map(|sample| &sample.warps[0]).collect();
+    assert_eq!(warps.len(), 4);
+    assert_eq!(warps.iter().map(|warp| warp.path.len()).sum::<usize>(), 66);
+    assert!(warps.iter().all(|warp| warp.requests[0].len() == 16));
+}
+
+#[test]
 fn every_change_leaves_a_launch_that_runs() {
     let launch = loop_of(Space::Global, AccessKind::Load, 4, vec![Request::global(0, 0, 32); 4]);
     let shape = LaunchShape { blocks: 10, threads_per_block: 32, ..LaunchShape::default() };
