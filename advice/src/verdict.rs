@@ -90,11 +90,15 @@ impl Verdict {
             let ms = |clocks: f64| clocks / (analysis.clock_mhz * 1e3);
             (ms(analysis.interval.0).min(time_ms), ms(analysis.interval.1).max(time_ms))
         });
-        if analysis.is_none() {
-            // Other models have no interval of their own: the spread of all stands for it.
-            for one in predictions {
+        for one in predictions {
+            // Other models have no interval of their own. Without the simulation, their spread
+            // stands for it; beside it, one that is slower and warns of nothing counts.
+            let left_out = left_out_ms(one);
+            if analysis.is_none() {
                 low_ms = low_ms.min(one.time_ms);
-                high_ms = high_ms.max(left_out_ms(one).unwrap_or(one.time_ms));
+                high_ms = high_ms.max(left_out.unwrap_or(one.time_ms));
+            } else if left_out.is_none() {
+                high_ms = high_ms.max(one.time_ms);
             }
         }
         let models = predictions

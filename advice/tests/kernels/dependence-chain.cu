@@ -14,6 +14,7 @@ extern "C" __global__ void mended(const float* __restrict__ a, float* __restrict
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float x = a[i], y[8] = {};
     float x2 = x * x, x4 = x2 * x2, x8 = x4 * x4;
+#pragma unroll 8
     for (int k = 0; k < rounds; k += 8)
         for (int q = 0; q < 8; q++)
             y[q] = y[q] * x8 + 1.0f;
