@@ -1,5 +1,6 @@
 //! The command line: every command, option and help text.
 
+pub(crate) mod advise;
 pub(crate) mod exec;
 mod explore;
 mod gpus;
@@ -53,6 +54,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Predict a kernel's time on one GPU or several
     Predict(Predict),
+    /// Say what is slow in a kernel, where, why, and what to change
+    Advise(advise::Advise),
     /// Predict over a grid of kernels, sizes, GPUs, fields of GPUs and models
     Sweep(Sweep),
     /// Show how much each parameter of a GPU moves a kernel's time
@@ -405,7 +408,9 @@ pub(crate) struct Predict {
 
     /// Predict as if something were different, each change alone and all together, separated by
     /// commas: no-bank-conflicts, perfect-coalescing, fma, no-divergence, occupancy=50%,
-    /// l2-hits=90%, dram-bytes=64e6
+    /// l2-hits=90%, dram-bytes=64e6, no-local-memory, single-precision, no-barriers, no-contention,
+    /// independent-instructions, fast-arithmetic, vector-accesses, hoisted-accesses, tensor-cores,
+    /// spread-blocks=132, even-waves=132
     #[arg(long, help_heading = "Prediction", value_name = "CHANGES", value_delimiter = ',')]
     pub(crate) what_if: Vec<String>,
 

@@ -32,6 +32,8 @@ pub struct Conditions {
     pub features: Option<Arc<Vec<(Features, u64)>>>,
     /// Recorded CTAs and their machine code, by kinds of invocation.
     pub simulation: Option<Arc<Vec<Invocations>>>,
+    /// Facts of the PTX instructions that [`crate::what_if`] needs beside the recorded launch.
+    pub instructions: Option<Arc<InstructionFacts>>,
     /// The calibrated models of the cost model.
     pub cost_models: Option<Arc<CostModels>>,
     /// The GPU whose coalescing, banks and caches the counts follow.
@@ -45,6 +47,25 @@ pub struct Conditions {
     pub offload: Option<Arc<CalibratedOffload>>,
     /// The way in which the time is measured, if its fixed part is to be added.
     pub timing: Option<Timing>,
+    /// True if the time alone is wanted: the simulation then does not run for the ends of its
+    /// interval.
+    pub without_interval: bool,
+}
+
+/// Facts of a launch's PTX instructions. Instructions are indices into the program's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InstructionFacts {
+    /// Mean active lanes of an execution of each instruction; 0 if it was not executed.
+    pub active_lanes: Vec<f64>,
+    /// Groups of accesses of a thread to addresses that follow each other, in order of the
+    /// addresses; each could be one access.
+    pub neighbours: Vec<Vec<u32>>,
+    /// Loads and stores of a loop whose address is the same in each round.
+    pub invariant: Vec<u32>,
+    /// Divisions, remainders, roots and transcendentals.
+    pub slow: Vec<u32>,
+    /// Accesses to local memory.
+    pub local: Vec<u32>,
 }
 
 /// The GPU that counts were taken for.

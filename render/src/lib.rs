@@ -14,6 +14,7 @@
 //! | module | shows |
 //! |---|---|
 //! | [`prediction`], [`comparison`], [`sensitivity`], [`sweep`] | predicted times |
+//! | [`advice`] | what to change |
 //! | [`profile`], [`metric`] | counts |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
 //! | [`program`] | launches of a host program |
@@ -23,6 +24,7 @@
 //! | [`pictures`], [`report`] | all of it, drawn |
 //! | [`table`], [`csv`], [`json`], [`control`] | the forms that these share |
 
+pub mod advice;
 pub mod check;
 pub mod comparison;
 pub mod control;

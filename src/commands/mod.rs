@@ -1,5 +1,6 @@
 //! The commands: each reads its input, asks the libraries, and renders their answer.
 
+pub(crate) mod advise;
 pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -27,6 +28,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     }
     match cli.command {
         Command::Predict(arguments) => predict::run(arguments),
+        Command::Advise(arguments) => advise::run(&arguments),
         Command::Sweep(arguments) => sweep::run(arguments),
         Command::Sensitivity(arguments) => sensitivity::run(&arguments),
         Command::Compare(arguments) => compare::run(arguments),

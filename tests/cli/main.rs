@@ -8,6 +8,7 @@
     reason = "helpers of tests may fail as tests do; clippy.toml only allows it inside #[test]"
 )]
 
+mod advise;
 mod broken;
 mod calibrate;
 mod check;

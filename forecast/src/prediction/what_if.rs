@@ -1,7 +1,7 @@
 //! `--what-if`: predictions from counts as they would be.
 
 use gpucast_model::what_if::{Change, apply};
-use gpucast_model::{Bound, WhatIf};
+use gpucast_model::{Bound, Conditions, WhatIf};
 use serde::Serialize;
 
 use super::PredictionView;
@@ -79,7 +79,9 @@ pub fn evaluate(
 
 fn one(group: &[WhatIf], source: &Source, predictions: &[PredictionView]) -> WhatIfView {
     let names: Vec<String> = group.iter().map(WhatIf::to_string).collect();
-    let changed = apply(group, &source.profile, &source.conditions);
+    // Only times are compared.
+    let conditions = &Conditions { without_interval: true, ..source.conditions.clone() };
+    let changed = apply(group, &source.profile, conditions);
     let outcome = |view: &PredictionView| {
         let before_ms = view.prediction.time_ms;
         let (gpu, model) = (view.gpu.name.clone(), view.prediction.model);
@@ -94,7 +96,7 @@ fn one(group: &[WhatIf], source: &Source, predictions: &[PredictionView]) -> Wha
             declined_because: None,
         };
         // A correction by a reference is a factor of the time, and leaves the speed-up as it is.
-        let before = view.model.predict(&source.profile, &view.gpu, &source.conditions);
+        let before = view.model.predict(&source.profile, &view.gpu, conditions);
         let after = view.model.predict(&changed.profile, &view.gpu, &changed.conditions);
         match (before, after) {
             (Ok(before), Ok(after)) => {

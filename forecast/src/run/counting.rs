@@ -20,6 +20,7 @@ use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, Metrics,
 use gpucast_interpreter::{
     DeviceMemory, Host, Launch, ModuleInstance, Observer, Options, Program, RunError, Summary,
 };
+use gpucast_model::InstructionFacts;
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
@@ -30,6 +31,7 @@ use crate::input::init::Init;
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
+use crate::run::instruction_facts::instruction_facts;
 use crate::run::machine::Machine;
 use crate::run::supervisor::Supervisor;
 
@@ -44,6 +46,8 @@ pub struct Counted {
     /// Recorded CTAs of the first invocation, ready to be simulated, with the number of invocations
     /// that they stand for; if they were asked for and there is machine code.
     pub simulation: Option<Vec<Invocations>>,
+    /// Facts of the PTX instructions that changes of that record need, where there is one.
+    pub instructions: Option<Arc<InstructionFacts>>,
     /// The features of each invocation, with the number of consecutive invocations that have them,
     /// if they were asked for.
     pub features: Option<Vec<(Features, u64)>>,
@@ -159,6 +163,14 @@ struct Repetition {
     stages: Option<Stages>,
     features: Option<Features>,
     simulation: Option<Arc<SimulatedLaunch>>,
+    instructions: Option<Arc<InstructionFacts>>,
+}
+
+impl Repetition {
+    /// The counts alone.
+    fn new(profile: LaunchProfile, stages: Option<Stages>) -> Self {
+        Self { profile, stages, features: None, simulation: None, instructions: None }
+    }
 }
 
 impl Counts for Counter {
@@ -168,7 +180,7 @@ impl Counts for Counter {
 
     fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
         let (profile, l2) = self.finish();
-        (Repetition { profile, stages: None, features: None, simulation: None }, l2)
+        (Repetition::new(profile, None), l2)
     }
 }
 
@@ -179,7 +191,7 @@ impl Counts for StageCounter {
 
     fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
         let (profile, stages, l2) = self.finish();
-        (Repetition { profile, stages: Some(stages), features: None, simulation: None }, l2)
+        (Repetition::new(profile, Some(stages)), l2)
     }
 }
 
@@ -237,7 +249,7 @@ impl<C: Counts> Watch for Count<'_, C> {
     }
 
     fn launched(&mut self, executed: Executed<'_>) {
-        let Some(Repeated { profile, ranges, stages, features, simulation }) =
+        let Some(Repeated { profile, ranges, stages, features, simulation, instructions }) =
             mem::take(&mut self.repetitions).finish()
         else {
             return;
@@ -259,6 +271,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             stages,
             features,
             simulation,
+            instructions,
             timing: executed.timing,
             ordered_because: executed.ordered_because,
             watched: executed.watched,
@@ -296,7 +309,7 @@ fn repetition<C: Counts>(
     counter: C,
     program: &Program,
     memory: &DeviceMemory,
-) -> Result<(Repetition, L2), Report> {
+) -> Result<(Repetition, L2), Failure> {
     let (Repetition { profile, stages, features, .. }, l2) = counter.end(memory);
     let simulation = profile.trace.as_ref().and_then(|trace| {
         counting.machine.schedule(program, &profile.table, trace, counting.supervisor)
@@ -305,8 +318,10 @@ fn repetition<C: Counts>(
         Some(machine) => profile.with_machine(machine),
         None => profile,
     };
+    let instructions =
+        simulation.as_ref().map(|_| Arc::new(instruction_facts(program, &profile.table)));
     let simulation = simulation.map(Arc::new);
-    Ok((Repetition { profile, stages, features, simulation }, l2))
+    Ok((Repetition { profile, stages, features, simulation, instructions }, l2))
 }
 
 /// A launch of a host program, in memory that the program owns.
@@ -331,7 +346,7 @@ pub enum HostLaunchError {
     Run(#[from] RunError),
     /// There are no machine instructions for it.
     #[error(transparent)]
-    Machine(#[from] Report),
+    Machine(#[from] Failure),
 }
 
 impl HostLaunch<'_> {
@@ -465,6 +480,7 @@ struct Mean {
     features: Option<Vec<(Features, u64)>>,
     /// The first repetition, which stands for all.
     simulation: Option<Arc<SimulatedLaunch>>,
+    instructions: Option<Arc<InstructionFacts>>,
     invocations: u64,
     metrics: Sums,
     ptx_metrics: Sums,
@@ -477,6 +493,7 @@ struct Repeated {
     stages: Option<Stages>,
     features: Option<Vec<(Features, u64)>>,
     simulation: Option<Vec<Invocations>>,
+    instructions: Option<Arc<InstructionFacts>>,
 }
 
 /// Sums of metrics over repetitions.
@@ -547,9 +564,9 @@ impl Mean {
     }
 
     fn add(&mut self, repetition: Repetition) {
-        let Repetition { profile, stages, features, simulation } = repetition;
+        let Repetition { profile, stages, features, simulation, instructions } = repetition;
         if self.simulation.is_none() {
-            self.simulation = simulation;
+            (self.simulation, self.instructions) = (simulation, instructions);
         }
         if let Some(features) = features {
             let all = self.features.get_or_insert_default();
@@ -593,7 +610,8 @@ impl Mean {
         let (stages, features) = (self.stages, self.features);
         let count = self.invocations;
         let simulation = self.simulation.map(|launch| vec![Invocations { launch, count }]);
-        Some(Repeated { profile, ranges: self.metrics.ranges(), stages, features, simulation })
+        let (ranges, instructions) = (self.metrics.ranges(), self.instructions);
+        Some(Repeated { profile, ranges, stages, features, simulation, instructions })
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod assembler;
 pub mod counting;
 pub mod execute;
+mod instruction_facts;
 pub mod kernel;
 pub mod machine;
 pub mod module;

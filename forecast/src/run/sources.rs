@@ -16,7 +16,7 @@ use crate::input::plan::Plan;
 use crate::input::{kernel_name, module_text};
 use crate::inspection::MachineFacts;
 use crate::run::counting::{self, Counted, Counting, Extras};
-use crate::run::execute::Timing;
+use crate::run::execute::{Loaded, Timing};
 use crate::run::machine::Machine;
 use crate::run::module;
 use crate::run::supervisor::Supervisor;
@@ -117,6 +117,14 @@ fn in_metrics(source: &SourceText, error: &import::ImportError) -> Report {
     source.report(range, error.reason.to_string()).maybe_hint(error.hint())
 }
 
+/// The counts of one launch, instruction by instruction, and as models read them.
+pub struct Launched {
+    /// The tables, the recorded CTAs, and the facts of the instructions.
+    pub counted: Counted,
+    /// The same for models.
+    pub source: Source,
+}
+
 /// Executes a plan's launches and counts as `counting_gpu` would.
 ///
 /// # Errors
@@ -129,12 +137,27 @@ pub fn counted(
     counts: &Counts,
     supervisor: &dyn Supervisor,
 ) -> Result<Vec<Source>, Failure> {
+    let launches = launched(plan, &module::load(plan)?, counting_gpu, counts, supervisor)?;
+    Ok(launches.into_iter().map(|one| one.source).collect())
+}
+
+/// As [`counted`], with the tables of the counts. `loaded` is the plan's module.
+///
+/// # Errors
+///
+/// As [`counted`].
+pub fn launched(
+    plan: &Plan,
+    loaded: &Loaded,
+    counting_gpu: &Gpu,
+    counts: &Counts,
+    supervisor: &dyn Supervisor,
+) -> Result<Vec<Launched>, Failure> {
     let device = gpu_argument::device_model(counting_gpu)?;
     plan.note.iter().for_each(|note| supervisor.note(note));
-    let loaded = module::load(plan)?;
     let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
     let toolchain = supervisor.toolchain();
-    let machine = Machine::new(&counts.machine, &loaded, device.capability, kernels, toolchain)?;
+    let machine = Machine::new(&counts.machine, loaded, device.capability, kernels, toolchain)?;
     machine.note.iter().for_each(|note| supervisor.note(note));
     let extras = Extras {
         stages: counts.stages,
@@ -144,14 +167,14 @@ pub fn counted(
         trace: counts.order.then(TraceLimits::default),
     };
     let counting = Counting { device, machine: &machine, extras, supervisor };
-    let counted = counting::count(plan, &loaded, &counts.execution.options, &counting)?;
-    let source = |one: &Counted| {
+    let counted = counting::count(plan, loaded, &counts.execution.options, &counting)?;
+    let launched = |one: Counted| {
         let timing = counts.execution.timing.then_some(one.timing);
-        let mut source = Source { timing, ..of_counted(one, plan, counting_gpu) };
+        let mut source = Source { timing, ..of_counted(&one, plan, counting_gpu) };
         source.conditions.offload.clone_from(&counts.offload);
-        source
+        Launched { counted: one, source }
     };
-    Ok(counted.iter().map(source).collect())
+    Ok(counted.into_iter().map(launched).collect())
 }
 
 /// The counts of a launch of `plan`, taken as `counting_gpu` would.
@@ -194,6 +217,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
             stages: counted.stages.clone().map(Arc::new),
             features: counted.features.clone().map(Arc::new),
             simulation: counted.simulation.clone().map(Arc::new),
+            instructions: counted.instructions.clone(),
             cost_models: None,
             counted_on: gpu_argument::device_model(counting_gpu)
                 .ok()
@@ -202,6 +226,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
             transfers: counted.transfers,
             offload: None,
             timing: None,
+            without_interval: false,
         },
         published: None,
         timing: None,

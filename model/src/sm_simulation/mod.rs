@@ -155,9 +155,13 @@ impl Analysis {
         for Invocations { launch, count } in invocations {
             let times = *count as f64;
             let one = simulate(launch, resident_ctas, &parameters, Limits::default());
+            analysis.add(launch, &one, times);
+            if conditions.without_interval {
+                analysis.interval = (analysis.clocks, analysis.clocks);
+                continue;
+            }
             let best = simulate(launch, resident_ctas, &fast, Limits::default());
             let worst = simulate(launch, resident_ctas, &slow, Limits::default());
-            analysis.add(launch, &one, times);
             analysis.interval.0 += best.clocks.min(one.clocks) * times;
             analysis.interval.1 += worst.clocks.max(one.clocks) * times;
         }

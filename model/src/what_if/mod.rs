@@ -7,8 +7,9 @@
 //! out. Zhang & Owens 2011 (section 5) put such questions to their model one cause at a time;
 //! `no-bank-conflicts` and `perfect-coalescing` are theirs.
 //!
-//! The metrics, the counts between barriers and the features of the cost model are changed alike,
-//! each as far as it knows of the cause.
+//! The metrics, the counts between barriers, the features of the cost model and the recorded launch
+//! of the simulation are changed alike, each as far as it knows of the cause. The simulation then
+//! runs again.
 //!
 //! | what-if | changes |
 //! |---|---|
@@ -19,11 +20,25 @@
 //! | `occupancy=F` | models take F for the warps resident on an SM, over those that it can hold |
 //! | `l2-hits=F` | the L2 holds F of the sectors that loads request; DRAM has the others |
 //! | `dram-bytes=N` | device memory moves N bytes per invocation (Konstantinidis 2017, 7.2.1) |
+//! | `no-local-memory` | arrays and spills in local memory stay in registers |
+//! | `single-precision` | double-precision arithmetic is done in single precision |
+//! | `no-barriers` | nobody waits at barriers of the block |
+//! | `no-contention` | lanes whose atomics meet at one address do not wait for each other |
+//! | `independent-instructions` | arithmetic waits for no earlier result |
+//! | `fast-arithmetic` | divisions, roots and transcendentals take one ordinary instruction |
+//! | `vector-accesses` | accesses of a thread to neighbouring addresses are one |
+//! | `hoisted-accesses` | accesses of a loop whose address stays the same happen once |
+//! | `tensor-cores` | half-precision multiply-adds are done by tensor cores |
+//! | `spread-blocks=N` | blocks are divided until there are N, by rounds of loops or by warps |
+//! | `even-waves=N` | the same work in whole waves of N blocks |
+//!
+//! Those from `no-barriers` on are seen by the simulation alone.
 //!
 //! With `perfect-coalescing`, no level below moves more than that either.
 
 mod editor;
 mod features;
+mod simulated;
 mod transforms;
 
 use std::fmt;
@@ -52,6 +67,28 @@ pub enum WhatIf {
     L2Hits(f64),
     /// Another traffic of device memory, in bytes of an invocation.
     DramBytes(f64),
+    /// Local memory that stays in registers.
+    NoLocalMemory,
+    /// Double-precision arithmetic in single precision.
+    SinglePrecision,
+    /// No barriers of blocks.
+    NoBarriers,
+    /// Atomics of a warp that do not wait for each other.
+    NoContention,
+    /// Arithmetic without dependences.
+    IndependentInstructions,
+    /// Divisions, roots and transcendentals as fast as additions.
+    FastArithmetic,
+    /// Neighbouring accesses of a thread joined.
+    VectorAccesses,
+    /// Accesses of a loop whose address stays the same, outside of the loop.
+    HoistedAccesses,
+    /// Half-precision multiply-adds on tensor cores.
+    TensorCores,
+    /// Blocks divided until there are as many.
+    SpreadBlocks(f64),
+    /// The same work in whole waves of as many blocks.
+    EvenWaves(f64),
 }
 
 /// The reason why a text is no what-if.
@@ -100,7 +137,7 @@ impl WhatIfError {
 
 impl WhatIf {
     /// The names, in the order of the table above.
-    pub const NAMES: [&'static str; 7] = [
+    pub const NAMES: [&'static str; 18] = [
         "no-bank-conflicts",
         "perfect-coalescing",
         "fma",
@@ -108,6 +145,17 @@ impl WhatIf {
         "occupancy",
         "l2-hits",
         "dram-bytes",
+        "no-local-memory",
+        "single-precision",
+        "no-barriers",
+        "no-contention",
+        "independent-instructions",
+        "fast-arithmetic",
+        "vector-accesses",
+        "hoisted-accesses",
+        "tensor-cores",
+        "spread-blocks",
+        "even-waves",
     ];
 
     /// Its name without its value.
@@ -121,6 +169,41 @@ impl WhatIf {
             Self::Occupancy(_) => "occupancy",
             Self::L2Hits(_) => "l2-hits",
             Self::DramBytes(_) => "dram-bytes",
+            Self::NoLocalMemory => "no-local-memory",
+            Self::SinglePrecision => "single-precision",
+            Self::NoBarriers => "no-barriers",
+            Self::NoContention => "no-contention",
+            Self::IndependentInstructions => "independent-instructions",
+            Self::FastArithmetic => "fast-arithmetic",
+            Self::VectorAccesses => "vector-accesses",
+            Self::HoistedAccesses => "hoisted-accesses",
+            Self::TensorCores => "tensor-cores",
+            Self::SpreadBlocks(_) => "spread-blocks",
+            Self::EvenWaves(_) => "even-waves",
+        }
+    }
+
+    /// Its value, if it has one.
+    fn value(self) -> Option<f64> {
+        match self {
+            Self::Occupancy(value)
+            | Self::L2Hits(value)
+            | Self::DramBytes(value)
+            | Self::SpreadBlocks(value)
+            | Self::EvenWaves(value) => Some(value),
+            Self::NoBankConflicts
+            | Self::PerfectCoalescing
+            | Self::Fma
+            | Self::NoDivergence
+            | Self::NoLocalMemory
+            | Self::SinglePrecision
+            | Self::NoBarriers
+            | Self::NoContention
+            | Self::IndependentInstructions
+            | Self::FastArithmetic
+            | Self::VectorAccesses
+            | Self::HoistedAccesses
+            | Self::TensorCores => None,
         }
     }
 }
@@ -128,13 +211,9 @@ impl WhatIf {
 impl fmt::Display for WhatIf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        match self {
-            Self::Occupancy(value) | Self::L2Hits(value) | Self::DramBytes(value) => {
-                write!(f, "={value}")
-            }
-            Self::NoBankConflicts | Self::PerfectCoalescing | Self::Fma | Self::NoDivergence => {
-                Ok(())
-            }
+        match self.value() {
+            Some(value) => write!(f, "={value}"),
+            None => Ok(()),
         }
     }
 }
@@ -169,6 +248,19 @@ impl FromStr for WhatIf {
             }
             "l2-hits" => with("l2-hits", "l2-hits=90%", fraction).map(Self::L2Hits),
             "dram-bytes" => with("dram-bytes", "dram-bytes=64e6", bytes).map(Self::DramBytes),
+            "no-local-memory" => plain(Self::NoLocalMemory),
+            "single-precision" => plain(Self::SinglePrecision),
+            "no-barriers" => plain(Self::NoBarriers),
+            "no-contention" => plain(Self::NoContention),
+            "independent-instructions" => plain(Self::IndependentInstructions),
+            "fast-arithmetic" => plain(Self::FastArithmetic),
+            "vector-accesses" => plain(Self::VectorAccesses),
+            "hoisted-accesses" => plain(Self::HoistedAccesses),
+            "tensor-cores" => plain(Self::TensorCores),
+            "spread-blocks" => {
+                with("spread-blocks", "spread-blocks=132", blocks).map(Self::SpreadBlocks)
+            }
+            "even-waves" => with("even-waves", "even-waves=132", blocks).map(Self::EvenWaves),
             _ => Err(WhatIfError::Unknown { name: name.to_owned() }),
         }
     }
@@ -193,6 +285,16 @@ fn bytes(text: &str) -> Result<f64, WhatIfError> {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => {
             let wanted = "a number of bytes";
+            Err(WhatIfError::Impossible { value: text.to_owned(), wanted })
+        }
+    }
+}
+
+fn blocks(text: &str) -> Result<f64, WhatIfError> {
+    match text.parse::<u32>() {
+        Ok(value) if value > 0 => Ok(f64::from(value)),
+        _ => {
+            let wanted = "a number of blocks";
             Err(WhatIfError::Impossible { value: text.to_owned(), wanted })
         }
     }
@@ -232,22 +334,53 @@ pub fn apply(what_ifs: &[WhatIf], profile: &KernelProfile, conditions: &Conditio
             WhatIf::NoBankConflicts => {
                 transforms::no_bank_conflicts(&mut editor);
                 features::no_bank_conflicts(&mut editor);
+                simulated::no_bank_conflicts(&mut editor);
             }
             WhatIf::PerfectCoalescing => {
                 transforms::perfect_coalescing(&mut editor);
                 features::perfect_coalescing(&mut editor);
+                simulated::perfect_coalescing(&mut editor);
             }
             WhatIf::Fma => {
                 transforms::fma(&mut editor);
                 features::fma(&mut editor);
+                simulated::fma(&mut editor);
             }
             WhatIf::NoDivergence => {
                 transforms::no_divergence(&mut editor);
                 features::no_divergence(&mut editor);
+                simulated::no_divergence(&mut editor);
             }
+            // The simulation reads it from the conditions.
             WhatIf::Occupancy(fraction) => transforms::occupancy(&mut editor, fraction),
-            WhatIf::L2Hits(fraction) => transforms::l2_hits(&mut editor, fraction),
-            WhatIf::DramBytes(bytes) => transforms::dram_bytes(&mut editor, bytes),
+            WhatIf::L2Hits(fraction) => {
+                transforms::l2_hits(&mut editor, fraction);
+                simulated::l2_hits(&mut editor, fraction);
+            }
+            WhatIf::DramBytes(bytes) => {
+                let before = transforms::dram_bytes_of(&editor);
+                transforms::dram_bytes(&mut editor, bytes);
+                if let Some(before) = before.filter(|&before| before > 0.0) {
+                    simulated::dram_bytes(&mut editor, bytes / before);
+                }
+            }
+            WhatIf::NoLocalMemory => {
+                transforms::no_local_memory(&mut editor);
+                simulated::no_local_memory(&mut editor);
+            }
+            WhatIf::SinglePrecision => {
+                transforms::single_precision(&mut editor);
+                simulated::single_precision(&mut editor);
+            }
+            WhatIf::NoBarriers => simulated::no_barriers(&mut editor),
+            WhatIf::NoContention => simulated::no_contention(&mut editor),
+            WhatIf::IndependentInstructions => simulated::independent_instructions(&mut editor),
+            WhatIf::FastArithmetic => simulated::fast_arithmetic(&mut editor),
+            WhatIf::VectorAccesses => simulated::vector_accesses(&mut editor),
+            WhatIf::HoistedAccesses => simulated::hoisted_accesses(&mut editor),
+            WhatIf::TensorCores => simulated::tensor_cores(&mut editor),
+            WhatIf::SpreadBlocks(blocks) => simulated::spread_blocks(&mut editor, blocks as u64),
+            WhatIf::EvenWaves(blocks) => simulated::even_waves(&mut editor, blocks as u64),
         }
     }
     editor.finish()

@@ -332,6 +332,84 @@ pub(super) fn dram_bytes(counts: &mut Editor, bytes: f64) {
     }
 }
 
+/// The bytes that device memory moves for an invocation, if they are known.
+pub(super) fn dram_bytes_of(counts: &Editor) -> Option<f64> {
+    let sum = |read: &str, write: &str| Some(counts.get(read)? + counts.get(write)?);
+    sum("dram_read_transactions", "dram_write_transactions")
+        .map(|transactions| transactions * SECTOR_BYTES)
+        .or_else(|| sum("dram_read_bytes", "dram_write_bytes"))
+}
+
+/// Local memory causes no requests and no traffic. DRAM moves no more than the L2 asks it for.
+pub(super) fn no_local_memory(counts: &mut Editor) {
+    for (requests, sectors, l2, dram) in [
+        (
+            "local_load_requests",
+            "local_load_transactions",
+            ["l2_read_transactions", "l2_tex_read_transactions"],
+            "dram_read_transactions",
+        ),
+        (
+            "local_store_requests",
+            "local_store_transactions",
+            ["l2_write_transactions", "l2_tex_write_transactions"],
+            "dram_write_transactions",
+        ),
+    ] {
+        let Some(local) = counts.get(sectors).filter(|&local| local > 0.0) else { continue };
+        counts.set(requests, 0.0);
+        counts.set(sectors, 0.0);
+        for metric in l2 {
+            if let Some(before) = counts.get(metric) {
+                counts.set(metric, (before - local).max(0.0));
+            }
+        }
+        if let (Some(l2), Some(before)) = (counts.get(l2[0]), counts.get(dram)) {
+            counts.set(dram, before.min(l2));
+        }
+    }
+    let issued = ["inst_executed_local_loads", "inst_executed_local_stores"];
+    let accesses: f64 = issued.iter().filter_map(|metric| counts.get(metric)).sum();
+    for metric in issued {
+        counts.set(metric, 0.0);
+    }
+    if let Some(executed) = counts.get("inst_executed").filter(|&executed| executed > accesses) {
+        counts.set("inst_executed", executed - accesses);
+        for metric in ["inst_issued", "issue_slots", "inst_per_warp"] {
+            counts.scale(metric, (executed - accesses) / executed);
+        }
+    }
+    dram_follows(counts);
+}
+
+/// Double-precision operations become single-precision ones; data keeps its width.
+pub(super) fn single_precision(counts: &mut Editor) {
+    for (double, single) in [
+        ("inst_fp_64", "inst_fp_32"),
+        ("flop_count_dp", "flop_count_sp"),
+        ("flop_count_dp_add", "flop_count_sp_add"),
+        ("flop_count_dp_mul", "flop_count_sp_mul"),
+        ("flop_count_dp_fma", "flop_count_sp_fma"),
+    ] {
+        if let [Some(moved), Some(before)] = [double, single].map(|metric| counts.get(metric)) {
+            counts.set(single, before + moved);
+            counts.set(double, 0.0);
+        }
+    }
+    counts.stages(|stages| {
+        for stage in &mut stages.stages {
+            let (double, single) =
+                (stage.class(InstructionClass::Fp64), stage.class(InstructionClass::Fp32));
+            let both = ClassCount {
+                warps: single.warps + double.warps,
+                threads: single.threads + double.threads,
+            };
+            stage.set_class(InstructionClass::Fp32, both);
+            stage.set_class(InstructionClass::Fp64, ClassCount { warps: 0, threads: 0 });
+        }
+    });
+}
+
 /// Metrics that are sums and multiples of DRAM transactions.
 fn dram_follows(counts: &mut Editor) {
     let transactions = ["dram_read_transactions", "dram_write_transactions"];

@@ -1,0 +1,232 @@
+//! From a kernel and a GPU to ranked advice.
+
+use std::path::Path;
+
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::input::cuda_source;
+use gpucast_forecast::input::plan::{Plan, PlannedArgument};
+use gpucast_forecast::run::module;
+use gpucast_forecast::run::sources::{self, Counts, Launched};
+use gpucast_forecast::{Failure, Kernel, Report, Supervisor};
+use gpucast_model::{
+    ComponentThroughput, Gpu, HierarchicalRoofline, LaunchShape, Model, Prediction,
+    QuantitativeRoofline, SmSimulation,
+};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::case::Case;
+use crate::place::{Place, Places};
+use crate::rules::{self, Evidence, Rule, Suspicion};
+use crate::trial::{self, LEAST_GAIN, Outcome, Trial};
+use crate::verdict::{Verdict, headline};
+
+/// The models that predict: those of kernels alone that need no calibration.
+const MODELS: [&dyn Model; 4] =
+    [&SmSimulation, &ComponentThroughput, &HierarchicalRoofline, &QuantitativeRoofline];
+
+/// Advice on one launch on one GPU.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The kernel.
+    pub kernel: String,
+    /// The place of the launch in its file, from 0 on.
+    pub launch: usize,
+    /// Launches of the file.
+    pub launches: usize,
+    /// The GPU's library name.
+    pub gpu: String,
+    /// Origin of the counts, in words.
+    pub origin: String,
+    /// The answer in short.
+    pub verdict: Verdict,
+    /// What to change, by gain; what no model can see comes last.
+    pub items: Vec<Item>,
+}
+
+/// One piece of advice.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Item {
+    /// The code of the rule.
+    pub rule: &'static str,
+    /// The cause, in a few words.
+    pub title: &'static str,
+    /// What to change, in a sentence.
+    pub change: String,
+    /// Where, by what falls on each line.
+    pub places: Vec<Place>,
+    /// The counters that tell, with what would be ideal.
+    pub evidence: Vec<Evidence>,
+    /// The time before over the time after, by the model of the headline; `None` if no model can
+    /// see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed_up: Option<f64>,
+    /// The time after, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<f64>,
+    /// The option of `predict` that asks the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// Why no model can see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unseen_because: Option<&'static str>,
+    /// What each model makes of it.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Item {
+    /// The models that see a gain, and those that see none.
+    #[must_use]
+    pub fn agreement(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let names = |agrees: bool| {
+            let those = self.outcomes.iter().filter(|one| (one.speed_up >= LEAST_GAIN) == agrees);
+            those.map(|one| one.model).collect()
+        };
+        (names(true), names(false))
+    }
+}
+
+/// Counts each launch of a kernel on each GPU and advises on it. CUDA files are looked for beside
+/// the module, and below `source_root`.
+///
+/// # Errors
+///
+/// Errors of the text, of a launch, or of the kernel; a GPU that cannot be counted on; a launch
+/// that no model can predict; [`Failure::Stopped`] if the supervisor says so.
+pub fn advise_all(
+    kernel: &Kernel,
+    gpus: &[Gpu],
+    counts: &Counts,
+    source_root: Option<&Path>,
+    supervisor: &dyn Supervisor,
+) -> Result<Vec<Advice>, Failure> {
+    // A GPU that cannot count is refused before another one has been executed for.
+    for gpu in gpus {
+        gpu_argument::device_model(gpu)?;
+    }
+    let plan = kernel.plan();
+    let loaded = module::load(plan)?;
+    let files = cuda_source::files(plan, &loaded.module, source_root);
+    let counts = Counts { stages: true, order: true, ..counts.clone() };
+    let mut all = Vec::new();
+    for gpu in gpus {
+        let launches = sources::launched(plan, &loaded, gpu, &counts, supervisor)?;
+        for (index, launched) in launches.iter().enumerate() {
+            let places = Places { files: &files, loaded: &loaded };
+            all.push(advise(plan, places, launched, index, gpu)?);
+        }
+    }
+    Ok(all)
+}
+
+/// Advice on a launch of a plan that was counted on `gpu`.
+///
+/// # Errors
+///
+/// If the GPU cannot be counted on, or no model predicts.
+pub fn advise(
+    plan: &Plan,
+    places: Places<'_>,
+    launched: &Launched,
+    index: usize,
+    gpu: &Gpu,
+) -> Result<Advice, Report> {
+    let Launched { counted, source } = launched;
+    let (profile, conditions) = (&source.profile, &source.conditions);
+    let predicted: Vec<(&'static dyn Model, Prediction)> = MODELS
+        .par_iter()
+        .filter_map(|model| Some((*model, model.predict(profile, gpu, conditions).ok()?)))
+        .collect();
+    let predictions: Vec<Prediction> = predicted.iter().map(|(_, one)| one.clone()).collect();
+    let headline = headline(&predictions).ok_or_else(|| {
+        Report::new(format!("no model predicts kernel {} on {}", profile.kernel, gpu.name))
+    })?;
+    let case = Case {
+        profile: &counted.profile,
+        conditions,
+        shape: conditions.launch.unwrap_or(LaunchShape {
+            blocks: 1,
+            threads_per_block: 1,
+            ..LaunchShape::default()
+        }),
+        buffer_bytes: buffer_bytes(plan, index),
+        gpu,
+        device: gpu_argument::device_model(gpu)?,
+        headline,
+        places,
+    };
+    let models: Vec<(&'static dyn Model, &Prediction)> =
+        predicted.iter().map(|(model, one)| (*model, one)).collect();
+    let mut items: Vec<Item> = rules::ALL
+        .par_iter()
+        .filter_map(|rule| {
+            let suspicion = (rule.check)(&case)?;
+            let outcomes = trial::outcomes(&suspicion.trial, &models, profile, conditions, gpu);
+            item(rule, suspicion, outcomes, headline)
+        })
+        .collect();
+    // Sorting keeps the order of the registry where gains are equal.
+    items.sort_by(|a, b| b.speed_up.unwrap_or(0.0).total_cmp(&a.speed_up.unwrap_or(0.0)));
+    Ok(Advice {
+        kernel: profile.kernel.clone(),
+        launch: index,
+        launches: plan.launches.len(),
+        gpu: gpu.name.clone(),
+        origin: source.origin.clone(),
+        verdict: Verdict::new(headline, &predictions, costliest(&case)),
+        items,
+    })
+}
+
+/// The advice of a suspicion, unless the model of the headline sees no gain in it.
+fn item(
+    rule: &Rule,
+    suspicion: Suspicion,
+    outcomes: Vec<Outcome>,
+    headline: &Prediction,
+) -> Option<Item> {
+    let Suspicion { trial, change, places, evidence } = suspicion;
+    let asked = trial.option();
+    let (speed_up, unseen_because) = match trial {
+        Trial::Unseen(reason) => (None, Some(reason)),
+        Trial::WhatIf(_) | Trial::Launches => {
+            let own = outcomes.iter().find(|one| one.model == headline.model)?;
+            if own.speed_up < LEAST_GAIN {
+                return None;
+            }
+            (Some(own.speed_up), None)
+        }
+    };
+    Some(Item {
+        rule: rule.code,
+        title: rule.title,
+        change,
+        places,
+        evidence,
+        time_ms: speed_up.map(|speed_up| headline.time_ms / speed_up),
+        speed_up,
+        asked,
+        unseen_because,
+        outcomes,
+    })
+}
+
+/// The line that warps spend most of their clocks on.
+fn costliest(case: &Case<'_>) -> Option<Place> {
+    let analysis = case.analysis()?;
+    let clocks = |row: &gpucast_counters::table::Row| {
+        let of_row = analysis.by_ptx.iter().find(|(ptx, _)| *ptx == Some(row.instruction));
+        of_row.map_or(0.0, |(_, clocks)| clocks.total())
+    };
+    case.ranked(clocks).into_iter().next()
+}
+
+/// Bytes of the buffers among the arguments of a launch.
+fn buffer_bytes(plan: &Plan, index: usize) -> u64 {
+    let Some(launch) = plan.launches.get(index) else { return 0 };
+    let mut buffers: Vec<usize> =
+        launch.arguments.iter().flat_map(PlannedArgument::buffers).collect();
+    buffers.sort_unstable();
+    buffers.dedup();
+    buffers.iter().filter_map(|&buffer| plan.buffers.get(buffer)).map(|one| one.bytes()).sum()
+}

@@ -1,0 +1,32 @@
+//! The answer a colleague would give: what is slow in a kernel, where, why, and what to change.
+//!
+//! ```text
+//! counted launch ──► Case ──► rules ──► suspicions ──► trials (what-ifs on every model) ──► Advice
+//!                      └────► verdict: time with its interval, bound, costliest line
+//! ```
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`advise`](mod@advise) | from a kernel and a GPU to ranked advice |
+//! | [`case`] | what rules look at: counts, conditions, the GPU, the headline prediction |
+//! | [`verdict`] | the time to believe, its bound, and the line that costs most |
+//! | [`rules`] | one file for each cause, and their registry |
+//! | [`trial`] | predictions with and without a cause |
+//! | [`place`] | lines of the user's source |
+//! | [`page`] | the page that lists the rules |
+//!
+//! A gain is never typed in. A rule names the change of circumstances, and every model that can see
+//! it predicts again. Where no model can see it, the advice says so and has no number.
+//!
+//! The crate knows no command line, prints nothing and reads no files but those of a kernel.
+
+pub mod advise;
+pub mod case;
+pub mod page;
+pub mod place;
+pub mod rules;
+pub mod trial;
+pub mod verdict;
+
+pub use advise::{Advice, Item, advise, advise_all};
+pub use verdict::Verdict;

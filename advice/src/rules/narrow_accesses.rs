@@ -1,0 +1,69 @@
+//! # What it does
+//!
+//! Finds loads and stores of a thread to neighbouring addresses that one vector access could do.
+//!
+//! # Why it is slow
+//!
+//! Each access passes the queue, the address stage and the tags of the load-store path. Four words
+//! one by one take four passes and four times the tags, although they lie in one sector.
+//!
+//! # How to fix it
+//!
+//! Read `float4`, `float2`, `int4` or a structure with `__align__(16)`. The compiler joins accesses
+//! only if it knows that the address is a multiple of the width.
+//!
+//! # Example
+//!
+//! ```cuda
+//! x = row[0]; y = row[1]; z = row[2]; w = row[3];
+//! float4 v = *reinterpret_cast<const float4*>(row);
+//! ```
+//!
+//! # Source
+//!
+//! CUDA C++ Programming Guide 12.9, section 8.3.2 (size and alignment requirement).
+
+use gpucast_counters::table::Row;
+use gpucast_model::WhatIf;
+
+use super::{Evidence, Suspicion};
+use crate::case::Case;
+use crate::trial::Trial;
+
+pub(super) const CODE: &str = "narrow-accesses";
+pub(super) const TITLE: &str = "neighbouring words are accessed one by one";
+
+/// Returns true if an access is one of several that a vector access could do.
+pub(super) fn is_joined(case: &Case<'_>, row: &Row) -> bool {
+    let groups = case.facts().map_or(&[][..], |facts| facts.neighbours.as_slice());
+    groups.iter().any(|group| group.contains(&row.instruction))
+}
+
+pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
+    let facts = case.facts()?;
+    let members: Vec<u32> = facts.neighbours.iter().flatten().copied().collect();
+    let accesses: f64 = case
+        .rows()
+        .filter(|row| members.contains(&row.instruction))
+        .map(|row| row.warp_executions as f64)
+        .sum();
+    if accesses == 0.0 {
+        return None;
+    }
+    let widest = facts.neighbours.iter().map(Vec::len).max().unwrap_or(1);
+    let firsts: Vec<u32> = facts.neighbours.iter().filter_map(|group| group.first().copied()).collect();
+    let joined: f64 = case
+        .rows()
+        .filter(|row| firsts.contains(&row.instruction))
+        .map(|row| row.warp_executions as f64)
+        .sum();
+    Some(Suspicion {
+        change: format!(
+            "A thread accesses up to {widest} neighbouring words one by one. Use one vector access \
+             (float2, float4, or an aligned structure)."
+        ),
+        places: case.lines_of(&members),
+        evidence: vec![Evidence::new("accesses by warps", accesses, joined, "instruction")],
+        trial: Trial::WhatIf(vec![WhatIf::VectorAccesses]),
+    })
+}

@@ -1,0 +1,124 @@
+//! The time to believe, the resource that bounds it, and the line that costs most.
+
+use gpucast_model::{Bound, Prediction, Warning};
+use gpucast_simulation::states::State;
+use serde::Serialize;
+
+use crate::place::Place;
+
+/// The answer in short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The time of all invocations in milliseconds, by the model of the headline.
+    pub time_ms: f64,
+    /// The lower end of its interval.
+    pub low_ms: f64,
+    /// The upper end; that of the slowest credible model, if it is above the headline's own.
+    pub high_ms: f64,
+    /// The model of the headline.
+    pub model: &'static str,
+    /// The resource that most of the time is spent on.
+    pub bound: Bound,
+    /// What the issue slots are spent on, largest first, if the simulation says so.
+    pub spent: Vec<Spent>,
+    /// The line that costs most of the time, if the simulation says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub costliest: Option<Place>,
+    /// The times of all models.
+    pub models: Vec<ModelTime>,
+}
+
+/// A part of the time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spent {
+    /// Nsight Compute's name of the state.
+    pub state: &'static str,
+    /// In words.
+    pub text: &'static str,
+    /// The share of the time.
+    pub share: f64,
+}
+
+/// A model's time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelTime {
+    /// The model.
+    pub model: &'static str,
+    /// Its time in milliseconds.
+    pub time_ms: f64,
+    /// Its bound.
+    pub bound: Bound,
+    /// True if one of its own warnings says that the time would be much longer.
+    pub leaves_out: bool,
+}
+
+/// Shares of the time below this are not named.
+const LEAST_SPENT: f64 = 0.05;
+
+/// The prediction that the verdict rests on: the simulation's if there is one, otherwise the
+/// slowest. A model that warns of work that it leaves out is not believed while others are there.
+#[must_use]
+pub fn headline(predictions: &[Prediction]) -> Option<&Prediction> {
+    let simulated = predictions.iter().find(|one| one.detail.simulation().is_some());
+    let slowest = |credible: bool| {
+        let those = predictions.iter().filter(|one| left_out_ms(one).is_none() || !credible);
+        those.max_by(|a, b| a.time_ms.total_cmp(&b.time_ms))
+    };
+    simulated.or_else(|| slowest(true)).or_else(|| slowest(false))
+}
+
+/// The time that a prediction's warning says it would be with what the model leaves out.
+fn left_out_ms(prediction: &Prediction) -> Option<f64> {
+    let times = prediction.warnings.iter().filter_map(|warning| match warning {
+        Warning::LeftOut { milliseconds, .. } => Some(*milliseconds),
+        _ => None,
+    });
+    times.max_by(f64::total_cmp)
+}
+
+impl Verdict {
+    /// The verdict of some predictions of one launch on one GPU. `headline` is one of them.
+    #[must_use]
+    pub fn new(
+        headline: &Prediction,
+        predictions: &[Prediction],
+        costliest: Option<Place>,
+    ) -> Self {
+        let time_ms = headline.time_ms;
+        let analysis = headline.detail.simulation();
+        let (mut low_ms, mut high_ms) = analysis.map_or((time_ms, time_ms), |analysis| {
+            let ms = |clocks: f64| clocks / (analysis.clock_mhz * 1e3);
+            (ms(analysis.interval.0).min(time_ms), ms(analysis.interval.1).max(time_ms))
+        });
+        for one in predictions {
+            // Other models have no interval of their own. Without the simulation, their spread
+            // stands for it; beside it, one that is slower and warns of nothing counts.
+            let left_out = left_out_ms(one);
+            if analysis.is_none() {
+                low_ms = low_ms.min(one.time_ms);
+                high_ms = high_ms.max(left_out.unwrap_or(one.time_ms));
+            } else if left_out.is_none() {
+                high_ms = high_ms.max(one.time_ms);
+            }
+        }
+        let models = predictions
+            .iter()
+            .map(|one| ModelTime {
+                model: one.model,
+                time_ms: one.time_ms,
+                bound: one.bound,
+                leaves_out: left_out_ms(one).is_some(),
+            })
+            .collect();
+        let spent = analysis.map_or_else(Vec::new, |analysis| {
+            let named = analysis.shares().into_iter().filter(|(_, share)| *share >= LEAST_SPENT);
+            named.map(|(state, share)| spent(state, share)).collect()
+        });
+        let (model, bound) = (headline.model, headline.bound);
+        Self { time_ms, low_ms, high_ms, model, bound, spent, costliest, models }
+    }
+}
+
+fn spent(state: State, share: f64) -> Spent {
+    Spent { state: state.name(), text: state.text(), share }
+}

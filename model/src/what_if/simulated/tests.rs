@@ -1,0 +1,286 @@
+//! Recorded launches before and after each change.
+
+use std::sync::Arc;
+
+use gpucast_counters::{KernelProfile, Metrics};
+use gpucast_simulation::code::{AccessKind, Action, Class, Control, Space};
+use gpucast_simulation::launch::{Launch, Request, WarpTrace};
+use gpucast_simulation::writer::Writer;
+
+use crate::predictor::{Conditions, InstructionFacts, LaunchShape};
+use crate::sm_simulation::Invocations;
+use crate::what_if::{WhatIf, apply};
+
+fn profile() -> KernelProfile {
+    KernelProfile {
+        kernel: "k".to_owned(),
+        invocations: 1,
+        measured_on: None,
+        metrics: Metrics::new(),
+    }
+}
+
+fn conditions(launch: Launch, facts: InstructionFacts) -> Conditions {
+    let launch = Arc::new(launch);
+    Conditions {
+        simulation: Some(Arc::new(vec![Invocations { launch, count: 1 }])),
+        instructions: Some(Arc::new(facts)),
+        ..Conditions::default()
+    }
+}
+
+fn changed(what_if: WhatIf, conditions: &Conditions) -> Conditions {
+    apply(&[what_if], &profile(), conditions).conditions
+}
+
+fn launch_of(conditions: &Conditions) -> Launch {
+    conditions.simulation.as_ref().unwrap()[0].launch.as_ref().clone()
+}
+
+/// A loop of one access, with its requests, by one warp.
+fn loop_of(space: Space, kind: AccessKind, bytes: u32, requests: Vec<Request>) -> Launch {
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::NEXT).end_block();
+    writer.access(space, kind, bytes, Control::NEXT.signals(0));
+    writer.op("FADD", Class::Fp32, Control::NEXT.waits(1)).end_block();
+    writer.exit();
+    let mut warp = WarpTrace::of_loop(requests.len(), &requests[..1]);
+    warp.requests = vec![requests];
+    Launch::of_equal_ctas(writer.finish(), vec![warp], 10)
+}
+
+fn requests(launch: &Launch) -> Vec<Request> {
+    launch.classes[0].samples[0].warps[0].requests[0].clone()
+}
+
+#[test]
+fn coalescing_fetches_once_what_was_fetched_once() {
+    // Eight rounds read the same 32 sectors, the first from DRAM.
+    let mut apart = vec![Request::global(32, 0, 0); 8];
+    apart[0] = Request::global(0, 0, 32);
+    for request in &mut apart {
+        (request.lines, request.passes) = (32, 32);
+    }
+    let launch = loop_of(Space::Global, AccessKind::Load, 4, apart);
+    let conditions = conditions(launch, InstructionFacts::default());
+    let after = requests(&launch_of(&changed(WhatIf::PerfectCoalescing, &conditions)));
+    for request in &after {
+        assert_eq!(request.l1_sectors + request.l2_sectors + request.dram_sectors, 4);
+        assert_eq!((request.lines, request.passes), (1, 1));
+    }
+    assert_eq!(after.iter().map(|request| request.dram_sectors).sum::<u16>(), 32);
+}
+
+#[test]
+fn coalescing_leaves_full_and_shared_sectors_alone() {
+    let whole = vec![Request::global(0, 2, 2), Request::global(1, 0, 0)];
+    let launch = loop_of(Space::Global, AccessKind::Load, 4, whole);
+    let conditions = conditions(launch.clone(), InstructionFacts::default());
+    assert_eq!(launch_of(&changed(WhatIf::PerfectCoalescing, &conditions)), launch);
+}
+
+#[test]
+fn coalesced_stores_write_no_more_to_memory() {
+    let mut apart = Request::global(0, 32, 0);
+    apart.lines = 32;
+    let mut launch = loop_of(Space::Global, AccessKind::Store, 4, vec![apart; 8]);
+    launch.dram_writes_per_store = 0.125;
+    let conditions = conditions(launch, InstructionFacts::default());
+    let after = launch_of(&changed(WhatIf::PerfectCoalescing, &conditions));
+    assert!(requests(&after).iter().all(|request| request.l2_sectors == 4));
+    assert!((after.dram_writes_per_store - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn an_access_without_conflicts_takes_the_passes_of_its_bytes() {
+    for (bytes, fewest) in [(4, 1), (8, 2), (16, 4)] {
+        let launch = loop_of(Space::Shared, AccessKind::Load, bytes, vec![Request::shared(32); 2]);
+        let conditions = conditions(launch, InstructionFacts::default());
+        let after = requests(&launch_of(&changed(WhatIf::NoBankConflicts, &conditions)));
+        assert!(after.iter().all(|request| request.passes == fewest), "{bytes}");
+    }
+}
+
+#[test]
+fn lanes_of_atomics_do_not_wait() {
+    let mut request = Request::shared(1);
+    request.serial = 32;
+    let launch = loop_of(Space::Shared, AccessKind::Atomic, 4, vec![request]);
+    let conditions = conditions(launch, InstructionFacts::default());
+    let after = launch_of(&changed(WhatIf::NoContention, &conditions));
+    assert_eq!(requests(&after)[0].serial, 1);
+}
+
+#[test]
+fn more_hits_in_the_l2_take_sectors_from_memory() {
+    let launch = loop_of(Space::Global, AccessKind::Load, 4, vec![Request::global(0, 0, 4); 10]);
+    let conditions = conditions(launch, InstructionFacts::default());
+    let after = requests(&launch_of(&changed(WhatIf::L2Hits(0.75), &conditions)));
+    let sum = |of: fn(&Request) -> u16| after.iter().map(of).sum::<u16>();
+    assert_eq!((sum(|one| one.l2_sectors), sum(|one| one.dram_sectors)), (30, 10));
+    let back = changed(WhatIf::L2Hits(0.5), &changed(WhatIf::L2Hits(0.75), &conditions));
+    let after = requests(&launch_of(&back));
+    let sum = |of: fn(&Request) -> u16| after.iter().map(of).sum::<u16>();
+    assert_eq!((sum(|one| one.l2_sectors), sum(|one| one.dram_sectors)), (20, 20));
+}
+
+#[test]
+fn what_an_instruction_waited_for_the_next_one_waits_for() {
+    let mut writer = Writer::default();
+    writer.access(Space::Global, AccessKind::Load, 4, Control::NEXT.signals(0));
+    writer.op("FMUL", Class::Fp32, Control::after(4).waits(1));
+    writer.op("FADD", Class::Fp32, Control::after(4)).end_block();
+    writer.exit();
+    let warp = WarpTrace {
+        path: vec![0, 1],
+        requests: vec![vec![Request::global(0, 0, 4)]],
+        left_out_instructions: 0,
+    };
+    let launch = Launch::of_equal_ctas(writer.finish(), vec![warp], 1);
+    let conditions = conditions(launch, InstructionFacts::default());
+    let after = launch_of(&changed(WhatIf::Fma, &conditions));
+    let names: Vec<&str> = after.code.instructions.iter().map(|one| &*one.mnemonic).collect();
+    assert_eq!(names, ["ACCESS", "FADD", "EXIT"]);
+    assert_eq!(after.code.instructions[1].control.wait_mask, 1);
+    assert_eq!(after.code.blocks, [0..2, 2..3]);
+}
+
+#[test]
+fn a_product_is_joined_to_one_sum() {
+    let mut writer = Writer::default();
+    for name in ["FMUL", "FMUL", "FADD", "FADD", "FADD"] {
+        writer.op(name, Class::Fp32, Control::NEXT);
+    }
+    writer.end_block().exit();
+    let warp = WarpTrace { path: vec![0, 1], ..WarpTrace::default() };
+    let launch = Launch::of_equal_ctas(writer.finish(), vec![warp], 1);
+    let conditions = conditions(launch, InstructionFacts::default());
+    let after = launch_of(&changed(WhatIf::Fma, &conditions));
+    assert_eq!(after.code.instructions.len(), 4);
+}
+
+#[test]
+fn blocks_that_half_of_the_lanes_execute_are_executed_by_half_of_the_warps() {
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::NEXT).end_block();
+    writer.access(Space::Global, AccessKind::Load, 4, Control::NEXT).end_block();
+    writer.exit();
+    let mut code = writer.finish();
+    for (instruction, ptx) in code.instructions.iter_mut().zip(0..) {
+        instruction.ptx = Some(ptx);
+    }
+    let request = Request { lanes: 16, ..Request::global(0, 0, 2) };
+    let warp =
+        WarpTrace { path: vec![0, 1, 2], requests: vec![vec![request]], left_out_instructions: 0 };
+    let launch = Launch::of_equal_ctas(code, vec![warp; 4], 1);
+    let facts =
+        InstructionFacts { active_lanes: vec![32.0, 16.0, 32.0], ..InstructionFacts::default() };
+    let after = launch_of(&changed(WhatIf::NoDivergence, &conditions(launch, facts)));
+    let warps = &after.classes[0].samples[0].warps;
+    let executing = warps.iter().filter(|warp| warp.path == [0, 1, 2]).count();
+    assert_eq!((executing, warps.iter().filter(|warp| warp.path == [0, 2]).count()), (2, 2));
+    let request = warps[0].requests[0][0];
+    assert_eq!((request.lanes, request.dram_sectors), (32, 4));
+}
+
+#[test]
+fn accesses_to_neighbouring_words_are_joined() {
+    let mut writer = Writer::default();
+    for _ in 0..4 {
+        writer.access(Space::Global, AccessKind::Load, 4, Control::NEXT);
+    }
+    writer.end_block().exit();
+    let mut code = writer.finish();
+    for (instruction, ptx) in code.instructions.iter_mut().zip(0..) {
+        instruction.ptx = Some(ptx);
+    }
+    // Rows of four words: the first access brings all sectors.
+    let (first, other) = (Request::global(0, 0, 16), Request::global(16, 0, 0));
+    let requests = vec![vec![first], vec![other], vec![other], vec![other]];
+    let warp = WarpTrace { path: vec![0, 1], requests, left_out_instructions: 0 };
+    let launch = Launch::of_equal_ctas(code, vec![warp], 1);
+    let facts =
+        InstructionFacts { neighbours: vec![vec![0, 1, 2, 3]], ..InstructionFacts::default() };
+    let after = launch_of(&changed(WhatIf::VectorAccesses, &conditions(launch, facts)));
+    assert_eq!(after.code.instructions.len(), 2);
+    let Action::Access(access) = after.code.instructions[0].action else { panic!("an access") };
+    assert_eq!(access.bytes, 16);
+    let request = after.classes[0].samples[0].warps[0].requests[0][0];
+    assert_eq!((request.l1_sectors, request.dram_sectors, request.lines), (0, 16, 4));
+}
+
+#[test]
+fn even_waves_do_the_same_work_in_fewer_blocks() {
+    let launch = loop_of(Space::Shared, AccessKind::Load, 4, vec![Request::shared(1)]);
+    let shape = LaunchShape { blocks: 10, threads_per_block: 32, ..LaunchShape::default() };
+    let conditions =
+        Conditions { launch: Some(shape), ..conditions(launch, InstructionFacts::default()) };
+    let after = changed(WhatIf::EvenWaves(4.0), &conditions);
+    assert_eq!(after.launch.unwrap().blocks, 8);
+    let launch = launch_of(&after);
+    assert_eq!(launch.ctas(), 8);
+    assert!((launch.classes[0].scale - 1.25).abs() < 1e-9);
+    let same = changed(WhatIf::EvenWaves(5.0), &conditions);
+    assert_eq!(launch_of(&same), launch_of(&conditions));
+}
+
+#[test]
+fn blocks_are_divided_as_far_as_their_warps_go() {
+    let mut launch = loop_of(Space::Shared, AccessKind::Load, 4, vec![Request::shared(1)]);
+    let warp = launch.classes[0].samples[0].warps[0].clone();
+    launch.classes[0].samples[0].warps = vec![warp; 4];
+    let shape = LaunchShape {
+        blocks: 10,
+        threads_per_block: 128,
+        shared_bytes: 4096,
+        ..LaunchShape::default()
+    };
+    let conditions =
+        Conditions { launch: Some(shape), ..conditions(launch, InstructionFacts::default()) };
+    let after = changed(WhatIf::SpreadBlocks(20.0), &conditions);
+    let shape = after.launch.unwrap();
+    assert_eq!((shape.blocks, shape.threads_per_block, shape.shared_bytes), (20, 64, 2048));
+    let launch = launch_of(&after);
+    assert_eq!(launch.ctas(), 20);
+    assert!(launch.classes[0].samples.iter().all(|sample| sample.warps.len() == 2));
+    // A warp is not divided.
+    let after = changed(WhatIf::SpreadBlocks(1000.0), &conditions);
+    assert_eq!(after.launch.unwrap().blocks, 40);
+}
+
+#[test]
+fn blocks_that_loop_are_divided_by_rounds() {
+    let requests = vec![Request::shared(1); 64];
+    let launch = loop_of(Space::Shared, AccessKind::Load, 4, requests);
+    let shape = LaunchShape { blocks: 10, threads_per_block: 32, ..LaunchShape::default() };
+    let conditions =
+        Conditions { launch: Some(shape), ..conditions(launch, InstructionFacts::default()) };
+    let after = changed(WhatIf::SpreadBlocks(40.0), &conditions);
+    let shape = after.launch.unwrap();
+    assert_eq!((shape.blocks, shape.threads_per_block), (40, 32));
+    let launch = launch_of(&after);
+    assert_eq!(launch.ctas(), 40);
+    let warps: Vec<_> = launch.classes[0].samples.iter().map(|sample| &sample.warps[0]).collect();
+    assert_eq!(warps.len(), 4);
+    assert_eq!(warps.iter().map(|warp| warp.path.len()).sum::<usize>(), 66);
+    assert!(warps.iter().all(|warp| warp.requests[0].len() == 16));
+}
+
+#[test]
+fn every_change_leaves_a_launch_that_runs() {
+    let launch = loop_of(Space::Global, AccessKind::Load, 4, vec![Request::global(0, 0, 32); 4]);
+    let shape = LaunchShape { blocks: 10, threads_per_block: 32, ..LaunchShape::default() };
+    let conditions =
+        Conditions { launch: Some(shape), ..conditions(launch, InstructionFacts::default()) };
+    for name in WhatIf::NAMES {
+        let what_if: WhatIf = name
+            .parse()
+            .or_else(|_| format!("{name}=1").parse())
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let after = launch_of(&changed(what_if, &conditions));
+        assert!(after.ctas() > 0, "{name}");
+        for block in &after.code.blocks {
+            assert!(block.end as usize <= after.code.instructions.len(), "{name}");
+        }
+    }
+}

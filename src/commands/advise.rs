@@ -1,0 +1,33 @@
+//! `gpucast advise`: what is slow in a kernel, where, why, and what to change.
+
+use gpucast_advice::advise_all;
+use gpucast_forecast::Kernel;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::run::sources::Counts;
+use gpucast_forecast::settings::LaunchOptions;
+use gpucast_render::{Format, TextOrJson, advice};
+
+use crate::cli::advise::Advise;
+use crate::failure::Failure;
+use crate::output::{Output, Terminal};
+
+pub(crate) fn run(arguments: &Advise) -> Result<(), Failure> {
+    let library = gpu_argument::library()?;
+    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let mut output = Output::open(arguments.output.clone())?;
+    let format = match arguments.format {
+        TextOrJson::Text => Format::Text,
+        TextOrJson::Json => Format::Json,
+    };
+    let terminal = Terminal::new(&arguments.execution, format)?;
+    let launch = LaunchOptions::from(&arguments.kernel.launch);
+    let kernel = Kernel::open(&arguments.kernel.input, &launch)?;
+    let counts = Counts {
+        machine: (&arguments.machine).into(),
+        execution: (&arguments.execution).into(),
+        ..Counts::default()
+    };
+    let root = arguments.source_root.as_deref();
+    let all = advise_all(&kernel, &gpus, &counts, root, &terminal)?;
+    output.write(&advice::document(&all, arguments.format)?)
+}

@@ -1,0 +1,53 @@
+//! `gpucast advise`.
+
+use crate::gpucast::{gpucast, json, stdout};
+
+const STORIES: &str = "../../advice/tests/stories";
+
+/// Four kernels with the mistakes that strangers make: what they read first.
+#[test]
+fn strangers_are_told_what_to_change() {
+    for story in ["convolution", "softmax", "product", "reduction"] {
+        let arguments = format!("advise {STORIES}/{story}.toml --gpu rtx-3060");
+        insta::assert_snapshot!(format!("advise-{story}"), stdout(&arguments));
+    }
+}
+
+#[test]
+fn every_launch_and_every_gpu_has_advice() {
+    let kernel = "../../advice/tests/kernels/bank-conflicts.toml";
+    let result = json(&format!("advise {kernel} --gpu rtx-3060,h100-sxm --format json"));
+    assert_eq!(result["schema"], "gpucast.advice/1");
+    let all = result["advice"].as_array().unwrap();
+    let places: Vec<String> = all
+        .iter()
+        .map(|one| format!("{} {} {}", one["kernel"], one["launch"], one["gpu"]))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            r#""planted" 0 "rtx-3060""#,
+            r#""mended" 1 "rtx-3060""#,
+            r#""planted" 0 "h100-sxm""#,
+            r#""mended" 1 "h100-sxm""#,
+        ]
+    );
+    assert_eq!(all[0]["items"][0]["rule"], "bank-conflicts");
+    assert!(all[0]["items"][0]["speed_up"].as_f64().unwrap() > 1.05);
+}
+
+/// A GPU without a simulation: the slowest model that leaves nothing out has the headline.
+#[test]
+fn older_gpus_are_advised_by_other_models() {
+    let result = json(&format!("advise {STORIES}/convolution.toml --gpu gtx-480 --format json"));
+    let advice = &result["advice"][0];
+    assert_ne!(advice["verdict"]["model"], "sm-simulation");
+    assert_eq!(advice["items"][0]["rule"], "uncoalesced-access");
+}
+
+#[test]
+fn a_gpu_that_does_not_exist_is_refused() {
+    let outcome = gpucast(&format!("advise {STORIES}/softmax.toml --gpu rtx-306"));
+    assert_eq!(outcome.status, 1);
+    assert_eq!(outcome.stdout, "");
+}
