@@ -1,7 +1,9 @@
 //! The command line: every command, option and help text.
 
+mod cuda;
 mod explore;
 mod gpus;
+pub(crate) mod names;
 pub(crate) mod plot;
 mod prediction;
 pub(crate) mod report;
@@ -10,7 +12,7 @@ mod size;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::input::plan;
@@ -18,6 +20,9 @@ use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
 use gpucast_ptx_frontend::container::Target;
 use gpucast_sanitizer::Checks;
+
+use crate::failure::Report;
+use crate::project;
 
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
@@ -30,7 +35,7 @@ use prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
 #[derive(Debug, Parser)]
 #[command(
     name = "gpucast",
-    version,
+    version = env!("GPUCAST_VERSION"),
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
@@ -43,6 +48,39 @@ pub(crate) struct Cli {
     /// CPU threads to execute with
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+
+    /// Ignore gpucast.toml of this folder and of those above
+    #[expect(dead_code, reason = "`project::read` looks for it before the words are parsed")]
+    #[arg(long, global = true)]
+    pub(crate) no_project: bool,
+}
+
+/// Reason why there is nothing to run.
+pub(crate) enum Unparsed {
+    /// The command line is at fault, or asks for help.
+    CommandLine(clap::Error),
+    /// The project file is at fault.
+    Project(Report),
+}
+
+/// Reads the command line, with the defaults of the project.
+pub(crate) fn parse() -> Result<Cli, Unparsed> {
+    let read = project::read().and_then(|()| match project::current() {
+        Some(project) => project::applied(Cli::command(), &project),
+        None => Ok(Cli::command()),
+    });
+    let parsed = |command: clap::Command| {
+        let matches = command.try_get_matches()?;
+        Cli::from_arg_matches(&matches)
+    };
+    match read {
+        Ok(command) => parsed(command).map_err(Unparsed::CommandLine),
+        // Whoever asks for help gets it, whatever the project says.
+        Err(report) => match parsed(Cli::command()) {
+            Err(error) if !error.use_stderr() => Err(Unparsed::CommandLine(error)),
+            _ => Err(Unparsed::Project(report)),
+        },
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -76,13 +114,27 @@ pub(crate) enum Command {
     /// The kernels that come with the program
     #[command(subcommand)]
     Corpus(Corpus),
+    /// Write the script by which a shell completes commands, options and names
+    ///
+    /// For bash: gpucast completions bash > ~/.local/share/bash-completion/completions/gpucast
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::aot::Shell,
+    },
+    /// Write the manual pages: this program's, or with --out those of all commands
+    Man {
+        /// The folder for all pages, which is made if it does not exist
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// What to execute.
 #[derive(Debug, Args)]
 pub(crate) struct KernelOptions {
-    /// A corpus name (sgemm), a launch file (x.toml), a PTX module (x.ptx), or a fatbin, object,
-    /// library or executable with PTX inside
+    /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
+    /// or a fatbin, object, library or executable with PTX inside
     #[arg(value_name = "KERNEL")]
     pub(crate) input: String,
 
@@ -128,7 +180,8 @@ pub(crate) struct LaunchOptions {
     )]
     pub(crate) arg: Vec<String>,
 
-    /// The PTX of a corpus kernel or a container: sm_35, sm_80
+    /// The PTX of a corpus kernel or a container, or the architecture that CUDA source is compiled
+    /// for: sm_35, sm_80
     #[arg(long, value_name = "TARGET")]
     pub(crate) arch: Option<String>,
 
@@ -153,6 +206,9 @@ pub(crate) struct LaunchOptions {
     /// [default: what the launch file says, or what the GPU's generation does]
     #[arg(long, value_name = "CACHES")]
     pub(crate) dlcm: Option<LoadCaching>,
+
+    #[command(flatten)]
+    pub(crate) cuda: cuda::CudaOptions,
 }
 
 /// The compiler's option -dlcm.
@@ -181,6 +237,8 @@ impl From<&LaunchOptions> for settings::LaunchOptions {
                 LoadCaching::Ca => plan::LoadCaching::Ca,
                 LoadCaching::Cg => plan::LoadCaching::Cg,
             }),
+            cuda: (&options.cuda).into(),
+            project: project::current(),
         }
     }
 }
@@ -387,8 +445,8 @@ pub(crate) enum TextOrJson {
 
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
-    /// A corpus name (sgemm), a launch file (x.toml), a PTX module (x.ptx), or a fatbin, object,
-    /// library or executable with PTX inside
+    /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
+    /// or a fatbin, object, library or executable with PTX inside
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) input: Option<String>,
 
@@ -569,7 +627,7 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// PTX files, or fatbins, objects, libraries and executables with PTX inside
+    /// PTX files, CUDA source, or fatbins, objects, libraries and executables with PTX inside
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -577,6 +635,9 @@ pub(crate) struct Check {
     /// pattern with * and ?
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) cuda: cuda::CudaOptions,
 
     /// The form of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -692,6 +753,7 @@ pub(crate) enum Corpus {
     /// Show a kernel's source, PTX, launch file or published counts
     Show {
         /// A kernel's name
+        #[arg(value_name = "KERNEL")]
         name: String,
         /// Which of its files
         #[arg(long, value_name = "PART", default_value = "summary")]
@@ -700,6 +762,7 @@ pub(crate) enum Corpus {
     /// Write a kernel's files into a folder, ready to be changed and run
     Export {
         /// A kernel's name
+        #[arg(value_name = "KERNEL")]
         name: String,
         /// The folder, which is made if it does not exist [default: the kernel's name]
         folder: Option<PathBuf>,
@@ -746,8 +809,6 @@ pub(crate) fn extent(text: &str) -> Result<[u32; 3], String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

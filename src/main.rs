@@ -11,17 +11,19 @@
 mod assembler;
 mod cli;
 mod commands;
+mod compiler;
 mod failure;
+mod installed;
 mod interrupt;
 mod pictures;
+mod project;
 mod render;
 mod report;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
+use crate::cli::Unparsed;
 use crate::failure::Failure;
 
 /// The input is at fault.
@@ -30,9 +32,14 @@ const INPUT: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    commands::completions::answer();
+    let cli = match cli::parse() {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(Unparsed::Project(report)) => {
+            render::diagnostic::print(&[report]);
+            return ExitCode::from(INPUT);
+        }
+        Err(Unparsed::CommandLine(error)) => {
             // `--help` and `--version` come along here, too, and go to the standard output.
             let code = if error.use_stderr() { USAGE } else { 0 };
             let _ = error.print();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::cuda::CudaOptions;
 use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size};
 use crate::render::sweep::TableFormat;
@@ -116,9 +117,13 @@ pub(crate) struct LaunchTemplate {
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) arg: Vec<String>,
 
-    /// The PTX of a corpus kernel or a container: sm_35, sm_80
+    /// The PTX of a corpus kernel or a container, or the architecture that CUDA source is compiled
+    /// for: sm_35, sm_80
     #[arg(long, value_name = "TARGET")]
     pub(crate) arch: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) cuda: CudaOptions,
 }
 
 #[derive(Debug, Args)]

@@ -40,8 +40,10 @@ pub(crate) enum Gpus {
     /// Show what two GPUs differ in
     Diff {
         /// A GPU's name or TOML file
+        #[arg(value_name = "GPU")]
         one: String,
         /// Another one
+        #[arg(value_name = "GPU")]
         other: String,
 
         #[command(flatten)]

@@ -15,7 +15,9 @@ use gpucast_forecast::settings::{LaunchOptions, Size};
 use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing};
 
 use crate::cli::Compare;
+use crate::compiler::plain_cuda;
 use crate::failure::{Failure, Report};
+use crate::project;
 use crate::render;
 use crate::render::output::Output;
 use crate::render::terminal::Terminal;
@@ -172,7 +174,12 @@ fn count(
             if let Err(report) = gpu_argument::device_model(&gpu) {
                 return Ok(Err(report.message));
             }
-            let launch = LaunchOptions { size: *size, ..LaunchOptions::default() };
+            let launch = LaunchOptions {
+                size: *size,
+                cuda: plain_cuda(),
+                project: project::current(),
+                ..LaunchOptions::default()
+            };
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),

@@ -298,6 +298,8 @@ impl LaunchTemplate {
             size,
             dlcm: None,
             l2: None,
+            cuda: (&self.cuda).into(),
+            project: crate::project::current(),
             param: match is_launch_file(input) {
                 true => parameters.into_iter().collect(),
                 false => Vec::new(),

@@ -19,7 +19,9 @@ use gpucast_model::{Gpu, GpuLibrary};
 use serde::Serialize;
 
 use crate::cli::{CalibrateCost, ScaleChoice, TextOrJson};
+use crate::compiler::plain_cuda;
 use crate::failure::{Failure, Report, SourceText};
+use crate::project;
 use crate::render::json;
 use crate::render::output::Output;
 use crate::render::table::{Align, aligned, wrapped};
@@ -171,7 +173,12 @@ impl Gathering<'_> {
             true => beside.to_string_lossy().into_owned(),
             false => measured.kernel.clone(),
         };
-        let launch = LaunchOptions { size: measured.size, ..LaunchOptions::default() };
+        let launch = LaunchOptions {
+            size: measured.size,
+            cuda: plain_cuda(),
+            project: project::current(),
+            ..LaunchOptions::default()
+        };
         let counts = Counts {
             machine: MachineSettings { machine: MachineChoice::None, ..MachineSettings::default() },
             execution: (&self.arguments.execution).into(),
