@@ -1,6 +1,7 @@
 //! The command line: every command, option and help text.
 
 mod cuda;
+mod early;
 mod explore;
 mod gpus;
 pub(crate) mod names;
@@ -8,22 +9,28 @@ pub(crate) mod plot;
 mod prediction;
 pub(crate) mod report;
 mod size;
+mod words;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::input::plan;
 use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
 use gpucast_ptx_frontend::container::Target;
+use gpucast_render::profile::{By, SourceChoice};
+use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Checks;
 
 use crate::failure::Report;
 use crate::project;
 
+pub(crate) use early::Early;
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
 use prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
@@ -49,10 +56,23 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Say what is used and how long it takes
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+
+    /// Colours of errors and help
+    #[expect(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
+
     /// Ignore gpucast.toml of this folder and of those above
-    #[expect(dead_code, reason = "`project::read` looks for it before the words are parsed")]
+    #[expect(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
     #[arg(long, global = true)]
-    pub(crate) no_project: bool,
+    no_project: bool,
 }
 
 /// Reason why there is nothing to run.
@@ -64,13 +84,14 @@ pub(crate) enum Unparsed {
 }
 
 /// Reads the command line, with the defaults of the project.
-pub(crate) fn parse() -> Result<Cli, Unparsed> {
-    let read = project::read().and_then(|()| match project::current() {
+pub(crate) fn parse(early: &Early) -> Result<Cli, Unparsed> {
+    let found = if early.without_project { Ok(()) } else { project::read() };
+    let read = found.and_then(|()| match project::current() {
         Some(project) => project::applied(Cli::command(), &project),
         None => Ok(Cli::command()),
     });
     let parsed = |command: clap::Command| {
-        let matches = command.try_get_matches()?;
+        let matches = early.applied(command).try_get_matches()?;
         Cli::from_arg_matches(&matches)
     };
     match read {
@@ -416,31 +437,12 @@ pub(crate) enum ScheduleChoice {
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputOptions {
     /// The form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::format())]
     pub(crate) format: Format,
 
-    /// Write the result to a file
+    /// Write the result to a file; its name may say the form: x.json, x.csv
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Text,
-    /// For programs, versioned
-    Json,
-    /// For spreadsheets
-    Csv,
-}
-
-/// A result without a CSV form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TextOrJson {
-    /// For people
-    Text,
-    /// For programs, versioned
-    Json,
 }
 
 #[derive(Debug, Args)]
@@ -553,11 +555,11 @@ pub(crate) struct Profile {
     pub(crate) metrics: MetricChoice,
 
     /// What a row of the result stands for
-    #[arg(long, help_heading = "Counts", value_name = "ROW", default_value = "launch")]
+    #[arg(long, help_heading = "Counts", value_name = "ROW", default_value = "launch", value_parser = words::by())]
     pub(crate) by: By,
 
     /// Whose lines `--by line` shows
-    #[arg(long, help_heading = "Counts", value_name = "SOURCE", default_value = "auto")]
+    #[arg(long, help_heading = "Counts", value_name = "SOURCE", default_value = "auto", value_parser = words::source())]
     pub(crate) source: SourceChoice,
 
     /// Where else the CUDA files lie that the PTX names; by default in or below its own folder
@@ -572,31 +574,6 @@ pub(crate) struct Profile {
 
     #[command(flatten)]
     pub(crate) output: OutputOptions,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
-    /// A kernel launch
-    Launch,
-    /// A line of the source
-    Line,
-    /// What all CTAs do between two barriers
-    Stage,
-    /// A conditional branch
-    Branch,
-    /// Accesses to memory with the same strides: the features of cost models
-    Access,
-}
-
-/// Whose lines are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SourceChoice {
-    /// CUDA if the PTX names its lines and the file is there, otherwise PTX
-    Auto,
-    /// PTX
-    Ptx,
-    /// CUDA, without its text if the file is not there
-    Cuda,
 }
 
 #[derive(Debug, Args)]
@@ -621,8 +598,12 @@ pub(crate) struct Run {
     pub(crate) execution: ExecutionOptions,
 
     /// The form of the result
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
+
+    /// Write the result to a file; a name that ends in json means --format json
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -640,8 +621,12 @@ pub(crate) struct Check {
     pub(crate) cuda: cuda::CudaOptions,
 
     /// The form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
+
+    /// Write the result to a file; a name that ends in json means --format json
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -700,8 +685,12 @@ pub(crate) struct CalibrateCost {
     pub(crate) execution: ExecutionOptions,
 
     /// The form of the result
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
+
+    /// Write the result to a file; a name that ends in json means --format json
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// What is divided by the measured times.
@@ -735,7 +724,7 @@ pub(crate) struct CalibrateOffload {
     pub(crate) confidence: f64,
 
     /// The form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
 
     /// Write the result to a file

@@ -3,13 +3,6 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
-
-use crate::assembler::output_within;
-
-/// Python answers in some 50 ms.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The folders of the search path.
 pub(crate) fn search_path() -> Vec<PathBuf> {
@@ -49,25 +42,6 @@ pub(crate) fn package_folders(prefix: &Path) -> Vec<PathBuf> {
         }
     }
     folders
-}
-
-/// The folders where the Python of the search path looks for packages. It is asked, because a
-/// user's own folder and those of path files stand nowhere else.
-pub(crate) fn asked_python() -> Vec<PathBuf> {
-    let python = search_path().into_iter().map(|folder| folder.join("python3"));
-    let Some(python) = python.into_iter().find(|path| path.is_file()) else { return Vec::new() };
-    let mut command = Command::new(python);
-    command.args(["-c", "import sys; print('\\n'.join(sys.path))"]);
-    match output_within(&mut command, PATIENCE) {
-        Ok(finished) if finished.success => finished
-            .text
-            .lines()
-            .filter(|line| !line.is_empty())
-            .map(PathBuf::from)
-            .filter(|path| path.is_dir())
-            .collect(),
-        _ => Vec::new(),
-    }
 }
 
 fn folder(variable: &str) -> Option<PathBuf> {

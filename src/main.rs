@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cli ──► commands ──► gpucast_forecast (what is to run, counts, predictions)
-//!                 └──► render, pictures, report (text, JSON, CSV, diagnostics, SVG, HTML)
+//!                 ├──► gpucast_render (text, JSON, CSV, SVG, HTML)
+//!                 └──► output (standard output, files, standard error)
 //! ```
 //!
 //! The libraries return data and typed errors. Only this program prints, runs other programs, and
@@ -15,16 +16,15 @@ mod compiler;
 mod failure;
 mod installed;
 mod interrupt;
-mod pictures;
+mod output;
 mod project;
-mod render;
-mod report;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::cli::Unparsed;
+use crate::cli::{Early, Unparsed};
 use crate::failure::Failure;
+use crate::output::manner::{self, Verbosity};
 
 /// The input is at fault.
 const INPUT: u8 = 1;
@@ -33,10 +33,13 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     commands::completions::answer();
-    let cli = match cli::parse() {
+    let early = Early::read(std::env::args_os());
+    let colour = early.colour.unwrap_or_default();
+    let cli = match cli::parse(&early) {
         Ok(cli) => cli,
         Err(Unparsed::Project(report)) => {
-            render::diagnostic::print(&[report]);
+            manner::set(colour, Verbosity::Usual);
+            output::diagnostic::print(&[report]);
             return ExitCode::from(INPUT);
         }
         Err(Unparsed::CommandLine(error)) => {
@@ -47,14 +50,22 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    manner::set(
+        colour,
+        match (cli.quiet, cli.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Usual,
+        },
+    );
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Input(reports)) => {
-            render::diagnostic::print(&reports);
+            output::diagnostic::print(&reports);
             ExitCode::from(INPUT)
         }
         Err(Failure::Usage(report)) => {
-            render::diagnostic::print(&[report]);
+            output::diagnostic::print(&[report]);
             ExitCode::from(USAGE)
         }
         Err(Failure::Said) => ExitCode::from(INPUT),

@@ -5,7 +5,6 @@
 //! go before them. Its GPUs become names that every argument for a GPU takes.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -15,9 +14,6 @@ use gpucast_forecast::input::project::{DefaultOption, Project};
 
 use crate::failure::{Report, suggest};
 
-/// The option that leaves the project out.
-const WITHOUT: &str = "--no-project";
-
 static CURRENT: OnceLock<Arc<Project>> = OnceLock::new();
 
 /// The project, if there is one and it was read.
@@ -25,11 +21,8 @@ pub(crate) fn current() -> Option<Arc<Project>> {
     CURRENT.get().cloned()
 }
 
-/// Reads the project, unless the command line leaves it out.
+/// Reads the project.
 pub(crate) fn read() -> Result<(), Report> {
-    if std::env::args_os().any(|word| word == OsStr::new(WITHOUT)) {
-        return Ok(());
-    }
     // A working directory that was removed has no project.
     let Ok(folder) = std::env::current_dir() else { return Ok(()) };
     if let Some(project) = Project::find(&folder)? {

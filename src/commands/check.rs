@@ -8,12 +8,12 @@ use gpucast_forecast::input::cuda_module::{self, Code};
 use gpucast_forecast::input::module_text::{self, ModuleFile};
 use gpucast_forecast::inspection::{self, File};
 use gpucast_forecast::{self as forecast, LaunchOptions};
+use gpucast_render::{TextOrJson, check, json};
 use serde::Serialize;
 
-use crate::cli::{Check, TextOrJson};
+use crate::cli::Check;
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
-use crate::render::{check, diagnostic, json};
+use crate::output::{Output, diagnostic};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
         files.extend(inspect(path, &options, wanted)?);
     }
     let fine = files.iter().all(File::is_fine);
-    let mut output = Output::open(None)?;
+    let mut output = Output::open(arguments.output.clone())?;
     match arguments.format {
         TextOrJson::Text => {
             let form = check::Form::for_files(&files, wanted.is_some());

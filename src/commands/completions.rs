@@ -13,8 +13,8 @@ use clap_complete::env::Shells;
 
 use crate::cli::{Cli, names};
 use crate::failure::{Failure, Report};
+use crate::output::Output;
 use crate::project;
-use crate::render::output::Output;
 
 const PROGRAM: &str = "gpucast";
 /// A shell's script sets this to the shell's name when it asks.

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 
 use crate::cli::Cli;
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
+use crate::output::Output;
 
 pub(crate) fn run(folder: Option<&Path>) -> Result<(), Failure> {
     match folder {

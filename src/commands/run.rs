@@ -15,14 +15,14 @@ use gpucast_forecast::run::execute::{self, Executed, Timing, Watch};
 use gpucast_forecast::run::module;
 use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program, RunError};
+use gpucast_render::findings::{self, CheckedLaunch, Extent};
+use gpucast_render::run::{self, Checked, Launched};
+use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
 
-use crate::cli::{Format, Run, TextOrJson};
+use crate::cli::Run;
 use crate::failure::{Failure, Report, suggest};
-use crate::render::findings::{self, CheckedLaunch, Extent};
-use crate::render::output::{Output, keep_inputs};
-use crate::render::run::{self, Checked, Launched};
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal, keep_inputs};
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;
@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let terminal = Terminal::new(&arguments.execution, format)?;
     plan.note.iter().for_each(|note| terminal.note(note));
     let dumps = dumps(&plan, &arguments.dump)?;
+    let mut output = Output::open(arguments.output.clone())?;
     let loaded = module::load(&plan)?;
     let mut memory = execute::memory(&plan, &loaded)?;
     let references = References::prepare(&plan, &memory);
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
                 let (checked, format) = (&watch.checked, arguments.format);
                 let found =
                     findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
-                Output::open(None)?.write(&found)?;
+                output.write(&found)?;
                 return Err(failure.into());
             }
             (watch.finished, Some((checks, watch.checked)))
@@ -83,7 +84,6 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
         .iter()
         .map(|expectation| check(&plan, expectation, &references, &memory))
         .collect::<Result<Vec<Checked>, Report>>()?;
-    let mut output = Output::open(None)?;
     let clean = match &found {
         None => {
             output.write(&run::document(&launched, &checked, arguments.format)?)?;

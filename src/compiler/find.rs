@@ -1,9 +1,15 @@
 //! Places where a CUDA compiler may be.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use super::Choice;
+use crate::assembler::output_within;
 use crate::installed;
+
+/// Python answers in some 50 ms.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A compiler's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +81,25 @@ fn packages() -> Vec<PathBuf> {
     prefixes.iter().flat_map(|prefix| installed::package_folders(prefix)).collect()
 }
 
+/// The folders where the Python of the search path looks for packages. It is asked, because a
+/// user's own folder and those of path files stand nowhere else.
+fn asked_python() -> Vec<PathBuf> {
+    let python = installed::search_path().into_iter().map(|folder| folder.join("python3"));
+    let Some(python) = python.into_iter().find(|path| path.is_file()) else { return Vec::new() };
+    let mut command = Command::new(python);
+    command.args(["-c", "import sys; print('\\n'.join(sys.path))"]);
+    match output_within(&mut command, PATIENCE) {
+        Ok(finished) if finished.success => finished
+            .text
+            .lines()
+            .filter(|line| !line.is_empty())
+            .map(PathBuf::from)
+            .filter(|path| path.is_dir())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
 fn below(folders: &[PathBuf], places: &[&str]) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| places.iter().map(|place| folder.join(place))).collect()
 }
@@ -84,7 +109,7 @@ fn nvrtc() -> Option<Found> {
     first(&below(&packages(), &LIBRARIES_IN_PACKAGES))
         .or_else(|| first(&below(&installed::cuda_installations(), &LIBRARIES_IN_CUDA)))
         // Python takes 50 ms to answer, so it is asked last.
-        .or_else(|| first(&below(&installed::asked_python(), &LIBRARIES_IN_PACKAGES)))
+        .or_else(|| first(&below(&asked_python(), &LIBRARIES_IN_PACKAGES)))
         .map(Found::Library)
 }
 

@@ -109,10 +109,11 @@ impl Grid<'_> {
         counting: &Counting<'_>,
         rows: &mut dyn Rows,
     ) -> Result<(), Failure> {
-        for case in self.cases.iter().skip(first) {
+        for (index, case) in self.cases.iter().enumerate().skip(first) {
             if counting.supervisor.should_stop() {
                 return Err(Failure::Stopped);
             }
+            counting.supervisor.part(index, self.cases.len());
             let counted = cases::count(case, self.points, counting)?;
             let predicted = counted.iter().flat_map(|counted| self.predict(counted));
             rows.take(case, predicted.collect())?;

@@ -16,16 +16,15 @@ use gpucast_model::cost_model::{
     calibrate,
 };
 use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_render::table::{Align, aligned, wrapped};
+use gpucast_render::{TextOrJson, json};
 use serde::Serialize;
 
-use crate::cli::{CalibrateCost, ScaleChoice, TextOrJson};
+use crate::cli::{CalibrateCost, ScaleChoice};
 use crate::compiler::plain_cuda;
 use crate::failure::{Failure, Report, SourceText};
+use crate::output::{Output, Terminal};
 use crate::project;
-use crate::render::json;
-use crate::render::output::Output;
-use crate::render::table::{Align, aligned, wrapped};
-use crate::render::terminal::Terminal;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -55,6 +54,7 @@ pub(super) fn run(arguments: &CalibrateCost) -> Result<(), Failure> {
     let read = cost_samples::read(&source)?;
     // A file that cannot be written is better found before the executions than after them.
     let save = arguments.save.clone().map(|path| Output::open(Some(path))).transpose()?;
+    let mut output = Output::open(arguments.output.clone())?;
     let gathering = Gathering {
         formula: &form.formula,
         names: &names,
@@ -91,7 +91,7 @@ pub(super) fn run(arguments: &CalibrateCost) -> Result<(), Failure> {
             cost: &calibration,
         })?,
     };
-    Output::open(None)?.write(&text)
+    output.write(&text)
 }
 
 /// The model of `--model` or `--like`.
