@@ -91,7 +91,7 @@ fn links_to_headings_find_them() {
     assert!(links > 3, "{links} links");
 }
 
-/// The site has the pages of `docs` and no other files: a link that leaves them would be dead there.
+/// The site has the pages of `docs` and no other files: a link that leaves them would be dead.
 #[test]
 fn the_site_has_every_page_and_no_link_leaves_it() {
     let docs = root().join("docs");

@@ -146,8 +146,8 @@ impl Drop for Whole {
     }
 }
 
-/// The time that is left after `done` parts and a fraction of the next, if parts take about the same
-/// time each. `None` before there is anything to go by. `remaining` counts the part that runs.
+/// The time that is left after `done` parts and a fraction of the next, if parts take about the
+/// same time each. `None` before there is anything to go by. `remaining` counts the part that runs.
 fn left(elapsed: Duration, done: usize, within: f64, remaining: usize) -> Option<Duration> {
     let done = done as f64 + within;
     // A hundredth of a part says nothing.

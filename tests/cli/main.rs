@@ -30,6 +30,7 @@ mod report;
 mod robustness;
 mod run;
 mod sanitiser;
+mod schemas;
 mod sensitivity;
 mod shell;
 mod sweep;

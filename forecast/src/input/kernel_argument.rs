@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gpucast_corpus::Entry;
+use wildmatch::WildMatch;
 
 use super::command_line;
 use super::cuda_module::{self, no_choice};
@@ -42,6 +43,46 @@ pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
         return Err(unknown_kernel(input, project).into());
     }
     from_module(path, options)
+}
+
+/// The word for every kernel of the corpus.
+const ALL: &str = "all";
+
+/// The kernels of a list of arguments, in its order and each once. A pattern with `*` or `?` stands
+/// for the project's and the corpus's kernels whose names fit it, and `all` for the corpus.
+///
+/// # Errors
+///
+/// A pattern that fits nothing.
+pub fn expanded(arguments: &[String], project: Option<&Project>) -> Result<Vec<String>, Report> {
+    let mut names: Vec<String> = Vec::new();
+    for argument in arguments {
+        let corpus = gpucast_corpus::entries().iter().map(|entry| entry.name);
+        // A file may have a star in its name.
+        let is_pattern = argument.contains(['*', '?']) && !Path::new(argument).exists();
+        let meant: Vec<String> = if argument == ALL {
+            corpus.map(str::to_owned).collect()
+        } else if is_pattern {
+            let pattern = WildMatch::new(argument);
+            let own = project.into_iter().flat_map(Project::kernels);
+            own.chain(corpus).filter(|name| pattern.matches(name)).map(str::to_owned).collect()
+        } else {
+            vec![argument.clone()]
+        };
+        if meant.is_empty() {
+            let report = Report::new(format!("no kernel's name fits `{argument}`"));
+            return Err(report.hint(
+                "`gpucast corpus list` shows the corpus kernels; --kernel takes patterns for those \
+                 of a module",
+            ));
+        }
+        for name in meant {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// A plan of a launch file and its module that are texts already. Files of buffers are looked for
@@ -268,4 +309,23 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
         launches: vec![launch],
         expectations: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(arguments: &[&str]) -> Result<Vec<String>, Report> {
+        let arguments: Vec<String> = arguments.iter().map(|&name| name.to_owned()).collect();
+        expanded(&arguments, None)
+    }
+
+    #[test]
+    fn patterns_stand_for_kernels_of_the_corpus() {
+        assert_eq!(names(&["sgemm-1?", "x.ptx", "sgemm"]).unwrap(), ["sgemm-16", "x.ptx", "sgemm"]);
+        let transposes = names(&["transpose*", "transpose"]).unwrap();
+        assert!(transposes.len() > 3 && transposes[0] == "transpose", "{transposes:?}");
+        assert_eq!(names(&["all"]).unwrap().len(), gpucast_corpus::entries().len());
+        assert_eq!(names(&["no-*"]).unwrap_err().message, "no kernel's name fits `no-*`");
+    }
 }
