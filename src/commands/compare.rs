@@ -41,6 +41,7 @@ enum Origin {
     Executed {
         input: String,
         size: Option<Size>,
+        parameters: Vec<(String, f64)>,
         count_on: String,
     },
     File(PathBuf),
@@ -99,6 +100,7 @@ fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<T
         None => Origin::Executed {
             input: one.kernel,
             size: one.size,
+            parameters: Vec::new(),
             count_on: counting_gpu(arguments, &one.gpu),
         },
     };
@@ -129,12 +131,13 @@ fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
             Some(entry) => Origin::Executed {
                 input: entry.to_owned(),
                 size: None,
+                parameters: time.parameters.clone(),
                 count_on: counting_gpu(arguments, &time.gpu),
             },
         };
         Time {
             counts,
-            label: time.entry.map_or_else(|| time.kernel.clone(), str::to_owned),
+            label: time.label(),
             function: None,
             gpu: gpu_argument::find(library, &time.gpu)
                 .and_then(|gpu| {
@@ -167,7 +170,7 @@ fn count(
         Origin::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
         Origin::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
         Origin::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
-        Origin::Executed { input, size, count_on } => {
+        Origin::Executed { input, size, parameters, count_on } => {
             let gpu = gpu_argument::find(library, count_on)?;
             // Other rows may name GPUs that can count.
             if let Err(report) = gpu_argument::device_model(&gpu) {
@@ -175,6 +178,7 @@ fn count(
             }
             let launch = LaunchOptions {
                 size: *size,
+                param: parameters.clone(),
                 cuda: plain_cuda(),
                 project: project::current(),
                 ..LaunchOptions::default()
