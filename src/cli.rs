@@ -65,12 +65,12 @@ pub(crate) struct Cli {
     pub(crate) verbose: bool,
 
     /// Colours of errors and help
-    #[expect(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
+    #[allow(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
 
     /// Ignore gpucast.toml of this folder and of those above
-    #[expect(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
+    #[allow(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
     #[arg(long, global = true)]
     no_project: bool,
 }

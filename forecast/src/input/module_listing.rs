@@ -95,7 +95,7 @@ fn kernels(path: &str, file: &ModuleFile, wanted: Option<&str>) -> Vec<Kernel> {
 
 fn of_module(module: &Module) -> impl Iterator<Item = Kernel> {
     let is_kernel = |one: &&Function| one.kind == FunctionKind::Entry && one.body.is_some();
-    module.functions.iter().filter(is_kernel).map(|function| {
+    module.functions.iter().filter(is_kernel).map(move |function| {
         let variable = |formal: &Formal| match formal {
             Formal::Variable(id) => Some(module.variables[id.index()].clone()),
             Formal::Register(_) => None,
