@@ -1,9 +1,12 @@
 //! The command line: every command, option and help text.
 
 pub(crate) mod advise;
+mod cuda;
+mod early;
 pub(crate) mod exec;
 mod explore;
 mod gpus;
+pub(crate) mod names;
 pub(crate) mod plot;
 mod prediction;
 pub(crate) mod report;
@@ -13,7 +16,9 @@ mod words;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::input::plan;
@@ -24,6 +29,10 @@ use gpucast_render::profile::{By, SourceChoice};
 use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Checks;
 
+use crate::failure::Report;
+use crate::project;
+
+pub(crate) use early::Early;
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
 use prediction::{CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
@@ -35,7 +44,7 @@ use prediction::{CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, 
 #[derive(Debug, Parser)]
 #[command(
     name = "gpucast",
-    version,
+    version = env!("GPUCAST_VERSION"),
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
@@ -48,6 +57,53 @@ pub(crate) struct Cli {
     /// CPU threads to execute with
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Say what is used and how long it takes
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+
+    /// Colours of errors and help
+    #[allow(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
+
+    /// Ignore gpucast.toml of this folder and of those above
+    #[allow(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
+    #[arg(long, global = true)]
+    no_project: bool,
+}
+
+/// Reason why there is nothing to run.
+pub(crate) enum Unparsed {
+    /// The command line is at fault, or asks for help.
+    CommandLine(clap::Error),
+    /// The project file is at fault.
+    Project(Report),
+}
+
+/// Reads the command line, with the defaults of the project.
+pub(crate) fn parse(early: &Early) -> Result<Cli, Unparsed> {
+    let found = if early.without_project { Ok(()) } else { project::read() };
+    let read = found.and_then(|()| match project::current() {
+        Some(project) => project::applied(Cli::command(), &project),
+        None => Ok(Cli::command()),
+    });
+    let parsed = |command: clap::Command| {
+        let matches = early.applied(command).try_get_matches()?;
+        Cli::from_arg_matches(&matches)
+    };
+    match read {
+        Ok(command) => parsed(command).map_err(Unparsed::CommandLine),
+        // Whoever asks for help gets it, whatever the project says.
+        Err(report) => match parsed(Cli::command()) {
+            Err(error) if !error.use_stderr() => Err(Unparsed::CommandLine(error)),
+            _ => Err(Unparsed::Project(report)),
+        },
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -85,13 +141,27 @@ pub(crate) enum Command {
     /// The kernels that come with the program
     #[command(subcommand)]
     Corpus(Corpus),
+    /// Write the script by which a shell completes commands, options and names
+    ///
+    /// For bash: gpucast completions bash > ~/.local/share/bash-completion/completions/gpucast
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::aot::Shell,
+    },
+    /// Write the manual pages: this program's, or with --out those of all commands
+    Man {
+        /// The folder for all pages, which is made if it does not exist
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// What to execute.
 #[derive(Debug, Args)]
 pub(crate) struct KernelOptions {
-    /// A corpus name (sgemm), a launch file (x.toml), a PTX module (x.ptx), or a fatbin, object,
-    /// library or executable with PTX inside
+    /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
+    /// or a fatbin, object, library or executable with PTX inside
     #[arg(value_name = "KERNEL")]
     pub(crate) input: String,
 
@@ -137,7 +207,8 @@ pub(crate) struct LaunchOptions {
     )]
     pub(crate) arg: Vec<String>,
 
-    /// The PTX of a corpus kernel or a container: sm_35, sm_80
+    /// The PTX of a corpus kernel or a container, or the architecture that CUDA source is compiled
+    /// for: sm_35, sm_80
     #[arg(long, value_name = "TARGET")]
     pub(crate) arch: Option<String>,
 
@@ -162,6 +233,9 @@ pub(crate) struct LaunchOptions {
     /// [default: what the launch file says, or what the GPU's generation does]
     #[arg(long, value_name = "CACHES")]
     pub(crate) dlcm: Option<LoadCaching>,
+
+    #[command(flatten)]
+    pub(crate) cuda: cuda::CudaOptions,
 }
 
 /// The compiler's option -dlcm.
@@ -190,6 +264,8 @@ impl From<&LaunchOptions> for settings::LaunchOptions {
                 LoadCaching::Ca => plan::LoadCaching::Ca,
                 LoadCaching::Cg => plan::LoadCaching::Cg,
             }),
+            cuda: (&options.cuda).into(),
+            project: project::current(),
         }
     }
 }
@@ -370,15 +446,15 @@ pub(crate) struct OutputOptions {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::format())]
     pub(crate) format: Format,
 
-    /// Write the result to a file
+    /// Write the result to a file; its name may say the form: x.json, x.csv
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
-    /// A corpus name (sgemm), a launch file (x.toml), a PTX module (x.ptx), or a fatbin, object,
-    /// library or executable with PTX inside
+    /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
+    /// or a fatbin, object, library or executable with PTX inside
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) input: Option<String>,
 
@@ -529,11 +605,15 @@ pub(crate) struct Run {
     /// The form of the result
     #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
+
+    /// Write the result to a file; a name that ends in json means --format json
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// PTX files, or fatbins, objects, libraries and executables with PTX inside
+    /// PTX files, CUDA source, or fatbins, objects, libraries and executables with PTX inside
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -542,9 +622,16 @@ pub(crate) struct Check {
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) cuda: cuda::CudaOptions,
+
     /// The form of the result
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
+
+    /// Write the result to a file; a name that ends in json means --format json
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -605,6 +692,10 @@ pub(crate) struct CalibrateCost {
     /// The form of the result
     #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
+
+    /// Write the result to a file; a name that ends in json means --format json
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// What is divided by the measured times.
@@ -656,6 +747,7 @@ pub(crate) enum Corpus {
     /// Show a kernel's source, PTX, launch file or published counts
     Show {
         /// A kernel's name
+        #[arg(value_name = "KERNEL")]
         name: String,
         /// Which of its files
         #[arg(long, value_name = "PART", default_value = "summary")]
@@ -664,6 +756,7 @@ pub(crate) enum Corpus {
     /// Write a kernel's files into a folder, ready to be changed and run
     Export {
         /// A kernel's name
+        #[arg(value_name = "KERNEL")]
         name: String,
         /// The folder, which is made if it does not exist [default: the kernel's name]
         folder: Option<PathBuf>,
@@ -710,8 +803,6 @@ pub(crate) fn extent(text: &str) -> Result<[u32; 3], String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

@@ -12,16 +12,19 @@
 mod assembler;
 mod cli;
 mod commands;
+mod compiler;
 mod failure;
+mod installed;
 mod interrupt;
 mod output;
+mod project;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
+use crate::cli::{Early, Unparsed};
 use crate::failure::Failure;
+use crate::output::manner::{self, Verbosity};
 
 /// The input is at fault.
 const INPUT: u8 = 1;
@@ -29,9 +32,17 @@ const INPUT: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    commands::completions::answer();
+    let early = Early::read(std::env::args_os());
+    let colour = early.colour.unwrap_or_default();
+    let cli = match cli::parse(&early) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(Unparsed::Project(report)) => {
+            manner::set(colour, Verbosity::Usual);
+            output::diagnostic::print(&[report]);
+            return ExitCode::from(INPUT);
+        }
+        Err(Unparsed::CommandLine(error)) => {
             // `--help` and `--version` come along here, too, and go to the standard output.
             let code = if error.use_stderr() { USAGE } else { 0 };
             let _ = error.print();
@@ -39,6 +50,14 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    manner::set(
+        colour,
+        match (cli.quiet, cli.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Usual,
+        },
+    );
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Input(reports)) => {

@@ -9,9 +9,10 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The pages at the top, in `docs` and beside the corpus.
+/// The pages at the top, of the site, and beside the corpus.
 fn pages() -> Vec<PathBuf> {
-    let folders = [root(), root().join("docs"), root().join("corpus")];
+    let docs = root().join("docs");
+    let folders = [root(), docs.clone(), docs.join("guide"), root().join("corpus")];
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let pages = files.map(|entry| entry.unwrap().path());
     pages.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
@@ -52,4 +53,63 @@ fn links_between_pages_lead_to_files() {
         }
     }
     assert!(links > 40, "{links} links");
+}
+
+/// The place that a heading makes for links: its words in lower case, with dashes between them.
+fn anchor(heading: &str) -> String {
+    let plain: String = heading.chars().filter(|letter| !"`*[]".contains(*letter)).collect();
+    let letters = plain.trim().to_lowercase();
+    let kept = letters.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+}
+
+#[test]
+fn links_to_headings_find_them() {
+    let mut links = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for target in between(&text, "](", ")") {
+            let Some((file, place)) = target.split_once('#') else { continue };
+            if target.contains("://") {
+                continue;
+            }
+            links += 1;
+            let other = match file {
+                "" => page.clone(),
+                file => page.parent().unwrap().join(file),
+            };
+            let text = fs::read_to_string(&other).unwrap();
+            let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
+            let mut anchors = headings.map(|line| anchor(line.trim_start_matches('#')));
+            assert!(
+                anchors.any(|anchor| anchor == place),
+                "{}: {target} is no heading",
+                page.display()
+            );
+        }
+    }
+    assert!(links > 3, "{links} links");
+}
+
+/// The site has the pages of `docs` and no other files: a link that leaves them would be dead.
+#[test]
+fn the_site_has_every_page_and_no_link_leaves_it() {
+    let docs = root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let listed: Vec<PathBuf> =
+        between(&summary, "](", ")").map(|target| docs.join(target)).collect();
+    for page in pages().into_iter().filter(|page| page.starts_with(&docs)) {
+        let is_summary = page.ends_with("SUMMARY.md");
+        assert!(is_summary || listed.contains(&page), "SUMMARY.md lacks {}", page.display());
+        let text = fs::read_to_string(&page).unwrap();
+        for target in between(&text, "](", ")") {
+            let file = target.split('#').next().unwrap_or_default();
+            if file.is_empty() || file.contains("://") || file.contains(' ') {
+                continue;
+            }
+            let path = page.parent().unwrap().join(file).canonicalize().unwrap();
+            let inside = path.starts_with(docs.canonicalize().unwrap());
+            assert!(inside, "{}: {target} is not part of the site", page.display());
+        }
+    }
 }

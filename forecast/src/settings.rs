@@ -1,11 +1,16 @@
 //! Settings of runs as plain data: the choices of a command line or another caller.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::container::Target;
 use serde::Deserialize;
+
+use crate::compiler::CudaOptions;
+use crate::input::plan::LoadCaching;
+use crate::input::project::Project;
 
 /// The launch of a module, or the choice of a corpus kernel's files.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +37,10 @@ pub struct LaunchOptions {
     pub param: Vec<(String, f64)>,
     /// Cache level that keeps loads without a cache operator, whatever a launch file says.
     pub dlcm: Option<LoadCaching>,
+    /// The way to compile CUDA source.
+    pub cuda: CudaOptions,
+    /// The project whose kernels have names.
+    pub project: Option<Arc<Project>>,
 }
 
 impl LaunchOptions {
@@ -40,7 +49,12 @@ impl LaunchOptions {
         let of_launch_file = || (!self.param.is_empty()).then_some("--param");
         let of_module = self.first_of_module();
         let of_all = || self.dlcm.map(|_| "--dlcm");
-        of_module.or_else(|| self.first_of_corpus()).or_else(of_launch_file).or_else(of_all)
+        let of_cuda = || self.cuda.first_given();
+        of_module
+            .or_else(|| self.first_of_corpus())
+            .or_else(of_launch_file)
+            .or_else(of_cuda)
+            .or_else(of_all)
     }
 
     /// The first option given that describes a module's launch; a launch file has kernels, too.

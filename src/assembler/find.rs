@@ -1,7 +1,6 @@
 //! Places where an assembler may be: the search path, a CUDA installation, Python packages.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -11,6 +10,7 @@ use gpucast_forecast::run::assembler::Assembler;
 use gpucast_ptx_frontend::container::Target;
 
 use super::run::output_within;
+use crate::installed;
 
 /// Paths in Python packages, below `site-packages`.
 const IN_PACKAGES: [&str; 4] = [
@@ -28,18 +28,13 @@ const NAME: &str = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
 
 /// Every assembler that seems to be there, in the order in which they are tried.
 pub(super) fn candidates() -> Vec<PathBuf> {
-    let folder = |name: &str| env::var_os(name).map(PathBuf::from);
-    let search: Vec<PathBuf> =
-        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
-    let mut folders = search.clone();
-    let installations = [folder("CUDA_HOME"), folder("CUDA_PATH"), Some("/usr/local/cuda".into())];
-    folders.extend(installations.into_iter().flatten().map(|root| root.join("bin")));
-    let mut prefixes: Vec<PathBuf> =
-        [folder("VIRTUAL_ENV"), folder("CONDA_PREFIX")].into_iter().flatten().collect();
-    prefixes.extend(search.iter().filter_map(|folder| python_prefix(folder)));
-    for prefix in prefixes {
+    let mut folders = installed::search_path();
+    folders.extend(installed::cuda_installations().iter().map(|root| root.join("bin")));
+    for prefix in installed::python_prefixes() {
         folders.push(prefix.join("bin"));
-        folders.extend(package_folders(&prefix));
+        for packages in installed::package_folders(&prefix) {
+            folders.extend(IN_PACKAGES.iter().map(|place| packages.join(place)));
+        }
     }
     let mut found = Vec::new();
     for path in folders.into_iter().map(|folder| folder.join(NAME)).filter(|path| path.is_file()) {
@@ -48,40 +43,6 @@ pub(super) fn candidates() -> Vec<PathBuf> {
         }
     }
     found
-}
-
-/// The prefix of the Python whose interpreter is in `folder`. Links of virtual environments and
-/// version managers are followed, as far as the file system shows them.
-fn python_prefix(folder: &Path) -> Option<PathBuf> {
-    let python = folder.join("python3");
-    if !python.is_file() {
-        return None;
-    }
-    folder.parent().map(Path::to_path_buf)
-}
-
-/// The folders of packages below a prefix that may hold an assembler.
-fn package_folders(prefix: &Path) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    for library in ["lib", "lib64", "Lib"] {
-        let library = prefix.join(library);
-        let mut versions: Vec<PathBuf> = std::fs::read_dir(&library)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| {
-                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3"))
-            })
-            .collect();
-        versions.sort();
-        for version in versions.iter().chain([&library]) {
-            for packages in ["site-packages", "dist-packages"] {
-                let packages = version.join(packages);
-                folders.extend(IN_PACKAGES.iter().map(|place| packages.join(place)));
-            }
-        }
-    }
-    folders
 }
 
 /// Asks an assembler for its version and its targets; `Err` says why it is none. Each file is asked
@@ -165,14 +126,6 @@ mod tests {
                     'compute_50','sm_50','sm_52','sm_100','sm_90a', 'sm_90'.";
         let names: Vec<String> = targets(help).iter().map(Target::to_string).collect();
         assert_eq!(names, ["sm_50", "sm_52", "sm_90", "sm_90a", "sm_100"]);
-    }
-
-    #[test]
-    fn packages_are_looked_for_below_each_version_of_python() {
-        let prefix = tempfile::tempdir().unwrap();
-        let place = prefix.path().join("lib/python3.11/site-packages/nvidia/cuda_nvcc/bin");
-        std::fs::create_dir_all(&place).unwrap();
-        assert!(package_folders(prefix.path()).contains(&place));
     }
 
     #[cfg(unix)]

@@ -13,6 +13,8 @@ use gpucast_counters::machine::ptxas::Prepared;
 use gpucast_forecast::run::assembler::{AssembleError, Assembler, Toolchain};
 use gpucast_ptx_frontend::container::Target;
 
+pub(crate) use run::output_within;
+
 /// The assemblers that are installed on this system.
 pub(crate) struct Installed;
 

@@ -24,10 +24,10 @@ const GLANCE: Duration = Duration::from_millis(2);
 const MOST_OUTPUT: usize = 1 << 20;
 
 /// The result of a finished program.
-pub(super) struct Finished {
-    pub(super) success: bool,
+pub(crate) struct Finished {
+    pub(crate) success: bool,
     /// Standard output and error together.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// Assembles `kernel` of a prepared text, unless the same was done before.
@@ -119,7 +119,7 @@ fn refusal(text: &str, source: &Path, prepared: &Prepared) -> AssembleError {
 /// Runs a program to its end, to the end of our patience, or until the user stops us. Processes
 /// that it left behind end with it, as far as they stayed in its process group. The group is its
 /// own, so the terminal's Ctrl-C reaches us alone.
-pub(super) fn output_within(command: &mut Command, patience: Duration) -> io::Result<Finished> {
+pub(crate) fn output_within(command: &mut Command, patience: Duration) -> io::Result<Finished> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     let mut child =

@@ -9,6 +9,7 @@ use gpucast_forecast::{Failure, Report};
 use gpucast_model::GpuLibrary;
 use gpucast_render::sweep::TableFormat;
 
+use super::cuda::CudaOptions;
 use super::prediction::{
     CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions,
 };
@@ -132,9 +133,13 @@ pub(crate) struct LaunchTemplate {
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) arg: Vec<String>,
 
-    /// The PTX of a corpus kernel or a container: sm_35, sm_80
+    /// The PTX of a corpus kernel or a container, or the architecture that CUDA source is compiled
+    /// for: sm_35, sm_80
     #[arg(long, value_name = "TARGET")]
     pub(crate) arch: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) cuda: CudaOptions,
 }
 
 #[derive(Debug, Args)]

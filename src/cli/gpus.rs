@@ -32,6 +32,10 @@ pub(crate) enum Gpus {
         /// The form of the result
         #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
         format: TextOrJson,
+
+        /// Write the result to a file; a name that ends in json means --format json
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Write a GPU's file from a few numbers of a data sheet, or from another GPU
     Derive(Box<Derive>),
@@ -41,8 +45,10 @@ pub(crate) enum Gpus {
     /// Show what two GPUs differ in
     Diff {
         /// A GPU's name or TOML file
+        #[arg(value_name = "GPU")]
         one: String,
         /// Another one
+        #[arg(value_name = "GPU")]
         other: String,
 
         #[command(flatten)]

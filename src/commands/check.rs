@@ -4,8 +4,10 @@
 use std::path::Path;
 
 use gpucast_forecast::input::container;
+use gpucast_forecast::input::cuda_module::{self, Code};
 use gpucast_forecast::input::module_text::{self, ModuleFile};
 use gpucast_forecast::inspection::{self, File};
+use gpucast_forecast::{self as forecast, LaunchOptions};
 use gpucast_render::{TextOrJson, check, json};
 use serde::Serialize;
 
@@ -21,9 +23,13 @@ struct Document<'a> {
 
 pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
     let wanted = arguments.kernel.as_deref();
-    let files: Vec<File> = arguments.files.iter().flat_map(|path| inspect(path, wanted)).collect();
+    let options = LaunchOptions { cuda: (&arguments.cuda).into(), ..LaunchOptions::default() };
+    let mut files: Vec<File> = Vec::new();
+    for path in &arguments.files {
+        files.extend(inspect(path, &options, wanted)?);
+    }
     let fine = files.iter().all(File::is_fine);
-    let mut output = Output::open(None)?;
+    let mut output = Output::open(arguments.output.clone())?;
     match arguments.format {
         TextOrJson::Text => {
             let form = check::Form::for_files(&files, wanted.is_some());
@@ -41,23 +47,37 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
 }
 
 /// A file, or each PTX of a container.
-fn inspect(path: &Path, wanted: Option<&str>) -> Vec<File> {
+fn inspect(
+    path: &Path,
+    options: &LaunchOptions,
+    wanted: Option<&str>,
+) -> Result<Vec<File>, Failure> {
     let name = path.display().to_string();
     let mut files = Vec::new();
-    let outcome = match module_text::read(path) {
-        Err(report) => Err(report),
-        Ok(ModuleFile::Text(text)) => {
-            files.extend(inspection::text(name.clone(), &text, &[], wanted));
+    let read = module_text::read(path).map_err(forecast::Failure::from);
+    let outcome = match read.and_then(|contents| cuda_module::code(contents, options)) {
+        Ok(Code { file: ModuleFile::Text(text), .. }) => {
+            files.extend(inspection::text(text.name.to_string(), &text, &[], wanted));
             Ok(())
         }
-        Ok(ModuleFile::Container { bytes, .. }) => {
+        Ok(Code { file: ModuleFile::Container { bytes, .. }, .. }) => {
             container::for_each_item(&name, &bytes, |item| {
                 files.extend(inspection::item(item, wanted));
             })
+            .map_err(|report| vec![report])
         }
+        Err(forecast::Failure::Input(reports)) => Err(reports),
+        Err(other) => return Err(other.into()),
     };
     match (outcome, wanted) {
-        (Err(report), _) => files.push(File::broken(name, report)),
+        (Err(reports), _) => {
+            let mut reports = reports.into_iter();
+            if let Some(first) = reports.next() {
+                let mut file = File::broken(name, first);
+                reports.for_each(|report| file.refuse(report));
+                files.push(file);
+            }
+        }
         (Ok(()), Some(wanted)) if files.is_empty() => {
             let report = Report::new(format!("{name} has no kernel that `{wanted}` could mean"))
                 .hint("`gpucast check` without --kernel lists the kernels of a file");
@@ -65,5 +85,5 @@ fn inspect(path: &Path, wanted: Option<&str>) -> Vec<File> {
         }
         (Ok(()), _) => {}
     }
-    files
+    Ok(files)
 }

@@ -17,8 +17,10 @@ use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing};
 use gpucast_render::comparison;
 
 use crate::cli::Compare;
+use crate::compiler::plain_cuda;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
+use crate::project;
 
 /// A measured time, wherever it comes from.
 struct Time {
@@ -218,8 +220,13 @@ fn count(
             if let Err(report) = gpu_argument::device_model(counting_gpu) {
                 return Ok(Err(report.message));
             }
-            let param = parameters.clone();
-            let launch = LaunchOptions { size: *size, param, ..LaunchOptions::default() };
+            let launch = LaunchOptions {
+                size: *size,
+                param: parameters.clone(),
+                cuda: plain_cuda(),
+                project: project::current(),
+                ..LaunchOptions::default()
+            };
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),

@@ -4,9 +4,11 @@ pub(crate) mod advise;
 pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod corpus;
 pub(crate) mod exec;
 pub(crate) mod gpus;
+pub(crate) mod man;
 pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
@@ -41,5 +43,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Gpus(command) => gpus::run(command),
         Command::Calibrate(command) => calibrate::run(&command),
         Command::Corpus(command) => corpus::run(command),
+        Command::Completions { shell } => completions::run(shell),
+        Command::Man { out } => man::run(out.as_deref()),
     }
 }

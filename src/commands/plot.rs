@@ -6,7 +6,7 @@ use std::path::Path;
 use gpucast_forecast::choice::count_on::{CountOn, OF_THESIS};
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{Chosen, Models};
-use gpucast_forecast::input::module_text;
+use gpucast_forecast::input::{kernel_argument, module_text};
 use gpucast_forecast::prediction::KernelView;
 use gpucast_forecast::prediction::{left_with_predictions, predict, tell_stand_ins};
 use gpucast_forecast::run::sources::{self, Counts, Source};
@@ -22,6 +22,7 @@ use crate::cli::plot::{
 };
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
+use crate::project;
 
 pub(crate) fn run(command: Plot) -> Result<(), Failure> {
     match command {
@@ -163,7 +164,7 @@ fn counts(
         execution: (&kernels.execution).into(),
         ..extras.clone()
     };
-    for input in &kernels.inputs {
+    for input in &kernel_argument::expanded(&kernels.inputs, project::current().as_deref())? {
         let kernel = Kernel::open(input, &launch)?;
         all.extend(kernel.count_with(counting_gpu, &counts, terminal)?);
     }

@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let terminal = Terminal::new(&arguments.execution, format)?;
     plan.note.iter().for_each(|note| terminal.note(note));
     let dumps = dumps(&plan, &arguments.dump)?;
+    let mut output = Output::open(arguments.output.clone())?;
     let loaded = module::load(&plan)?;
     let mut memory = execute::memory(&plan, &loaded)?;
     let references = References::prepare(&plan, &memory);
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
                 let (checked, format) = (&watch.checked, arguments.format);
                 let found =
                     findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
-                Output::open(None)?.write(&found)?;
+                output.write(&found)?;
                 return Err(failure.into());
             }
             (watch.finished, Some((checks, watch.checked)))
@@ -83,7 +84,6 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
         .iter()
         .map(|expectation| check(&plan, expectation, &references, &memory))
         .collect::<Result<Vec<Checked>, Report>>()?;
-    let mut output = Output::open(None)?;
     let clean = match &found {
         None => {
             output.write(&run::document(&launched, &checked, arguments.format)?)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::expression::{self, Parameters};
+use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::number;
 use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::{LaunchOptions, Size as CorpusSize};
@@ -17,9 +18,8 @@ use crate::cli::{LaunchTemplate, Sweep};
 use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::output::rows::{Earlier, RowFile};
 use crate::output::{Terminal, diagnostic};
+use crate::project;
 
-/// The word for the whole corpus, or for every GPU of the library.
-const ALL: &str = "all";
 pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
     let models = arguments.prediction.models()?;
@@ -147,14 +147,7 @@ fn cases(arguments: &Sweep, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), F
         };
         return Ok((Vec::new(), arguments.from_metrics.iter().map(case).collect()));
     }
-    let inputs: Vec<&str> = arguments
-        .input
-        .iter()
-        .flat_map(|input| match input.as_str() {
-            ALL => gpucast_corpus::entries().iter().map(|entry| entry.name).collect(),
-            name => vec![name],
-        })
-        .collect();
+    let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
     inputs.iter().try_for_each(|input| check_parameters(input, axes, &arguments.launch))?;
     let sizes: Vec<Option<CorpusSize>> = match arguments.size.as_slice() {
         [] => vec![None],
@@ -167,7 +160,7 @@ fn cases(arguments: &Sweep, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), F
     labels.extend(axes.iter().map(|axis| axis.name.clone()));
     let combinations = sweep::combinations(axes);
     let mut cases = Vec::new();
-    for &input in &inputs {
+    for input in &inputs {
         for &size in &sizes {
             for values in &combinations {
                 cases.push(case(arguments, input, size, axes, values)?);
@@ -292,6 +285,8 @@ impl LaunchTemplate {
             size,
             dlcm: None,
             l2: None,
+            cuda: (&self.cuda).into(),
+            project: project::current(),
             param: match is_launch_file(input) {
                 true => parameters.into_iter().collect(),
                 false => Vec::new(),

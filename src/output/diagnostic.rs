@@ -1,9 +1,10 @@
 //! Reports and notes on the standard error.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 
 use gpucast_render::{control, diagnostic};
 
+use super::manner;
 use crate::failure::Report;
 
 /// Greatest number of reports of one failure that are worth reading.
@@ -12,10 +13,10 @@ const MOST_REPORTS: usize = 20;
 /// Writes reports to the standard error, in colour on a terminal.
 pub(crate) fn print(reports: &[Report]) {
     let mut stderr = std::io::stderr().lock();
-    let terminal = stderr.is_terminal();
+    let look = manner::look();
     for report in reports.iter().take(MOST_REPORTS) {
-        let text = match terminal {
-            true => diagnostic::drawn(report, std::env::var_os("NO_COLOR").is_none()),
+        let text = match look.framed {
+            true => diagnostic::drawn(report, look.coloured),
             false => diagnostic::plain(report),
         };
         // A closed standard error leaves nobody to tell.

@@ -4,6 +4,7 @@
 
 mod destination;
 pub(crate) mod diagnostic;
+pub(crate) mod manner;
 mod printed;
 mod progress;
 pub(crate) mod rows;

@@ -7,18 +7,22 @@ use gpucast_forecast::run::assembler::Toolchain;
 use gpucast_render::Format;
 
 use super::diagnostic;
+use super::manner::{self, Verbosity};
 use super::printed::Printed;
-use super::progress::Progress;
+use super::progress::{Progress, Whole};
 use crate::assembler::Installed;
 use crate::cli::ExecutionOptions;
 use crate::failure::{Failure, Report};
 use crate::interrupt;
+use crate::project;
 
 /// A supervisor that shows a run on the standard error.
 pub(crate) struct Terminal {
     printed: Printed,
     /// Progress of the launch that runs.
     progress: Mutex<Option<Progress>>,
+    /// Progress of the whole, where it has several parts.
+    whole: Mutex<Option<Whole>>,
     /// True if notes are shown.
     notes: bool,
 }
@@ -28,12 +32,28 @@ impl Terminal {
     pub(crate) fn new(options: &ExecutionOptions, format: Format) -> Result<Self, Failure> {
         let printed = Printed::open(options.print_to.clone())?;
         interrupt::listen();
-        Ok(Self { printed, progress: Mutex::new(None), notes: format == Format::Text })
+        let notes = match manner::verbosity() {
+            Verbosity::Quiet => false,
+            Verbosity::Usual => format == Format::Text,
+            Verbosity::Verbose => true,
+        };
+        if manner::verbosity() == Verbosity::Verbose
+            && let Some(project) = project::current()
+        {
+            diagnostic::note(&format!("project {}", project.path.display()));
+        }
+        Ok(Self { printed, progress: Mutex::new(None), whole: Mutex::new(None), notes })
     }
 
     /// Shows no notes: those about each of many kernels would be noise.
     pub(crate) fn without_notes(options: &ExecutionOptions) -> Result<Self, Failure> {
         Self::new(options, Format::Csv)
+    }
+
+    /// `None` if the work has no parts.
+    fn with_whole<T>(&self, what: impl FnOnce(&mut Whole) -> T) -> Option<T> {
+        // A poisoned lock only costs the bar.
+        self.whole.lock().ok()?.as_mut().map(what)
     }
 
     fn with_progress(&self, what: impl FnOnce(Option<&Progress>)) {
@@ -55,12 +75,27 @@ impl Supervisor for Terminal {
         }
     }
 
+    fn part(&self, index: usize, all: usize) {
+        if let Ok(mut whole) = self.whole.lock() {
+            whole.get_or_insert_with(|| Whole::new(index, all)).begin(index);
+        }
+    }
+
     fn launching(&self, kernel: &str) {
-        self.set_progress(Some(Progress::new(kernel.to_owned())));
+        let has_whole = self.with_whole(|whole| whole.name(kernel)).is_some();
+        if !has_whole {
+            self.set_progress(Some(Progress::new(kernel.to_owned())));
+        }
     }
 
     fn progress(&self, done: u64, ctas: u64) {
         // Whoever draws already will draw the rest.
+        if let Ok(mut whole) = self.whole.try_lock()
+            && let Some(whole) = whole.as_mut()
+        {
+            whole.update(done, ctas);
+            return;
+        }
         if let Ok(progress) = self.progress.try_lock()
             && let Some(progress) = progress.as_ref()
         {
@@ -73,6 +108,10 @@ impl Supervisor for Terminal {
     }
 
     fn print(&self, text: &[u8]) {
+        let printed = self.with_whole(|whole| whole.suspended(|| self.printed.write(text)));
+        if printed.is_some() {
+            return;
+        }
         self.with_progress(|progress| match progress {
             Some(progress) => progress.suspended(|| self.printed.write(text)),
             None => self.printed.write(text),

@@ -35,6 +35,8 @@ fn every_command_explains_itself() {
         "corpus list",
         "corpus show",
         "corpus export",
+        "completions",
+        "man",
     ] {
         let name = format!("help {command}").trim().replace(' ', "-");
         insta::assert_snapshot!(name, stdout(&format!("{command} --help")));

@@ -81,6 +81,9 @@ impl ImportError {
                  `ncu --csv --page raw`"
                     .into(),
             ),
+            Reason::NoProfile { .. } => {
+                Some("`gpucast profile --by launch` writes one, with --format json or csv".into())
+            }
             Reason::UnknownUnit { .. } => Some("run ncu with `--print-units base`".into()),
             Reason::Syntax { .. }
             | Reason::WrongType { .. }
@@ -101,6 +104,12 @@ pub enum Reason {
     #[error("this is not valid TOML: {message}")]
     Syntax {
         /// The TOML parser's words.
+        message: String,
+    },
+    /// No profile that this program wrote.
+    #[error("this is no profile that predictions can be made from: {message}")]
+    NoProfile {
+        /// The fault.
         message: String,
     },
     /// A key that a metrics file does not have.

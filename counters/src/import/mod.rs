@@ -3,7 +3,8 @@
 //! A model does not care if its counts were executed here or measured on hardware. A file's figures
 //! become [`KernelProfile`]s under nvprof's names. [`crate::definitions`] says which of Nsight
 //! Compute's metrics mean the same. Figures are [`Kind::Measured`], unless the file was written by
-//! [`crate::export`]: those are [`Kind::Modelled`].
+//! [`crate::export`]: those are [`Kind::Modelled`]. Profiles that this program wrote in its own form
+//! keep the kind of each figure.
 //!
 //! [`Kind::Measured`]: crate::metric::Kind::Measured
 //! [`Kind::Modelled`]: crate::metric::Kind::Modelled
@@ -13,6 +14,7 @@ mod metrics_toml;
 mod ncu;
 mod number;
 mod nvprof;
+mod own;
 mod table;
 
 use crate::profile::KernelProfile;
@@ -21,6 +23,7 @@ pub use error::{ImportError, Position, Reason};
 pub use metrics_toml::metrics_toml;
 pub use ncu::ncu_csv;
 pub use nvprof::nvprof_csv;
+pub use own::{profile_csv, profile_json};
 
 /// The contents of a profiler's file.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,13 +43,23 @@ pub enum Format {
     NvprofCsv,
     /// `ncu --csv`, long form or `--page raw`.
     NcuCsv,
+    /// `gpucast profile --format json`.
+    ProfileJson,
+    /// `gpucast profile --format csv`.
+    ProfileCsv,
 }
 
 impl Format {
     /// Recognises a format by the header line that only its writer prints.
     #[must_use]
     pub fn of(text: &str) -> Self {
+        if own::is_json(text) {
+            return Self::ProfileJson;
+        }
         for line in text.lines() {
+            if own::is_header(line) {
+                return Self::ProfileCsv;
+            }
             if nvprof::is_header(line) {
                 return Self::NvprofCsv;
             }
@@ -72,6 +85,8 @@ pub fn read(text: &str) -> Result<Imported, ImportError> {
         },
         Format::NvprofCsv => nvprof_csv(text),
         Format::NcuCsv => ncu_csv(text),
+        Format::ProfileJson => profile_json(text),
+        Format::ProfileCsv => profile_csv(text),
     }
 }
 

@@ -6,6 +6,7 @@ use gpucast_counters::DeviceModel;
 use gpucast_model::gpu::Clock;
 use gpucast_model::{CountingError, Gpu, GpuError, GpuLibrary};
 
+use super::foreign_gpu;
 use crate::failure::{Report, SourceText};
 use crate::input::module_text;
 
@@ -22,16 +23,24 @@ pub fn find(library: &GpuLibrary, argument: &str) -> Result<Gpu, Report> {
     if is_path(argument) {
         return Ok(read(library, Path::new(argument), &mut Vec::new())?.completed());
     }
-    library.get(argument).map_err(|unknown| {
-        let hint = if unknown.suggestions.is_empty() {
-            "`gpucast gpus list` shows the known ones; a path to a TOML file works, too".to_owned()
-        } else {
-            let names: Vec<String> =
-                unknown.suggestions.iter().map(|name| format!("`{name}`")).collect();
-            format!("did you mean {}?", names.join(" or "))
-        };
-        Report::new(format!("there is no GPU named `{argument}`")).hint(hint)
-    })
+    library.get(argument).map_err(|unknown| no_gpu(argument, &unknown.suggestions))
+}
+
+/// A complaint about words that mean no GPU: of another maker's, or with the names that resemble
+/// them.
+pub fn no_gpu(words: &str, similar: &[String]) -> Report {
+    if let Some(maker) = foreign_gpu::maker(words) {
+        return Report::new(format!("{words} is not a CUDA GPU: {maker} makes it")).hint(
+            "gpucast executes PTX, which only NVIDIA's GPUs run; `gpucast gpus list` shows them",
+        );
+    }
+    let hint = if similar.is_empty() {
+        "`gpucast gpus list` shows the known ones; a path to a TOML file works, too".to_owned()
+    } else {
+        let names: Vec<String> = similar.iter().map(|name| format!("`{name}`")).collect();
+        format!("did you mean {}?", names.join(" or "))
+    };
+    Report::new(format!("there is no GPU named `{words}`")).hint(hint)
 }
 
 /// A GPU with changes of `--set`.

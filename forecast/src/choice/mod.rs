@@ -2,6 +2,7 @@
 
 pub mod cost_model;
 pub mod count_on;
+mod foreign_gpu;
 pub mod gpu_argument;
 pub mod metric_choice;
 pub mod model_choice;

@@ -3,16 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use gpucast_corpus::Entry;
+use wildmatch::WildMatch;
 
 use super::command_line;
-use super::module_text::ModuleFile;
+use super::cuda_module::{self, no_choice};
+use super::module_text::{Contents, ModuleFile};
 use super::plan::{Plan, PlannedLaunch};
-use super::{container, kernel_name, launch_file, module_text, resolve};
+use super::project::Project;
+use super::{container, kernel_name, launch_file, module_listing, module_text, resolve};
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
 use crate::settings::{LaunchOptions, Size};
 
 /// Determines the kind of the argument KERNEL and reads it.
 pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let project = options.project.as_deref();
+    if let Some((source, launch)) = project.and_then(|project| project.launch(input, options)) {
+        return read(&source, &launch);
+    }
     let path = Path::new(input);
     let is_launch_file = path.extension().is_some_and(|extension| extension == "toml");
     if let Some(entry) = gpucast_corpus::find(input) {
@@ -33,9 +40,49 @@ pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     }
     // A word without a dot or slash was meant to be a corpus name.
     if !path.exists() && !input.contains(['.', '/', '\\']) {
-        return Err(unknown_corpus_kernel(input).into());
+        return Err(unknown_kernel(input, project).into());
     }
     from_module(path, options)
+}
+
+/// The word for every kernel of the corpus.
+const ALL: &str = "all";
+
+/// The kernels of a list of arguments, in its order and each once. A pattern with `*` or `?` stands
+/// for the project's and the corpus's kernels whose names fit it, and `all` for the corpus.
+///
+/// # Errors
+///
+/// A pattern that fits nothing.
+pub fn expanded(arguments: &[String], project: Option<&Project>) -> Result<Vec<String>, Report> {
+    let mut names: Vec<String> = Vec::new();
+    for argument in arguments {
+        let corpus = gpucast_corpus::entries().iter().map(|entry| entry.name);
+        // A file may have a star in its name.
+        let is_pattern = argument.contains(['*', '?']) && !Path::new(argument).exists();
+        let meant: Vec<String> = if argument == ALL {
+            corpus.map(str::to_owned).collect()
+        } else if is_pattern {
+            let pattern = WildMatch::new(argument);
+            let own = project.into_iter().flat_map(Project::kernels);
+            own.chain(corpus).filter(|name| pattern.matches(name)).map(str::to_owned).collect()
+        } else {
+            vec![argument.clone()]
+        };
+        if meant.is_empty() {
+            let report = Report::new(format!("no kernel's name fits `{argument}`"));
+            return Err(report.hint(
+                "`gpucast corpus list` shows the corpus kernels; --kernel takes patterns for those \
+                 of a module",
+            ));
+        }
+        for name in meant {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// A plan of a launch file and its module that are texts already. Files of buffers are looked for
@@ -55,16 +102,14 @@ pub fn of_texts(
     resolve::resolve(&launch, file, module, folder.to_owned(), None)
 }
 
-/// An option that chooses where there is nothing to choose from.
-fn no_choice(option: &str, input: &str) -> Failure {
-    let message =
-        format!("{option} chooses among a corpus kernel's files, and {input} is no such kernel");
-    Failure::Usage(Report::new(message))
-}
-
 /// A complaint about a name that the corpus does not have.
 pub fn unknown_corpus_kernel(name: &str) -> Report {
-    let known = gpucast_corpus::entries().iter().map(|entry| entry.name);
+    unknown_kernel(name, None)
+}
+
+fn unknown_kernel(name: &str, project: Option<&Project>) -> Report {
+    let own = project.into_iter().flat_map(Project::kernels);
+    let known = own.chain(gpucast_corpus::entries().iter().map(|entry| entry.name));
     Report::new(format!("there is no corpus kernel and no file named `{name}`")).hint(
         suggest(name, known)
             .unwrap_or_else(|| "`gpucast corpus list` shows the corpus kernels".to_owned()),
@@ -157,11 +202,9 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
         |report: Report| if report.anchor.is_none() { report.at(&anchor) } else { report };
     let mut cubins = Vec::new();
     let mut asked = None;
-    let (module, note) = match module_text::read(&module_path).map_err(anchored)? {
-        ModuleFile::Text(_) if options.arch.is_some() => {
-            return Err(no_choice("--arch", &path.display().to_string()));
-        }
-        ModuleFile::Text(module) => (module, None),
+    let code = cuda_module::code(module_text::read(&module_path).map_err(anchored)?, options)?;
+    let (module, note) = match code.file {
+        ModuleFile::Text(module) => (module, code.note),
         ModuleFile::Container { name, bytes } => {
             let target = container::target(options.arch.as_deref())?;
             // All launches are of one module; without a launch `resolve` complains.
@@ -192,17 +235,27 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
 /// Returns the faults of the launch.
 pub fn of_text(name: &Path, text: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     let source = SourceText::new(name.display().to_string(), text);
-    of_module(name, ModuleFile::Text(source), options)
+    of_module(name, Contents::Code(ModuleFile::Text(source)), options)
 }
 
-fn of_module(path: &Path, file: ModuleFile, options: &LaunchOptions) -> Result<Plan, Failure> {
-    if matches!(file, ModuleFile::Text(_)) && options.arch.is_some() {
-        return Err(no_choice("--arch", &path.display().to_string()));
+/// The kernel of a text that defines one.
+fn only_kernel(ptx: &str) -> Option<String> {
+    match kernel_name::kernels(ptx)[..] {
+        [only] => Some(only.to_owned()),
+        _ => None,
     }
-    let (Some(kernel), Some(grid), Some(block)) = (&options.kernel, options.grid, options.block)
-    else {
+}
+
+fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let code = cuda_module::code(file, options)?;
+    let only = match &code.file {
+        ModuleFile::Text(source) if options.kernel.is_none() => only_kernel(&source.text),
+        ModuleFile::Text(_) | ModuleFile::Container { .. } => None,
+    };
+    let kernel = options.kernel.as_deref().or(only.as_deref());
+    let (Some(kernel), Some(grid), Some(block)) = (kernel, options.grid, options.block) else {
         let missing: Vec<&str> = [
-            ("--kernel", options.kernel.is_none()),
+            ("--kernel", kernel.is_none()),
             ("--grid", options.grid.is_none()),
             ("--block", options.block.is_none()),
         ]
@@ -210,27 +263,21 @@ fn of_module(path: &Path, file: ModuleFile, options: &LaunchOptions) -> Result<P
         .filter(|(_, missing)| *missing)
         .map(|(option, _)| *option)
         .collect();
-        let report = Report::new(format!(
-            "{} is a module, so {} must be given",
-            path.display(),
-            missing.join(" and ")
-        ));
-        return Err(Failure::Usage(report.hint(
-            "for example --kernel saxpy --grid 4096 --block 256 --arg u32:1048576 \
-             --arg 'buf:f32[1048576]'",
-        )));
+        let path = path.display().to_string();
+        let report = module_listing::report(&path, &code.file, options, &missing);
+        return Err(Failure::Usage(report));
     };
     let (buffers, arguments) = command_line::arguments(&options.arg).map_err(Failure::Usage)?;
     let (kernel_anchor, places) = command_line::places(kernel, grid, block, options);
     let mut cubins = Vec::new();
     let mut asked = None;
-    let (module, kernel, note) = match file {
+    let (module, kernel, note) = match code.file {
         ModuleFile::Text(module) => {
             let known = kernel_name::kernels(&module.text);
             let found = kernel_name::find(kernel, &known, &module.name, &kernel_anchor)?;
             // An unknown name is left for the interpreter, which knows all kernels.
             let kernel = found.unwrap_or(kernel).to_owned();
-            (module, kernel, None)
+            (module, kernel, code.note)
         }
         ModuleFile::Container { name, bytes } => {
             let target = container::target(options.arch.as_deref())?;
@@ -264,4 +311,23 @@ fn of_module(path: &Path, file: ModuleFile, options: &LaunchOptions) -> Result<P
         launches: vec![launch],
         expectations: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(arguments: &[&str]) -> Result<Vec<String>, Report> {
+        let arguments: Vec<String> = arguments.iter().map(|&name| name.to_owned()).collect();
+        expanded(&arguments, None)
+    }
+
+    #[test]
+    fn patterns_stand_for_kernels_of_the_corpus() {
+        assert_eq!(names(&["sgemm-1?", "x.ptx", "sgemm"]).unwrap(), ["sgemm-16", "x.ptx", "sgemm"]);
+        let transposes = names(&["transpose*", "transpose"]).unwrap();
+        assert!(transposes.len() > 3 && transposes[0] == "transpose", "{transposes:?}");
+        assert_eq!(names(&["all"]).unwrap().len(), gpucast_corpus::entries().len());
+        assert_eq!(names(&["no-*"]).unwrap_err().message, "no kernel's name fits `no-*`");
+    }
 }

@@ -194,11 +194,14 @@ pub(super) fn with_parameters(
 
 /// Reads the text's shape.
 pub(super) fn parse(source: &SourceText) -> Result<LaunchFile, Report> {
-    toml::from_str(&source.text).map_err(|error| {
-        let range = error.span().unwrap_or(0..0);
-        let (message, hint) = in_our_words(error.message());
-        source.report(range, message).maybe_hint(hint)
-    })
+    toml::from_str(&source.text).map_err(|error| toml_report(source, &error))
+}
+
+/// An error of a file's shape, at its place.
+pub(super) fn toml_report(source: &SourceText, error: &toml::de::Error) -> Report {
+    let range = error.span().unwrap_or(0..0);
+    let (message, hint) = in_our_words(error.message());
+    source.report(range, message).maybe_hint(hint)
 }
 
 /// `serde` speaks of fields and variants; a launch file has keys and values.
@@ -228,7 +231,8 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
 }
 
 /// An example for each mandatory key.
-const EXAMPLES: [(&str, &str); 13] = [
+const EXAMPLES: [(&str, &str); 14] = [
+    ("source", "source = \"kernel.cu\", the module, container or launch file"),
     ("module", "module = \"kernel.ptx\", the PTX file"),
     ("type", "type = \"f32\", the type of the elements"),
     ("len", "len = 1024, the number of elements"),

@@ -1,9 +1,11 @@
 //! The user's input: kernels, launch files, arguments, buffers.
 //!
 //! ```text
+//! project's name ► one of the following, with its launch
 //! corpus name ─┐                     ┌─ init, uniform, files, npy: contents
 //! launch file ─┼─► launch_file ──► resolve ──► Plan
 //! PTX module  ─┤   argument ────────┘ scalar: types and bits
+//! CUDA source ─┤   (compiled by the caller's compiler)
 //! container   ─┘   kernel_name: which PTX of it, which kernel
 //! ```
 
@@ -13,6 +15,7 @@ pub mod calibration;
 mod command_line;
 pub mod container;
 pub mod cost_samples;
+pub mod cuda_module;
 pub mod cuda_source;
 pub mod expectation;
 pub mod expression;
@@ -23,9 +26,11 @@ pub mod kernel_name;
 mod launch_file;
 pub mod loaded;
 pub mod measurements;
+mod module_listing;
 pub mod module_text;
 pub mod npy;
 pub mod plan;
+pub mod project;
 pub mod reference_values;
 mod resolve;
 pub mod samples;

@@ -6,6 +6,7 @@ use gpucast_counters::import::Position;
 use gpucast_ptx_frontend::container::{self, FileKind};
 
 use super::bounded::{self, MOST_BYTES};
+use crate::compiler::is_cuda;
 use crate::failure::{Report, SourceText};
 
 /// Files that are no text even where every byte of theirs happens to be: ELF, fatbin and its
@@ -22,7 +23,15 @@ const MAGICS: [&[u8]; 6] = [
 /// Bytes of a launch file, a GPU file or a table of metrics.
 const MOST_TEXT_BYTES: u64 = 256 << 20;
 
-/// The kinds of file with modules.
+/// The contents of a file that is named as a module.
+pub enum Contents {
+    /// Code for a GPU.
+    Code(ModuleFile),
+    /// CUDA source.
+    Cuda(SourceText),
+}
+
+/// The kinds of file with device code.
 pub enum ModuleFile {
     /// PTX, or a text about which the parser will complain.
     Text(SourceText),
@@ -36,7 +45,7 @@ pub enum ModuleFile {
 }
 
 /// Reads a PTX module, or a file that may hold some.
-pub fn read(path: &Path) -> Result<ModuleFile, Report> {
+pub fn read(path: &Path) -> Result<Contents, Report> {
     let bytes =
         bounded::read(path, MOST_BYTES).map_err(|error| Report::file("read", path, &error))?;
     from_bytes(path.display().to_string(), bytes)
@@ -49,26 +58,20 @@ pub fn read_text(path: &Path) -> Result<SourceText, Report> {
     text(&path.display().to_string(), bytes)
 }
 
-fn from_bytes(name: String, bytes: Vec<u8>) -> Result<ModuleFile, Report> {
+fn from_bytes(name: String, bytes: Vec<u8>) -> Result<Contents, Report> {
     let is_container = MAGICS.iter().any(|magic| bytes.starts_with(magic))
         || (std::str::from_utf8(&bytes).is_err()
             && container::open(&bytes).is_ok_and(|contents| contents.kind != FileKind::PtxText));
     match is_container {
-        true => Ok(ModuleFile::Container { name, bytes }),
+        true => Ok(Contents::Code(ModuleFile::Container { name, bytes })),
         false => {
             let source = text(&name, bytes)?;
-            match is_cuda(&source.text) {
-                true => Err(Report::new(format!("{name} is CUDA, not PTX"))
-                    .hint(format!("compile it first: nvcc -ptx -lineinfo -arch=sm_80 {name}"))),
-                false => Ok(ModuleFile::Text(source)),
-            }
+            Ok(match is_cuda(Path::new(&name), &source.text) {
+                true => Contents::Cuda(source),
+                false => Contents::Code(ModuleFile::Text(source)),
+            })
         }
     }
-}
-
-/// Returns true if a text is CUDA: PTX has no such word, and always a version.
-fn is_cuda(text: &str) -> bool {
-    text.contains("__global__") && !text.contains(".version")
 }
 
 fn text(name: &str, bytes: Vec<u8>) -> Result<SourceText, Report> {
@@ -112,18 +115,17 @@ pub fn range_of(source: &SourceText, position: Position) -> std::ops::Range<usiz
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8]) -> Result<ModuleFile, Report> {
+    fn read(bytes: &[u8]) -> Result<Contents, Report> {
         from_bytes("file".to_owned(), bytes.to_vec())
     }
 
     #[test]
     fn text_is_told_from_containers() {
         for container in [&b"\x7fELF\x02\x01"[..], b"\x50\xed\x55\xba\x01\x00", b"!<arch>\n"] {
-            assert!(matches!(read(container), Ok(ModuleFile::Container { .. })));
+            assert!(matches!(read(container), Ok(Contents::Code(ModuleFile::Container { .. }))));
         }
-        assert!(matches!(read(b".version 7.8"), Ok(ModuleFile::Text(_))));
-        let Err(report) = read(b"__global__ void k() {}") else { panic!("this is not PTX") };
-        assert_eq!(report.message, "file is CUDA, not PTX");
+        assert!(matches!(read(b".version 7.8"), Ok(Contents::Code(ModuleFile::Text(_)))));
+        assert!(matches!(read(b"__global__ void k() {}"), Ok(Contents::Cuda(_))));
         let Err(report) = read(b".version\nab\xff\xfe") else { panic!("this is not text") };
         assert_eq!(
             report.message,

@@ -85,7 +85,8 @@ impl File {
         self.errors.is_empty() && self.kernels.iter().all(|kernel| kernel.executable)
     }
 
-    fn refuse(&mut self, report: Report) {
+    /// Adds something that is wrong with it.
+    pub fn refuse(&mut self, report: Report) {
         self.errors.push(error(&report));
         self.reports.push(report);
     }

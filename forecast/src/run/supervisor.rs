@@ -10,6 +10,9 @@ pub trait Supervisor: Sync {
     /// Passes on a note that nobody asked for but should know.
     fn note(&self, _text: &str) {}
 
+    /// The part `index`, counted from 0, of work in `all` parts begins: a kernel of a sweep.
+    fn part(&self, _index: usize, _all: usize) {}
+
     /// A launch of this kernel begins.
     fn launching(&self, _kernel: &str) {}
 

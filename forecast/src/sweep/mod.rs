@@ -110,7 +110,8 @@ impl Grid<'_> {
         rows: &mut dyn Rows,
     ) -> Result<(), Failure> {
         let groups = cases::groups(self.points, counting.count_on, self.models);
-        for case in self.cases.iter().skip(first) {
+        for (index, case) in self.cases.iter().enumerate().skip(first) {
+            counting.supervisor.part(index, self.cases.len());
             let mut of_case = Vec::new();
             for group in &groups {
                 if counting.supervisor.should_stop() {

@@ -21,8 +21,10 @@ use gpucast_render::{TextOrJson, json};
 use serde::Serialize;
 
 use crate::cli::{CalibrateCost, ScaleChoice};
+use crate::compiler::plain_cuda;
 use crate::failure::{Failure, Report, SourceText};
 use crate::output::{Output, Terminal};
+use crate::project;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -52,6 +54,7 @@ pub(super) fn run(arguments: &CalibrateCost) -> Result<(), Failure> {
     let read = cost_samples::read(&source)?;
     // A file that cannot be written is better found before the executions than after them.
     let save = arguments.save.clone().map(|path| Output::open(Some(path))).transpose()?;
+    let mut output = Output::open(arguments.output.clone())?;
     let gathering = Gathering {
         formula: &form.formula,
         names: &names,
@@ -88,7 +91,7 @@ pub(super) fn run(arguments: &CalibrateCost) -> Result<(), Failure> {
             cost: &calibration,
         })?,
     };
-    Output::open(None)?.write(&text)
+    output.write(&text)
 }
 
 /// The model of `--model` or `--like`.
@@ -170,7 +173,12 @@ impl Gathering<'_> {
             true => beside.to_string_lossy().into_owned(),
             false => measured.kernel.clone(),
         };
-        let launch = LaunchOptions { size: measured.size, ..LaunchOptions::default() };
+        let launch = LaunchOptions {
+            size: measured.size,
+            cuda: plain_cuda(),
+            project: project::current(),
+            ..LaunchOptions::default()
+        };
         let counts = Counts {
             machine: MachineSettings { machine: MachineChoice::None, ..MachineSettings::default() },
             execution: (&self.arguments.execution).into(),

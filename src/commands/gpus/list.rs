@@ -1,5 +1,6 @@
 //! `gpucast gpus list`.
 
+use gpucast_forecast::choice::gpu_argument;
 use gpucast_model::{Gpu, GpuLibrary};
 use gpucast_render::gpu::fields;
 use gpucast_render::table::{Align, aligned};
@@ -32,8 +33,7 @@ pub(super) fn run(
     let gpus: Vec<Gpu> =
         library.iter().map(Gpu::completed).filter(|gpu| is_meant(gpu, words)).collect();
     if gpus.is_empty() {
-        let report = Report::new(format!("no GPU is described by `{}`", words.join(" ")));
-        return Err(report.hint("`gpucast gpus list` shows all of them").into());
+        return Err(nothing(library, words).into());
     }
     let gpus: Vec<&Gpu> = gpus.iter().collect();
     Output::open(output)?.write(&match format {
@@ -41,6 +41,13 @@ pub(super) fn run(
         Format::Json => json::document(&Document { schema: SCHEMA, gpus })?,
         Format::Csv => fields_as_csv(&gpus)?,
     })
+}
+
+/// A complaint about words that describe no GPU, with the names that resemble them.
+fn nothing(library: &GpuLibrary, words: &[String]) -> Report {
+    let name = words.join(" ");
+    let similar = library.get(&name).err().map(|unknown| unknown.suggestions).unwrap_or_default();
+    gpu_argument::no_gpu(&name, &similar)
 }
 
 /// Returns true if each word is part of a name of the GPU.

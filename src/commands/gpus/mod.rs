@@ -26,9 +26,9 @@ pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
     let library = gpu_argument::library()?;
     match command {
         Gpus::List { words, output } => list::run(&library, &words, output),
-        Gpus::Show { gpu, set, format } => {
+        Gpus::Show { gpu, set, format, output } => {
             let gpu = gpu_argument::changed(&gpu_argument::find(&library, &gpu)?, &set)?;
-            Output::open(None)?.write(&match format {
+            Output::open(output)?.write(&match format {
                 TextOrJson::Text => show(&gpu),
                 TextOrJson::Json => json::document(&Document { schema: SCHEMA, gpus: vec![&gpu] })?,
             })

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Writes what the program is made of: an SBOM (CycloneDX 1.5), or the texts of all licences.
+
+    .ci/sbom.py TARGET                 the SBOM
+    .ci/sbom.py TARGET --licences      licences with their texts
+
+The facts are those of `cargo metadata`: crates that are linked into the program for this target,
+without those for tests and builds.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+FEATURES = ["--features", "gpucast/parquet"]
+
+
+def linked(target):
+    """The packages that the program is linked from."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target]
+    text = subprocess.run(command + FEATURES, capture_output=True, text=True, check=True).stdout
+    metadata = json.loads(text)
+    packages = {package["id"]: package for package in metadata["packages"]}
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    root = next(id for id, package in packages.items() if package["name"] == "gpucast")
+    seen, waiting = set(), [root]
+    while waiting:
+        id = waiting.pop()
+        if id in seen:
+            continue
+        seen.add(id)
+        for dependency in nodes[id]["deps"]:
+            kinds = {kind["kind"] for kind in dependency["dep_kinds"]}
+            target_package = packages[dependency["pkg"]]
+            is_macro = any("proc-macro" in one["kind"] for one in target_package["targets"])
+            if None in kinds and not is_macro:
+                waiting.append(dependency["pkg"])
+    return root, sorted((packages[id] for id in seen), key=lambda one: (one["name"], one["version"]))
+
+
+def sbom(root, packages):
+    def component(package):
+        name, version = package["name"], package["version"]
+        result = {
+            "type": "application" if package["id"] == root else "library",
+            "bom-ref": f"pkg:cargo/{name}@{version}",
+            "name": name,
+            "version": version,
+            "purl": f"pkg:cargo/{name}@{version}",
+        }
+        if package.get("license"):
+            result["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
+        return result
+
+    components = [component(package) for package in packages]
+    main = next(one for one in components if one["type"] == "application")
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {"component": main},
+        "components": [one for one in components if one is not main],
+    }
+
+
+def licences(packages):
+    """Each crate with its licence, then each text once with the crates that carry it."""
+    texts = {}
+    for package in packages:
+        name = f"{package['name']} {package['version']}"
+        print(f"{name}: {package.get('license') or 'see its licence file'}")
+        folder = pathlib.Path(package["manifest_path"]).parent
+        for path in sorted(folder.iterdir()):
+            is_licence = path.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE"))
+            if is_licence and path.is_file():
+                texts.setdefault(path.read_text(errors="replace").strip(), []).append(name)
+    for text, names in texts.items():
+        print(f"\n{'=' * 80}\n{', '.join(names)}\n{'=' * 80}\n\n{text}")
+
+
+root, packages = linked(sys.argv[1])
+if "--licences" in sys.argv:
+    licences(packages)
+else:
+    print(json.dumps(sbom(root, packages), indent=2))

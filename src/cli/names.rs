@@ -1,0 +1,92 @@
+//! Words that a shell completes: the names of GPUs, kernels and models.
+//!
+//! An argument says by its value name what it takes; the names therefore reach every command that
+//! has such an argument, and a new command needs nothing.
+
+use std::ffi::OsStr;
+
+use clap::{Arg, Command};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
+};
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_model::Model;
+use gpucast_model::quantitative_roofline::refinements::Refinement;
+
+use crate::project;
+
+/// The word that stands for all of a list.
+const ALL: &str = "all";
+
+/// Teaches the arguments of a command and of its subcommands the names that they take.
+pub(crate) fn taught(command: Command) -> Command {
+    command.mut_args(taught_argument).mut_subcommands(taught)
+}
+
+fn taught_argument(argument: Arg) -> Arg {
+    let value = argument.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+    let completer = match (argument.get_id().as_str(), value.as_deref()) {
+        (_, Some("GPU" | "GPU[=MS]")) => ArgValueCompleter::new(gpus),
+        (_, Some("KERNEL")) => ArgValueCompleter::new(kernels),
+        // Its values are names of models in some commands, an expression in another.
+        ("model", Some("NAME")) => ArgValueCompleter::new(models),
+        ("refine", _) => ArgValueCompleter::new(refinements),
+        _ => return argument,
+    };
+    argument.add(completer)
+}
+
+/// Library GPUs with their vendors' names, and GPU files.
+fn gpus(current: &OsStr) -> Vec<CompletionCandidate> {
+    let library = gpu_argument::library().unwrap_or_default();
+    let mut found: Vec<_> =
+        library.iter().map(|gpu| named(&gpu.name, Some(&gpu.display_name))).collect();
+    found.push(named(ALL, Some("every GPU of the library")));
+    if let Some(project) = project::current() {
+        found.extend(project.gpus.keys().map(|name| named(name, Some("a GPU of this project"))));
+    }
+    with_files(found, current)
+}
+
+/// Corpus kernels with their summaries, and files.
+fn kernels(current: &OsStr) -> Vec<CompletionCandidate> {
+    let entries = gpucast_corpus::entries().iter();
+    let mut found: Vec<_> = entries.map(|entry| named(entry.name, Some(entry.summary))).collect();
+    if let Some(project) = project::current() {
+        found.extend(project.kernels().map(|name| named(name, Some("a kernel of this project"))));
+    }
+    with_files(found, current)
+}
+
+fn models(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found: Vec<_> =
+        <dyn Model>::ALL.iter().map(|model| named(model.name(), None)).collect();
+    found.push(named(ALL, Some("every model that has its inputs")));
+    beginning(found, current)
+}
+
+fn refinements(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found: Vec<_> = Refinement::ALL.iter().map(|one| named(one.name(), None)).collect();
+    found.push(named(ALL, None));
+    beginning(found, current)
+}
+
+fn named(name: &str, help: Option<&str>) -> CompletionCandidate {
+    CompletionCandidate::new(name).help(help.map(|text| text.to_owned().into()))
+}
+
+/// The candidates that begin as the word does; files come behind them.
+fn with_files(names: Vec<CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found = beginning(names, current);
+    found.extend(PathCompleter::file().complete(current));
+    found
+}
+
+fn beginning(
+    mut candidates: Vec<CompletionCandidate>,
+    current: &OsStr,
+) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    candidates.retain(|one| one.get_value().to_string_lossy().starts_with(&*current));
+    candidates
+}

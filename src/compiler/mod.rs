@@ -1,0 +1,150 @@
+//! CUDA compilers: finds one, runs it, and leads its complaints back to the user's source.
+//!
+//! ```text
+//! find ──► nvrtc (a library, loaded when it is needed) ──┐
+//!     └──► program (nvcc, clang)  ──────────────────────┴──► PTX, or log ──► reports
+//! ```
+//!
+//! NVRTC comes first: it is one Python package, needs no host compiler, and compiles a kernel in
+//! less than a second. It knows device code alone, so source with host code goes to nvcc or clang
+//! where there is one.
+
+mod find;
+mod headers;
+mod log;
+mod nvrtc;
+mod program;
+
+use std::path::{Path, PathBuf};
+
+use gpucast_forecast::compiler::{Compiled, Compiler, CudaOptions};
+
+use crate::failure::{Report, SourceText};
+use find::Found;
+
+/// The choice of `--cuda-compiler`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// NVIDIA's library for compiling at run time.
+    Nvrtc,
+    /// NVIDIA's compiler driver.
+    Nvcc,
+    /// The compiler of LLVM.
+    Clang,
+    /// This file.
+    Path(PathBuf),
+}
+
+impl From<&str> for Choice {
+    fn from(text: &str) -> Self {
+        match text {
+            "nvrtc" => Self::Nvrtc,
+            "nvcc" => Self::Nvcc,
+            "clang" | "clang++" => Self::Clang,
+            path => Self::Path(path.into()),
+        }
+    }
+}
+
+/// The compilers that are installed on this system.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    choice: Option<Choice>,
+}
+
+impl Installed {
+    /// The compiler of a choice, or the first that is found.
+    pub(crate) fn new(choice: Option<Choice>) -> Self {
+        Self { choice }
+    }
+}
+
+/// Options for files that name CUDA source and have no place for options.
+pub(crate) fn plain_cuda() -> CudaOptions {
+    let compiler = std::sync::Arc::new(Installed::new(None));
+    CudaOptions { compiler: Some(compiler), ..CudaOptions::default() }
+}
+
+impl Compiler for Installed {
+    fn compile(&self, source: &SourceText, options: &CudaOptions) -> Result<Compiled, Vec<Report>> {
+        let has_host_code = has_host_code(&source.text);
+        let found = find::compiler(self.choice.as_ref(), has_host_code);
+        let Some(found) = found else { return Err(vec![nothing(source, self.choice.as_ref())]) };
+        let job = Job { source, options, has_host_code };
+        match &found {
+            Found::Library(path) => nvrtc::compile(path, &job),
+            Found::Program { path, dialect } => program::compile(path, *dialect, &job),
+        }
+    }
+}
+
+/// The work of a compiler.
+struct Job<'a> {
+    source: &'a SourceText,
+    options: &'a CudaOptions,
+    /// True if the source seems to hold code for the CPU, too.
+    has_host_code: bool,
+}
+
+impl Job<'_> {
+    /// The folders where headers are looked for: the source's own, then those of `--include`.
+    fn include_folders(&self) -> Vec<PathBuf> {
+        let own = match Path::new(&*self.source.name).parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        std::iter::once(own).chain(self.options.includes.iter().cloned()).collect()
+    }
+
+    /// Everything that a failed compiler said, or one report if it said nothing that is
+    /// understood.
+    fn refusal(&self, compiler: &str, text: &str) -> Vec<Report> {
+        let mut reports = log::errors(text, self.source);
+        if reports.is_empty() {
+            let said = text.lines().map(str::trim).find(|line| !line.is_empty());
+            let said = said.unwrap_or("it failed without a message");
+            let message = format!("{compiler} does not compile {}: {said}", self.source.name);
+            reports.push(Report::new(message));
+        }
+        reports
+    }
+}
+
+/// Returns true if a text launches kernels or has a main program.
+fn has_host_code(text: &str) -> bool {
+    text.contains("<<<") || text.contains("int main(")
+}
+
+/// A complaint about a missing compiler, with the shortest way to one.
+fn nothing(source: &SourceText, choice: Option<&Choice>) -> Report {
+    let message = match choice {
+        None => format!("{} is CUDA source, and no compiler for it is found", source.name),
+        Some(Choice::Nvrtc) => "NVRTC is not found".to_owned(),
+        Some(Choice::Nvcc) => "nvcc is not found".to_owned(),
+        Some(Choice::Clang) => "clang is not found".to_owned(),
+        Some(Choice::Path(path)) => format!("there is no compiler {}", path.display()),
+    };
+    Report::new(message).hint(
+        "`pip install nvidia-cuda-nvrtc-cu12` suffices, in an active environment or for the user; \
+         an nvcc or clang on the path does, too, or a CUDA installation that CUDA_HOME names",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_a_name_or_a_path() {
+        assert_eq!(Choice::from("nvrtc"), Choice::Nvrtc);
+        assert_eq!(Choice::from("clang++"), Choice::Clang);
+        assert_eq!(Choice::from("/opt/nvcc"), Choice::Path("/opt/nvcc".into()));
+    }
+
+    #[test]
+    fn host_code_is_seen() {
+        assert!(has_host_code("k<<<1, 2>>>();"));
+        assert!(has_host_code("int main() {}"));
+        assert!(!has_host_code("__global__ void k(int n) { if (n << 3 < 5) return; }"));
+    }
+}

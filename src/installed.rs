@@ -1,0 +1,72 @@
+//! Places where NVIDIA's programs and libraries may be: the search path, a CUDA installation,
+//! Python packages.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The folders of the search path.
+pub(crate) fn search_path() -> Vec<PathBuf> {
+    env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
+}
+
+/// The folders of CUDA installations, whether they exist or not.
+pub(crate) fn cuda_installations() -> Vec<PathBuf> {
+    [folder("CUDA_HOME"), folder("CUDA_PATH"), Some("/usr/local/cuda".into())]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The prefixes of Python environments: the active one, and those of the search path.
+pub(crate) fn python_prefixes() -> Vec<PathBuf> {
+    let active = [folder("VIRTUAL_ENV"), folder("CONDA_PREFIX")].into_iter().flatten();
+    active.chain(search_path().iter().filter_map(|folder| python_prefix(folder))).collect()
+}
+
+/// The folders below a prefix that hold Python packages, whether they exist or not.
+pub(crate) fn package_folders(prefix: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for library in ["lib", "lib64", "Lib"] {
+        let library = prefix.join(library);
+        let mut versions: Vec<PathBuf> = std::fs::read_dir(&library)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3"))
+            })
+            .collect();
+        versions.sort();
+        for version in versions.iter().chain([&library]) {
+            folders.extend(["site-packages", "dist-packages"].map(|name| version.join(name)));
+        }
+    }
+    folders
+}
+
+fn folder(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from)
+}
+
+/// The prefix of the Python whose interpreter is in `folder`. Links of virtual environments and
+/// version managers are followed, as far as the file system shows them.
+fn python_prefix(folder: &Path) -> Option<PathBuf> {
+    let python = folder.join("python3");
+    if !python.is_file() {
+        return None;
+    }
+    folder.parent().map(Path::to_path_buf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_looked_for_below_each_version_of_python() {
+        let prefix = tempfile::tempdir().unwrap();
+        let place = prefix.path().join("lib/python3.11/site-packages");
+        std::fs::create_dir_all(&place).unwrap();
+        assert!(package_folders(prefix.path()).contains(&place));
+    }
+}

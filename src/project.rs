@@ -1,0 +1,217 @@
+//! The project that the program runs in: `gpucast.toml` of the working directory or of the nearest
+//! folder above it.
+//!
+//! Its defaults become defaults of the command line itself, so that `--help` shows them and options
+//! go before them. Its GPUs become names that every argument for a GPU takes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, Command};
+use gpucast_forecast::input::project::{DefaultOption, Project};
+
+use crate::failure::{Report, suggest};
+
+static CURRENT: OnceLock<Arc<Project>> = OnceLock::new();
+
+/// The project, if there is one and it was read.
+pub(crate) fn current() -> Option<Arc<Project>> {
+    CURRENT.get().cloned()
+}
+
+/// Reads the project.
+pub(crate) fn read() -> Result<(), Report> {
+    // A working directory that was removed has no project.
+    let Ok(folder) = std::env::current_dir() else { return Ok(()) };
+    if let Some(project) = Project::find(&folder)? {
+        CURRENT.get_or_init(|| Arc::new(project));
+    }
+    Ok(())
+}
+
+/// The command line with the project's defaults and GPUs.
+pub(crate) fn applied(command: Command, project: &Project) -> Result<Command, Report> {
+    let mut command = command;
+    for default in &project.defaults {
+        command = with_default(command, default, project)?;
+    }
+    Ok(match project.gpus.is_empty() {
+        true => command,
+        false => with_gpus(command, &Arc::new(project.gpus.clone())),
+    })
+}
+
+fn with_default(
+    command: Command,
+    default: &DefaultOption,
+    project: &Project,
+) -> Result<Command, Report> {
+    let folder = project.path.parent().unwrap_or(Path::new(""));
+    let mut setting = Setting { default, folder, found: false, wrong: None };
+    let command = match &default.command {
+        None => setting.in_all(command),
+        Some(path) => {
+            let path: Vec<&str> = path.split_whitespace().collect();
+            setting.below(command, &path)?
+        }
+    };
+    if let Some(report) = setting.wrong {
+        return Err(report);
+    }
+    if !setting.found {
+        let message = match &default.command {
+            None => format!("no command has an option --{}", default.option),
+            Some(name) => format!("`gpucast {name}` has no option --{}", default.option),
+        };
+        let known = option_names(&command);
+        let known = known.iter().map(String::as_str);
+        let hint = suggest(&default.option, known);
+        return Err(Report::new(message).at(&default.anchor).maybe_hint(hint));
+    }
+    Ok(command)
+}
+
+/// The long options of a command and of its subcommands.
+fn option_names(command: &Command) -> Vec<String> {
+    let own = command.get_arguments().filter_map(|argument| argument.get_long());
+    let mut names: Vec<String> = own.map(str::to_owned).collect();
+    names.extend(command.get_subcommands().flat_map(option_names));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// A default on its way to the arguments that it is for.
+struct Setting<'a> {
+    default: &'a DefaultOption,
+    folder: &'a Path,
+    found: bool,
+    wrong: Option<Report>,
+}
+
+impl Setting<'_> {
+    /// Sets the default in the command that the words of `path` lead to, and below it.
+    fn below(&mut self, command: Command, path: &[&str]) -> Result<Command, Report> {
+        let Some((&first, rest)) = path.split_first() else { return Ok(self.in_all(command)) };
+        if command.find_subcommand(first).is_none() {
+            let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+            let report = Report::new(format!("there is no command `{first}`"));
+            return Err(report.at(&self.default.anchor).maybe_hint(suggest(first, known)));
+        }
+        let mut outcome = Ok(());
+        let command = command.mut_subcommand(first, |inner| {
+            self.below(inner.clone(), rest).unwrap_or_else(|report| {
+                outcome = Err(report);
+                inner
+            })
+        });
+        outcome.map(|()| command)
+    }
+
+    fn in_all(&mut self, command: Command) -> Command {
+        let command = command.mut_args(|argument| self.set(argument));
+        command.mut_subcommands(|inner| self.in_all(inner))
+    }
+
+    fn set(&mut self, argument: Arg) -> Arg {
+        if argument.get_long() != Some(self.default.option.as_str()) {
+            return argument;
+        }
+        self.found = true;
+        let value_name =
+            argument.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+        let is_path = matches!(value_name.as_deref(), Some("FILE" | "FOLDER" | "PATH"));
+        let mut values: Vec<String> = self.default.values.clone();
+        if is_path {
+            let absolute = |value: &String| self.folder.join(value).display().to_string();
+            values = values.iter().map(absolute).collect();
+        }
+        let possible = argument.get_possible_values();
+        let is_known = |value: &&String| possible.iter().any(|one| one.matches(value, false));
+        if let Some(wrong) = values.iter().find(|value| !possible.is_empty() && !is_known(value)) {
+            let known: Vec<&str> = possible.iter().map(|value| value.get_name()).collect();
+            let report = Report::new(format!("`{wrong}` is no value of --{}", self.default.option));
+            self.wrong = Some(report.at(&self.default.anchor).maybe_hint(suggest(wrong, known)));
+            return argument;
+        }
+        if !matches!(argument.get_action(), ArgAction::Append) {
+            // Of several GPUs, the first is the one for commands that take one.
+            values.truncate(1);
+        }
+        argument.default_values(values).required(false)
+    }
+}
+
+/// Every argument for a GPU takes the project's names.
+fn with_gpus(command: Command, gpus: &Arc<BTreeMap<String, PathBuf>>) -> Command {
+    let command = command.mut_args(|argument| {
+        let is_gpu = argument
+            .get_value_names()
+            .and_then(|names| names.first())
+            .is_some_and(|name| name == "GPU");
+        if !is_gpu {
+            return argument;
+        }
+        let gpus = Arc::clone(gpus);
+        let file = move |name: &str| {
+            let path = gpus.get(name).map(|path| path.display().to_string());
+            Ok::<String, std::convert::Infallible>(path.unwrap_or_else(|| name.to_owned()))
+        };
+        argument.value_parser(ValueParser::new(file))
+    });
+    command.mut_subcommands(|inner| with_gpus(inner, gpus))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, FromArgMatches as _};
+
+    use super::*;
+    use crate::cli::{self, Cli};
+
+    fn project(text: &str) -> Project {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gpucast.toml");
+        std::fs::write(&path, text).unwrap();
+        Project::read(&path).unwrap()
+    }
+
+    fn parsed(text: &str, words: &[&str]) -> Cli {
+        let command = applied(Cli::command(), &project(text)).unwrap();
+        Cli::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn defaults_stand_for_what_a_command_line_leaves_out() {
+        let text = "[defaults]\ngpu = [\"a100\", \"next\"]\nthreads = 2\n\
+                    [defaults.profile]\ngpu = \"h200\"\n[gpus]\nnext = \"n.toml\"\n";
+        let cli = parsed(text, &["gpucast", "predict", "sgemm"]);
+        assert_eq!(cli.threads, Some(2));
+        let cli::Command::Predict(predict) = cli.command else { panic!("it is a prediction") };
+        assert_eq!(predict.gpus.gpu[0], "a100");
+        assert!(Path::new(&predict.gpus.gpu[1]).ends_with("n.toml"));
+        let cli = parsed(text, &["gpucast", "predict", "sgemm", "--gpu", "l4", "--threads", "1"]);
+        assert_eq!(cli.threads, Some(1));
+        let cli::Command::Predict(predict) = cli.command else { panic!("it is a prediction") };
+        assert_eq!(predict.gpus.gpu, ["l4"]);
+        let cli = parsed(text, &["gpucast", "profile", "sgemm"]);
+        let cli::Command::Profile(profile) = cli.command else { panic!("it is a profile") };
+        assert_eq!(profile.gpu, "h200");
+    }
+
+    #[test]
+    fn defaults_that_mean_nothing_are_refused() {
+        for (text, message) in [
+            ("[defaults]\ngpus = \"a100\"\n", "no command has an option --gpus"),
+            ("[defaults.predict]\nby = \"line\"\n", "`gpucast predict` has no option --by"),
+            ("[defaults.predikt]\ngpu = \"a100\"\n", "there is no command `predikt`"),
+            ("[defaults]\nmachine = \"rule\"\n", "`rule` is no value of --machine"),
+        ] {
+            let report = applied(Cli::command(), &project(text)).unwrap_err();
+            assert_eq!(report.message, message);
+            assert!(report.anchor.is_some());
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! CUDA source as a kernel: which compiler is asked, and what becomes of its answer.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::gpucast::{command, gpucast, outcome};
+
+const SOURCE: &str =
+    "extern \"C\" __global__ void saxpy(unsigned n, float a, const float *x, float *y)
+{
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}
+";
+
+const LAUNCH: &str = "--grid 4 --block 256 --arg u32:1000 --arg f32:2 --arg 'buf:f32[1000]=iota' \
+                      --arg 'buf:f32[1000]'";
+
+/// A compiler that writes its arguments beside itself, says `said`, and then writes the PTX of the
+/// tests' saxpy, unless `fails`.
+fn fake(folder: &Path, name: &str, said: &str, fails: bool) -> String {
+    let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/saxpy.ptx");
+    let path = folder.join(name);
+    let script = format!(
+        "#!/bin/sh\n\
+         case \"$1\" in\n\
+         --version) echo 'fake compiler, release 12.9, V12.9.1'; exit 0;;\n\
+         --list-gpu-arch) echo compute_75; echo compute_80; exit 0;;\n\
+         esac\n\
+         echo \"$@\" > {folder}/arguments\n\
+         while [ $# -gt 1 ]; do shift; done\n\
+         echo '{said}'\n\
+         {end}\n",
+        folder = folder.display(),
+        end = match fails {
+            true => "exit 1".to_owned(),
+            false => format!("/bin/cp {} \"$1\"", ptx.display()),
+        },
+    );
+    // A file that is still open for writing cannot be executed, by a process forked in between.
+    let beside = folder.join("beside");
+    fs::write(&beside, script).unwrap();
+    fs::set_permissions(&beside, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(&beside, &path).unwrap();
+    path.display().to_string()
+}
+
+fn source(folder: &Path) -> String {
+    let path = folder.join("saxpy.cu");
+    fs::write(&path, SOURCE).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_compiler_gets_the_options_and_its_ptx_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    let warning = format!("{cuda}(3): warning #177-D: something is odd");
+    let nvcc = fake(folder.path(), "nvcc", &warning, false);
+    let run = format!("run {cuda} {LAUNCH} -D N=4 -I headers --std c++20 --cuda-compiler {nvcc}");
+    let ran = gpucast(&run);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("compiled by nvcc 12.9 for sm_80"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("saxpy.cu:3: warning: something is odd"), "{}", ran.stderr);
+    let arguments = fs::read_to_string(folder.path().join("arguments")).unwrap();
+    for expected in ["-ptx", "-lineinfo", "-arch=sm_80", "-DN=4", "-Iheaders", "-std=c++20"] {
+        assert!(arguments.split(' ').any(|word| word == expected), "{arguments}");
+    }
+    let asked = gpucast(&format!("run {cuda} {LAUNCH} --arch sm_90a --cuda-compiler {nvcc}"));
+    assert_eq!(asked.status, 0, "{}", asked.stderr);
+    let arguments = fs::read_to_string(folder.path().join("arguments")).unwrap();
+    assert!(arguments.contains("-arch=sm_90a"), "{arguments}");
+    let clang = fake(folder.path(), "clang++", "", false);
+    let ran = gpucast(&format!("run {cuda} {LAUNCH} --cuda-compiler {clang}"));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let arguments = fs::read_to_string(folder.path().join("arguments")).unwrap();
+    assert!(arguments.contains("--cuda-gpu-arch=sm_80"), "{arguments}");
+}
+
+#[test]
+fn errors_of_the_compiler_point_into_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    let error = format!(
+        "{cuda}(5): error: identifier \"z\" is undefined\n          y[i] = a * x[i] + y[i];\n                     ^\n"
+    );
+    let nvcc = fake(folder.path(), "nvcc", &error, true);
+    let failed = gpucast(&format!("run {cuda} {LAUNCH} --cuda-compiler {nvcc}"));
+    assert_eq!(failed.status, 1);
+    for part in ["identifier \"z\" is undefined", "saxpy.cu:5:", "y[i] = a * x[i] + y[i];"] {
+        assert!(failed.stderr.contains(part), "{part}: {}", failed.stderr);
+    }
+    let checked = gpucast(&format!("check {cuda} --cuda-compiler {nvcc}"));
+    assert_eq!(checked.status, 1);
+    assert!(checked.stderr.contains("identifier"), "{}", checked.stderr);
+}
+
+#[test]
+fn without_a_compiler_the_message_says_what_to_install() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = gpucast(&format!("predict {} --gpu a100", source(folder.path())));
+    // The machine of the test may have a CUDA installation at its usual place.
+    if !Path::new("/usr/local/cuda").exists() {
+        assert_eq!(refused.status, 1);
+        assert!(
+            refused.stderr.contains("pip install nvidia-cuda-nvrtc-cu12"),
+            "{}",
+            refused.stderr
+        );
+    }
+    let missing = gpucast(&format!("check {} --cuda-compiler /no/nvcc", source(folder.path())));
+    assert!(missing.stderr.contains("there is no compiler /no/nvcc"), "{}", missing.stderr);
+    let wrong = gpucast("run saxpy.ptx --grid 4 --block 256 -D N=1");
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.stderr.contains("--define is about CUDA source"), "{}", wrong.stderr);
+}
+
+/// With NVRTC where the environment of the test has it.
+#[test]
+fn nvrtc_compiles_and_complains() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    let nvrtc = |arguments: &str| {
+        let mut program = command(arguments);
+        for name in ["VIRTUAL_ENV", "CUDA_HOME", "PATH"] {
+            program.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
+        outcome(program)
+    };
+    let launch = format!("{LAUNCH} --cuda-compiler nvrtc");
+    let ran = nvrtc(&format!("run {cuda} {launch}"));
+    if ran.stderr.contains("NVRTC is not found") {
+        eprintln!("NVRTC is not there: VIRTUAL_ENV with nvidia-cuda-nvrtc-cu12 tests it");
+        return;
+    }
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("compiled by NVRTC"), "{}", ran.stderr);
+    let lines = nvrtc(&format!("profile {cuda} {launch} --by line --machine rules"));
+    assert!(lines.stdout.contains("y[i] = a * x[i] + y[i];"), "{}", lines.stdout);
+    let text = format!("#include <cstdint>\n#include <stdio.h>\n{SOURCE}")
+        .replace("unsigned n", "uint32_t n");
+    fs::write(&cuda, text).unwrap();
+    let ran = nvrtc(&format!("run {cuda} {launch}"));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    fs::write(&cuda, SOURCE.replace("a * x[i]", "a * z[i]")).unwrap();
+    let failed = nvrtc(&format!("run {cuda} {launch}"));
+    assert_eq!(failed.status, 1);
+    for part in ["identifier \"z\" is undefined", "saxpy.cu:5:20"] {
+        assert!(failed.stderr.contains(part), "{part}: {}", failed.stderr);
+    }
+    fs::write(&cuda, format!("{SOURCE}\nint main() {{ saxpy<<<1, 1>>>(0, 0, 0, 0); }}\n")).unwrap();
+    let host = nvrtc(&format!("run {cuda} {launch}"));
+    assert_eq!(host.status, 1);
+    assert!(host.stderr.contains("__CUDACC_RTC__"), "{}", host.stderr);
+}

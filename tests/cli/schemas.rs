@@ -1,0 +1,327 @@
+//! JSON Schemas of the program's documents, made of what it prints.
+//!
+//! Each document names its schema, such as `gpucast.profile/1`. Below stand runs that show a
+//! document in all its forms. What they have in common is the schema: the fields that every one has
+//! are required, and types are those that occur. `GPUCAST_UPDATE=1` rewrites `docs/schemas`. Other
+//! runs than these are validated against the committed schemas.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::gpucast::{gpucast, json as document};
+
+/// A document: its schema, its meaning, runs that show its forms, and others that must fit.
+struct Documented {
+    schema: &'static str,
+    meaning: &'static str,
+    shown_by: &'static [&'static str],
+    fits: &'static [&'static str],
+}
+
+const DOCUMENTS: [Documented; 10] = [
+    Documented {
+        schema: "gpucast.predictions/1",
+        meaning: "Predicted times with the counts and values behind them: `predict`",
+        shown_by: &[
+            "predict sgemm --size small --gpu gtx-660,a100 --model all --machine rules --what-if fma",
+            "predict cyclic-reduction --size small --gpu gtx-480 --model all --machine rules",
+            "predict sgemm --gpu gtx-480 --machine rules --execution-time --reference gtx-660",
+            "predict --from-metrics sgemm-metrics.toml --gpu gtx-660 --model quantitative-roofline",
+        ],
+        fits: &[
+            "predict transpose --size small --gpu h100-sxm --model all --machine rules",
+            "predict lmsor --size small --gpu gtx-960 --model quantitative-roofline --machine none",
+        ],
+    },
+    Documented {
+        schema: "gpucast.profile/1",
+        meaning: "Counts of launches, or of their lines, stages, branches or accesses: `profile`",
+        shown_by: &[
+            "profile sgemm --size small --machine rules",
+            "profile sgemm --size small --machine none --execution-time",
+            "profile cyclic-reduction --size small --machine rules --by line",
+            "profile cyclic-reduction --size small --machine rules --by stage",
+            "profile cyclic-reduction --size small --machine rules --by branch",
+            "profile cyclic-reduction --size small --machine rules --by access",
+            "profile histogram --size small --machine rules --by line",
+        ],
+        fits: &[
+            "profile histogram --size small --machine rules",
+            "profile transpose --size small --machine rules --by line",
+            "profile reduction-f32 --size small --machine rules --metrics nvprof",
+        ],
+    },
+    Documented {
+        schema: "gpucast.run/1",
+        meaning: "Launches that were executed, and buffers compared with their expected contents: `run`",
+        shown_by: &[
+            "run sgemm --size small --format json",
+            "run saxpy.toml --execution-time --format json",
+            "run wrong-expectation.toml --format json",
+        ],
+        fits: &["run histogram --size small --format json"],
+    },
+    Documented {
+        schema: "gpucast.findings/1",
+        meaning: "What a checked run found: `run --check`",
+        shown_by: &[
+            "run histogram --size small --check all --format json",
+            "run planted-faults.ptx --grid 1 --block 64 --arg buf:u32[64] --kernel past_the_end --check all --format json",
+        ],
+        fits: &["run saxpy.toml --check all --format json"],
+    },
+    Documented {
+        schema: "gpucast.check/1",
+        meaning: "Files with their kernels, needs, and what is wrong with them: `check`",
+        shown_by: &[
+            "check saxpy.ptx planted-faults.ptx --format json",
+            "check broken/several.ptx --format json",
+        ],
+        fits: &["check talk.ptx --format json"],
+    },
+    Documented {
+        schema: "gpucast.gpus/1",
+        meaning: "GPUs with every figure, its unit and its source: `gpus list`, `gpus show`",
+        shown_by: &["gpus list --format json"],
+        fits: &["gpus show h100 --format json", "gpus show h100 --set sm_count=144 --format json"],
+    },
+    Documented {
+        schema: "gpucast.gpus-diff/1",
+        meaning: "The figures in which two GPUs differ: `gpus diff`",
+        shown_by: &[
+            "gpus diff gtx-480 h100-sxm --format json",
+            "gpus diff a100 a100 --format json",
+        ],
+        fits: &["gpus diff l4 l40 --format json"],
+    },
+    Documented {
+        schema: "gpucast.corpus/1",
+        meaning: "The kernels that come with the program: `corpus list`",
+        shown_by: &["corpus list --format json"],
+        fits: &[],
+    },
+    Documented {
+        schema: "gpucast.sensitivity/1",
+        meaning: "How much each figure of a GPU moves the time: `sensitivity`",
+        shown_by: &[
+            "sensitivity sgemm --size small --gpu gtx-660 --model quantitative-roofline --machine rules --format json",
+            "sensitivity cyclic-reduction --size small --gpu gtx-480 --model component-throughput --machine rules --format json",
+        ],
+        fits: &[
+            "sensitivity transpose --size small --gpu a100 --model hierarchical-roofline --machine rules --format json",
+        ],
+    },
+    Documented {
+        schema: "gpucast.sweep/1",
+        meaning: "A row for each combination of a grid: `sweep`",
+        shown_by: &[
+            "sweep transpose --size small --gpu a100,gtx-285 --model all --machine rules --format json",
+            "sweep transpose --size small --gpu a100 --model quantitative-roofline --machine rules --set memory_bandwidth=0.5x,1x --format json",
+        ],
+        fits: &[
+            "sweep histogram --size small --gpu l4 --model quantitative-roofline --machine rules --format json",
+        ],
+    },
+];
+
+/// Keys of objects whose own keys are names: of metrics, parameters, buffers, registers.
+const MAPS: [&str; 11] = [
+    "metrics",
+    "ptx_metrics",
+    "parameters",
+    "intermediate",
+    "buffers_sha256",
+    "mix",
+    "mnemonics",
+    "registers",
+    "symbols",
+    "warp_instructions",
+    "thread_instructions",
+];
+
+/// What is known of a value.
+#[derive(Default)]
+struct Shape {
+    types: BTreeSet<&'static str>,
+    objects: usize,
+    properties: BTreeMap<String, (usize, Shape)>,
+    items: Option<Box<Shape>>,
+    /// The shape of all values of a map.
+    values: Option<Box<Shape>>,
+}
+
+impl Shape {
+    fn learn(&mut self, value: &Value, is_map: bool) {
+        self.types.insert(match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_f64() => "number",
+            Value::Number(_) => "integer",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        });
+        match value {
+            Value::Array(values) => {
+                let items = self.items.get_or_insert_default();
+                values.iter().for_each(|value| items.learn(value, false));
+            }
+            Value::Object(map) if is_map => {
+                let shape = self.values.get_or_insert_default();
+                map.values().for_each(|value| shape.learn(value, false));
+            }
+            Value::Object(map) => {
+                self.objects += 1;
+                for (key, value) in map {
+                    let (seen, shape) = self.properties.entry(key.clone()).or_default();
+                    *seen += 1;
+                    shape.learn(value, MAPS.contains(&key.as_str()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = Map::new();
+        let mut types = self.types.clone();
+        if types.contains("number") {
+            types.remove("integer");
+        }
+        let types: Vec<&str> = types.into_iter().collect();
+        match types[..] {
+            // An array that was always empty.
+            [] => return json!(true),
+            [one] => schema.insert("type".to_owned(), json!(one)),
+            _ => schema.insert("type".to_owned(), json!(types)),
+        };
+        if let Some(items) = &self.items {
+            schema.insert("items".to_owned(), items.schema());
+        }
+        if let Some(values) = &self.values {
+            schema.insert("additionalProperties".to_owned(), values.schema());
+        }
+        if !self.properties.is_empty() {
+            let properties = self.properties.iter();
+            let properties: Map<String, Value> =
+                properties.map(|(key, (_, shape))| (key.clone(), shape.schema())).collect();
+            schema.insert("properties".to_owned(), Value::Object(properties));
+            let always = self.properties.iter().filter(|(_, (seen, _))| *seen == self.objects);
+            let required: Vec<&String> = always.map(|(key, _)| key).collect();
+            schema.insert("required".to_owned(), json!(required));
+        }
+        Value::Object(schema)
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas")
+}
+
+/// `gpucast.profile.1.json`.
+fn file_name(schema: &str) -> String {
+    format!("{}.json", schema.replace('/', "."))
+}
+
+fn printed(run: &str) -> Value {
+    let run =
+        if run.contains("--format") { run.to_owned() } else { format!("{run} --format json") };
+    let outcome = gpucast(&run);
+    serde_json::from_str(&outcome.stdout)
+        .unwrap_or_else(|error| panic!("gpucast {run}: {error}: {}", outcome.stderr))
+}
+
+fn made(one: &Documented) -> Value {
+    let mut shape = Shape::default();
+    for run in one.shown_by {
+        let value = printed(run);
+        assert_eq!(value["schema"], one.schema, "gpucast {run}");
+        shape.learn(&value, false);
+    }
+    let mut schema = Map::new();
+    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("$id".to_owned(), json!(format!("urn:{}", one.schema.replace(['.', '/'], ":"))));
+    schema.insert("title".to_owned(), json!(one.schema));
+    schema.insert("description".to_owned(), json!(one.meaning));
+    let Value::Object(rest) = shape.schema() else { panic!("a document is an object") };
+    schema.extend(rest);
+    schema["properties"]["schema"] = json!({ "const": one.schema });
+    Value::Object(schema)
+}
+
+#[test]
+fn schemas_are_those_of_the_documents() {
+    let page = fs::read_to_string(folder().join("../schemas.md")).unwrap();
+    for one in &DOCUMENTS {
+        let path = folder().join(file_name(one.schema));
+        let text = format!("{}\n", serde_json::to_string_pretty(&made(one)).unwrap());
+        if std::env::var_os("GPUCAST_UPDATE").is_some() {
+            fs::create_dir_all(folder()).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        let committed = fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == text, "{}: GPUCAST_UPDATE=1 rewrites it", path.display());
+        assert!(
+            page.contains(&format!("`{}`", one.schema)),
+            "docs/schemas.md lacks {}",
+            one.schema
+        );
+    }
+}
+
+#[test]
+fn other_documents_fit_their_schemas() {
+    for one in &DOCUMENTS {
+        let text = fs::read_to_string(folder().join(file_name(one.schema))).unwrap();
+        let schema: Value = serde_json::from_str(&text).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for run in one.shown_by.iter().chain(one.fits) {
+            let value = printed(run);
+            let errors: Vec<String> = validator
+                .iter_errors(&value)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect();
+            assert!(errors.is_empty(), "gpucast {run}:\n{}", errors.join("\n"));
+        }
+        // A schema that refuses nothing would say nothing.
+        assert!(!validator.is_valid(&json!({ "schema": one.schema })), "{}", one.schema);
+        assert!(!validator.is_valid(&json!({ "schema": "gpucast.other/1" })), "{}", one.schema);
+    }
+}
+
+/// A profile is counts for a prediction: figures keep their kinds.
+#[test]
+fn predictions_read_what_profiles_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let direct = document(
+        "predict sgemm --size small --gpu gtx-660 --model quantitative-roofline --machine rules --format json",
+    );
+    for ending in ["json", "csv"] {
+        let path = folder.path().join(format!("counts.{ending}"));
+        let path = path.display();
+        crate::gpucast::stdout(&format!("profile sgemm --size small --machine rules -o {path}"));
+        let read = document(&format!(
+            "predict --from-metrics {path} --gpu gtx-660 --model quantitative-roofline --format json"
+        ));
+        assert_eq!(read["predictions"][0]["time_ms"], direct["predictions"][0]["time_ms"]);
+        let kinds = |document: &Value| {
+            let metrics = document["counts"][0]["metrics"].as_object().unwrap().clone();
+            metrics
+                .into_iter()
+                .map(|(name, figure)| (name, figure["kind"].clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(&read), kinds(&direct), "{ending}");
+    }
+    let lines = folder.path().join("lines.json");
+    let lines = lines.display();
+    crate::gpucast::stdout(&format!(
+        "profile sgemm --size small --machine rules --by line -o {lines}"
+    ));
+    let refused = gpucast(&format!("predict --from-metrics {lines} --gpu gtx-660"));
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("no metrics by nvprof's names"), "{}", refused.stderr);
+}
