@@ -1,13 +1,13 @@
 //! Times of models beside published ones, and what each part of the simulation is worth.
 //!
 //! ```text
-//! evaluate [ablate] coulomb [rules] [EVERY [FIRST]]   KTT's tuning space on an RTX 2080 Ti
-//! evaluate [ablate] published [PTXAS]                 times of corpus kernels, capability 5.0 on
+//! evaluate [ablate] coulomb [EVERY [FIRST]] [rules]         KTT's space on an RTX 2080 Ti
+//! evaluate [ablate] published [EVERY [FIRST]] rules|PTXAS   corpus kernels, capability 5.0 on
 //! ```
 //!
 //! `ablate` takes parts of the simulation away instead of asking other models. `coulomb` has the
-//! committed machine code, or the rules, and each EVERY-th configuration from FIRST on. `published`
-//! has machine code of PTXAS, or the rules. Each line is
+//! committed machine code unless it is told `rules`; `published` has that of the assembler PTXAS.
+//! Numbers take each EVERY-th time from FIRST on. A line is
 //! `case,model or variant,measured ms,predicted ms`. A table of errors and ranks follows.
 #![allow(
     clippy::print_stdout,
@@ -26,17 +26,19 @@ mod whole;
 use std::collections::BTreeMap;
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::occupancy::CtaShape;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::sources::{Counts, Source};
 use gpucast_forecast::settings::{MachineChoice, MachineSettings};
 use gpucast_forecast::{Alone, Kernel, LaunchOptions, Supervisor, published};
 use gpucast_model::agreement::{Pair, Summary, rank_correlation};
 use gpucast_model::gpu::Clock;
-use gpucast_model::sm_simulation::Invocations;
 use gpucast_model::{
-    ComponentThroughput, Conditions, Detail, Gpu, HierarchicalRoofline, Model, Prediction,
-    QuantitativeRoofline, SmSimulation, Timing,
+    ComponentThroughput, Conditions, Gpu, HierarchicalRoofline, Model, QuantitativeRoofline,
+    SmSimulation, Timing,
 };
+use gpucast_simulation::launch::Launch;
+use gpucast_simulation::{Limits, simulate};
 
 use ptxas::Ptxas;
 use space::{Committed, SIDE};
@@ -92,48 +94,34 @@ impl Results {
         profile: &KernelProfile,
         conditions: &Conditions,
     ) {
-        let others: &[&dyn Model] = match self.ablates {
-            true => &[],
-            false => &[&HierarchicalRoofline, &ComponentThroughput, &QuantitativeRoofline],
+        let (variants, others): (&[Without], &[&dyn Model]) = match self.ablates {
+            true => (&Without::ALL, &[]),
+            false => (&[], &[&HierarchicalRoofline, &ComponentThroughput, &QuantitativeRoofline]),
         };
-        match SmSimulation.predict(profile, gpu, conditions) {
-            Ok(prediction) => {
-                self.add(case, SmSimulation.name(), measured_ms, prediction.time_ms);
-                if self.ablates {
-                    self.of_variants(case, measured_ms, gpu, &prediction, conditions);
-                }
-            }
-            Err(error) => eprintln!("{case}: {error}"),
+        let invocations = conditions.simulation.as_ref().unwrap();
+        let parameters = gpu.sm_parameters().unwrap();
+        let resident = resident_ctas(gpu, conditions);
+        // A prediction would also rerun the simulation at both ends of its interval.
+        let mut add = |name: &str, clocks: &dyn Fn(&Launch) -> f64| {
+            let all: f64 =
+                invocations.iter().map(|one| one.count as f64 * clocks(&one.launch)).sum();
+            let kernel_ms = all / (parameters.clock_mhz * 1e3);
+            let launches = profile.invocations.max(1) as f64;
+            let added = |timing: Timing| timing.added_ms(gpu, kernel_ms / launches).unwrap();
+            let added_ms = conditions.timing.map_or(0.0, added);
+            self.add(case, name, measured_ms, kernel_ms + launches * added_ms);
+        };
+        add(SmSimulation.name(), &|launch| {
+            simulate(launch, resident, &parameters, Limits::default()).clocks
+        });
+        for without in variants {
+            add(without.name(), &|launch| without.clocks(launch, resident, &parameters));
         }
         for model in others {
             match model.predict(profile, gpu, conditions) {
                 Ok(prediction) => self.add(case, model.name(), measured_ms, prediction.time_ms),
                 Err(error) => eprintln!("{case}: {error}"),
             }
-        }
-    }
-
-    fn of_variants(
-        &mut self,
-        case: &str,
-        measured_ms: f64,
-        gpu: &Gpu,
-        whole: &Prediction,
-        conditions: &Conditions,
-    ) {
-        let Detail::Simulation(analysis) = &whole.detail else { return };
-        // The way of measuring adds the same to each variant.
-        let fixed_ms = whole.time_ms - analysis.time_ms();
-        let parameters = gpu.sm_parameters().unwrap();
-        let invocations = conditions.simulation.iter().flat_map(|all| all.iter());
-        for without in Without::ALL {
-            let clocks = |one: &Invocations| {
-                let of_one = without.clocks(&one.launch, analysis.resident_ctas, &parameters);
-                one.count as f64 * of_one
-            };
-            let clocks: f64 = invocations.clone().map(clocks).sum();
-            let time_ms = clocks / (analysis.clock_mhz * 1e3) + fixed_ms;
-            self.add(case, without.name(), measured_ms, time_ms);
         }
     }
 
@@ -156,6 +144,18 @@ impl Results {
     }
 }
 
+/// CTAs that an SM holds.
+fn resident_ctas(gpu: &Gpu, conditions: &Conditions) -> u32 {
+    let shape = conditions.launch.unwrap();
+    let device = gpu_argument::device_model(gpu).unwrap();
+    let fit = device.ctas_per_sm(CtaShape {
+        threads: shape.threads_per_block,
+        shared_bytes: shape.shared_bytes,
+        registers_per_thread: shape.registers,
+    });
+    fit.max(1)
+}
+
 fn counts(machine: MachineChoice) -> Counts {
     let machine = MachineSettings { machine, ..MachineSettings::default() };
     Counts { machine, stages: true, order: true, ..Counts::default() }
@@ -170,10 +170,10 @@ fn counted(
     kernel.count_with(gpu, &counts(machine), supervisor).unwrap().remove(0)
 }
 
-fn coulomb(results: &mut Results, machine: MachineChoice, every: usize, first: usize) {
+fn coulomb(results: &mut Results, machine: MachineChoice, choice: Choice) {
     let library = gpu_argument::library().unwrap();
     let gpu = gpu_argument::find(&library, space::GPU).unwrap().at_clock(COULOMB_CLOCK).unwrap();
-    for one in space::measured().iter().skip(first).step_by(every) {
+    for one in space::measured().iter().skip(choice.first).step_by(choice.every) {
         let configuration = &one.configuration;
         let count = |part: Part| {
             let kernel = configuration.launch(part.planes, part.rows);
@@ -195,47 +195,66 @@ fn coulomb(results: &mut Results, machine: MachineChoice, every: usize, first: u
 /// The least compute capability of the GPUs whose published times are compared.
 const LEAST_MAJOR: u32 = 5;
 
-fn of_publications(results: &mut Results, machine: MachineChoice, supervisor: &dyn Supervisor) {
+fn of_publications(
+    results: &mut Results,
+    machine: MachineChoice,
+    supervisor: &dyn Supervisor,
+    choice: Choice,
+) {
     let library = gpu_argument::library().unwrap();
-    for time in published::times() {
-        let Some(entry) = time.entry else { continue };
-        let gpu = gpu_argument::find(&library, &time.gpu).unwrap();
-        let capability = gpu.compute_capability.as_ref().map(|capability| capability.value.major);
-        if capability.is_none_or(|major| major < LEAST_MAJOR) {
-            continue;
-        }
-        let gpu = gpu_argument::at_clock(gpu, time.clock).unwrap();
-        let kernel = Kernel::open(entry, &LaunchOptions::default()).unwrap();
+    let gpu = |time: &published::Published| gpu_argument::find(&library, &time.gpu).unwrap();
+    let is_meant = |time: &&published::Published| {
+        let major = |gpu: Gpu| gpu.compute_capability.map(|capability| capability.value.major);
+        time.entry.is_some() && major(gpu(time)).is_some_and(|major| major >= LEAST_MAJOR)
+    };
+    let times = published::times().iter().filter(is_meant);
+    for time in times.skip(choice.first).step_by(choice.every) {
+        let gpu = gpu_argument::at_clock(gpu(time), time.clock).unwrap();
+        let options = LaunchOptions { param: time.parameters.clone(), ..LaunchOptions::default() };
+        let kernel = Kernel::open(time.entry.unwrap(), &options).unwrap();
         let source = counted(&kernel, &gpu, machine, supervisor);
         let conditions = Conditions { timing: time.timing, ..source.conditions };
-        let case = format!("{entry} {}", time.gpu);
+        let case = format!("{} {}", time.label(), time.gpu);
         results.of_launch(&case, time.measured_ms, &gpu, &source.profile, &conditions);
     }
 }
 
-const USAGE: &str =
-    "usage: evaluate [ablate] coulomb [rules] [EVERY [FIRST]] | [ablate] published [PTXAS]";
+/// Which of the published times are taken: each `every`-th from `first` on.
+#[derive(Clone, Copy)]
+struct Choice {
+    every: usize,
+    first: usize,
+}
+
+impl Choice {
+    /// Takes up to two leading numbers from words.
+    fn take(words: &mut &[&str]) -> Self {
+        let mut next = || {
+            let number = words.first()?.parse().ok()?;
+            *words = &words[1..];
+            Some(number)
+        };
+        let (every, first) = (next(), next());
+        Self { every: every.unwrap_or(1).max(1), first: first.unwrap_or(0) }
+    }
+}
+
+const USAGE: &str = "usage: evaluate [ablate] coulomb|published [EVERY [FIRST]] [rules|PTXAS]";
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mut words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let mut results = Results { ablates: words.first() == Some(&"ablate"), ..Results::default() };
-    words.drain(..usize::from(results.ablates));
-    match words.split_first() {
-        Some((&"coulomb", rest)) => {
-            let (machine, rest) = match rest {
-                ["rules", rest @ ..] => (MachineChoice::Rules, rest),
-                rest => (MachineChoice::Ptxas, rest),
-            };
-            let number = |word: &&str| word.parse::<usize>().map_err(|_| USAGE.to_owned());
-            let numbers = rest.iter().map(number).collect::<Result<Vec<usize>, String>>()?;
-            let every = numbers.first().copied().unwrap_or(1).max(1);
-            coulomb(&mut results, machine, every, numbers.get(1).copied().unwrap_or(0));
-        }
-        Some((&"published", [])) => of_publications(&mut results, MachineChoice::Rules, &Alone),
-        Some((&"published", [path])) => {
-            of_publications(&mut results, MachineChoice::Ptxas, &Ptxas::at(path));
-        }
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ablates = words.first() == Some(&"ablate");
+    let mut results = Results { ablates, ..Results::default() };
+    let (set, mut rest) =
+        words[usize::from(ablates)..].split_first().ok_or_else(|| USAGE.to_owned())?;
+    let choice = Choice::take(&mut rest);
+    let (rules, code) = (MachineChoice::Rules, MachineChoice::Ptxas);
+    match (*set, rest) {
+        ("coulomb", []) => coulomb(&mut results, code, choice),
+        ("coulomb", ["rules"]) => coulomb(&mut results, rules, choice),
+        ("published", ["rules"]) => of_publications(&mut results, rules, &Alone, choice),
+        ("published", [path]) => of_publications(&mut results, code, &Ptxas::at(path), choice),
         _ => return Err(USAGE.to_owned()),
     }
     results.print();

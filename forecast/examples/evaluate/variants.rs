@@ -34,7 +34,7 @@ impl Without {
         match self {
             Self::ControlCodes => "no control codes",
             Self::LaneWidth => "no lane-width return",
-            Self::Launches => "no launch, no replacement",
+            Self::Launches => "no launch or replacement",
             Self::Tail => "no tail",
             Self::Levels => "mean levels",
         }
