@@ -110,6 +110,27 @@ pub fn verdict(verdict: &Verdict) -> String {
     [time, bound, costliest].iter().map(|line| wrapped("", 2, WIDTH, line)).collect()
 }
 
+/// The verdict, and the change that gains most: what a first screen has room for.
+#[must_use]
+pub fn summary(advice: &Advice) -> String {
+    let mut text = verdict(&advice.verdict);
+    let more = match advice.items.as_slice() {
+        [] => "no rule finds a change that would gain 5 %".to_owned(),
+        [first, others @ ..] => {
+            let gain = first.speed_up.map_or(String::new(), |gain| format!("{gain:.2} × by "));
+            let at = first.places.first();
+            let at = at.map_or(String::new(), |at| format!(", line {} of {}", at.line, at.file));
+            let others = match others.len() {
+                0 => String::new(),
+                count => format!(", and {count} more"),
+            };
+            format!("change first: {gain}{}{at}{others}; `gpucast advise` says how", first.rule)
+        }
+    };
+    text.push_str(&wrapped("", 2, WIDTH, &more));
+    text
+}
+
 /// One piece of advice; `time_ms` is the time without it.
 fn advised(number: usize, item: &Item, time_ms: f64) -> String {
     let mut text = String::from("\n");
@@ -141,8 +162,8 @@ fn advised(number: usize, item: &Item, time_ms: f64) -> String {
         return text;
     }
     let (agree, differ) = item.agreement();
-    let of = |model: &&str| {
-        let outcome = item.outcomes.iter().find(|one| one.model == **model);
+    let of = |model: &&'static str| {
+        let outcome = item.outcomes.iter().find(|one| one.model == *model);
         outcome.map_or(String::new(), |one| format!("{model} {:.2} ×", one.speed_up))
     };
     let agree: Vec<String> = agree.iter().map(of).collect();

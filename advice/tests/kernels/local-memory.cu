@@ -4,9 +4,11 @@ extern "C" __global__ void planted(const int* __restrict__ a, int* __restrict__ 
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int bins[8];
     for (int b = 0; b < 8; b++) bins[b] = 0;
+#pragma unroll 1
     for (int j = 0; j < 32; j++)
         bins[a[(j & 1) * n + i] + j & 7] += 1;
     int most = 0;
+#pragma unroll 1
     for (int b = 0; b < 8; b++) most = max(most, bins[b]);
     out[i] = most;
 }
