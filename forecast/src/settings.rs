@@ -9,7 +9,6 @@ use gpucast_ptx_frontend::container::Target;
 use serde::Deserialize;
 
 use crate::compiler::CudaOptions;
-use crate::input::plan::LoadCaching;
 use crate::input::project::Project;
 
 /// The launch of a module, or the choice of a corpus kernel's files.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gpucast_counters::occupancy::CtaShape;
-use gpucast_forecast::Report;
+use gpucast_forecast::Failure;
 use gpucast_forecast::failure::SourceText;
 use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::run::execute::{self, Loaded};

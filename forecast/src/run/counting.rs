@@ -26,7 +26,7 @@ use gpucast_model::sm_simulation::Invocations;
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Failure, Report};
+use crate::failure::Failure;
 use crate::input::init::Init;
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
@@ -405,6 +405,7 @@ impl HostLaunch<'_> {
             ranges: Ranges::default(),
             stages: counts.stages,
             simulation,
+            instructions: counts.instructions,
             features: counts.features.map(|features| vec![(features, count)]),
             timing: Timing::since(started, summary.issued_lanes),
             ordered_because: summary.ordered_because,
