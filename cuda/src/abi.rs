@@ -1,8 +1,8 @@
 //! What C passes: pointers to results, texts and structures, and the way back.
 //!
 //! The types here are transparent pointers with safe methods. Only C callers make them, and CUDA's
-//! contract holds for each: it is null, or valid for its type while the call lasts. That contract
-//! is what the unsafe blocks rely on. A program that breaks it crashes with NVIDIA's libraries, too.
+//! contract holds for each: it is null, or valid for its type while the call lasts. The unsafe
+//! blocks rely on that contract. A program that breaks it crashes with NVIDIA's libraries, too.
 
 #![allow(unsafe_code, reason = "C passes pointers")]
 

@@ -6,7 +6,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
@@ -36,30 +36,28 @@ const RIGHT: [&str; 13] = [
     "streams",
 ];
 
-/// The libraries, and the programs linked with the runtime of CUDA 12 and of CUDA 13.
-struct Built {
-    folder: tempfile::TempDir,
-}
-
-fn built() -> &'static Built {
-    static BUILT: OnceLock<Built> = OnceLock::new();
+/// The folder of the libraries, and of the programs linked with the runtime of CUDA 12 and of CUDA
+/// 13.
+fn built() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        gpucast_cuda::facade::write(folder.path(), &library()).unwrap();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+        fs::create_dir_all(&folder).unwrap();
+        gpucast_cuda::facade::write(&folder, &library()).unwrap();
         for version in ["12", "13"] {
             let compiled = Command::new("cc")
                 .args(["-x", "c", "-O1", "-o"])
-                .arg(folder.path().join(format!("programs{version}")))
+                .arg(folder.join(format!("programs{version}")))
                 .arg(format!("{SOURCES}/programs.cu"))
                 .arg("-L")
-                .arg(folder.path())
+                .arg(&folder)
                 .args([&format!("-l:libcudart.so.{version}"), "-lm"])
                 .output()
                 .unwrap();
             let said = String::from_utf8_lossy(&compiled.stderr).into_owned();
             assert!(compiled.status.success(), "{said}");
         }
-        Built { folder }
+        folder
     })
 }
 
@@ -93,7 +91,7 @@ impl Ran {
 }
 
 fn run(version: &str, program: &str, settings: Settings) -> Ran {
-    let folder = built().folder.path();
+    let folder = built();
     let reports = tempfile::tempdir().unwrap();
     let settings = Settings { report_folder: Some(reports.path().to_owned()), ..settings };
     let output = Command::new(folder.join(format!("programs{version}")))
@@ -267,7 +265,7 @@ fn settings_that_are_wrong_are_told() {
 #[test]
 fn every_name_has_its_library_s_version() {
     for facade in FACADES {
-        let bytes = fs::read(built().folder.path().join(facade.file)).unwrap();
+        let bytes = fs::read(built().join(facade.file)).unwrap();
         let elf = goblin::elf::Elf::parse(&bytes).unwrap();
         assert_eq!(elf.soname, Some(facade.file));
         let mut found: Vec<&str> = Vec::new();

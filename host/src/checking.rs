@@ -84,7 +84,7 @@ impl Checking {
             let lines = [line(&example.party), example.other.as_ref().and_then(line)];
             let key = (kernel.to_owned(), finding.kind.name(), lines);
             let found = self.found.entry(key).or_insert_with(|| Found {
-                kernel: kernel_name::shortened(kernel),
+                kernel: kernel_name::readable(kernel),
                 kind: finding.kind.name().to_owned(),
                 text: sentence(finding),
                 launches: 0,

@@ -93,10 +93,8 @@ impl Device {
         let [chosen] = chosen.of(&gpu)[..] else {
             return Err(Report::new("a program's times are those of one model"));
         };
-        let timing = settings.timing.as_deref().map(str::parse).transpose();
-        let timing = timing.map_err(|error: gpucast_model::timing::UnknownTiming| {
-            Report::new(error.to_string())
-        })?;
+        let timing = settings.timing.as_deref().map(str::parse::<gpucast_model::Timing>);
+        let timing = timing.transpose().map_err(|error| Report::new(error.to_string()))?;
         let arena = Arena::reserve().map_err(|_| {
             Report::new("no range of addresses is left for device memory")
                 .hint("raise the limit of the process's addresses (`ulimit -v`)")

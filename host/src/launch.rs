@@ -91,13 +91,14 @@ impl Device {
             options: &options,
             host: &host,
         };
-        let known = self.record.sampled(&shape, self.settings.samples);
+        let known = match self.settings.mode {
+            Mode::Sample => self.record.sampled(&shape, self.settings.samples),
+            Mode::Run | Mode::Count => None,
+        };
         let is_chosen = self.is_chosen(function, &kernel);
         let outcome = match self.settings.mode {
             _ if self.checking.is_on() => self.checking.run(&one, &mut self.memory).map(|()| None),
-            Mode::Sample if known.is_some() => {
-                one.run(&mut self.memory, &mut NoObserver).map(|_| known)
-            }
+            _ if known.is_some() => one.run(&mut self.memory, &mut NoObserver).map(|_| known),
             Mode::Count | Mode::Sample if is_chosen => match self.count(&one, &kernel) {
                 Ok(predicted) => Ok(predicted),
                 Err(HostLaunchError::Run(error)) => Err(error),

@@ -293,7 +293,7 @@ impl Device {
             program.note(&failure.to_string());
             Error::Unknown
         })?;
-        let readable = kernel_name::shortened(&name);
+        let readable = kernel_name::readable(&name);
         let kernel = Arc::new(Kernel { program: lowered, machine, name: readable });
         ready.kernels.insert(name, Arc::clone(&kernel));
         Ok((kernel, instance))

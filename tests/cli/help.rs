@@ -12,6 +12,7 @@ fn every_command_explains_itself() {
         "compare",
         "profile",
         "run",
+        "exec",
         "plot",
         "plot roofline",
         "plot quadrant-split",

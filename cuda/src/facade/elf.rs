@@ -129,10 +129,9 @@ pub(super) fn write(library: &SharedLibrary<'_>) -> Vec<u8> {
 
     // The sizes of all parts are known before the places that they speak of.
     let symbols = (1 + targets.len() + library.symbols.len()) as u64;
-    let names: Vec<u32> = std::iter::once(0)
-        .chain(targets.iter().map(|name| strings.add(name)))
-        .chain(library.symbols.iter().map(|symbol| strings.add(symbol.name)))
-        .collect();
+    let own_names = library.symbols.iter().map(|symbol| symbol.name);
+    let names = targets.iter().copied().chain(own_names).map(|name| strings.add(name));
+    let names: Vec<u32> = std::iter::once(0).chain(names).collect();
     let needed = strings.add(library.needed);
     let own_name = strings.add(library.name);
     let version = library.version.map(|version| strings.add(version));

@@ -20,6 +20,7 @@ macro_rules! runtime_functions {
         $(
             $(#[doc = $doc])*
             #[allow(non_snake_case, reason = "the name is CUDA's")]
+            #[allow(clippy::too_many_arguments, reason = "the signature is CUDA's")]
             #[allow(unsafe_code, reason = "the symbol is for C")]
             // SAFETY: no other symbol has this name.
             #[unsafe(export_name = concat!("gpucast_", stringify!($name)))]
@@ -39,6 +40,7 @@ macro_rules! plain_functions {
         $(
             $(#[doc = $doc])*
             #[allow(non_snake_case, reason = "the name is CUDA's")]
+            #[allow(clippy::too_many_arguments, reason = "the signature is CUDA's")]
             #[allow(unsafe_code, reason = "the symbol is for C")]
             // SAFETY: no other symbol has this name.
             #[unsafe(export_name = concat!("gpucast_", stringify!($name)))]

@@ -183,7 +183,7 @@ extern "C" __global__ void refuse(int limit)
 
 extern "C" __global__ void out_of_bounds(int *buffer)
 {
-    buffer[1 << 20] = 1;
+    buffer[128] = 1;
 }
 
 extern "C" __global__ void nothing() {}

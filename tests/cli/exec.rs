@@ -1,0 +1,86 @@
+//! `gpucast exec`: programs that run, and programs that are refused. `cuda/tests` has the kernels.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::gpucast::{command, gpucast, outcome};
+
+/// Compiles a C program into the tests' own folder.
+fn compiled(name: &str, text: &str, options: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec");
+    fs::create_dir_all(&folder).unwrap();
+    let (source, program) = (folder.join(format!("{name}.c")), folder.join(name));
+    fs::write(&source, text).unwrap();
+    let compiled = Command::new("cc").arg("-o").arg(&program).arg(&source).args(options).output();
+    let compiled = compiled.unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    program
+}
+
+/// A program with device code, as far as its sections show.
+const WITH_DEVICE_CODE: &str = "
+    __attribute__((section(\".nv_fatbin\"), used)) static char code[64] = {0};
+    int main(void) { return 0; }";
+
+#[test]
+fn a_program_runs_and_its_launches_are_told() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-libraries");
+    fs::create_dir_all(&folder).unwrap();
+    gpucast_cuda::facade::write(&folder, Path::new("libgpucast_cuda.so")).unwrap();
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda/tests/programs");
+    let text = format!("#include \"{}\"\n", programs.join("programs.cu").display());
+    let link = format!("-L{}", folder.display());
+    let undefined = "-Wl,--allow-shlib-undefined";
+    let options = ["-x", "c", &link, "-l:libcudart.so.13", undefined, "-lm"];
+    let program = compiled("heat", &text, &options);
+    let report = folder.join("report.json");
+    let mut gpucast = command(&format!("exec --gpu gtx-480 --report {}", report.display()));
+    gpucast.args(["--".as_ref(), program.as_os_str(), "heat".as_ref()]);
+    gpucast.env("TEST_PTX", programs.join("kernels.ptx"));
+    let ran = outcome(gpucast);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "right with 13\n"), "{}", ran.stderr);
+    insta::assert_snapshot!("exec-heat", ran.stderr);
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
+    assert_eq!(report["schema"], "gpucast.program/1");
+    assert_eq!(report["processes"][0]["launches"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn the_status_is_the_program_s() {
+    let program = compiled("ends", "int main(void) { return 7; }", &[]);
+    let ran = gpucast(&format!("exec {}", program.display()));
+    assert_eq!((ran.status, ran.stdout.as_str()), (7, ""));
+    assert!(ran.stderr.starts_with("note: the program launched no kernel"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_program_with_the_runtime_inside_is_refused() {
+    let program = compiled("inside", WITH_DEVICE_CODE, &[]);
+    let ran = gpucast(&format!("exec {}", program.display()));
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("has CUDA's runtime inside"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("-cudart shared"), "{}", ran.stderr);
+}
+
+#[test]
+fn wrong_settings_and_programs_are_told_before_anything_runs() {
+    for (arguments, status, expected) in [
+        ("exec --gpu h1000 true", 1, "there is no GPU named `h1000`"),
+        ("exec --timing never true", 2, "there is no way of measuring named `never`"),
+        ("exec --check everything true", 2, "there is no check `everything`"),
+        ("exec --link 0 true", 2, "above 0"),
+        ("exec --model all true", 2, "one model"),
+        ("exec --report table.xls true", 2, "no known form"),
+        ("exec no-such-program", 1, "no program `no-such-program`"),
+        ("exec ./no-such-program", 1, "cannot run ./no-such-program"),
+        ("exec", 2, "required"),
+    ] {
+        let ran = gpucast(arguments);
+        assert_eq!(ran.status, status, "{arguments}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{arguments}: {}", ran.stderr);
+    }
+}
