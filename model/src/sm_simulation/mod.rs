@@ -161,6 +161,28 @@ impl Analysis {
         self.clocks / (self.clock_mhz * 1e3)
     }
 
+    /// The clocks of warps that some PTX instructions account for, by state. A clock counts for the
+    /// instruction that the warp issues next, as in Nsight Compute's samples.
+    #[must_use]
+    pub fn clocks_of(&self, instructions: impl IntoIterator<Item = u32>) -> Clocks {
+        let mut sum = Clocks::default();
+        for instruction in instructions {
+            let place = self.by_ptx.binary_search_by_key(&Some(instruction), |(ptx, _)| *ptx);
+            for (sum, clocks) in
+                place.iter().flat_map(|&at| sum.0.iter_mut().zip(self.by_ptx[at].1.0))
+            {
+                *sum += clocks;
+            }
+        }
+        sum
+    }
+
+    /// The clocks of all warps in the simulated CTAs, of which [`Analysis::clocks_of`] gives parts.
+    #[must_use]
+    pub fn warp_clocks(&self) -> f64 {
+        self.by_ptx.iter().map(|(_, clocks)| clocks.total()).sum()
+    }
+
     /// The shares of the time by state, largest first.
     #[must_use]
     pub fn shares(&self) -> Vec<(State, f64)> {

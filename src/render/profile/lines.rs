@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use gpucast_counters::attribution::{Attribution, PartCounts, Shares};
+use gpucast_counters::attribution::{Attribution, PartCounts, Shares, SourceLine};
 use gpucast_counters::table::Row;
 use gpucast_forecast::input::cuda_source::{CudaFile, printable};
 use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::execute::Loaded;
+use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::module::Location;
 use serde::Serialize;
 
@@ -83,9 +84,9 @@ pub(super) fn ptx_text(loaded: &Loaded, line: u32) -> String {
     printable(&text.unwrap_or_default().trim().replace('\t', " "))
 }
 
-/// The CUDA line of an instruction; compilers write line 0 for instructions that belong to none.
-pub(super) fn location(row: &Row) -> Option<Location> {
-    row.description.location.filter(|location| location.line != 0)
+/// The CUDA line of an instruction, in the user's own source.
+pub(super) fn location(module: &Module, row: &Row) -> Option<Location> {
+    module.own_place(row.description.location?)
 }
 
 /// Returns true if lines are those of the CUDA source.
@@ -96,7 +97,7 @@ fn is_cuda(view: &View<'_>, counted: &Counted) -> bool {
         // The kernel's own lines, not those of the headers that it uses, decide.
         SourceChoice::Auto => {
             let rows = counted.profile.table.rows.iter();
-            let mut locations = rows.filter_map(location);
+            let mut locations = rows.filter_map(|row| location(&view.loaded.module, row));
             locations.any(|location| {
                 view.files.get(&location.file).is_some_and(|file| file.lines.is_some())
             })
@@ -108,20 +109,20 @@ pub(super) fn lines<'a>(view: &View<'a>, counted: &Counted) -> Vec<Line<'a>> {
     let profile = &counted.profile;
     let attribution = Attribution::new(&profile.table, profile.machine.as_ref());
     if is_cuda(view, counted) {
-        let key = |row: &Row| Some(location(row).map(|location| (location.file, location.line)));
-        let line = |(place, rows): (Option<(u32, u32)>, Vec<&Row>)| {
+        let line = |(place, rows): (Option<SourceLine>, Vec<&Row>)| {
             let line = Line::new(&attribution, &rows);
             match place {
-                Some((file, at)) => line.at(view.files, file, at),
+                Some(place) => line.at(view.files, place.file, place.line),
                 None => line,
             }
         };
-        return profile.table.group_by(key).into_iter().map(line).collect();
+        let by_line = profile.table.by_source_line(&view.loaded.module);
+        return by_line.into_iter().map(line).collect();
     }
     let texts: Vec<&str> = view.loaded.source.text.lines().collect();
     let line = |(at, rows): (u32, Vec<&Row>)| {
         let line = Line::new(&attribution, &rows);
-        let line = match rows.first().and_then(|row| location(row)) {
+        let line = match rows.first().and_then(|row| location(&view.loaded.module, row)) {
             Some(location) => line.at(view.files, location.file, location.line),
             None => line,
         };

@@ -129,7 +129,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         By::Line => Rows::Lines { lines: lines::lines(view, counted) },
         By::Branch => Rows::Branches { branches: branches::branches(view, counted) },
         By::Stage => stages::rows(counted),
-        By::Access => Rows::Features { features: accesses::views(counted) },
+        By::Access => Rows::Features { features: accesses::views(view, counted) },
     };
     LaunchView {
         kernel: &profile.kernel,
@@ -164,7 +164,7 @@ fn text(view: &View<'_>) -> String {
             By::Line => lines::text(view, counted),
             By::Branch => branches::text(view, counted),
             By::Stage => stages::text(counted),
-            By::Access => accesses::text(counted),
+            By::Access => accesses::text(view, counted),
         };
     }
     text
