@@ -6,6 +6,7 @@ pub(crate) mod plot;
 mod prediction;
 pub(crate) mod report;
 mod size;
+mod words;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,6 +18,8 @@ use gpucast_forecast::input::plan;
 use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
 use gpucast_ptx_frontend::container::Target;
+use gpucast_render::profile::{By, SourceChoice};
+use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Checks;
 
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
@@ -358,31 +361,12 @@ pub(crate) enum ScheduleChoice {
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputOptions {
     /// The form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::format())]
     pub(crate) format: Format,
 
     /// Write the result to a file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Text,
-    /// For programs, versioned
-    Json,
-    /// For spreadsheets
-    Csv,
-}
-
-/// A result without a CSV form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TextOrJson {
-    /// For people
-    Text,
-    /// For programs, versioned
-    Json,
 }
 
 #[derive(Debug, Args)]
@@ -495,11 +479,11 @@ pub(crate) struct Profile {
     pub(crate) metrics: MetricChoice,
 
     /// What a row of the result stands for
-    #[arg(long, help_heading = "Counts", value_name = "ROW", default_value = "launch")]
+    #[arg(long, help_heading = "Counts", value_name = "ROW", default_value = "launch", value_parser = words::by())]
     pub(crate) by: By,
 
     /// Whose lines `--by line` shows
-    #[arg(long, help_heading = "Counts", value_name = "SOURCE", default_value = "auto")]
+    #[arg(long, help_heading = "Counts", value_name = "SOURCE", default_value = "auto", value_parser = words::source())]
     pub(crate) source: SourceChoice,
 
     /// Where else the CUDA files lie that the PTX names; by default in or below its own folder
@@ -514,31 +498,6 @@ pub(crate) struct Profile {
 
     #[command(flatten)]
     pub(crate) output: OutputOptions,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
-    /// A kernel launch
-    Launch,
-    /// A line of the source
-    Line,
-    /// What all CTAs do between two barriers
-    Stage,
-    /// A conditional branch
-    Branch,
-    /// Accesses to memory with the same strides: the features of cost models
-    Access,
-}
-
-/// Whose lines are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SourceChoice {
-    /// CUDA if the PTX names its lines and the file is there, otherwise PTX
-    Auto,
-    /// PTX
-    Ptx,
-    /// CUDA, without its text if the file is not there
-    Cuda,
 }
 
 #[derive(Debug, Args)]
@@ -563,7 +522,7 @@ pub(crate) struct Run {
     pub(crate) execution: ExecutionOptions,
 
     /// The form of the result
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
 }
 
@@ -579,7 +538,7 @@ pub(crate) struct Check {
     pub(crate) kernel: Option<String>,
 
     /// The form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
 }
 
@@ -639,7 +598,7 @@ pub(crate) struct CalibrateCost {
     pub(crate) execution: ExecutionOptions,
 
     /// The form of the result
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text")]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
 }
 
@@ -674,7 +633,7 @@ pub(crate) struct CalibrateOffload {
     pub(crate) confidence: f64,
 
     /// The form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
     pub(crate) format: TextOrJson,
 
     /// Write the result to a file

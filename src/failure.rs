@@ -1,6 +1,6 @@
 //! The reasons why a command did not succeed, and the exit statuses for them.
 
-pub(crate) use gpucast_forecast::failure::{Anchor, Report, SourceText, suggest};
+pub(crate) use gpucast_forecast::failure::{Report, SourceText, suggest};
 
 /// Reason why a command did not succeed.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cli ──► commands ──► gpucast_forecast (what is to run, counts, predictions)
-//!                 └──► render, pictures, report (text, JSON, CSV, diagnostics, SVG, HTML)
+//!                 ├──► gpucast_render (text, JSON, CSV, SVG, HTML)
+//!                 └──► output (standard output, files, standard error)
 //! ```
 //!
 //! The libraries return data and typed errors. Only this program prints, runs other programs, and
@@ -13,9 +14,7 @@ mod cli;
 mod commands;
 mod failure;
 mod interrupt;
-mod pictures;
-mod render;
-mod report;
+mod output;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -43,11 +42,11 @@ fn main() -> ExitCode {
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Input(reports)) => {
-            render::diagnostic::print(&reports);
+            output::diagnostic::print(&reports);
             ExitCode::from(INPUT)
         }
         Err(Failure::Usage(report)) => {
-            render::diagnostic::print(&[report]);
+            output::diagnostic::print(&[report]);
             ExitCode::from(USAGE)
         }
         Err(Failure::Said) => ExitCode::from(INPUT),

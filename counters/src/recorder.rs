@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gpucast_interpreter::{Access, AccessKind, CtaStart, Pattern, Recorder};
 use gpucast_ptx_frontend::types::StateSpace;
 
-use crate::banks::{BankGeometry, BankPasses, Banks};
+use crate::banks::{BankGeometry, BankPasses, Banks, come_in_pairs};
 use crate::coalescing::{Coalescer, Coalescing, Moved};
 use crate::hierarchy::{CtaStream, Demand, Request, RowTraffic};
 use crate::patterns::{Spread, lane_addresses};
@@ -337,6 +337,7 @@ impl CtaRecorder {
             lines,
             passes: passes.passes,
             serial: if updates { update_steps(access) } else { 1 },
+            is_paired: come_in_pairs(access.mask, lane_addresses(access, &mut [0; 32])),
             is_replayed,
         };
         if let Some(row) = sample.access(access, &served) {

@@ -59,7 +59,7 @@ fn an_architects_banks_and_sectors_are_taken() {
     assert_eq!(device.limits.shared_reserved_bytes_per_cta, 2048);
     assert_eq!(device.limits.sub_partitions, 2);
     // What was not asked for is as the capability has it.
-    assert_eq!(device.banks.with_banks(32), Some(BankGeometry::CAPABILITY_2));
+    assert_eq!(device.banks.with_banks(32), Some(BankGeometry::CAPABILITY_5));
     assert_eq!(device.limits.shared_bytes, 164 << 10);
     assert_eq!((device.sm_count, device.l2.size_bytes), (10, 1 << 20));
 }

@@ -78,6 +78,9 @@ pub struct Request {
     pub passes: u16,
     /// The most lanes that change one address (atomics), else 1.
     pub serial: u8,
+    /// True if the lanes come in pairs with one address, so that shared memory returns the
+    /// registers of both at once.
+    pub is_paired: bool,
     /// Sectors that the first-level cache holds.
     pub l1_sectors: u16,
     /// Sectors that the L2 holds, or takes (stores).

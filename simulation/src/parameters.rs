@@ -124,6 +124,8 @@ pub struct LoadStore {
     pub l1_bytes: f64,
     /// Bytes that shared memory returns to registers in a clock.
     pub shared_bytes: f64,
+    /// The same for loads whose lanes come in pairs with one address.
+    pub shared_paired_bytes: f64,
     /// Lines whose tags the first-level cache compares in a clock.
     pub tags: f64,
     /// Further clocks for tags that meet in one bank of tags, times the square root of the lines.

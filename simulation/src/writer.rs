@@ -98,6 +98,7 @@ impl Request {
             lines,
             passes: lines,
             serial: 1,
+            is_paired: false,
             l1_sectors,
             l2_sectors,
             dram_sectors,

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use gpucast_render::sweep::TableFormat;
 
 use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
-use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size};
-use crate::render::sweep::TableFormat;
+use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size, words};
 
 /// Which models predict, and from whose counts.
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ pub(crate) struct Sweep {
     pub(crate) execution: ExecutionOptions,
 
     /// The form of the result [default: what the output file's name ends in, else text]
-    #[arg(long, help_heading = "Output", value_name = "FORMAT")]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::table_format())]
     pub(crate) format: Option<TableFormat>,
 
     /// Write the result to a file; CSV and JSON get their rows as they come

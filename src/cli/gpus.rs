@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use gpucast_render::TextOrJson;
 
-use super::{OutputOptions, TextOrJson};
+use super::{OutputOptions, words};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Gpus {
@@ -29,7 +30,7 @@ pub(crate) enum Gpus {
         set: Vec<(String, String)>,
 
         /// The form of the result
-        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
         format: TextOrJson,
     },
     /// Write a GPU's file from a few numbers of a data sheet, or from another GPU

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use gpucast_render::profile::SourceChoice;
 
 use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions};
-use super::{ExecutionOptions, KernelOptions, MachineOptions, SourceChoice};
+use super::{ExecutionOptions, KernelOptions, MachineOptions, words};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("model", |model| model.default_value("all")))]
@@ -27,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) count_on: String,
 
     /// Whose lines are annotated
-    #[arg(long, help_heading = "Output", value_name = "SOURCE", default_value = "auto")]
+    #[arg(long, help_heading = "Output", value_name = "SOURCE", default_value = "auto", value_parser = words::source())]
     pub(crate) source: SourceChoice,
 
     /// Where else the CUDA files lie that the PTX names; by default in or below its own folder

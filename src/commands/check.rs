@@ -6,12 +6,12 @@ use std::path::Path;
 use gpucast_forecast::input::container;
 use gpucast_forecast::input::module_text::{self, ModuleFile};
 use gpucast_forecast::inspection::{self, File};
+use gpucast_render::{TextOrJson, check, json};
 use serde::Serialize;
 
-use crate::cli::{Check, TextOrJson};
+use crate::cli::Check;
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
-use crate::render::{check, diagnostic, json};
+use crate::output::{Output, diagnostic};
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -13,12 +13,11 @@ use gpucast_forecast::published;
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
 use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing};
+use gpucast_render::comparison;
 
 use crate::cli::Compare;
 use crate::failure::{Failure, Report};
-use crate::render;
-use crate::render::output::Output;
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal};
 
 /// A measured time, wherever it comes from.
 struct Time {
@@ -79,7 +78,7 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
             rows.extend(models.iter().map(|model| row(time, sources, model)));
         }
     }
-    output.write(&render::comparison::document(&Comparison::new(rows), arguments.output.format)?)
+    output.write(&comparison::document(&Comparison::new(rows), arguments.output.format)?)
 }
 
 fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<Time, Report> {

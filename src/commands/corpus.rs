@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use gpucast_corpus::{Entry, entries, find};
 use gpucast_forecast::input::kernel_argument::unknown_corpus_kernel;
+use gpucast_render::table::{Align, aligned};
+use gpucast_render::{Format, csv, json};
 use serde::Serialize;
 
-use crate::cli::{Corpus, CorpusPart, Format, OutputOptions};
+use crate::cli::{Corpus, CorpusPart, OutputOptions};
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
-use crate::render::table::{Align, aligned};
-use crate::render::{csv, json};
+use crate::output::Output;
 
 #[derive(Serialize)]
 struct Document {
@@ -78,7 +78,7 @@ fn list(kernels: &[Kernel]) -> String {
     aligned(0, &[Align::Left; 3], &rows)
 }
 
-fn list_as_csv(kernels: &[Kernel]) -> Result<String, Failure> {
+fn list_as_csv(kernels: &[Kernel]) -> Result<String, Report> {
     let rows: Vec<Vec<String>> = kernels
         .iter()
         .map(|kernel| {

@@ -14,16 +14,14 @@ use gpucast_forecast::{Kernel, LaunchOptions};
 use gpucast_model::{Gpu, HierarchicalRoofline};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
+use gpucast_render::{Format, pictures};
 
-use crate::cli::Format;
 use crate::cli::plot::{
     PictureOptions, Plot, PlotKernels, PlotMix, PlotPredictions, PlotQuadrantSplit,
     PlotSensitivity, PlotSweep, ScaleChoice, ThemeChoice,
 };
 use crate::failure::{Failure, Report};
-use crate::pictures;
-use crate::render::output::Output;
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal};
 
 pub(crate) fn run(command: Plot) -> Result<(), Failure> {
     match command {

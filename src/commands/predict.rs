@@ -13,12 +13,11 @@ use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions};
 use gpucast_forecast::what_if;
 use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_render::prediction;
 
 use crate::cli::Predict;
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
-use crate::render::prediction;
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal};
 
 /// Counts, and the GPUs that are predicted from them.
 struct Group {

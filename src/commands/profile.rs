@@ -9,12 +9,11 @@ use gpucast_forecast::run::counting::{self, Counting, Extras};
 use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
 use gpucast_forecast::settings::ExecutionSettings;
+use gpucast_render::profile::{self, By, View};
 
-use crate::cli::{By, Profile};
+use crate::cli::Profile;
 use crate::failure::Failure;
-use crate::render::output::Output;
-use crate::render::profile::{self, View};
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;

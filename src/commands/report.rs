@@ -11,14 +11,12 @@ use gpucast_forecast::run::counting::{self, Counting, Extras};
 use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::{module, sources};
 use gpucast_forecast::settings::ExecutionSettings;
+use gpucast_render::profile::{By, View};
+use gpucast_render::{Format, report};
 
 use crate::cli::report::Report as Arguments;
-use crate::cli::{By, Format};
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
-use crate::render::profile::View;
-use crate::render::terminal::Terminal;
-use crate::report;
+use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let models = model_choice::read(&arguments.models.model)?;

@@ -15,14 +15,14 @@ use gpucast_forecast::run::execute::{self, Executed, Timing, Watch};
 use gpucast_forecast::run::module;
 use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program, RunError};
+use gpucast_render::findings::{self, CheckedLaunch, Extent};
+use gpucast_render::run::{self, Checked, Launched};
+use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
 
-use crate::cli::{Format, Run, TextOrJson};
+use crate::cli::Run;
 use crate::failure::{Failure, Report, suggest};
-use crate::render::findings::{self, CheckedLaunch, Extent};
-use crate::render::output::{Output, keep_inputs};
-use crate::render::run::{self, Checked, Launched};
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal, keep_inputs};
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;

@@ -7,12 +7,11 @@ use gpucast_forecast::run::sources::{self, Counts};
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_model::Gpu;
 use gpucast_model::sensitivity::{Analysis, analyse};
+use gpucast_render::sensitivity;
 
 use crate::cli::Sensitivity;
 use crate::failure::{Failure, Report, suggest};
-use crate::render;
-use crate::render::output::Output;
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
@@ -83,7 +82,7 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     if let (true, Some(error)) = (analyses.is_empty(), first_refusal) {
         return Err(Report::new(error.to_string()).into());
     }
-    output.write(&render::sensitivity::document(&analyses, arguments.output.format)?)
+    output.write(&sensitivity::document(&analyses, arguments.output.format)?)
 }
 
 /// The fields of `--field` as the description spells them.

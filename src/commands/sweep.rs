@@ -12,13 +12,12 @@ use gpucast_forecast::settings::{LaunchOptions, Size as CorpusSize};
 use gpucast_forecast::sweep::axis::{Axis, Value};
 use gpucast_forecast::sweep::{self, Axes, Case, CaseSource, Cell, Grid};
 use gpucast_model::Gpu;
+use gpucast_render::sweep::{TableFormat, without_parquet};
 
 use crate::cli::{LaunchTemplate, Sweep};
 use crate::failure::{Failure, Report, SourceText, suggest};
-use crate::render::diagnostic;
-use crate::render::rows::{Earlier, RowFile};
-use crate::render::sweep::{TableFormat, without_parquet};
-use crate::render::terminal::Terminal;
+use crate::output::rows::{Earlier, RowFile};
+use crate::output::{Terminal, diagnostic};
 
 /// The word for the whole corpus, or for every GPU of the library.
 const ALL: &str = "all";
@@ -77,7 +76,7 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
         Err(failure) => {
             if taken > 0 {
                 rows.finish()?;
-                diagnostic::note(Some(&stopped(&arguments, format, taken)));
+                diagnostic::note(&stopped(&arguments, format, taken));
             } else {
                 rows.discard();
             }
@@ -106,7 +105,7 @@ fn format(arguments: &Sweep) -> Result<TableFormat, Failure> {
         return Err(Failure::Usage(report.hint("name a file: --output sweep.parquet")));
     }
     if format == TableFormat::Parquet && cfg!(not(feature = "parquet")) {
-        return Err(without_parquet());
+        return Err(without_parquet().into());
     }
     Ok(format)
 }

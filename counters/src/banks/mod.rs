@@ -11,7 +11,7 @@
 //! | 2.x | 32 | 4 bytes | 4-byte words | a warp | 4.2, F.4.3 |
 //! | 3.x, 4-byte mode | 32 | 8 bytes: words *i*, *i* + 32 | 4-byte words | a warp | 4.2, F.5.3.2 |
 //! | 3.x, 8-byte mode | 32 | 8 bytes | 8-byte words | a warp | 4.2, F.5.3.1 |
-//! | 5.0 on | 32 | 4 bytes | 4-byte words | a warp | 11.7, K.4 |
+//! | 5.0 on | 32 | 4 bytes | 4-byte words | a warp; see [`Serving::InPairedPhases`] | 11.7, K.4 |
 //!
 //! Neighbouring banks hold neighbouring words. The column *lanes* has those served together.
 //! The profiler counts passes: `shared_load_transactions` and `shared_store_transactions`.
@@ -20,8 +20,8 @@
 //! read-modify-write occurs, one after the other), so their lanes share nothing. The cost of locks
 //! before capability 5.0 is not modelled.
 //!
-//! Simplifications: capability 2.x usually takes one pass less for 128-bit accesses without
-//! conflicts, and newer ones merge phases whose lanes share addresses; neither is modelled.
+//! Simplification: capability 2.x usually takes one pass less for 128-bit accesses without
+//! conflicts, which is not modelled.
 
 mod passes;
 mod usual;
@@ -30,6 +30,9 @@ use gpucast_interpreter::{Access, AccessKind, Pattern};
 
 use crate::patterns::lane_addresses;
 
+/// The most bytes that one lane loads into its registers; more are bulk copies or matrices.
+const MOST_LANE_BYTES: u32 = 16;
+
 /// The rule by which lanes that are served together share the banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Serving {
@@ -37,6 +40,12 @@ pub enum Serving {
     /// Fewer lanes go together if they access more than a bank delivers: half-warps for 64-bit and
     /// quarter-warps for 128-bit accesses.
     InPhases,
+    /// Capability 5.0 on: as [`Serving::InPhases`], but twice as many lanes of a wide load go
+    /// together if all of them come in pairs with one address ([`come_in_pairs`]). The registers of
+    /// a pair then return together. NVIDIA says so of capabilities 7.0 to 7.5
+    /// (forums.developer.nvidia.com, topic 77228). The author of maxas saw 128-bit loads of such
+    /// lanes take two passes on capability 5.2 (github.com/NervanaSystems/maxas, issue 8).
+    InPairedPhases,
     /// Capability 1.x: wide accesses are done word by word (guide 4.2, F.3.3.4). In each pass *one*
     /// word is handed to all lanes that load it; of the other words, each bank serves one lane
     /// (F.3.3.2). The guide does not specify the word and the lanes. Here it is the word that most
@@ -68,6 +77,12 @@ pub struct BankPasses {
 
 impl BankPasses {
     const ONE: Self = Self { passes: 1, conflict_free: 1 };
+
+    /// The passes of a full warp of pairs whose phases have no conflicts.
+    fn in_pairs(self) -> Self {
+        let halved = |passes: u32| passes.div_ceil(2);
+        Self { passes: halved(self.passes), conflict_free: halved(self.conflict_free) }
+    }
 }
 
 impl BankGeometry {
@@ -80,7 +95,7 @@ impl BankGeometry {
         serving: Serving::WordByWord,
     };
 
-    /// 32 banks of 4 bytes: compute capability 2.x, and 5.0 on.
+    /// 32 banks of 4 bytes: compute capability 2.x.
     pub const CAPABILITY_2: Self = Self {
         banks: 32,
         bank_bytes: 4,
@@ -95,6 +110,10 @@ impl BankGeometry {
 
     /// The same in the 8-byte mode (`cudaSharedMemBankSizeEightByte`).
     pub const CAPABILITY_3_WIDE: Self = Self { interleave_bytes: 8, ..Self::CAPABILITY_3 };
+
+    /// 32 banks of 4 bytes whose wide loads are served in pairs of lanes: compute capability 5.0
+    /// on.
+    pub const CAPABILITY_5: Self = Self { serving: Serving::InPairedPhases, ..Self::CAPABILITY_2 };
 
     /// The most banks that are modelled.
     pub const MOST_BANKS: u32 = 128;
@@ -161,16 +180,20 @@ impl BankGeometry {
 #[derive(Clone, Copy, Debug)]
 pub struct Banks {
     geometry: BankGeometry,
-    /// True if the geometry is [`BankGeometry::CAPABILITY_2`], as on most GPUs. It needs no
-    /// divisions.
+    /// True if the geometry is [`BankGeometry::CAPABILITY_2`] or [`BankGeometry::CAPABILITY_5`],
+    /// as on most GPUs. It needs no divisions.
     usual: bool,
+    /// True if lanes with one address go together.
+    pairs: bool,
 }
 
 impl Banks {
     /// Banks of a geometry.
     #[must_use]
     pub fn new(geometry: BankGeometry) -> Self {
-        Self { geometry, usual: geometry == BankGeometry::CAPABILITY_2 }
+        let pairs = geometry.serving == Serving::InPairedPhases;
+        let usual = geometry.with_serving(Serving::InPhases) == BankGeometry::CAPABILITY_2;
+        Self { geometry, usual: usual && geometry.serving != Serving::WordByWord, pairs }
     }
 
     /// Passes of a warp access.
@@ -178,7 +201,10 @@ impl Banks {
     #[inline]
     pub fn passes(&self, access: &Access<'_>) -> BankPasses {
         if self.usual && access.pattern != Pattern::General && !updates(access.kind) {
-            return usual_without_conflicts(access.bytes_per_lane);
+            let passes = usual_without_conflicts(access.bytes_per_lane);
+            let is_paired = self.pairs && access.pattern == Pattern::Uniform;
+            let is_piece = access.bytes_per_lane <= MOST_LANE_BYTES && loads(access.kind);
+            return if is_paired && is_piece { passes.in_pairs() } else { passes };
         }
         self.general(access)
     }
@@ -189,14 +215,31 @@ impl Banks {
         if updates(access.kind) {
             return self.geometry.updates(access);
         }
+        let loads = loads(access.kind);
         if self.usual
-            && let Some(passes) = usual::passes(mask, access.addresses, bytes)
+            && let Some(passes) = usual::passes(mask, access.addresses, bytes, self.pairs && loads)
         {
             return passes;
         }
-        let loads = access.kind != AccessKind::Store;
         self.geometry.gather(mask, lane_addresses(access, &mut [0; 32]), bytes, loads)
     }
+}
+
+fn loads(kind: AccessKind) -> bool {
+    kind != AccessKind::Store
+}
+
+/// Returns true if the lanes of `mask` come in pairs with one address: either each lane *n* and
+/// lane *n* xor 1, or each lane *n* and lane *n* xor 2. A lane whose partner takes no part counts
+/// as paired.
+pub(crate) fn come_in_pairs(mask: u32, addresses: &[u64; 32]) -> bool {
+    [1, 2].into_iter().any(|distance| {
+        (0..32_usize).all(|lane| {
+            let other = lane ^ distance;
+            let both = mask >> lane & mask >> other & 1 == 1;
+            !both || addresses[lane] == addresses[other]
+        })
+    })
 }
 
 fn updates(kind: AccessKind) -> bool {

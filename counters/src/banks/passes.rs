@@ -2,7 +2,7 @@
 
 use gpucast_interpreter::Access;
 
-use super::{BankGeometry, BankPasses, Serving};
+use super::{BankGeometry, BankPasses, MOST_LANE_BYTES, Serving, come_in_pairs};
 use crate::patterns::lane_addresses;
 
 /// More rows than the lanes of a phase can touch: 32 lanes, each of which reaches into three
@@ -122,7 +122,11 @@ impl BankGeometry {
         bytes_per_lane: u32,
         loads: bool,
     ) -> BankPasses {
-        let lanes = self.lanes_per_phase(bytes_per_lane);
+        let mut lanes = self.lanes_per_phase(bytes_per_lane);
+        let pairs = loads && self.serving == Serving::InPairedPhases;
+        if pairs && bytes_per_lane <= MOST_LANE_BYTES && come_in_pairs(mask, addresses) {
+            lanes = (2 * lanes).min(self.lanes);
+        }
         let free = bytes_per_lane.div_ceil(self.pass_bytes()).max(1);
         // Lanes that are served one by one have ranges without conflicts: bulk copies.
         if lanes == 1 {
@@ -138,7 +142,7 @@ impl BankGeometry {
                     Serving::WordByWord if loads && bytes_per_lane <= 4 => {
                         self.steps_with_one_broadcast(active, addresses)
                     }
-                    Serving::WordByWord | Serving::InPhases => {
+                    Serving::WordByWord | Serving::InPhases | Serving::InPairedPhases => {
                         self.rows(active, addresses, bytes_per_lane).most_in_a_bank()
                     }
                 };

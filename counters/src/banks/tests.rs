@@ -7,6 +7,7 @@ use super::*;
 
 const TESLA: BankGeometry = BankGeometry::CAPABILITY_1;
 const FERMI: BankGeometry = BankGeometry::CAPABILITY_2;
+const MAXWELL: BankGeometry = BankGeometry::CAPABILITY_5;
 const KEPLER: BankGeometry = BankGeometry::CAPABILITY_3;
 const KEPLER_WIDE: BankGeometry = BankGeometry::CAPABILITY_3_WIDE;
 
@@ -69,6 +70,31 @@ fn wide_accesses_take_half_and_quarter_warps() {
     assert_eq!(load(FERMI, !0, strided(16), 8), (4, 2));
     // One half-warp only.
     assert_eq!(load(FERMI, 0xFFFF, strided(8), 8), (1, 1));
+}
+
+#[test]
+fn wide_loads_of_lanes_in_pairs_go_together_from_maxwell_on() {
+    let uniform = strided(0);
+    assert_eq!([4, 8, 16].map(|bytes| load(FERMI, !0, uniform, bytes).0), [1, 2, 4]);
+    assert_eq!([4, 8, 16].map(|bytes| load(MAXWELL, !0, uniform, bytes).0), [1, 1, 2]);
+    // Pairs of neighbours, and of lanes at a distance of two, load 16 pieces in two passes.
+    let neighbours = std::array::from_fn(|lane| (lane as u64 >> 1) * 16);
+    assert_eq!(load(MAXWELL, !0, neighbours, 16), (2, 2));
+    let apart = std::array::from_fn(|lane| (lane as u64 >> 2 << 1 | lane as u64 & 1) * 16);
+    assert_eq!(load(MAXWELL, !0, apart, 16), (2, 2));
+    // At a distance of four they do not, although the pieces are as many.
+    let far = std::array::from_fn(|lane| (lane as u64 >> 3 << 2 | lane as u64 & 3) * 16);
+    assert_eq!(load(MAXWELL, !0, far, 16), (4, 4));
+    // One lane that differs takes the advantage from all, unless it takes no part.
+    let mut odd = neighbours;
+    odd[5] = 4096;
+    assert_eq!(load(MAXWELL, !0, odd, 16).1, 4);
+    assert_eq!(load(MAXWELL, !(1 << 5), odd, 16), (2, 2));
+    // The pieces of pairs conflict as others do.
+    let rows = std::array::from_fn(|lane| (lane as u64 >> 1) * 128);
+    assert_eq!(load(MAXWELL, !0, rows, 16), (16, 2));
+    let stores = access(AccessKind::Store, Pattern::General, !0, 16, &uniform);
+    assert_eq!(Banks::new(MAXWELL).passes(&stores).passes, 4);
 }
 
 #[test]
@@ -176,7 +202,17 @@ fn impossible_banks_are_refused() {
 /// word. `together` are the lanes that go together.
 fn naive(geometry: BankGeometry, mask: u32, addresses: &[u64; 32], bytes: u64) -> u32 {
     let delivered = u64::from(geometry.bank_bytes());
-    let together = match (geometry.lanes() as u64 * delivered) / bytes {
+    // Lanes with one address go together: each with its neighbour, or each with the next but one.
+    let agree = |one: usize, other: usize| {
+        let take_part = mask >> one & 1 == 1 && mask >> other & 1 == 1;
+        !take_part || addresses[one] == addresses[other]
+    };
+    let neighbours = (0..16).all(|pair| agree(2 * pair, 2 * pair + 1));
+    let apart =
+        (0..8).all(|four| agree(4 * four, 4 * four + 2) && agree(4 * four + 1, 4 * four + 3));
+    let pairs = geometry.serving() == Serving::InPairedPhases && bytes <= 16;
+    let bytes_together = if pairs && (neighbours || apart) { bytes.div_ceil(2) } else { bytes };
+    let together = match (geometry.lanes() as u64 * delivered) / bytes_together {
         lanes if lanes >= u64::from(geometry.lanes()) => geometry.lanes() as usize,
         lanes => lanes as usize,
     };
@@ -224,6 +260,7 @@ fn geometries() -> Vec<BankGeometry> {
     let with_banks = |geometry: BankGeometry, banks| geometry.with_banks(banks).unwrap();
     vec![
         FERMI,
+        MAXWELL,
         KEPLER,
         KEPLER_WIDE,
         phases,
@@ -240,10 +277,12 @@ proptest! {
         mask: u32,
         offsets in prop::array::uniform32(0_u64..256),
         log_bytes in 0_u32..6,
+        distance in 0_usize..3,
         geometry in prop::sample::select(geometries()),
     ) {
         let bytes = 1 << log_bytes;
-        let addresses = offsets.map(|offset| offset * bytes);
+        // Two thirds of the time lanes come in pairs.
+        let addresses = std::array::from_fn(|lane| offsets[lane & !distance] * bytes);
         let (passes, _) = load(geometry, mask, addresses, bytes as u32);
         prop_assert_eq!(passes, naive(geometry, mask, &addresses, bytes));
     }

@@ -1,15 +1,22 @@
 //! The passes over the usual 32 banks of 4 bytes, where each lane wants one aligned piece.
 //!
 //! A phase has as many lanes as have 128 bytes of pieces. A piece lies in one of as many groups of
-//! banks. The passes of a phase are the different pieces of its most wanted group.
+//! banks. The passes of a phase are the different pieces of its most wanted group. Where lanes with
+//! one address go together, a phase of wide loads has twice the lanes.
 
-use super::BankPasses;
+use super::{BankPasses, come_in_pairs};
 
 /// The bytes that all banks together deliver per pass, as a power of two.
 const ROW_BITS: u32 = 7;
 
 /// Passes of the lanes of `mask`; `None` if they do not want aligned pieces of at most 16 bytes.
-pub(super) fn passes(mask: u32, addresses: &[u64; 32], bytes: u32) -> Option<BankPasses> {
+/// `pairs` tells that lanes with one address go together.
+pub(super) fn passes(
+    mask: u32,
+    addresses: &[u64; 32],
+    bytes: u32,
+    pairs: bool,
+) -> Option<BankPasses> {
     if bytes > 16 || !bytes.is_power_of_two() || mask == 0 {
         return None;
     }
@@ -30,7 +37,9 @@ pub(super) fn passes(mask: u32, addresses: &[u64; 32], bytes: u32) -> Option<Ban
         return None;
     }
     let one_row = difference >> ROW_BITS == 0;
-    let lanes = 1 << (ROW_BITS - piece_bits);
+    let groups = 1 << (ROW_BITS - piece_bits);
+    let is_paired = pairs && groups < 32 && come_in_pairs(mask, addresses);
+    let lanes = if is_paired { 2 * groups } else { groups };
     let mut result = BankPasses::default();
     for phase in (0..32).step_by(lanes) {
         let active = mask & (u32::MAX >> (32 - lanes)) << phase;
@@ -38,8 +47,8 @@ pub(super) fn passes(mask: u32, addresses: &[u64; 32], bytes: u32) -> Option<Ban
             result.conflict_free += 1;
             result.passes += match one_row {
                 true => 1,
-                false => passes_of_stride(active, &pieces, lanes as u32)
-                    .unwrap_or_else(|| passes_in_turns(active, &pieces, lanes as u32)),
+                false => passes_of_stride(active, &pieces, groups as u32)
+                    .unwrap_or_else(|| passes_in_turns(active, &pieces, groups as u32)),
             };
         }
     }

@@ -161,8 +161,9 @@ const REQUESTS_2: RequestRules = RequestRules {
     constant_lanes: 32,
 };
 const REQUESTS_3: RequestRules = RequestRules { banks: BankGeometry::CAPABILITY_3, ..REQUESTS_2 };
-const REQUESTS_5: RequestRules = RequestRules { coalescing: COALESCING_5, ..REQUESTS_2 };
-const REQUESTS_7: RequestRules = RequestRules { coalescing: COALESCING_7, ..REQUESTS_2 };
+const REQUESTS_5: RequestRules =
+    RequestRules { coalescing: COALESCING_5, banks: BankGeometry::CAPABILITY_5, ..REQUESTS_2 };
+const REQUESTS_7: RequestRules = RequestRules { coalescing: COALESCING_7, ..REQUESTS_5 };
 
 const SPREADSHEET: &str = "NVIDIA's CUDA_Occupancy_Calculator.xls (CUDA 12.4.1), sheet GPU Data; CUDA C++ Programming \
      Guide 11.7, table 15";

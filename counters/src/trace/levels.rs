@@ -216,8 +216,7 @@ mod tests {
     }
 
     fn request([l1_sectors, l2_sectors, dram_sectors]: [u16; 3]) -> Request {
-        let (space, lanes, lines, passes, serial) = (Space::Global, 32, 1, 1, 1);
-        Request { space, lanes, lines, passes, serial, l1_sectors, l2_sectors, dram_sectors }
+        Request { l1_sectors, l2_sectors, dram_sectors, ..Request::global(0, 0, 4) }
     }
 
     fn sectors(request: &Request) -> [u16; 3] {

@@ -26,6 +26,8 @@ pub(crate) struct Served {
     pub(crate) passes: u32,
     /// The most lanes of an atomic at one address, else 1.
     pub(crate) serial: u64,
+    /// True if the lanes come in pairs with one address.
+    pub(crate) is_paired: bool,
     /// True if the caches will see all of it.
     pub(crate) is_replayed: bool,
 }
@@ -231,6 +233,7 @@ impl Recorded {
             lines: 0,
             passes: 0,
             serial: 1,
+            is_paired: true,
             l1_sectors: 0,
             l2_sectors: 0,
             dram_sectors: 0,
@@ -263,6 +266,7 @@ impl Recorded {
             request.space = space;
         }
         request.serial = request.serial.max(served.serial.min(32) as u8);
+        request.is_paired &= served.is_paired;
         let passes = match is_other_side {
             true => u64::from(served.passes).saturating_sub(request.passes.into()),
             false => served.passes.into(),

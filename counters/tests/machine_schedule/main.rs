@@ -380,6 +380,7 @@ const REQUEST: Request = Request {
     lines: 1,
     passes: 1,
     serial: 1,
+    is_paired: false,
     l1_sectors: 0,
     l2_sectors: 4,
     dram_sectors: 0,

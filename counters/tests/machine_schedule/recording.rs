@@ -63,6 +63,7 @@ impl Recorder for Warps {
             lines: 1,
             passes: 1,
             serial: 1,
+            is_paired: false,
             l1_sectors: 0,
             l2_sectors: 4,
             dram_sectors: 0,

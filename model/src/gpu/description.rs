@@ -296,7 +296,7 @@ gpu! {
     shared_bank_interleave: Bytes,
     /// Threads whose accesses to shared memory go together where a bank's width is enough for each.
     shared_request: Threads,
-    /// How they share the banks: `in-phases`, `word-by-word`.
+    /// How they share the banks: `in-phases`, `in-paired-phases`, `word-by-word`.
     shared_serving: SharedServing,
     /// Registers of a multiprocessor.
     registers_per_sm: Registers,

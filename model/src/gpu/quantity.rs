@@ -285,8 +285,11 @@ choice!(
 );
 choice!(
     /** How lanes share the banks of shared memory. */
-    SharedServing(Serving): "in-phases" = InPhases, "word-by-word" = WordByWord;
-    "it is `in-phases` or `word-by-word`"
+    SharedServing(Serving):
+        "in-phases" = InPhases,
+        "in-paired-phases" = InPairedPhases,
+        "word-by-word" = WordByWord;
+    "it is one of `in-phases`, `in-paired-phases` and `word-by-word`"
 );
 
 choice!(

@@ -6,6 +6,7 @@
 //! So a change of `sub_partitions` cuts the same units of an SM into other pieces, and a change of
 //! a rate adds units.
 
+use gpucast_counters::banks::Serving;
 use gpucast_simulation::code::{Class, TensorFormat};
 use gpucast_simulation::parameters::{
     Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Synchronisation, Tensor, Unit,
@@ -220,6 +221,10 @@ impl Gpu {
             // GPUs whose loads bypass the cache return them at the rate of shared memory.
             l1_bytes: maybe!(gpu.l1_bytes_rate).unwrap_or(shared_bytes),
             shared_bytes,
+            shared_paired_bytes: match maybe!(gpu.shared_serving) {
+                Some(Serving::InPairedPhases) => 2.0 * shared_bytes,
+                _ => shared_bytes,
+            },
             tags: figure!(gpu.l1_tag_rate),
             tag_spread: figure!(gpu.l1_tag_spread),
             pass_interval: (PASS_BYTES / shared_bytes).max(1.0),

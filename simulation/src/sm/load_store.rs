@@ -206,7 +206,11 @@ impl LoadStorePath {
         let parameters = self.parameters;
         let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
         let bytes = f64::from(request.lanes) * f64::from(access.bytes);
-        let mut busy = passes.max(bytes / parameters.shared_bytes);
+        let returned = match access.kind {
+            AccessKind::Load if request.is_paired => bytes / parameters.shared_paired_bytes,
+            _ => bytes / parameters.shared_bytes,
+        };
+        let mut busy = passes.max(returned);
         if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
             busy += f64::from(request.serial.max(1)) * parameters.shared_atomic_interval;
         }
@@ -362,6 +366,7 @@ fn spill(bytes: u32) -> Request {
         lines: sectors.div_ceil(4),
         passes: sectors.div_ceil(4),
         serial: 1,
+        is_paired: false,
         l1_sectors: sectors,
         l2_sectors: 0,
         dram_sectors: 0,

@@ -43,6 +43,7 @@ pub(crate) fn machine() -> Parameters {
             port_interval: 1.0,
             l1_bytes: 128.0,
             shared_bytes: 128.0,
+            shared_paired_bytes: 256.0,
             tags: 4.0,
             tag_spread: 0.25,
             pass_interval: 1.0,

@@ -322,6 +322,25 @@ fn the_longest_ctas_decide_where_they_come_last() {
 }
 
 #[test]
+fn lanes_in_pairs_get_two_registers_at_once() {
+    let machine = machine();
+    let code = looped(|writer| {
+        for _ in 0..8 {
+            writer.access(Space::Shared, AccessKind::Load, 16, Control::after(1).signals(0));
+        }
+        writer.op("FFMA", Class::Fp32, Control::after(4).waits(1));
+    });
+    // Four sub-cores share the way back.
+    let clocks = |is_paired| {
+        let request = Request { is_paired, ..Request::shared(1) };
+        round(&machine, &code, 16, &[request; 8])
+    };
+    let (apart, paired) = (clocks(false), clocks(true));
+    assert!((apart - 16.0 * 8.0 * 4.0).abs() < 8.0, "{apart}");
+    assert!((paired - 16.0 * 8.0 * 2.0).abs() < 8.0, "{paired}");
+}
+
+#[test]
 fn spills_hit_the_first_level_cache() {
     let machine = machine();
     let access = MemoryAccess {

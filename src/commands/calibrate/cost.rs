@@ -16,14 +16,13 @@ use gpucast_model::cost_model::{
     calibrate,
 };
 use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_render::table::{Align, aligned, wrapped};
+use gpucast_render::{TextOrJson, json};
 use serde::Serialize;
 
-use crate::cli::{CalibrateCost, ScaleChoice, TextOrJson};
+use crate::cli::{CalibrateCost, ScaleChoice};
 use crate::failure::{Failure, Report, SourceText};
-use crate::render::json;
-use crate::render::output::Output;
-use crate::render::table::{Align, aligned, wrapped};
-use crate::render::terminal::Terminal;
+use crate::output::{Output, Terminal};
 
 #[derive(Serialize)]
 struct Document<'a> {

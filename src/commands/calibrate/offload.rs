@@ -6,13 +6,13 @@ use gpucast_forecast::input::{module_text, samples};
 use gpucast_forecast::number;
 use gpucast_model::offload::{Calibration, CalibrationError, discrepancy};
 use gpucast_model::regression::RegressionError;
+use gpucast_render::table::{Align, aligned};
+use gpucast_render::{TextOrJson, json};
 use serde::Serialize;
 
-use crate::cli::{CalibrateOffload, TextOrJson};
+use crate::cli::CalibrateOffload;
 use crate::failure::{Failure, Report};
-use crate::render::json;
-use crate::render::output::Output;
-use crate::render::table::{Align, aligned};
+use crate::output::Output;
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -6,7 +6,7 @@ use gpucast_model::{Gpu, GpuLibrary};
 
 use crate::cli::Derive;
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
+use crate::output::Output;
 
 pub(super) fn run(library: &GpuLibrary, arguments: Derive) -> Result<(), Failure> {
     let display_name = arguments.display_name.as_ref().unwrap_or(&arguments.name);

@@ -4,13 +4,13 @@ use gpucast_forecast::number;
 use gpucast_model::Gpu;
 use gpucast_model::gpu::Figure;
 use gpucast_model::gpu::quantity::Value;
+use gpucast_render::table::{Align, aligned};
+use gpucast_render::{Format, csv, json};
 use serde::Serialize;
 
-use crate::cli::{Format, OutputOptions};
-use crate::failure::Failure;
-use crate::render::output::Output;
-use crate::render::table::{Align, aligned};
-use crate::render::{csv, json};
+use crate::cli::OutputOptions;
+use crate::failure::{Failure, Report};
+use crate::output::Output;
 
 const SCHEMA: &str = "gpucast.gpus-diff/1";
 
@@ -112,7 +112,7 @@ fn table(one: &Gpu, other: &Gpu, differences: &[Difference]) -> String {
     aligned(0, &[Left, Right, Left, Right, Left, Left, Right], &rows)
 }
 
-fn as_csv(differences: &[Difference]) -> Result<String, Failure> {
+fn as_csv(differences: &[Difference]) -> Result<String, Report> {
     let side = |side: &Option<Side>| match side {
         None => [String::new(), String::new()],
         Some(side) => {

@@ -6,7 +6,7 @@ use gpucast_model::gpu::import::{self, ImportError, ImportProblem, Imported};
 
 use crate::cli::{Import, ImportFormat};
 use crate::failure::{Failure, Report, SourceText};
-use crate::render::output::Output;
+use crate::output::Output;
 
 pub(super) fn run(arguments: Import) -> Result<(), Failure> {
     let mut merged: Option<Imported> = None;

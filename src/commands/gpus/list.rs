@@ -1,14 +1,15 @@
 //! `gpucast gpus list`.
 
 use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_render::gpu::fields;
+use gpucast_render::table::{Align, aligned};
+use gpucast_render::{Format, csv, json};
 use serde_json::Value;
 
-use super::{Document, SCHEMA, fields};
-use crate::cli::{Format, OutputOptions};
+use super::{Document, SCHEMA};
+use crate::cli::OutputOptions;
 use crate::failure::{Failure, Report};
-use crate::render::output::Output;
-use crate::render::table::{Align, aligned};
-use crate::render::{csv, json};
+use crate::output::Output;
 
 /// The columns of the list: field and title.
 const COLUMNS: [(&str, &str); 9] = [
@@ -78,11 +79,11 @@ fn table(gpus: &[&Gpu]) -> String {
 }
 
 /// One row for each figure, so that a spreadsheet can pivot it.
-fn fields_as_csv(gpus: &[&Gpu]) -> Result<String, Failure> {
+fn fields_as_csv(gpus: &[&Gpu]) -> Result<String, Report> {
     let mut rows = Vec::new();
     for gpu in gpus {
         let Ok(Value::Object(map)) = serde_json::to_value(gpu) else {
-            return Err(Report::new(format!("cannot describe {}", gpu.name)).into());
+            return Err(Report::new(format!("cannot describe {}", gpu.name)));
         };
         for field in fields(gpu) {
             let value = match &map[&field.name]["value"] {

@@ -6,30 +6,20 @@ mod import;
 mod list;
 
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::number;
 use gpucast_model::Gpu;
+use gpucast_render::gpu::fields;
+use gpucast_render::table::{Align, aligned};
+use gpucast_render::{TextOrJson, json};
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::cli::{Gpus, TextOrJson};
+use crate::cli::Gpus;
 use crate::failure::Failure;
-use crate::render::json;
-use crate::render::output::Output;
-use crate::render::table::{Align, aligned};
+use crate::output::Output;
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
     gpus: Vec<&'a Gpu>,
-}
-
-/// A figure of a GPU as text.
-pub(crate) struct Field {
-    pub(crate) name: String,
-    pub(crate) value: String,
-    pub(crate) unit: String,
-    pub(crate) source_kind: String,
-    pub(crate) source: String,
 }
 
 pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
@@ -54,32 +44,6 @@ pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
 }
 
 const SCHEMA: &str = "gpucast.gpus/1";
-
-/// The figures of a GPU that are known, in the order of its description.
-pub(crate) fn fields(gpu: &Gpu) -> Vec<Field> {
-    // A GPU's serialised form is the one place where all of its fields look alike.
-    let Ok(Value::Object(map)) = serde_json::to_value(gpu) else { return Vec::new() };
-    let field = |(name, value): (&String, &Value)| {
-        let (kind, source) = value.get("source")?.as_object()?.iter().next()?;
-        let text = |value: &Value| match value {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => match (number.as_u64(), number.as_f64()) {
-                (Some(count), _) => number::count(count),
-                (None, Some(real)) => format!("{real:.2}"),
-                (None, None) => number.to_string(),
-            },
-            other => other.to_string(),
-        };
-        Some(Field {
-            name: name.clone(),
-            value: text(value.get("value")?),
-            unit: value.get("unit").map(text).unwrap_or_default(),
-            source_kind: kind.clone(),
-            source: text(source),
-        })
-    };
-    map.iter().filter_map(field).collect()
-}
 
 fn show(gpu: &Gpu) -> String {
     let rows: Vec<Vec<String>> = fields(gpu)

@@ -97,6 +97,7 @@ fn join(one: &mut Request, other: &Request) {
     one.lines = one.lines.max(other.lines);
     one.passes = one.passes.max(other.passes);
     one.serial = one.serial.max(other.serial);
+    one.is_paired &= other.is_paired;
 }
 
 /// The most bytes that a machine access for each PTX instruction moves; none if there is no such
@@ -150,6 +151,7 @@ mod tests {
             lines: 4,
             passes: 4,
             serial: 1,
+            is_paired: false,
             l1_sectors,
             l2_sectors,
             dram_sectors,

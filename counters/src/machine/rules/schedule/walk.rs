@@ -193,6 +193,7 @@ const fn idle(space: Space) -> Request {
         lines: 0,
         passes: 0,
         serial: 1,
+        is_paired: false,
         l1_sectors: 0,
         l2_sectors: 0,
         dram_sectors: 0,
@@ -206,6 +207,7 @@ fn join(request: &mut Request, other: &Request) {
     request.lines = request.lines.max(other.lines);
     request.passes = request.passes.max(other.passes);
     request.serial = request.serial.max(other.serial);
+    request.is_paired &= other.is_paired;
     request.l1_sectors = request.l1_sectors.max(other.l1_sectors);
     request.l2_sectors = request.l2_sectors.max(other.l2_sectors);
     request.dram_sectors = request.dram_sectors.max(other.dram_sectors);

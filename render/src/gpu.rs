@@ -1,0 +1,46 @@
+//! The figures of a GPU as text.
+
+use gpucast_forecast::number;
+use gpucast_model::Gpu;
+use serde_json::Value;
+
+/// A figure of a GPU as text.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// The field's name in the GPU's file.
+    pub name: String,
+    /// The value, in the field's unit.
+    pub value: String,
+    /// The unit; empty for texts and plain numbers.
+    pub unit: String,
+    /// The kind of source: `datasheet`, `measured`, `derived`, …
+    pub source_kind: String,
+    /// The source in words.
+    pub source: String,
+}
+
+/// The figures of a GPU that are known, in the order of its description.
+pub fn fields(gpu: &Gpu) -> Vec<Field> {
+    // A GPU's serialised form is the one place where all of its fields look alike.
+    let Ok(Value::Object(map)) = serde_json::to_value(gpu) else { return Vec::new() };
+    let field = |(name, value): (&String, &Value)| {
+        let (kind, source) = value.get("source")?.as_object()?.iter().next()?;
+        let text = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+                (Some(count), _) => number::count(count),
+                (None, Some(real)) => format!("{real:.2}"),
+                (None, None) => number.to_string(),
+            },
+            other => other.to_string(),
+        };
+        Some(Field {
+            name: name.clone(),
+            value: text(value.get("value")?),
+            unit: value.get("unit").map(text).unwrap_or_default(),
+            source_kind: kind.clone(),
+            source: text(source),
+        })
+    };
+    map.iter().filter_map(field).collect()
+}

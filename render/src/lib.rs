@@ -1,0 +1,46 @@
+//! What the forecast shows: profiles, predictions, sweeps, findings and reports for people and for
+//! programs.
+//!
+//! ```text
+//! gpucast_forecast (counts, predictions, tables) ──► text, JSON, CSV, Parquet
+//!                                               ├──► pictures ──► gpucast_plot ──► SVG, PNG
+//!                                               └──► report (one HTML file)
+//! ```
+//!
+//! Every function returns a text, bytes or a [`Scene`](gpucast_plot::Scene). The crate knows no
+//! command line, reads no environment and no file, and prints nothing. The program, a notebook and
+//! a host runtime therefore show the same things.
+//!
+//! | module | shows |
+//! |---|---|
+//! | [`prediction`], [`comparison`], [`sensitivity`], [`sweep`] | predicted times |
+//! | [`profile`], [`metric`] | counts |
+//! | [`run`], [`findings`] | results of an execution, and of its checks |
+//! | [`check`] | needs of kernels that nobody executed |
+//! | [`gpu`] | figures of a GPU |
+//! | [`diagnostic`] | faults of the input, with the text that they are in |
+//! | [`pictures`], [`report`] | all of it, drawn |
+//! | [`table`], [`csv`], [`json`], [`control`] | the forms that these share |
+
+pub mod check;
+pub mod comparison;
+pub mod control;
+pub mod csv;
+pub mod diagnostic;
+pub mod findings;
+mod format;
+pub mod gpu;
+pub mod json;
+pub mod metric;
+#[cfg(feature = "parquet")]
+mod parquet;
+pub mod pictures;
+pub mod prediction;
+pub mod profile;
+pub mod report;
+pub mod run;
+pub mod sensitivity;
+pub mod sweep;
+pub mod table;
+
+pub use format::{Format, TextOrJson};

@@ -1,0 +1,195 @@
+//! Predictions as text, JSON and CSV.
+
+mod comparison;
+mod parts;
+mod text;
+mod what_if;
+
+use gpucast_counters::Metrics;
+use gpucast_forecast::Report;
+use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
+use gpucast_forecast::what_if::WhatIfView;
+use gpucast_model::{Prediction, SymbolValue};
+use serde::Serialize;
+
+use crate::Format;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    counts: Vec<Counts<'a>>,
+    predictions: Vec<Numbered<'a>>,
+    /// Total times of files with several launches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    totals: Vec<Total<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    declined: Vec<&'a Declined>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    what_if: Vec<&'a WhatIfView>,
+}
+
+/// The counts that a launch's predictions read, so that nobody needs to execute it again.
+#[derive(Serialize)]
+struct Counts<'a> {
+    launch: usize,
+    kernel: &'a str,
+    invocations: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_on: Option<&'a str>,
+    origin: &'a str,
+    metrics: &'a Metrics,
+}
+
+impl<'a> Counts<'a> {
+    fn of(view: &'a KernelView) -> Self {
+        let profile = &view.profile;
+        Self {
+            launch: view.launch,
+            kernel: &profile.kernel,
+            invocations: profile.invocations,
+            measured_on: profile.measured_on.as_deref(),
+            origin: &view.origin,
+            metrics: &profile.metrics,
+        }
+    }
+}
+
+/// A prediction with the place of its launch in the file.
+#[derive(Serialize)]
+struct Numbered<'a> {
+    #[serde(flatten)]
+    view: &'a PredictionView,
+    launch: usize,
+}
+
+/// The times of all launches of a file on a GPU by a model, added up.
+#[derive(Serialize)]
+pub(super) struct Total<'a> {
+    pub(super) gpu: &'a str,
+    pub(super) model: &'static str,
+    pub(super) launches: usize,
+    pub(super) time_ms: f64,
+}
+
+/// The totals where there are several launches, and a model predicts all of them.
+pub(super) fn totals(kernels: &[KernelView]) -> Vec<Total<'_>> {
+    let mut totals: Vec<Total<'_>> = Vec::new();
+    for view in kernels.iter().flat_map(|kernel| &kernel.predictions) {
+        let Prediction { gpu, model, time_ms, .. } = &view.prediction;
+        match totals.iter_mut().find(|one| one.gpu == gpu.as_str() && one.model == *model) {
+            Some(total) => {
+                total.launches += 1;
+                total.time_ms += time_ms;
+            }
+            None => totals.push(Total { gpu, model, launches: 1, time_ms: *time_ms }),
+        }
+    }
+    let launches = kernels.iter().map(|kernel| kernel.launches).max().unwrap_or(1);
+    totals.retain(|total| launches > 1 && total.launches == launches);
+    totals
+}
+
+/// All predictions in the format asked for.
+///
+/// # Errors
+///
+/// If the result has a value that the form cannot hold, which no input brings about.
+pub fn document(kernels: &[KernelView], format: Format) -> Result<String, Report> {
+    match format {
+        Format::Text => Ok(text::text(kernels)),
+        Format::Json => super::json::document(&Document {
+            schema: "gpucast.predictions/1",
+            counts: kernels.iter().map(Counts::of).collect(),
+            predictions: kernels
+                .iter()
+                .flat_map(|kernel| {
+                    let launch = kernel.launch;
+                    kernel.predictions.iter().map(move |view| Numbered { launch, view })
+                })
+                .collect(),
+            totals: totals(kernels),
+            declined: kernels.iter().flat_map(|kernel| &kernel.declined).collect(),
+            what_if: kernels.iter().flat_map(|kernel| &kernel.what_ifs).collect(),
+        }),
+        Format::Csv => csv(kernels),
+    }
+}
+
+fn csv(kernels: &[KernelView]) -> Result<String, Report> {
+    let all = || kernels.iter().flat_map(|kernel| &kernel.predictions);
+    // Models differ in their symbols; every symbol that occurs becomes a column.
+    let mut symbols: Vec<&'static str> = Vec::new();
+    for view in all() {
+        for symbol in view.prediction.parameters.iter().chain(view.prediction.intermediate.iter()) {
+            if !symbols.contains(&symbol.name) {
+                symbols.push(symbol.name);
+            }
+        }
+    }
+    let mut header = vec!["kernel", "gpu", "model", "time_ms", "bound", "measured_ms", "error"];
+    let declined = || kernels.iter().flat_map(|kernel| &kernel.declined);
+    let any_declined = declined().next().is_some();
+    if any_declined {
+        header.push("declined_because");
+    }
+    let what_ifs = || kernels.iter().flat_map(|kernel| &kernel.what_ifs);
+    let any_what_ifs = what_ifs().next().is_some();
+    if any_what_ifs {
+        header.extend(["what_if", "speed_up"]);
+    }
+    let first_symbol = header.len();
+    header.extend(&symbols);
+    let predicted = all().map(|view| {
+        let prediction = &view.prediction;
+        let published = view.published.as_ref();
+        let mut row = vec![
+            prediction.kernel.clone(),
+            prediction.gpu.clone(),
+            prediction.model.to_owned(),
+            prediction.time_ms.to_string(),
+            prediction.bound.to_string(),
+            published.map_or_else(String::new, |it| it.measured_ms.to_string()),
+            published.map_or_else(String::new, |it| it.error.to_string()),
+        ];
+        row.resize(first_symbol, String::new());
+        row.extend(symbols.iter().map(|name| {
+            let value = prediction.parameters.get(name).or(prediction.intermediate.get(name));
+            value.map_or_else(String::new, raw)
+        }));
+        row
+    });
+    let without_time = declined().map(|one| {
+        let mut row = vec![one.kernel.clone(), one.gpu.clone(), one.model.to_owned()];
+        row.extend(["", "", "", ""].map(str::to_owned));
+        row.push(one.reason.clone());
+        row.resize(header.len(), String::new());
+        row
+    });
+    let changed = what_ifs().flat_map(|view| {
+        view.outcomes.iter().map(|outcome| {
+            let time = outcome.time_ms.map_or(String::new(), |time| time.to_string());
+            let bound = outcome.bound.map_or(String::new(), |bound| bound.to_string());
+            let model = outcome.model.to_owned();
+            let mut row = vec![view.kernel.clone(), outcome.gpu.clone(), model, time, bound];
+            row.extend([String::new(), String::new()]);
+            if any_declined {
+                row.push(outcome.declined_because.clone().unwrap_or_default());
+            }
+            row.push(view.what_if.clone());
+            row.push(outcome.speed_up.map_or(String::new(), |speed_up| speed_up.to_string()));
+            row.resize(header.len(), String::new());
+            row
+        })
+    });
+    let rows: Vec<Vec<String>> = predicted.chain(without_time).chain(changed).collect();
+    super::csv::document(&header, &rows)
+}
+
+fn raw(value: &SymbolValue) -> String {
+    match value {
+        SymbolValue::Count(count) => count.to_string(),
+        SymbolValue::Real(real) => real.to_string(),
+        SymbolValue::Name(name) => (*name).to_owned(),
+        SymbolValue::Undefined => String::new(),
+    }
+}

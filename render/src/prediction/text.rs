@@ -1,0 +1,204 @@
+//! Predictions for people: a comparison, the counts, and a section for each model and GPU.
+
+use gpucast_counters::{KernelProfile, Metrics};
+use gpucast_forecast::input::kernel_name::{readable, signature};
+use gpucast_forecast::number;
+use gpucast_forecast::prediction::{KernelView, PredictionView};
+use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols, duration};
+
+use super::{comparison, parts, what_if};
+use crate::table::{Align, aligned, wrapped};
+
+/// Text is this wide.
+pub(super) const WIDTH: usize = 96;
+
+/// The predictions of all kernels.
+pub(super) fn text(kernels: &[KernelView]) -> String {
+    let mut text = String::new();
+    for kernel in kernels {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let mut title = format!("Kernel {}", signature(&kernel.profile.kernel));
+        if kernel.launches > 1 {
+            title += &format!(" (launch {} of {})", kernel.launch + 1, kernel.launches);
+        }
+        text.push_str(&heading(&title));
+        text.push_str(&wrapped("", 2, WIDTH, &kernel.origin));
+        if let Some(table) = comparison::table(kernel) {
+            text.push_str(&section("Predicted times"));
+            text.push_str(&table);
+        }
+        text.push_str(&what_if::text(kernel));
+        text.push_str(&section(&counts_title(&kernel.profile)));
+        text.push_str(&counts(&kernel.profile.metrics));
+        let several = comparison::has_several_models(kernel);
+        for views in by_model(&kernel.predictions) {
+            text.push_str(&one_model(&views, several));
+        }
+    }
+    let totals = super::totals(kernels);
+    if !totals.is_empty() {
+        text.push('\n');
+        text.push_str(&heading("All launches together"));
+        let row = |total: &super::Total<'_>| {
+            vec![total.gpu.to_owned(), total.model.to_owned(), duration(total.time_ms)]
+        };
+        let rows: Vec<Vec<String>> = totals.iter().map(row).collect();
+        text.push_str(&aligned(2, &[Align::Left, Align::Left, Align::Right], &rows));
+    }
+    text
+}
+
+/// The predictions of each model, models in the order of their first one.
+fn by_model(views: &[PredictionView]) -> Vec<Vec<&PredictionView>> {
+    let mut models: Vec<Vec<&PredictionView>> = Vec::new();
+    for view in views {
+        let same = |one: &&mut Vec<&PredictionView>| {
+            one.first().is_some_and(|first| first.prediction.model == view.prediction.model)
+        };
+        match models.iter_mut().find(same) {
+            Some(model) => model.push(view),
+            None => models.push(vec![view]),
+        }
+    }
+    models
+}
+
+/// A model's section; it has a heading where there are others.
+fn one_model(views: &[&PredictionView], several: bool) -> String {
+    let mut text = String::new();
+    if let Some(first) = views.first() {
+        if several {
+            text.push('\n');
+            text.push_str(&heading(&format!("Model {}", first.prediction.model)));
+            text.push_str(&format!("  {}\n", first.model.citation()));
+        }
+        text.push_str(&section("Kernel parameters"));
+        text.push_str(&symbols(&first.prediction.parameters));
+    }
+    for view in views {
+        text.push('\n');
+        text.push_str(&one_gpu(view));
+    }
+    text
+}
+
+fn heading(title: &str) -> String {
+    format!("{title}\n{}\n", "=".repeat(title.chars().count()))
+}
+
+pub(super) fn section(title: &str) -> String {
+    format!("\n{title}\n")
+}
+
+fn counts_title(profile: &KernelProfile) -> String {
+    match profile.invocations {
+        1 => "Counts".to_owned(),
+        several => format!("Counts of one of {} invocations", number::count(several)),
+    }
+}
+
+/// The metrics that the model of the thesis reads (Konstantinidis 2017, table 4.1), and those that
+/// a person wants first; `gpucast profile` shows all.
+const COUNTS: [&str; 13] = [
+    "flop_count_sp_fma",
+    "flop_count_dp_fma",
+    "inst_fp_32",
+    "inst_fp_64",
+    "inst_integer",
+    "inst_compute_ld_st",
+    "inst_executed",
+    "dram_read_transactions",
+    "dram_write_transactions",
+    "ptx_inst_executed",
+    "ptx_thread_inst_executed",
+    "warp_execution_efficiency",
+    "gld_efficiency",
+];
+
+fn counts(metrics: &Metrics) -> String {
+    let shown = COUNTS.iter().filter_map(|name| Some((*name, *metrics.get(*name)?)));
+    crate::metric::table(shown)
+}
+
+/// A GPU's own section.
+fn one_gpu(view: &PredictionView) -> String {
+    let prediction = &view.prediction;
+    let mut text = heading(&format!("On {} ({})", view.gpu.display_name, prediction.gpu));
+    let mut rows = vec![
+        vec!["predicted time".to_owned(), duration(prediction.time_ms)],
+        vec!["bound by".to_owned(), prediction.bound.to_string()],
+        vec!["model".to_owned(), prediction.model.to_owned()],
+    ];
+    if let Some(measurement) = &view.published {
+        rows.push(vec![
+            "measured time".to_owned(),
+            format!("{} ({})", duration(measurement.measured_ms), measurement.source),
+        ]);
+        rows.push(vec![
+            "error".to_owned(),
+            format!("{} (eq. 5.12)", number::percent(measurement.error)),
+        ]);
+    }
+    if let Some(timing) = &view.timing {
+        rows.push(vec!["executed in".to_owned(), timing.to_string()]);
+    }
+    text.push_str(&aligned(2, &[Align::Left, Align::Left], &rows));
+    text.push('\n');
+    // Models name the kernel as the counts do.
+    let explanation =
+        prediction.explanation.replace(&prediction.kernel, &readable(&prediction.kernel));
+    text.push_str(&wrapped("", 2, WIDTH, &explanation));
+    if let Some(table) = parts::table(&prediction.parts) {
+        text.push_str(&section("Parts of the time"));
+        text.push_str(&table);
+    }
+    let parameters = view.model.gpu_parameters();
+    if !parameters.is_empty() {
+        text.push_str(&section("GPU parameters"));
+        text.push_str(&gpu_parameters(&view.gpu, parameters));
+    }
+    text.push_str(&section("Intermediate values"));
+    text.push_str(&symbols(&prediction.intermediate));
+    if !prediction.warnings.is_empty() {
+        text.push_str(&section("Warnings"));
+        for warning in &prediction.warnings {
+            text.push_str(&wrapped("- ", 4, WIDTH, &warning.to_string()));
+        }
+    }
+    text
+}
+
+fn symbols(symbols: &Symbols) -> String {
+    let rows: Vec<Vec<String>> = symbols
+        .iter()
+        .map(|symbol| {
+            let value = match &symbol.value {
+                SymbolValue::Count(count) => number::count(*count),
+                SymbolValue::Real(real) => number::real(*real),
+                SymbolValue::Name(name) => (*name).to_owned(),
+                SymbolValue::Undefined => "undefined".to_owned(),
+            };
+            vec![symbol.name.to_owned(), value, symbol.unit.to_owned()]
+        })
+        .collect();
+    aligned(2, &[Align::Left, Align::Right, Align::Left], &rows)
+}
+
+fn gpu_parameters(gpu: &Gpu, parameters: &[GpuParameter]) -> String {
+    let fields = crate::gpu::fields(gpu);
+    let rows: Vec<Vec<String>> = parameters
+        .iter()
+        .filter_map(|parameter| {
+            let field = fields.iter().find(|field| field.name == parameter.field)?;
+            Some(vec![
+                parameter.symbol.to_owned(),
+                field.value.clone(),
+                field.unit.clone(),
+                format!("{}: {}", field.source_kind, field.source),
+            ])
+        })
+        .collect();
+    aligned(2, &[Align::Left, Align::Right, Align::Left, Align::Left], &rows)
+}

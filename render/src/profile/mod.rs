@@ -1,0 +1,271 @@
+//! Profiles as text, JSON and CSV: by launch, line, stage or branch.
+
+mod accesses;
+mod branches;
+mod launches;
+mod lines;
+mod profilers;
+mod stages;
+
+use std::collections::BTreeMap;
+
+use gpucast_counters::machine::MachineProfile;
+use gpucast_counters::occupancy::Limiter;
+use gpucast_counters::{LeveledMetric, MetricValue, PROFILE_SCHEMA};
+use gpucast_forecast::Report;
+use gpucast_forecast::choice::metric_choice::MetricChoice;
+use gpucast_forecast::input::cuda_source::CudaFile;
+use gpucast_forecast::input::kernel_name::signature;
+use gpucast_forecast::inspection::MachineFacts;
+use gpucast_forecast::number;
+use gpucast_forecast::run::counting::Counted;
+use gpucast_forecast::run::execute::{Loaded, Timing};
+use gpucast_model::Gpu;
+use serde::Serialize;
+
+use crate::Format;
+
+/// The thing that a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A kernel launch.
+    Launch,
+    /// A line of the source.
+    Line,
+    /// The work of all CTAs between two barriers.
+    Stage,
+    /// A conditional branch.
+    Branch,
+    /// Accesses to memory with the same strides: the features of cost models.
+    Access,
+}
+
+/// Whose lines are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceChoice {
+    /// CUDA if the PTX names its lines and the file is there, otherwise PTX.
+    Auto,
+    /// PTX.
+    Ptx,
+    /// CUDA, without its text if the file is not there.
+    Cuda,
+}
+
+/// The selection of launch data to show.
+pub struct View<'a> {
+    /// The GPU whose counters are modelled.
+    pub gpu: &'a Gpu,
+    /// The launches with their counts.
+    pub counted: &'a [Counted],
+    /// The module, to quote its lines.
+    pub loaded: &'a Loaded,
+    /// The CUDA files that the module names, by their index.
+    pub files: &'a BTreeMap<u32, CudaFile>,
+    /// The metrics to show, and by whose names.
+    pub metrics: &'a MetricChoice,
+    /// The thing that a row stands for.
+    pub by: By,
+    /// Whose lines are shown.
+    pub source: SourceChoice,
+    /// True if the time of the execution is shown.
+    pub timing: bool,
+    /// The width of the terminal that the text goes to, if it does.
+    pub width: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    launches: Vec<LaunchView<'a>>,
+}
+
+#[derive(Serialize)]
+struct LaunchView<'a> {
+    kernel: &'a str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    invocations: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ordered_because: Option<&'a str>,
+    /// True if CTAs were watched, and ran in parallel or in order as a result.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    watched: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine_code: Option<&'a MachineFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<&'a MachineProfile>,
+    #[serde(flatten)]
+    rows: Rows<'a>,
+    buffers_sha256: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timing: Option<Timing>,
+}
+
+/// The requested data of a launch.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Rows<'a> {
+    Metrics {
+        metrics: BTreeMap<&'a str, LeveledMetric>,
+        /// The same counted on PTX, where `metrics` count the machine's instructions.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        ptx_metrics: BTreeMap<&'a str, MetricValue>,
+    },
+    Lines {
+        lines: Vec<lines::Line<'a>>,
+    },
+    Branches {
+        branches: Vec<branches::Branch>,
+    },
+    Features {
+        features: Vec<accesses::FeaturesView>,
+    },
+    Stages {
+        stages: Vec<stages::StageView>,
+        /// Stages that are part of the last one because there were too many.
+        merged_stages: u64,
+    },
+}
+
+/// Renders the lines of a launch with their counts under a header, the source last, and explains
+/// the columns.
+pub(crate) fn listing(view: &View<'_>, counted: &Counted) -> (Vec<Vec<String>>, String) {
+    (lines::table(view, counted), lines::legend(counted))
+}
+
+/// The launches in the form asked for.
+///
+/// # Errors
+///
+/// If the result has a value that the form cannot hold, which no input brings about.
+pub fn document(view: &View<'_>, format: Format) -> Result<String, Report> {
+    match (format, view.by, view.metrics) {
+        (Format::Json, _, _) => {
+            let launches = view.counted.iter().map(|counted| launch(view, counted)).collect();
+            super::json::document(&Document { schema: PROFILE_SCHEMA, launches })
+        }
+        (Format::Csv, By::Launch, MetricChoice::Nvprof) => Ok(profilers::nvprof(view)),
+        (Format::Csv, By::Launch, MetricChoice::Ncu) => Ok(profilers::ncu(view)),
+        (Format::Csv, By::Launch, _) => launches::csv(view),
+        (Format::Csv, By::Line, _) => lines::csv(view),
+        (Format::Csv, By::Stage, _) => stages::csv(view),
+        (Format::Csv, By::Branch, _) => branches::csv(view),
+        (Format::Csv, By::Access, _) => accesses::csv(view),
+        (Format::Text, _, _) => Ok(text(view)),
+    }
+}
+
+fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
+    let profile = &counted.profile;
+    let rows = match view.by {
+        By::Launch => launches::rows(view, counted),
+        By::Line => Rows::Lines { lines: lines::lines(view, counted) },
+        By::Branch => Rows::Branches { branches: branches::branches(view, counted) },
+        By::Stage => stages::rows(counted),
+        By::Access => Rows::Features { features: accesses::views(view, counted) },
+    };
+    LaunchView {
+        kernel: &profile.kernel,
+        grid: profile.grid,
+        block: profile.block,
+        invocations: profile.invocations,
+        ordered_because: counted.ordered_because.as_deref(),
+        watched: counted.watched,
+        warning: too_large(view.gpu, counted),
+        machine_code: counted.machine_code.as_ref(),
+        machine: profile.machine.as_ref(),
+        rows,
+        buffers_sha256: &counted.buffers_sha256,
+        timing: view.timing.then_some(counted.timing),
+    }
+}
+
+fn extent([x, y, z]: [u32; 3]) -> String {
+    format!("{x} x {y} x {z}")
+}
+
+fn text(view: &View<'_>) -> String {
+    let mut text = String::new();
+    for counted in view.counted {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &heading(view, counted);
+        text.push('\n');
+        text += &match view.by {
+            By::Launch => launches::text(view, counted),
+            By::Line => lines::text(view, counted),
+            By::Branch => branches::text(view, counted),
+            By::Stage => stages::text(counted),
+            By::Access => accesses::text(view, counted),
+        };
+    }
+    text
+}
+
+/// Says that the GPU could not run the launch, if it could not.
+fn too_large(gpu: &Gpu, counted: &Counted) -> Option<String> {
+    let occupancy = gpu.device_model().ok()?.occupancy(counted.profile.cta_shape());
+    if occupancy.ctas_per_sm > 0 {
+        return None;
+    }
+    let lacking: Vec<&str> = occupancy.limiters().map(Limiter::text).collect();
+    Some(format!(
+        "a block takes more {} than a {} allows, so that it could not be launched there; it is \
+         counted as if one fitted an SM",
+        lacking.join(" and "),
+        gpu.name
+    ))
+}
+
+/// Renders the text before the table of a launch.
+fn heading(view: &View<'_>, counted: &Counted) -> String {
+    let profile = &counted.profile;
+    let (grid, block) = (extent(profile.grid), extent(profile.block));
+    let mut text = format!("{}: {grid} blocks of {block} threads", signature(&profile.kernel));
+    if profile.invocations > 1 {
+        let means = if view.by == By::Launch { "means of" } else { "totals of" };
+        text += &format!(", {means} {} invocations", number::count(profile.invocations));
+    }
+    text.push('\n');
+    match &counted.ordered_because {
+        Some(why) => text += &format!("blocks ran one after the other: {why}\n"),
+        None if counted.watched => {
+            text += "blocks ran in parallel, watched: none decides by what another one writes\n";
+        }
+        None => {}
+    }
+    if let Some(warning) = too_large(view.gpu, counted) {
+        text += &format!("warning: {warning}\n");
+    }
+    if let Some(facts) = &counted.machine_code {
+        text += &format!("{facts}\n");
+    }
+    if let Some(machine) = &profile.machine {
+        text += &machine_line(machine);
+    }
+    if view.timing {
+        text += &format!("executed in {}\n", counted.timing);
+    }
+    text
+}
+
+/// Renders the origin of machine instructions, and the approximations.
+fn machine_line(machine: &MachineProfile) -> String {
+    let version = machine.back_end.version().map_or(String::new(), |version| format!(" {version}"));
+    let registers = machine
+        .registers_per_thread
+        .map_or(String::new(), |registers| format!(", {registers} registers per thread"));
+    let name = machine.back_end.name();
+    let mut text =
+        format!("machine instructions by {name}{version} for {}{registers}\n", machine.target);
+    for note in &machine.notes {
+        text += &format!("  {note}\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

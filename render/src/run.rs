@@ -1,0 +1,157 @@
+//! The outcome of a run and of the comparison of its results, as text and JSON.
+
+use gpucast_forecast::Report;
+use gpucast_forecast::input::expectation::{Comparison, Mismatch};
+use gpucast_forecast::input::kernel_name::signature;
+use gpucast_forecast::input::scalar::Literal;
+use gpucast_forecast::number;
+use gpucast_forecast::run::execute::Timing;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::TextOrJson;
+
+/// A launch that ran to its end.
+#[derive(Serialize)]
+pub struct Launched {
+    /// Name of the kernel.
+    pub kernel: String,
+    /// CTAs of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a CTA.
+    pub block: [u32; 3],
+    /// Number of times that it ran.
+    pub invocations: u32,
+    /// The reason why CTAs ran one after the other, if they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordered_because: Option<String>,
+    /// The time of the execution, if it is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
+}
+
+/// An expectation and how it turned out.
+pub struct Checked {
+    /// Name of the buffer.
+    pub buffer: String,
+    /// The origin of the expected values, in words.
+    pub against: String,
+    /// Relative tolerance.
+    pub rtol: f64,
+    /// Absolute tolerance, in the unit of the values.
+    pub atol: f64,
+    /// Result of the comparison.
+    pub comparison: Comparison,
+}
+
+/// The whole result.
+///
+/// # Errors
+///
+/// If the result has a value that the form cannot hold, which no input brings about.
+pub fn document(
+    launched: &[Launched],
+    checked: &[Checked],
+    format: TextOrJson,
+) -> Result<String, Report> {
+    match format {
+        TextOrJson::Text => Ok(text(launched, checked)),
+        TextOrJson::Json => super::json::document(&json!({
+            "schema": "gpucast.run/1",
+            "launches": launched,
+            "expectations": checked.iter().map(expectation).collect::<Vec<Value>>(),
+        })),
+    }
+}
+
+fn expectation(checked: &Checked) -> Value {
+    let comparison = &checked.comparison;
+    json!({
+        "buffer": checked.buffer,
+        "against": checked.against,
+        "rtol": checked.rtol,
+        "atol": checked.atol,
+        "elements": comparison.elements,
+        "mismatches": comparison.mismatches,
+        "greatest_difference": finite(comparison.greatest_difference),
+        "first": comparison.first.iter().map(|Mismatch { index, got, want }| {
+            json!({ "index": index, "got": literal(*got), "want": literal(*want) })
+        }).collect::<Vec<Value>>(),
+    })
+}
+
+/// A number, or its name where JSON has none for it.
+fn literal(value: Literal) -> Value {
+    match value {
+        Literal::Integer(integer) => match (i64::try_from(integer), u64::try_from(integer)) {
+            (Ok(integer), _) => json!(integer),
+            (_, Ok(integer)) => json!(integer),
+            _ => json!(integer.to_string()),
+        },
+        Literal::Real(real) => finite(real),
+    }
+}
+
+fn finite(real: f64) -> Value {
+    if real.is_finite() { json!(real) } else { json!(real.to_string()) }
+}
+
+fn text(launched: &[Launched], checked: &[Checked]) -> String {
+    let mut text = String::new();
+    let shape = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
+    for launch in launched {
+        let (grid, block) = (shape(launch.grid), shape(launch.block));
+        let times = match launch.invocations {
+            1 => String::new(),
+            several => format!(", {several} times"),
+        };
+        text +=
+            &format!("ran {}: {grid} blocks of {block} threads{times}", signature(&launch.kernel));
+        if let Some(timing) = &launch.timing {
+            text += &format!(" in {timing}");
+        }
+        text.push('\n');
+        if let Some(why) = &launch.ordered_because {
+            text += &format!("  blocks ran one after the other: {why}\n");
+        }
+    }
+    for check in checked {
+        text += &expectation_text(check);
+    }
+    text
+}
+
+/// `0`, `1e-5` or `3.338e-6`.
+fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let text = format!("{value:.3e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn expectation_text(checked: &Checked) -> String {
+    let Checked { buffer, against, rtol, atol, comparison } = checked;
+    let elements = number::count(comparison.elements as u64);
+    let (rtol, atol) = (short(*rtol), short(*atol));
+    let difference = short(comparison.greatest_difference);
+    if comparison.mismatches == 0 {
+        return format!(
+            "ok {buffer}: {elements} elements agree with {against} (rtol {rtol}, atol \
+             {atol}, greatest difference {difference})\n"
+        );
+    }
+    let mismatches = number::count(comparison.mismatches as u64);
+    let mut text = format!(
+        "FAILED {buffer}: {mismatches} of {elements} elements differ from {against} (rtol \
+         {rtol}, atol {atol}, greatest difference {difference})\n"
+    );
+    for Mismatch { index, got, want } in &comparison.first {
+        text += &format!("  {buffer}[{index}]: got {got}, want {want}\n");
+    }
+    if comparison.mismatches > comparison.first.len() {
+        text += "  …\n";
+    }
+    text
+}

@@ -1,0 +1,92 @@
+//! Options that take one of a few words. Each word stands for a value of a library, which knows no
+//! command line.
+
+use clap::ValueEnum;
+use clap::builder::{EnumValueParser, TypedValueParser};
+use gpucast_render::profile::{By, SourceChoice};
+use gpucast_render::sweep::TableFormat;
+use gpucast_render::{Format, TextOrJson};
+
+/// Declares the words of an option with their help, and a parser that gives the library's value.
+macro_rules! words {
+    ($(#[$doc:meta])* $parser:ident as $name:ident for $of:ty {
+        $($(#[$help:meta])* $word:ident),+ $(,)?
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, ValueEnum)]
+        enum $name {
+            $($(#[$help])* $word),+
+        }
+
+        $(#[$doc])*
+        pub(super) fn $parser() -> impl TypedValueParser<Value = $of> {
+            EnumValueParser::<$name>::new().map(|word| match word {
+                $($name::$word => <$of>::$word),+
+            })
+        }
+    };
+}
+
+words! {
+    /// Forms of a result.
+    format as FormatWord for Format {
+        /// For people
+        Text,
+        /// For programs, versioned
+        Json,
+        /// For spreadsheets
+        Csv,
+    }
+}
+
+words! {
+    /// Forms of a result that has no CSV form.
+    text_or_json as TextOrJsonWord for TextOrJson {
+        /// For people
+        Text,
+        /// For programs, versioned
+        Json,
+    }
+}
+
+words! {
+    /// Forms of a table.
+    table_format as TableFormatWord for TableFormat {
+        /// For people
+        Text,
+        /// For programs, versioned
+        Json,
+        /// For spreadsheets
+        Csv,
+        /// For data frames
+        Parquet,
+    }
+}
+
+words! {
+    /// Meanings of a row of a profile.
+    by as ByWord for By {
+        /// A kernel launch
+        Launch,
+        /// A line of the source
+        Line,
+        /// What all CTAs do between two barriers
+        Stage,
+        /// A conditional branch
+        Branch,
+        /// Accesses to memory with the same strides: the features of cost models
+        Access,
+    }
+}
+
+words! {
+    /// Whose lines are shown.
+    source as SourceWord for SourceChoice {
+        /// CUDA if the PTX names its lines and the file is there, otherwise PTX
+        Auto,
+        /// PTX
+        Ptx,
+        /// CUDA, without its text if the file is not there
+        Cuda,
+    }
+}

@@ -1,0 +1,237 @@
+//! Writes rows of a sweep to a file. Rows are written as they come where the format allows it, so
+//! that a stopped sweep keeps its rows.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use gpucast_forecast::sweep::{Case, Cell, Rows, Table};
+use gpucast_render::sweep::{self, TableFormat};
+
+use super::Output;
+use crate::failure::{Failure, Report};
+
+/// The destination of rows.
+pub(crate) struct RowFile {
+    format: TableFormat,
+    /// All columns; the rows that are not written yet.
+    table: Table,
+    destination: Destination,
+    /// Rows that were taken, those of a resumed file among them.
+    taken: usize,
+    /// True if a row has a time.
+    any_time: bool,
+}
+
+enum Destination {
+    /// The standard output, or a file that is no regular one.
+    Stream(Output),
+    /// A file beside the one that is asked for, which takes its name when it is complete.
+    Partial { file: File, partial: PathBuf, path: PathBuf },
+}
+
+/// The name of the file that rows go to until it is complete.
+fn partial(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    name.into()
+}
+
+impl RowFile {
+    /// Opens the destination, before anything is executed.
+    pub(crate) fn open(
+        path: Option<PathBuf>,
+        format: TableFormat,
+        columns: Vec<String>,
+    ) -> Result<Self, Failure> {
+        let destination = match path {
+            Some(path) if path.metadata().map_or(true, |it| it.is_file()) => {
+                let partial = partial(&path);
+                let file = File::create(&partial);
+                let file = file.map_err(|error| Report::file("write", &partial, &error))?;
+                Destination::Partial { file, partial, path }
+            }
+            path => Destination::Stream(Output::open(path)?),
+        };
+        let table = Table { columns, rows: Vec::new() };
+        Ok(Self { format, table, destination, taken: 0, any_time: false })
+    }
+
+    /// Takes over the rows of a stopped sweep of the same `cases`; returns the number of their
+    /// cases.
+    pub(crate) fn resume(&mut self, earlier: Earlier) -> Result<usize, Failure> {
+        // Without rows there would be a header, and another one with the first row.
+        if !earlier.rows.is_empty() {
+            self.add(earlier.rows)?;
+        }
+        Ok(earlier.cases)
+    }
+
+    /// Returns true if any row has a time.
+    pub(crate) fn has_times(&self) -> bool {
+        self.any_time
+    }
+
+    /// Rows that were taken so far.
+    pub(crate) fn len(&self) -> usize {
+        self.taken
+    }
+
+    fn add(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
+        let error = self.table.column("error");
+        let has_time = |row: &Vec<Cell>| error.is_some_and(|at| row[at] == Cell::Empty);
+        self.any_time |= rows.iter().any(has_time);
+        let first = self.taken == 0;
+        self.taken += rows.len();
+        match self.format {
+            // For people and for data frames the whole table is looked at.
+            TableFormat::Text | TableFormat::Parquet => self.table.rows.extend(rows),
+            TableFormat::Csv | TableFormat::Json => {
+                let part = Table { columns: self.table.columns.clone(), rows };
+                let bytes = match self.format {
+                    TableFormat::Csv => sweep::csv_part(&part, first)?,
+                    _ => sweep::json_part(&part, first)?,
+                };
+                self.write(&bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match &mut self.destination {
+            Destination::Stream(output) => output.write_bytes(bytes),
+            Destination::Partial { file, partial, .. } => file
+                .write_all(bytes)
+                .and_then(|()| file.flush())
+                .map_err(|error| Report::file("write", partial, &error).into()),
+        }
+    }
+
+    /// Completes the file with the rows that there are.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        match self.format {
+            TableFormat::Text | TableFormat::Parquet => {
+                let bytes = sweep::document(&self.table, self.format)?;
+                self.write(&bytes)?;
+            }
+            TableFormat::Csv => {}
+            TableFormat::Json => {
+                let end = sweep::json_end(self.taken == 0);
+                self.write(end.as_bytes())?;
+            }
+        }
+        if let Destination::Partial { file, partial, path } = &mut self.destination {
+            // The old file goes only when the new one has arrived.
+            file.sync_all()
+                .and_then(|()| fs::rename(&*partial, &*path))
+                .map_err(|error| Report::file("write", path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Leaves no file behind: there is nothing to keep.
+    pub(crate) fn discard(self) {
+        if let Destination::Partial { partial, .. } = &self.destination {
+            // A file that cannot be removed stays; it is empty.
+            let _ = fs::remove_file(partial);
+        }
+    }
+}
+
+impl Rows for RowFile {
+    fn take(
+        &mut self,
+        _case: &Case,
+        rows: Vec<Vec<Cell>>,
+    ) -> Result<(), gpucast_forecast::Failure> {
+        self.add(rows).map_err(|failure| match failure {
+            Failure::Input(reports) => reports.into(),
+            Failure::Usage(report) => gpucast_forecast::Failure::Usage(report),
+            // Whoever reads our output went away: nothing more is wanted.
+            Failure::BrokenPipe | Failure::Stopped => gpucast_forecast::Failure::Stopped,
+            Failure::Said => gpucast_forecast::Failure::Explained,
+        })
+    }
+}
+
+/// The rows that a stopped sweep has left.
+pub(crate) struct Earlier {
+    rows: Vec<Vec<Cell>>,
+    /// The cases that they are all rows of.
+    cases: usize,
+}
+
+impl Earlier {
+    /// Reads them; nothing if there is no file yet.
+    ///
+    /// # Errors
+    ///
+    /// If the file is of another sweep.
+    pub(crate) fn read(path: &Path, columns: &[String], cases: &[Case]) -> Result<Self, Failure> {
+        let partial = partial(path);
+        // A sweep that could not end in order left this one, and its last lines may be cut off.
+        let has_header = |text: &String| text.contains('\n');
+        let cut = fs::read_to_string(&partial).ok().filter(has_header);
+        let is_cut = cut.is_some();
+        let Some(text) = cut.or_else(|| fs::read_to_string(path).ok()) else {
+            return Ok(Self { rows: Vec::new(), cases: 0 });
+        };
+        let other = || {
+            let message = format!("{} is of another sweep", path.display());
+            let hint = "give the options of the sweep that wrote it, or another file";
+            Failure::Usage(Report::new(message).hint(hint))
+        };
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        if reader.headers().map_err(|_| other())?.iter().ne(columns.iter().map(String::as_str)) {
+            return Err(other());
+        }
+        let mut rows: Vec<Vec<Cell>> = Vec::new();
+        for record in reader.records() {
+            match record {
+                Ok(record) => rows.push(record.iter().map(cell).collect()),
+                Err(_) if is_cut => break,
+                Err(_) => return Err(other()),
+            }
+        }
+        let key = |case: &Case| {
+            let labels = case.labels.iter().map(Cell::plain).collect::<Vec<_>>();
+            (case.name.clone(), labels)
+        };
+        if cases.windows(2).any(|pair| key(&pair[0]) == key(&pair[1])) {
+            let message = "a kernel stands twice in a row, so that its rows cannot be told apart";
+            return Err(Failure::Usage(Report::new(message)));
+        }
+        let mut begun = 0;
+        let mut last_start = 0;
+        for (at, row) in rows.iter().enumerate() {
+            let is_of = |case: &Case| {
+                let labels = row.get(3..3 + case.labels.len()).unwrap_or_default();
+                row[0].plain() == *case.name
+                    && labels.iter().map(Cell::plain).eq(case.labels.iter().map(Cell::plain))
+            };
+            if begun > 0 && is_of(&cases[begun - 1]) {
+                continue;
+            }
+            match cases.get(begun) {
+                Some(case) if is_of(case) => (begun, last_start) = (begun + 1, at),
+                _ => return Err(other()),
+            }
+        }
+        if is_cut && begun > 0 {
+            rows.truncate(last_start);
+            begun -= 1;
+        }
+        Ok(Self { rows, cases: begun })
+    }
+}
+
+/// A field of CSV as the cell that wrote it.
+fn cell(text: &str) -> Cell {
+    match text.parse::<f64>() {
+        _ if text.is_empty() => Cell::Empty,
+        // A text such as `1e3` would come back as another one.
+        Ok(real) if real.to_string() == text => Cell::Real(real),
+        _ => Cell::text(text),
+    }
+}
