@@ -17,6 +17,7 @@
 
 pub mod choice;
 pub mod comparison;
+pub mod difference;
 pub mod failure;
 pub mod input;
 pub mod inspection;

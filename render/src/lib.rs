@@ -13,7 +13,7 @@
 //!
 //! | module | shows |
 //! |---|---|
-//! | [`prediction`], [`comparison`], [`sensitivity`], [`sweep`] | predicted times |
+//! | [`prediction`], [`comparison`], [`difference`], [`sensitivity`], [`sweep`] | predicted times |
 //! | [`profile`], [`metric`] | counts |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
 //! | [`check`] | needs of kernels that nobody executed |
@@ -27,6 +27,7 @@ pub mod comparison;
 pub mod control;
 pub mod csv;
 pub mod diagnostic;
+pub mod difference;
 pub mod findings;
 mod format;
 pub mod gpu;

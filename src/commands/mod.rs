@@ -4,6 +4,8 @@ pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod corpus;
+mod counted;
+pub(crate) mod diff;
 pub(crate) mod gpus;
 pub(crate) mod plot;
 pub(crate) mod predict;
@@ -29,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Sweep(arguments) => sweep::run(arguments),
         Command::Sensitivity(arguments) => sensitivity::run(&arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Profile(arguments) => profile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Plot(command) => plot::run(command),

@@ -15,6 +15,7 @@ mod compare;
 mod containers;
 mod corpus;
 mod cost_model;
+mod diff;
 mod gpucast;
 mod gpus;
 mod help;

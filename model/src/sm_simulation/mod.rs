@@ -9,7 +9,7 @@ use gpucast_counters::KernelProfile;
 use gpucast_counters::occupancy::CtaShape;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
-use gpucast_simulation::states::{Clocks, State};
+pub use gpucast_simulation::states::{Clocks, State};
 use gpucast_simulation::{Limits, Outcome as Simulated, simulate};
 
 use crate::assumptions;
@@ -168,10 +168,10 @@ impl Analysis {
         let mut sum = Clocks::default();
         for instruction in instructions {
             let place = self.by_ptx.binary_search_by_key(&Some(instruction), |(ptx, _)| *ptx);
-            for (sum, clocks) in
-                place.iter().flat_map(|&at| sum.0.iter_mut().zip(self.by_ptx[at].1.0))
-            {
-                *sum += clocks;
+            if let Ok(place) = place {
+                for (sum, clocks) in sum.0.iter_mut().zip(self.by_ptx[place].1.0) {
+                    *sum += clocks;
+                }
             }
         }
         sum

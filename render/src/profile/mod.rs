@@ -20,10 +20,11 @@ use gpucast_forecast::inspection::MachineFacts;
 use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::execute::{Loaded, Timing};
-use gpucast_model::Gpu;
+use gpucast_model::{Gpu, sm_simulation};
 use serde::Serialize;
 
 use crate::Format;
+pub(crate) use lines::{Line, abridged, chain, lines, lines_of};
 
 /// The thing that a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,19 @@ pub struct View<'a> {
     pub timing: bool,
     /// The width of the terminal that the text goes to, if it does.
     pub width: Option<usize>,
+    /// A simulation of each launch, in their order, to say where warps spend their time; may be
+    /// empty.
+    pub simulations: &'a [Option<sm_simulation::Analysis>],
+    /// True if the text shows the inlined calls below each line.
+    pub inlined: bool,
+}
+
+impl View<'_> {
+    /// The simulation of one of the launches.
+    fn simulation_of(&self, counted: &Counted) -> Option<&sm_simulation::Analysis> {
+        let at = self.counted.iter().position(|one| std::ptr::eq(one, counted))?;
+        self.simulations.get(at)?.as_ref()
+    }
 }
 
 #[derive(Serialize)]
@@ -127,12 +141,6 @@ enum Rows<'a> {
         /// Stages that are part of the last one because there were too many.
         merged_stages: u64,
     },
-}
-
-/// Renders the lines of a launch with their counts under a header, the source last, and explains
-/// the columns.
-pub(crate) fn listing(view: &View<'_>, counted: &Counted) -> (Vec<Vec<String>>, String) {
-    (lines::table(view, counted), lines::legend(counted))
 }
 
 /// The launches in the form asked for.

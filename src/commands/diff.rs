@@ -1,0 +1,57 @@
+//! `gpucast diff`: two kernels side by side.
+
+use gpucast_forecast::choice::{gpu_argument, model_choice};
+use gpucast_forecast::difference::Difference;
+use gpucast_render::Format;
+use gpucast_render::difference::{self, DifferenceFormat, Side};
+
+use super::counted::{Request, Shown, counting_gpu};
+use crate::cli::diff::Diff;
+use crate::failure::{Failure, Report};
+use crate::output::{Output, Terminal};
+
+pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
+    let models = model_choice::read(&arguments.models.model)?;
+    let library = gpu_argument::library()?;
+    let measurement = &arguments.measurement;
+    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
+    let counting_gpu = counting_gpu(&library, &arguments.count_on, &gpus)?;
+    let request = Request {
+        launch: &arguments.launch,
+        gpus: &gpus,
+        counting_gpu: &counting_gpu,
+        models: &models,
+        measurement,
+        machine: &arguments.machine,
+        execution: &arguments.execution,
+        source_root: arguments.source_root.as_deref(),
+    };
+    let format = arguments.format();
+    let notes = match format {
+        DifferenceFormat::Text | DifferenceFormat::Html => Format::Text,
+        DifferenceFormat::Json => Format::Json,
+    };
+    let terminal = Terminal::new(&arguments.execution, notes)?;
+    let mut output = Output::open(arguments.output.clone())?;
+    let before = Shown::of(&arguments.before, &request, &terminal)?;
+    let after = Shown::of(&arguments.after, &request, &terminal)?;
+    let difference = Difference::of(&before.kernels, &after.kernels)?;
+    let side =
+        |name, shown| Side { name, view: Shown::view(shown, &counting_gpu, arguments.source) };
+    let sides = [side(arguments.before.as_str(), &before), side(&arguments.after, &after)];
+    output.write(&difference::document(&difference, &sides, format)?)?;
+    let Some(condition) = arguments.fail_if else { return Ok(()) };
+    let slower = difference.slower_by(condition.slower).map(|time| {
+        let percent = 100.0 * time.change;
+        Report::new(format!(
+            "{} is {percent:.1} % slower than {} on {}, says {}: more than {} %",
+            arguments.after,
+            arguments.before,
+            time.gpu,
+            time.model,
+            100.0 * condition.slower
+        ))
+    });
+    let slower: Vec<Report> = slower.collect();
+    if slower.is_empty() { Ok(()) } else { Err(slower.into()) }
+}
