@@ -98,8 +98,8 @@ pub struct BaseTable {
 }
 
 impl BaseTable {
-    /// The rows grouped by a key, such as the PTX line, in order of the keys. Rows without a key are
-    /// left out. [`BaseTable::by_source_line`] groups by CUDA line.
+    /// The rows grouped by a key, such as the PTX line, in order of the keys. Rows without a key
+    /// are left out. [`BaseTable::by_source_line`] groups by CUDA line.
     ///
     /// ```
     /// # let table = gpucast_counters::table::BaseTable::default();

@@ -1,6 +1,7 @@
 //! Two predictions side by side: a kernel before and after a change.
 
 use gpucast_counters::Metrics;
+use gpucast_model::{Prediction, duration};
 use serde::Serialize;
 
 use crate::comparison::distinct;
@@ -23,12 +24,34 @@ pub struct TimeChange {
     pub after_ms: f64,
     /// The relative change: 0.05 if it takes 5 % longer.
     pub change: f64,
+    /// The times for people: those below that of a launch have two digits.
+    #[serde(skip)]
+    pub texts: [String; 2],
 }
 
 impl TimeChange {
-    fn new(gpu: &str, model: &'static str, before_ms: f64, after_ms: f64) -> Self {
+    fn of_launch(before: &Prediction, after: &Prediction) -> Self {
+        Self {
+            gpu: before.gpu.clone(),
+            model: before.model,
+            before_ms: before.time_ms,
+            after_ms: after.time_ms,
+            change: after.time_ms / before.time_ms - 1.0,
+            texts: [before.time_text(), after.time_text()],
+        }
+    }
+
+    /// The times of several launches together.
+    fn total(times: &[&Self]) -> Option<Self> {
+        let (first, rest) = times.split_first()?;
+        if rest.is_empty() {
+            return Some((*first).clone());
+        }
+        let before_ms: f64 = times.iter().map(|time| time.before_ms).sum();
+        let after_ms: f64 = times.iter().map(|time| time.after_ms).sum();
         let change = after_ms / before_ms - 1.0;
-        Self { gpu: gpu.to_owned(), model, before_ms, after_ms, change }
+        let texts = [duration(before_ms), duration(after_ms)];
+        Some(Self { before_ms, after_ms, change, texts, ..(*first).clone() })
     }
 }
 
@@ -100,13 +123,11 @@ impl Difference {
         let keys = launches.iter().flat_map(|launch| &launch.times);
         let keys = distinct(keys.map(|time| (time.gpu.clone(), time.model)));
         let total = |(gpu, model): (String, &'static str)| {
-            let of_launch = |launch: &LaunchChange| {
-                let time = launch.times.iter().find(|one| one.gpu == gpu && one.model == model)?;
-                Some((time.before_ms, time.after_ms))
-            };
-            let times: Option<Vec<(f64, f64)>> = launches.iter().map(of_launch).collect();
-            let (before, after): (Vec<f64>, Vec<f64>) = times?.into_iter().unzip();
-            Some(TimeChange::new(&gpu, model, before.iter().sum(), after.iter().sum()))
+            let is_meant = |time: &TimeChange| time.gpu == gpu && time.model == model;
+            let of_launch = |launch: &LaunchChange| launch.times.iter().position(is_meant);
+            let places: Option<Vec<usize>> = launches.iter().map(of_launch).collect();
+            let times = launches.iter().zip(places?).map(|(launch, at)| &launch.times[at]);
+            TimeChange::total(&times.collect::<Vec<&TimeChange>>())
         };
         let totals: Vec<TimeChange> = keys.into_iter().filter_map(total).collect();
         if totals.is_empty() {
@@ -128,7 +149,7 @@ fn launch(before: &KernelView, after: &KernelView) -> LaunchChange {
             other.prediction.gpu == *gpu && other.prediction.model == model
         };
         let other = after.predictions.iter().find(same)?;
-        Some(TimeChange::new(gpu, model, one.prediction.time_ms, other.prediction.time_ms))
+        Some(TimeChange::of_launch(&one.prediction, &other.prediction))
     });
     LaunchChange {
         before: before.profile.kernel.clone(),

@@ -40,8 +40,8 @@ impl Module {
     /// The place in the user's own code that an instruction at `location` belongs to: the innermost
     /// frame in a file that is the user's own. If there is none it is `location`.
     ///
-    /// A file is own if it lies in or below the folder of the outermost frame's file, and is none of
-    /// a known library. If the outermost frame is a library's, as in kernels of CUTLASS and CUB,
+    /// A file is own if it lies in or below the folder of the outermost frame's file, and is none
+    /// of a known library. If the outermost frame is a library's, as in kernels of CUTLASS and CUB,
     /// every file of no library is own.
     ///
     /// `None` if compilers named no line: they write line 0 for instructions that belong to none.

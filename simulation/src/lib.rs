@@ -31,4 +31,5 @@ mod sm;
 pub mod states;
 pub mod writer;
 
+pub use memory::Served;
 pub use run::{Limits, Outcome, simulate};

@@ -6,6 +6,7 @@
 //! `a · u + b · u/(1 − u)` latencies at a utilisation `u`.
 
 use crate::parameters::{Parameters, Queueing};
+use crate::states::State;
 
 /// A server of sectors.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +63,29 @@ pub(crate) struct Waits {
     pub(crate) by_rate: f64,
 }
 
+/// Clocks that each server behind an SM works.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Served {
+    /// Those of the L2.
+    pub l2: f64,
+    /// Those of DRAM.
+    pub dram: f64,
+}
+
+impl Served {
+    /// The server that works longest: its clocks, and the state of what waits for it.
+    #[must_use]
+    pub fn busiest(self) -> (f64, State) {
+        if self.dram >= self.l2 { (self.dram, State::DramQueue) } else { (self.l2, State::L2Queue) }
+    }
+
+    /// The same over `divisor`.
+    #[must_use]
+    pub fn over(self, divisor: f64) -> Self {
+        Self { l2: self.l2 / divisor, dram: self.dram / divisor }
+    }
+}
+
 /// The servers behind one SM.
 #[derive(Clone, Debug)]
 pub(crate) struct MemorySystem {
@@ -90,9 +114,9 @@ impl MemorySystem {
         }
     }
 
-    /// Clocks that the busiest server needs for all that it has taken.
-    pub(crate) fn busiest(&self) -> f64 {
-        self.l2.total.max(self.dram.total)
+    /// Clocks that the L2 and DRAM need for all that they have taken.
+    pub(crate) fn served(&self) -> Served {
+        Served { l2: self.l2.total, dram: self.dram.total }
     }
 
     /// Clocks in which a bandwidth shared by `sms` serves one sector of one of them.

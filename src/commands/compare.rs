@@ -39,6 +39,7 @@ enum Origin {
     Executed {
         input: String,
         size: Option<Size>,
+        parameters: Vec<(String, f64)>,
         count_on: String,
     },
     File(PathBuf),
@@ -97,6 +98,7 @@ fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<T
         None => Origin::Executed {
             input: one.kernel,
             size: one.size,
+            parameters: Vec::new(),
             count_on: counting_gpu(arguments, &one.gpu),
         },
     };
@@ -127,12 +129,13 @@ fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
             Some(entry) => Origin::Executed {
                 input: entry.to_owned(),
                 size: None,
+                parameters: time.parameters.clone(),
                 count_on: counting_gpu(arguments, &time.gpu),
             },
         };
         Time {
             counts,
-            label: time.entry.map_or_else(|| time.kernel.clone(), str::to_owned),
+            label: time.label(),
             function: None,
             gpu: gpu_argument::find(library, &time.gpu)
                 .and_then(|gpu| {
@@ -165,13 +168,14 @@ fn count(
         Origin::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
         Origin::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
         Origin::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
-        Origin::Executed { input, size, count_on } => {
+        Origin::Executed { input, size, parameters, count_on } => {
             let gpu = gpu_argument::find(library, count_on)?;
             // Other rows may name GPUs that can count.
             if let Err(report) = gpu_argument::device_model(&gpu) {
                 return Ok(Err(report.message));
             }
-            let launch = LaunchOptions { size: *size, ..LaunchOptions::default() };
+            let param = parameters.clone();
+            let launch = LaunchOptions { size: *size, param, ..LaunchOptions::default() };
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),

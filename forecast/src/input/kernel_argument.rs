@@ -15,14 +15,14 @@ use crate::settings::{LaunchOptions, Size};
 pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     let path = Path::new(input);
     let is_launch_file = path.extension().is_some_and(|extension| extension == "toml");
+    if let Some(entry) = gpucast_corpus::find(input) {
+        refuse_launch_options(options, &format!("the corpus kernel {input} has a launch file"))?;
+        return from_corpus(entry, options);
+    }
     if !is_launch_file && let Some((name, _)) = options.param.first() {
         let message =
             format!("--param {name} sets a parameter of a launch file, and {input} is none");
         return Err(Failure::Usage(Report::new(message)));
-    }
-    if let Some(entry) = gpucast_corpus::find(input) {
-        refuse_launch_options(options, &format!("the corpus kernel {input} has a launch file"))?;
-        return from_corpus(entry, options);
     }
     if options.size.is_some() {
         return Err(no_choice("--size", input));
@@ -88,6 +88,7 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
         Some(Size::Small) => (entry.launch_small, "launch-small.toml"),
     };
     let source = SourceText::new(format!("corpus/{}/{file_name}", entry.name), text);
+    let source = launch_file::with_parameters(source, &options.param)?;
     let file = launch_file::parse(&source)?;
     let wanted = options.arch.as_deref().unwrap_or(file.module.get_ref());
     let Some(module) = entry.module(wanted) else {
@@ -97,8 +98,9 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
             .into());
     };
     let text = SourceText::new(format!("corpus/{}/{}", entry.name, module.file), module.ptx);
-    // Published counts and times are those of the full size.
-    let published = (options.size != Some(Size::Small)).then_some(entry.name);
+    // Published counts and times are those of the full size and of the usual parameters.
+    let is_usual = options.size != Some(Size::Small) && options.param.is_empty();
+    let published = is_usual.then_some(entry.name);
     of_launches(resolve::resolve(&source, file, text, PathBuf::new(), published)?, options)
 }
 

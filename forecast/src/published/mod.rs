@@ -46,6 +46,9 @@ struct OtherTime {
     clock: Option<String>,
     /// The way of measuring, if the source tells it, as `--timing` names it.
     timing: Option<String>,
+    /// Parameters of the corpus's launch file.
+    #[serde(default)]
+    param: BTreeMap<String, f64>,
     #[serde(flatten)]
     printed: Printed,
 }
@@ -77,6 +80,21 @@ pub struct Published {
     pub clock: Option<Clock>,
     /// The way of measuring, if it is known.
     pub timing: Option<Timing>,
+    /// Parameters of the corpus's launch file that are not the usual ones.
+    pub parameters: Vec<(String, f64)>,
+}
+
+impl Published {
+    /// The corpus kernel, or the source's name for one that the corpus lacks, with the parameters.
+    pub fn label(&self) -> String {
+        let name = self.entry.unwrap_or(&self.kernel);
+        let parameters: Vec<String> =
+            self.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        match parameters.as_slice() {
+            [] => name.to_owned(),
+            parameters => format!("{name} ({})", parameters.join(", ")),
+        }
+    }
 }
 
 /// All published times: the thesis's, then the others'.
@@ -98,6 +116,7 @@ fn read() -> Vec<Published> {
         measured_ms: time.measured_ms,
         clock: None,
         timing: None,
+        parameters: Vec::new(),
     };
     let of_others = |time: OtherTime| {
         Some(Published {
@@ -109,6 +128,7 @@ fn read() -> Vec<Published> {
             measured_ms: time.printed.milliseconds()?,
             clock: time.clock.map(|text| text.parse()).transpose().ok()?,
             timing: time.timing.map(|text| text.parse()).transpose().ok()?,
+            parameters: time.param.into_iter().collect(),
         })
     };
     let thesis = thesis.times.into_iter().map(of_thesis);
@@ -145,9 +165,11 @@ pub fn name_of_profile(profile: &KernelProfile) -> Option<String> {
         .then(|| profile.kernel.clone())
 }
 
-/// The measured time of a published kernel on a GPU, in milliseconds, with its source.
+/// The measured time of a published kernel on a GPU, in milliseconds, with its source. It is of
+/// the launch as the corpus has it.
 pub fn measured(name: &str, gpu: &str) -> Option<(f64, String)> {
-    let is_it = |time: &&Published| time.kernel == name && time.gpu == gpu;
+    let is_it =
+        |time: &&Published| time.kernel == name && time.gpu == gpu && time.parameters.is_empty();
     times().iter().find(is_it).map(|time| (time.measured_ms, time.source.clone()))
 }
 
@@ -162,6 +184,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use gpucast_model::GpuLibrary;
+
+    use crate::Kernel;
+    use crate::settings::LaunchOptions;
 
     use super::*;
 
@@ -202,6 +227,23 @@ mod tests {
         let (milliseconds, source) = measured(&name, "gtx-980-ti").unwrap();
         assert_eq!(format!("{milliseconds:.2}"), "2.04");
         assert!(source.starts_with("GPU-STREAM 2.0"));
+    }
+
+    #[test]
+    fn times_of_other_sizes_have_launches_of_their_own() {
+        let of_other_sizes: Vec<&Published> =
+            times().iter().filter(|time| !time.parameters.is_empty()).collect();
+        assert_eq!(of_other_sizes.len(), 7);
+        for time in of_other_sizes {
+            let options =
+                LaunchOptions { param: time.parameters.clone(), ..LaunchOptions::default() };
+            assert!(Kernel::open(time.entry.unwrap(), &options).is_ok(), "{}", time.label());
+        }
+        // The usual launch has no time on this GPU.
+        assert_eq!(measured("n-body", "rtx-3080"), None);
+        let on_the_same = |time: &&Published| time.gpu == "rtx-3080" && time.kernel == "n-body";
+        let time = times().iter().find(on_the_same).unwrap();
+        assert_eq!(time.label(), "n-body (bodies = 69632, others = 15360)");
     }
 
     #[test]

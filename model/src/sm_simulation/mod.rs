@@ -10,7 +10,7 @@ use gpucast_counters::occupancy::CtaShape;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 pub use gpucast_simulation::states::{Clocks, State};
-use gpucast_simulation::{Limits, Outcome as Simulated, simulate};
+use gpucast_simulation::{Limits, Outcome as Simulated, Served, simulate};
 
 use crate::assumptions;
 use crate::gpu::Gpu;
@@ -55,6 +55,8 @@ pub struct Analysis {
     pub ctas: (u64, u64),
     /// The difference between the halves that an extrapolation rests on.
     pub drift: f64,
+    /// Clocks that the L2 and DRAM work.
+    pub served: Served,
     /// Barriers that were opened because no other warp could arrive.
     pub abandoned_barriers: u64,
 }
@@ -120,6 +122,7 @@ impl Analysis {
             instructions: 0,
             ctas: (0, 0),
             drift: 0.0,
+            served: Served::default(),
             abandoned_barriers: 0,
         };
         for Invocations { launch, count } in invocations.iter() {
@@ -142,6 +145,8 @@ impl Analysis {
         self.instructions += one.instructions;
         self.ctas = one.ctas;
         self.drift = self.drift.max(one.drift);
+        self.served.l2 += one.served.l2 * times;
+        self.served.dram += one.served.dram * times;
         self.abandoned_barriers += one.abandoned_barriers;
         for (instruction, clocks) in launch.code.instructions.iter().zip(&one.by_instruction) {
             let place = self.by_ptx.binary_search_by_key(&instruction.ptx, |(ptx, _)| *ptx);
@@ -194,7 +199,8 @@ impl Analysis {
         shares
     }
 
-    /// The resource that most of the time is spent on, and the time of each, in milliseconds.
+    /// The resource that bounds the time, and the time of each, in milliseconds. It is the L2 or
+    /// DRAM where that works nearly all the time, and else the one that most slots wait for.
     fn bounds(&self) -> (Bound, Vec<Component>) {
         let mut components: Vec<Component> = Vec::new();
         for (state, share) in self.shares() {
@@ -205,7 +211,10 @@ impl Analysis {
             }
         }
         components.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
-        (components.first().map_or(Bound::Compute, |one| one.resource), components)
+        let (busiest, awaited) = self.served.busiest();
+        let longest = components.first().map_or(Bound::Compute, |one| one.resource);
+        let is_busy = busiest >= BUSY_SERVER * self.clocks;
+        (if is_busy { resource(awaited) } else { longest }, components)
     }
 }
 
@@ -319,6 +328,10 @@ impl Model for SmSimulation {
         })
     }
 }
+
+/// A server that works this share of the time bounds it, whatever the warps wait for: what keeps it
+/// from more is mostly that its queue runs empty for a moment.
+const BUSY_SERVER: f64 = 0.8;
 
 /// Beyond this difference between the halves of what was simulated, a warning says so.
 const MOST_DRIFT: f64 = 0.05;

@@ -81,7 +81,6 @@ impl LineChange {
             (Some(before), Some(after)) => format!("{} → {}", shown(before), shown(after)),
             (Some(before), None) => format!("{} →", shown(before)),
             (None, Some(after)) => format!("→ {}", shown(after)),
-            (None, None) => String::new(),
         }
     }
 

@@ -6,7 +6,6 @@ mod page;
 use gpucast_forecast::Report;
 use gpucast_forecast::difference::{CountChange, Difference, TimeChange};
 use gpucast_forecast::number;
-use gpucast_model::duration;
 use serde::Serialize;
 
 use crate::profile::View;
@@ -99,8 +98,8 @@ fn times(times: &[TimeChange]) -> String {
         vec![
             time.gpu.clone(),
             time.model.to_owned(),
-            duration(time.before_ms),
-            duration(time.after_ms),
+            time.texts[0].clone(),
+            time.texts[1].clone(),
             percent(time.change),
         ]
     }));

@@ -3,7 +3,6 @@
 use askama::Template;
 use gpucast_forecast::Report;
 use gpucast_forecast::difference::{Difference, TimeChange};
-use gpucast_model::duration;
 
 use super::lines::{LineChange, SHOWN};
 use super::{change, percent, value};
@@ -105,8 +104,8 @@ fn time_row(time: &TimeChange) -> TimeRow {
     TimeRow {
         gpu: time.gpu.clone(),
         model: time.model,
-        before: duration(time.before_ms),
-        after: duration(time.after_ms),
+        before: time.texts[0].clone(),
+        after: time.texts[1].clone(),
         change: percent(time.change),
         raw: time.change,
     }

@@ -164,7 +164,7 @@ impl<'a> Line<'a> {
         self.stalls.iter().find(|stall| stall.state != State::Selected.name())
     }
 
-    /// The requests that cost more than they need, as the factor of the worst kind: `4.0 × sectors`.
+    /// The requests that cost more than they need, by the worst kind: `4.0× sectors`.
     pub(crate) fn excess(&self) -> Option<String> {
         let ratio = |actual: u64, ideal: u64| {
             (ideal != 0).then(|| actual as f64 / ideal as f64).filter(|&ratio| ratio >= 1.05)
@@ -260,8 +260,8 @@ fn inlined(view: &View<'_>, launch: &Launch<'_, '_>, rows: &[&Row]) -> Vec<Inlin
     let mut parts: Vec<(Vec<InlinedFrame>, Vec<&Row>)> = Vec::new();
     for row in rows {
         let Some(location) = row.description.location else { continue };
-        let own = module.own_place(location);
-        let frames = module.frames(location).take_while(|frame| Some(frame.location) != own);
+        let Some(own) = module.own_place(location) else { continue };
+        let frames = module.frames(location).take_while(|frame| frame.location != own);
         let frames: Vec<InlinedFrame> = frames
             .map(|frame| InlinedFrame {
                 function: frame.function.map(str::to_owned),

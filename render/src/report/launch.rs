@@ -33,7 +33,6 @@ pub(super) struct Launch {
     pub(super) model_names: Vec<&'static str>,
     pub(super) panels: Vec<Panel>,
     pub(super) declined: Vec<gpucast_forecast::prediction::Declined>,
-    pub(super) memory: Option<MemoryChart>,
     pub(super) counted_on: String,
     pub(super) occupancies: Vec<Occupancy>,
     /// SVG elements.
@@ -54,6 +53,8 @@ pub(super) struct Card {
     pub(super) time: String,
     pub(super) bound: &'static str,
     pub(super) model: &'static str,
+    /// The range of the other models' times.
+    pub(super) others: String,
     pub(super) measured: String,
 }
 
@@ -75,6 +76,7 @@ pub(super) struct Panel {
     pub(super) warnings: Vec<Warned>,
     pub(super) symbols: Vec<SymbolRow>,
     pub(super) meters: Vec<Meter>,
+    pub(super) memory: Option<MemoryChart>,
 }
 
 /// A warning.
@@ -150,7 +152,6 @@ impl Launch {
             model_names: distinct(models),
             panels: kernel.predictions.iter().map(|view| panel(kernel, view)).collect(),
             declined: kernel.declined.clone(),
-            memory: MemoryChart::of(&kernel.profile),
             counted_on: profile.gpu.display_name.clone(),
             occupancies: gpus.iter().filter_map(|gpu| occupancy::of(counted, gpu)).collect(),
             pictures,
@@ -191,10 +192,27 @@ fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
             time: view.prediction.time_text(),
             bound: pictures::breakdown::name(view.prediction.bound),
             model: view.prediction.model,
+            others: others(kernel, view),
             measured,
         })
     };
     gpus.iter().filter_map(card).collect()
+}
+
+/// The range of times that the other models predict for a GPU, in words.
+fn others(kernel: &KernelView, shown: &PredictionView) -> String {
+    let same_gpu = kernel.predictions.iter().filter(|view| view.gpu.name == shown.gpu.name);
+    let others = same_gpu.filter(|view| view.prediction.model != shown.prediction.model);
+    let mut others: Vec<&PredictionView> = others.collect();
+    others.sort_by(|a, b| a.prediction.time_ms.total_cmp(&b.prediction.time_ms));
+    let time = |view: &PredictionView| view.prediction.time_text();
+    match others.as_slice() {
+        [] => String::new(),
+        [one] => format!("{} says {}", one.prediction.model, time(one)),
+        [first, .., last] => {
+            format!("{} other models say {} to {}", others.len(), time(first), time(last))
+        }
+    }
 }
 
 fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
@@ -202,6 +220,7 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
     let published = view.published.as_ref();
     let symbols = prediction.parameters.iter().chain(prediction.intermediate.iter());
     let end = |name: &str| prediction.intermediate.find(name)?.value.as_f64();
+    let meters = meters(&kernel.profile, &view.gpu, prediction.time_ms);
     let interval = end("time_low").zip(end("time_high"));
     Panel {
         gpu: prediction.gpu.clone(),
@@ -223,7 +242,8 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
             .map(|warning| Warned { code: warning.code(), text: warning.to_string() })
             .collect(),
         symbols: symbols.map(symbol_row).collect(),
-        meters: meters(&kernel.profile, &view.gpu, prediction.time_ms),
+        memory: MemoryChart::of(&kernel.profile, &meters),
+        meters,
     }
 }
 

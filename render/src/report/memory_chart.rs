@@ -4,6 +4,8 @@ use gpucast_counters::KernelProfile;
 use gpucast_forecast::number;
 use gpucast_plot::number::significant;
 
+use super::speed_of_light::Meter;
+
 const SECTOR_BYTES: f64 = 32.0;
 
 /// The chart; every entry is in words, empty where the counts do not say.
@@ -20,6 +22,8 @@ pub(super) struct MemoryChart {
     pub(super) l2: Vec<Fact>,
     /// Between the L2 and device memory.
     pub(super) l2_to_dram: Vec<Fact>,
+    /// Device memory.
+    pub(super) dram: Vec<Fact>,
 }
 
 /// A number of the chart.
@@ -29,8 +33,9 @@ pub(super) struct Fact {
 }
 
 impl MemoryChart {
-    /// The chart of a launch; `None` if its counts have no memory.
-    pub(super) fn of(profile: &KernelProfile) -> Option<Self> {
+    /// The chart of a launch, with the parts of the peaks that `meters` say; `None` if its counts
+    /// have no memory.
+    pub(super) fn of(profile: &KernelProfile, meters: &[Meter]) -> Option<Self> {
         let get = |name: &str| profile.metrics.get(name).map(|metric| metric.value.as_f64());
         let times = profile.invocations as f64;
         let fact = |name, value: Option<String>| value.map(|value| Fact { name, value });
@@ -44,6 +49,10 @@ impl MemoryChart {
             (total > 0.0).then(|| number::count(total as u64))
         };
         let percent = |name: &str| get(name).map(|value| format!("{} %", significant(value, 3)));
+        let peak = |unit: &str| {
+            let meter = meters.iter().find(|meter| meter.unit == unit);
+            fact("of its peak", meter.map(|meter| format!("{} %", meter.percent)))
+        };
         let facts = |facts: Vec<Option<Fact>>| facts.into_iter().flatten().collect::<Vec<Fact>>();
         let chart = Self {
             global: facts(vec![
@@ -58,7 +67,9 @@ impl MemoryChart {
                 fact("passes", count(&["shared_load_transactions", "shared_store_transactions"])),
                 fact(
                     "of them by conflicts",
-                    count(&["shared_ld_bank_conflict", "shared_st_bank_conflict"]),
+                    count(&["shared_ld_bank_conflict", "shared_st_bank_conflict"
+                peak("shared memory"),
+            ]),
                 ),
             ]),
             l1: facts(vec![
@@ -68,13 +79,15 @@ impl MemoryChart {
                     percent("local_hit_rate")
                         .filter(|_| get("local_load_requests").is_some_and(|n| n > 0.0)),
                 ),
+                peak("L1"),
             ]),
             l1_to_l2: facts(vec![
                 fact("read", amount("l2_read_transactions", SECTOR_BYTES)),
                 fact("written", amount("l2_write_transactions", SECTOR_BYTES)),
                 fact("updated", amount("l2_atomic_transactions", SECTOR_BYTES)),
             ]),
-            l2: facts(vec![fact("hits", percent("l2_tex_hit_rate"))]),
+            l2: facts(vec![fact("hits", percent("l2_tex_hit_rate")), peak("L2")]),
+            dram: facts(vec![peak("device memory")]),
             l2_to_dram: facts(vec![
                 fact("read", amount("dram_read_transactions", SECTOR_BYTES)),
                 fact("written", amount("dram_write_transactions", SECTOR_BYTES)),

@@ -21,6 +21,8 @@ pub(super) struct Listing {
     pub(super) language: &'static str,
     /// Names of the counts.
     pub(super) titles: Vec<&'static str>,
+    /// The title that words stand below.
+    pub(super) words: &'static str,
     /// Title of the last column of PTX; empty if there is no machine code.
     pub(super) machine: &'static str,
     pub(super) rows: Vec<Row>,
@@ -38,8 +40,8 @@ pub(super) struct Row {
     pub(super) heat: u8,
     /// What the line wastes: `4.0× sectors`.
     pub(super) excess: String,
-    /// The counts, in the order of [`Listing::titles`].
-    pub(super) cells: Vec<String>,
+    /// The counts, in the order of [`Listing::titles`], each with true if it is words.
+    pub(super) cells: Vec<(String, bool)>,
     /// The CUDA line of PTX.
     pub(super) cuda_line: String,
     /// The machine instructions of PTX.
@@ -61,6 +63,9 @@ fn some(count: u64) -> Option<String> {
     (count != 0).then(|| number::count(count))
 }
 
+/// The column that holds words instead of numbers.
+const WORDS: &str = "waits for";
+
 const COUNTS: [Count; 9] = [
     ("warps", |line| some(line.counts.warp_executions)),
     ("lanes", |line| line.counts.mean_threads().map(|mean| format!("{mean:.1}"))),
@@ -70,7 +75,7 @@ const COUNTS: [Count; 9] = [
     ("shared passes", |line| some(line.counts.shared_passes)),
     ("ideal passes", |line| some(line.counts.shared_conflict_free)),
     ("DRAM reads", |line| some(line.counts.dram_read_sectors)),
-    ("waits for", |line| line.main_stall().map(|stall| stall.words.to_owned())),
+    (WORDS, |line| line.main_stall().map(|stall| stall.words.to_owned())),
 ];
 
 /// Lines without counts between two lines with some that are shown; of more, none are.
@@ -136,6 +141,7 @@ fn listing(
     Listing {
         language,
         titles: counts.iter().map(|(title, _)| *title).collect(),
+        words: WORDS,
         machine: if language == "PTX" && has_machine_code { "machine code" } else { "" },
         rows,
     }
@@ -175,7 +181,10 @@ fn row(line: &Line<'_>, language: &str, counts: &[&Count], bound: Option<Bound>)
         share: share.map_or_else(String::new, |share| format!("{:.1}", 100.0 * share)),
         heat,
         excess: line.excess().unwrap_or_default(),
-        cells: counts.iter().map(|(_, value)| value(line).unwrap_or_default()).collect(),
+        cells: counts
+            .iter()
+            .map(|(title, value)| (value(line).unwrap_or_default(), *title == WORDS))
+            .collect(),
         cuda_line: match language {
             "PTX" => line.cuda_line.map_or_else(String::new, |line| line.to_string()),
             _ => String::new(),

@@ -33,7 +33,7 @@ pub const ACHIEVED: &[Achieved] = &[
     measured("GDDR5", 0.84, (0.77, 0.93), "the median of 5 GPUs"),
     measured("GDDR5 with ECC", 0.73, (0.72, 0.73), "the median of 2 GPUs"),
     like("GDDR5X", 0.84, "as GDDR5"),
-    measured("GDDR6", 0.94, (0.87, 0.96), "the median of 4 GPUs"),
+    measured("GDDR6", 0.93, (0.75, 0.96), "the median of 5 GPUs"),
     measured("GDDR6X", 0.89, (0.89, 0.90), "1 GPU"),
     like("GDDR7", 0.89, "as GDDR6X"),
     measured("HBM", 0.84, (0.84, 0.85), "1 GPU"),
