@@ -6,7 +6,7 @@ use clap::Args;
 use gpucast_render::difference::DifferenceFormat;
 use gpucast_render::profile::SourceChoice;
 
-use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions};
+use super::prediction::{CountingOptions, GpuOptions, MeasurementOptions, ModelOptions};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, words};
 
 #[derive(Debug, Args)]
@@ -31,9 +31,8 @@ pub(crate) struct Diff {
     #[command(flatten)]
     pub(crate) measurement: MeasurementOptions,
 
-    /// The GPU whose counters are modelled, by name or TOML file; or target: those of the only GPU
-    #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "gtx-480")]
-    pub(crate) count_on: String,
+    #[command(flatten)]
+    pub(crate) counting: CountingOptions,
 
     /// End with exit status 1 if a time grows by more than this: slower:5%
     #[arg(long, help_heading = "Output", value_name = "CONDITION")]

@@ -1,25 +1,26 @@
 //! `gpucast diff`: two kernels side by side.
 
-use gpucast_forecast::choice::{gpu_argument, model_choice};
+use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::difference::Difference;
+use gpucast_forecast::prediction::tell_stand_ins;
 use gpucast_render::Format;
 use gpucast_render::difference::{self, DifferenceFormat, Side};
 
-use super::counted::{Request, Shown, counting_gpu};
+use super::counted::{Request, Shown};
 use crate::cli::diff::Diff;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
-    let models = model_choice::read(&arguments.models.model)?;
+    let models = arguments.models.read(&[])?;
     let library = gpu_argument::library()?;
     let measurement = &arguments.measurement;
     let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
-    let counting_gpu = counting_gpu(&library, &arguments.count_on, &gpus)?;
+    let count_on = CountOn::read(&library, arguments.counting.count_on.as_deref())?;
     let request = Request {
         launch: &arguments.launch,
-        gpus: &gpus,
-        counting_gpu: &counting_gpu,
+        groups: &count_on.groups(gpus, &models)?,
         models: &models,
         measurement,
         machine: &arguments.machine,
@@ -35,9 +36,10 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     let mut output = Output::open(arguments.output.clone())?;
     let before = Shown::of(&arguments.before, &request, &terminal)?;
     let after = Shown::of(&arguments.after, &request, &terminal)?;
+    tell_stand_ins(&before.kernels, &terminal);
+    tell_stand_ins(&after.kernels, &terminal);
     let difference = Difference::of(&before.kernels, &after.kernels)?;
-    let side =
-        |name, shown| Side { name, view: Shown::view(shown, &counting_gpu, arguments.source) };
+    let side = |name, shown| Side { name, view: Shown::view(shown, arguments.source) };
     let sides = [side(arguments.before.as_str(), &before), side(&arguments.after, &after)];
     output.write(&difference::document(&difference, &sides, format)?)?;
     let Some(condition) = arguments.fail_if else { return Ok(()) };

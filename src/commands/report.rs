@@ -1,23 +1,24 @@
 //! `gpucast report`: one HTML file with everything that is known of a kernel on GPUs.
 
+use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::choice::model_choice;
+use gpucast_forecast::prediction::tell_stand_ins;
 use gpucast_render::{Format, report};
 
-use super::counted::{Request, Shown, counting_gpu};
+use super::counted::{Request, Shown};
 use crate::cli::report::Report as Arguments;
 use crate::failure::Failure;
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let models = model_choice::read(&arguments.models.model)?;
+    let models = arguments.models.read(&[])?;
     let library = gpu_argument::library()?;
     let measurement = &arguments.measurement;
     let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
+    let count_on = CountOn::read(&library, arguments.counting.count_on.as_deref())?;
     let request = Request {
         launch: &arguments.kernel.launch,
-        gpus: &gpus,
-        counting_gpu: &counting_gpu(&library, &arguments.count_on, &gpus)?,
+        groups: &count_on.groups(gpus.clone(), &models)?,
         models: &models,
         measurement,
         machine: &arguments.machine,
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // An unwritable file is better found before the execution than after it.
     let mut output = Output::open(Some(arguments.output.clone()))?;
     let shown = Shown::of(&arguments.kernel.input, &request, &terminal)?;
-    let view = shown.view(request.counting_gpu, arguments.source);
+    tell_stand_ins(&shown.kernels, &terminal);
+    let view = shown.view(arguments.source);
     output.write(&report::page(&view, &shown.kernels, &gpus, &arguments.kernel.input)?)
 }

@@ -6,7 +6,7 @@ use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_forecast::run::counting::Counted;
-use gpucast_model::{Gpu, SymbolValue};
+use gpucast_model::{Gpu, Model, SymbolValue};
 use gpucast_plot::axis::Kind as Scale;
 use gpucast_plot::number::{duration, percent};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
@@ -129,10 +129,12 @@ impl Launch {
     ) -> Self {
         let (pictures, undrawn) = drawn(kernel, gpus);
         let launch = &counted.profile;
-        let bound = kernel.predictions.first().map(|view| view.prediction.bound);
+        let shown = gpus.iter().find_map(|gpu| verdict(kernel, gpu));
+        let bound = shown.map(|view| view.prediction.bound);
         let sources = source::sources(profile, counted, bound);
         let triple = |[x, y, z]: [u32; 3]| format!("{x} × {y} × {z}");
         let models = kernel.predictions.iter().map(|view| view.prediction.model);
+        let shown = shown.map(|view| view.prediction.model);
         Self {
             id: format!("launch-{index}"),
             kernel: launch.kernel.clone(),
@@ -149,7 +151,7 @@ impl Launch {
             costliest: sources.costliest().unwrap_or_default(),
             cards: cards(kernel, gpus),
             gpus: gpus.iter().map(|gpu| (gpu.name.clone(), gpu.display_name.clone())).collect(),
-            model_names: distinct(models),
+            model_names: distinct(shown.into_iter().chain(models)),
             panels: kernel.predictions.iter().map(|view| panel(kernel, view)).collect(),
             declined: kernel.declined.clone(),
             counted_on: profile.gpu.display_name.clone(),
@@ -174,11 +176,18 @@ impl Launch {
     }
 }
 
-/// The first model's answer for each GPU, which is the one that the command line, or the program,
-/// puts first.
+/// The answer for each GPU by its default model, or else by the model that the command line puts
+/// first.
+fn verdict<'a>(kernel: &'a KernelView, gpu: &Gpu) -> Option<&'a PredictionView> {
+    let of_gpu = || kernel.predictions.iter().filter(|view| view.gpu.name == gpu.name);
+    let default = <dyn Model>::default_for(gpu).name();
+    of_gpu().find(|view| view.prediction.model == default).or_else(|| of_gpu().next())
+}
+
+/// The verdicts of all GPUs.
 fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
-        let view = kernel.predictions.iter().find(|view| view.gpu.name == gpu.name)?;
+        let view = verdict(kernel, gpu)?;
         let measured = view.published.as_ref().map_or_else(String::new, |one| {
             format!(
                 "measured {} ({}): error {}",
