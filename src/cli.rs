@@ -2,6 +2,7 @@
 
 pub(crate) mod advise;
 mod cuda;
+pub(crate) mod diff;
 mod early;
 pub(crate) mod exec;
 mod explore;
@@ -35,7 +36,8 @@ use crate::project;
 pub(crate) use early::Early;
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
-use prediction::{CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
+pub(crate) use prediction::MeasurementOptions;
+use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///
@@ -118,6 +120,8 @@ pub(crate) enum Command {
     Sensitivity(Sensitivity),
     /// Compare predicted times with measured ones
     Compare(Compare),
+    /// Compare two kernels, or two versions of one: times, counts and lines side by side
+    Diff(diff::Diff),
     /// Execute a kernel and count what a hardware profiler would count
     Profile(Profile),
     /// Execute a kernel and check its results
@@ -562,6 +566,14 @@ pub(crate) struct Profile {
     /// What a row of the result stands for
     #[arg(long, help_heading = "Counts", value_name = "ROW", default_value = "launch", value_parser = words::by())]
     pub(crate) by: By,
+
+    /// With `--by line`: say where warps spend their time, by a simulation of an SM of the GPU
+    #[arg(long, help_heading = "Counts")]
+    pub(crate) stalls: bool,
+
+    /// With `--by line`: show the inlined calls below the line that their counts belong to
+    #[arg(long, help_heading = "Counts")]
+    pub(crate) inlined: bool,
 
     /// Whose lines `--by line` shows
     #[arg(long, help_heading = "Counts", value_name = "SOURCE", default_value = "auto", value_parser = words::source())]

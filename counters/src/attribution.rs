@@ -2,11 +2,40 @@
 
 use std::collections::BTreeMap;
 
+use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::Serialize;
 
 use crate::machine::MachineProfile;
 use crate::table::{BaseTable, Row};
+
+/// A line of the user's own source ([`Module::own_place`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceLine {
+    /// The `.file` index.
+    pub file: u32,
+    /// One-based.
+    pub line: u32,
+}
+
+impl SourceLine {
+    /// The line that an instruction belongs to: that of the call, if a library's code was inlined.
+    /// `None` if the module names none.
+    #[must_use]
+    pub fn of(module: &Module, row: &Row) -> Option<Self> {
+        let own = module.own_place(row.description.location?)?;
+        Some(Self { file: own.file, line: own.line })
+    }
+}
+
+impl BaseTable {
+    /// The rows grouped by the line of the user's own source, in order of file and line. Those
+    /// without a line come first.
+    #[must_use]
+    pub fn by_source_line(&self, module: &Module) -> Vec<(Option<SourceLine>, Vec<&Row>)> {
+        self.group_by(|row| Some(SourceLine::of(module, row)))
+    }
+}
 
 /// The counts of a set of instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -32,6 +61,8 @@ pub struct PartCounts {
     pub requested_bytes: u64,
     /// Sectors of global and local memory.
     pub sectors: u64,
+    /// Sectors that the same requests would move if their lanes accessed consecutive bytes.
+    pub ideal_sectors: u64,
     /// Transactions of global and local memory.
     pub transactions: u64,
     /// Requests to shared memory.
@@ -81,6 +112,7 @@ impl PartCounts {
             self.requests += counts.requests;
             self.requested_bytes += counts.requested_bytes;
             self.sectors += counts.sectors;
+            self.ideal_sectors += counts.ideal_sectors;
             self.transactions += counts.transactions;
             self.dram_read_sectors += counts.traffic.dram_read_sectors;
             match counts.space {

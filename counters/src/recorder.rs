@@ -44,6 +44,9 @@ pub struct MemoryCounts {
     pub requested_bytes: u64,
     /// Sectors that each request moves, summed (global and local memory).
     pub sectors: u64,
+    /// Sectors that each request would move if its lanes accessed aligned, consecutive bytes; never
+    /// more than it moves. Nsight Compute calls the sum ideal.
+    pub ideal_sectors: u64,
     /// The transactions of all requests, as the GPU's profiler counts them (global and local
     /// memory): [`crate::coalescing::TransactionRule`]. Of atomics and reductions, the distinct
     /// addresses.
@@ -71,6 +74,7 @@ impl Default for MemoryCounts {
             requests: 0,
             requested_bytes: 0,
             sectors: 0,
+            ideal_sectors: 0,
             transactions: 0,
             passes: 0,
             conflict_free: 0,
@@ -88,6 +92,7 @@ impl MemoryCounts {
         self.requests += other.requests;
         self.requested_bytes += other.requested_bytes;
         self.sectors += other.sectors;
+        self.ideal_sectors += other.ideal_sectors;
         self.transactions += other.transactions;
         self.passes += other.passes;
         self.conflict_free += other.conflict_free;
@@ -461,6 +466,7 @@ impl Recorder for CtaRecorder {
     fn access(&mut self, access: &Access<'_>) {
         let key = RowKey::new(access.instruction, access.space, access.kind).index();
         let path = Path::of(access.space);
+        let requested = u64::from(access.mask.count_ones()) * u64::from(access.bytes_per_lane);
         let (counts, moved, passes) = match path {
             Path::Shared | Path::Constant => {
                 let passes = match path {
@@ -476,8 +482,10 @@ impl Recorder for CtaRecorder {
                 } else {
                     self.device_memory(access, key, is_local)
                 };
+                let ideal = self.coalescer.ideal_sectors(requested);
                 let counts = self.memory.row(key);
                 counts.sectors += moved.sectors;
+                counts.ideal_sectors += moved.sectors.min(ideal);
                 counts.transactions += moved.transactions;
                 (counts, moved, passes)
             }
@@ -488,8 +496,7 @@ impl Recorder for CtaRecorder {
         counts.space = access.space;
         counts.kind = access.kind;
         counts.requests += u64::from(!access.continues);
-        counts.requested_bytes +=
-            u64::from(access.mask.count_ones()) * u64::from(access.bytes_per_lane);
+        counts.requested_bytes += requested;
         if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
             counts.update_steps += update_steps(access);
         }

@@ -98,16 +98,14 @@ pub struct BaseTable {
 }
 
 impl BaseTable {
-    /// The rows grouped by a key, such as the PTX line or the CUDA line, in order of the keys. Rows
-    /// without a key are left out.
+    /// The rows grouped by a key, such as the PTX line, in order of the keys. Rows without a key
+    /// are left out. [`BaseTable::by_source_line`] groups by CUDA line.
     ///
     /// ```
     /// # let table = gpucast_counters::table::BaseTable::default();
     /// let by_ptx_line = table.group_by(|row| Some(row.description.line));
-    /// let by_cuda_line = table.group_by(|row| {
-    ///     row.description.location.map(|location| (location.file, location.line))
-    /// });
-    /// # assert!(by_ptx_line.is_empty() && by_cuda_line.is_empty());
+    /// let by_mnemonic = table.group_by(|row| Some(row.description.opcode.text()));
+    /// # assert!(by_ptx_line.is_empty() && by_mnemonic.is_empty());
     /// ```
     pub fn group_by<K: Ord>(&self, key: impl Fn(&Row) -> Option<K>) -> Vec<(K, Vec<&Row>)> {
         let mut groups = std::collections::BTreeMap::<K, Vec<&Row>>::new();
@@ -160,11 +158,12 @@ impl Serialize for BranchCounts {
 
 impl Serialize for MemoryCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut counts = serializer.serialize_struct("MemoryCounts", 12)?;
+        let mut counts = serializer.serialize_struct("MemoryCounts", 13)?;
         counts.serialize_field("space", self.space.text())?;
         counts.serialize_field("requests", &self.requests)?;
         counts.serialize_field("requested_bytes", &self.requested_bytes)?;
         counts.serialize_field("sectors", &self.sectors)?;
+        counts.serialize_field("ideal_sectors", &self.ideal_sectors)?;
         counts.serialize_field("transactions", &self.transactions)?;
         counts.serialize_field("passes", &self.passes)?;
         counts.serialize_field("conflict_free", &self.conflict_free)?;

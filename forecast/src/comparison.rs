@@ -29,6 +29,9 @@ pub struct Row {
     /// Reason why there is no prediction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declined_because: Option<String>,
+    /// The codes of the prediction's warnings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warning_codes: Vec<&'static str>,
 }
 
 impl Row {

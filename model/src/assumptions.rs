@@ -30,7 +30,10 @@ const MIN_WARP_EFFICIENCY_PERCENT: f64 = 90.0;
 /// Arithmetic that the thesis's GPUs do not have, and that its model has no parameter for. Each
 /// entry is the metric that counts it, and its name.
 const UNCHARGED: [(&str, &str); 2] =
-    [("inst_executed_pipe_tensor", "tensor-core"), ("inst_fp_16", "half-precision")];
+    [("inst_executed_pipe_tensor", TENSOR_CORE), ("inst_fp_16", "half-precision")];
+
+/// The name of matrix instructions.
+pub(crate) const TENSOR_CORE: &str = "tensor-core";
 
 /// Threads of a warp, as the profiler's counts presume.
 const WARP_LANES: f64 = 32.0;

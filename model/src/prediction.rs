@@ -5,6 +5,7 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use crate::text::{duration, rough_duration};
 use crate::warning::Warning;
 use crate::{
     component_throughput, cost_model, hierarchical_roofline, interval, quantitative_roofline,
@@ -39,6 +40,32 @@ pub struct Prediction {
     /// The model's own values, typed, for pictures and tables; not in JSON.
     #[serde(skip)]
     pub detail: Detail,
+}
+
+impl Prediction {
+    /// Returns true if launching takes longer than the time that is predicted.
+    #[must_use]
+    pub fn is_below_launch(&self) -> bool {
+        let is_mostly_launch = |warning: &Warning| matches!(warning, Warning::ShortLaunch { share: Some(share), .. } if *share > 0.5);
+        self.warnings.iter().any(is_mostly_launch)
+    }
+
+    /// The time for people. One that is shorter than the launch itself has two digits: more of it
+    /// cannot be measured.
+    #[must_use]
+    pub fn time_text(&self) -> String {
+        match self.is_below_launch() {
+            true => rough_duration(self.time_ms),
+            false => duration(self.time_ms),
+        }
+    }
+
+    /// The codes of the warnings, in one text for tables.
+    #[must_use]
+    pub fn warning_codes(&self) -> String {
+        let codes: Vec<&str> = self.warnings.iter().map(Warning::code).collect();
+        codes.join(" ")
+    }
 }
 
 /// The values that only one model has, each under its own type.

@@ -46,6 +46,13 @@ pub(crate) fn throughput(gpu: &Gpu, format: TensorFormat) -> Option<f64> {
     Some(ratio(format)? * optional!(gpu.tensor_throughput)?)
 }
 
+/// The mean throughput of some work over that of halves.
+pub(crate) fn relative_throughput(works: &[TensorWork]) -> f64 {
+    let operations: f64 = works.iter().map(|work| work.operations).sum();
+    let as_halves = works.iter().filter_map(|work| Some(work.operations / ratio(work.format)?));
+    operations / as_halves.sum::<f64>()
+}
+
 /// The throughput of a format in that of halves.
 fn ratio(format: TensorFormat) -> Option<f64> {
     CHARGED.into_iter().find(|(charged, ..)| *charged == format).map(|(.., ratio)| ratio)

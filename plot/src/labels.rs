@@ -11,13 +11,13 @@ pub struct Labels {
     bounds: Rect,
     /// Labels, their leaders and data points; never covered.
     taken: Vec<Quad>,
-    /// Lines of the data; covered only if there is no other place.
+    /// Lines of the data; never covered by labels, while leaders may cross them.
     lines: Vec<(Point, Point)>,
     /// The labels that found no place.
     missed: Vec<String>,
 }
 
-/// A line crossed costs as much as this many pixels of distance.
+/// A label that a leader crosses costs as much as this many pixels of distance.
 const CROSSING: f64 = 60.0;
 /// Beyond this distance a thin line leads from the label to its point.
 const LEADER: f64 = 22.0;
@@ -41,7 +41,7 @@ impl Labels {
         self.reserve(Rect::new(at.x - radius, at.y - radius, at.x + radius, at.y + radius));
     }
 
-    /// Keeps a line free if there is another place.
+    /// Keeps a line free of labels.
     pub fn avoid(&mut self, from: Point, to: Point) {
         self.lines.push((from, to));
     }
@@ -54,11 +54,10 @@ impl Labels {
 
     fn is_free(&self, text: &Text) -> bool {
         let grown = grown(&text.bounds(), text);
-        grown.lies_in(&self.bounds) && !self.taken.iter().any(|taken| taken.overlaps(&grown))
-    }
-
-    fn crossings(&self, area: &Quad) -> usize {
-        self.lines.iter().filter(|(from, to)| area.crosses(*from, *to)).count()
+        let bounds = text.bounds();
+        grown.lies_in(&self.bounds)
+            && !self.taken.iter().any(|taken| taken.overlaps(&grown))
+            && !self.lines.iter().any(|(from, to)| bounds.crosses(*from, *to))
     }
 
     /// The line from the edge of a mark at `to` to a label that is too far away to belong to it by
@@ -114,10 +113,9 @@ impl Labels {
                 }
                 // To the right is read first, then above.
                 let taste = (1.0 - cosine) * 4.0 + (1.0 - sine) * 0.5;
-                let crossed = self.crossings(&text.bounds());
                 let leader = Self::leader(&text, to, clearance);
                 let covered = leader.map_or(0, |leader| self.covered_by(leader, to));
-                let cost = distance + taste + (crossed + 2 * covered) as f64 * CROSSING;
+                let cost = distance + taste + (2 * covered) as f64 * CROSSING;
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, text));
                 }
@@ -127,9 +125,6 @@ impl Labels {
             self.missed.push(label.content);
             return;
         };
-        // Lines of the grid do not hurt; those of the data do.
-        let mut text = text;
-        text.patch = self.crossings(&text.bounds()) > 0;
         if let Some((from, reach)) = Self::leader(&text, to, clearance) {
             scene.line(from, reach, 0.8, Ink::Muted);
             self.reserve(thin(from, reach));
@@ -149,8 +144,7 @@ impl Labels {
         let words = |content: &&str| Text::new(*content, start, Anchor::Start, size).ink(ink);
         let placed = wordings.iter().map(words).find_map(|text| self.beside(text, start, end));
         match placed {
-            Some(mut text) => {
-                text.patch = self.crossings(&text.bounds()) > 0;
+            Some(text) => {
                 self.put(scene, text);
                 true
             }
@@ -194,8 +188,7 @@ impl Labels {
                 if !self.is_free(&text) {
                     continue;
                 }
-                let crossed = self.crossings(&text.bounds()) as f64 * CROSSING * 3.0;
-                let cost = slid * 0.5 + crossed + if above { 0.0 } else { 40.0 };
+                let cost = slid * 0.5 + if above { 0.0 } else { 40.0 };
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, text.clone()));
                 }

@@ -19,6 +19,17 @@ pub struct Scene {
     pub shapes: Vec<Shape>,
     /// Above all shapes.
     pub texts: Vec<Text>,
+    /// The values behind the shapes, for readers who point at them or go through them by keyboard.
+    pub readings: Vec<Reading>,
+}
+
+/// A value of the data and the part of the canvas that stands for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The area that shows the value.
+    pub area: Rect,
+    /// The value in words, with its unit.
+    pub words: String,
 }
 
 /// A shape.
@@ -207,6 +218,10 @@ impl Scene {
             let down = whole.height;
             scene.shapes.iter_mut().for_each(|shape| shape.geometry.lower(down));
             scene.texts.iter_mut().for_each(|text| text.at.y += down);
+            for reading in &mut scene.readings {
+                reading.area.top += down;
+                reading.area.bottom += down;
+            }
             whole.width = whole.width.max(scene.width);
             whole.height += scene.height;
             for (all, one) in
@@ -219,6 +234,7 @@ impl Scene {
             }
             whole.shapes.append(&mut scene.shapes);
             whole.texts.append(&mut scene.texts);
+            whole.readings.append(&mut scene.readings);
         }
         whole
     }
@@ -302,6 +318,17 @@ impl Scene {
         let corners =
             vec![to, neck.shifted(-half * uy, half * ux), neck.shifted(half * uy, -half * ux)];
         self.area(corners, ink, 1.0);
+    }
+
+    /// Says which value an area stands for.
+    pub fn reading(&mut self, area: Rect, words: impl Into<String>) {
+        self.readings.push(Reading { area, words: words.into() });
+    }
+
+    /// Says which value a data point stands for.
+    pub fn reading_at(&mut self, at: Point, radius: f64, words: impl Into<String>) {
+        let area = Rect::new(at.x - radius, at.y - radius, at.x + radius, at.y + radius);
+        self.reading(area, words);
     }
 
     /// A data point, with an edge of paper so that it stands out from lines.

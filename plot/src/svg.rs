@@ -5,8 +5,8 @@
 
 use crate::draw::{self, DrawError};
 use crate::font::Weight;
-use crate::geometry::Point;
-use crate::scene::{Anchor, Geometry, Scene, Shape, Text};
+use crate::geometry::{Point, Rect};
+use crate::scene::{Anchor, Geometry, Reading, Scene, Shape, Text};
 use crate::theme::{Ink, Theme, hex};
 
 const FAMILIES: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
@@ -19,9 +19,11 @@ const FAMILIES: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-
 pub fn write(scene: &Scene, theme: Theme) -> Result<String, DrawError> {
     draw::check_canvas(scene)?;
     let (width, height) = (scene.width, scene.height);
+    // The contents of an image are nothing that a keyboard reaches; those of a group are.
+    let role = if scene.readings.is_empty() { "img" } else { "group" };
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n<title>{}</title>\n\
+         viewBox=\"0 0 {width} {height}\" role=\"{role}\" aria-label=\"{}\">\n<title>{}</title>\n\
          <desc>{}</desc>\n<rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n<g>\n",
         escaped(&scene.title),
         escaped(&scene.title),
@@ -31,8 +33,24 @@ pub fn write(scene: &Scene, theme: Theme) -> Result<String, DrawError> {
     scene.shapes.iter().for_each(|shape| push_shape(&mut svg, shape, theme));
     svg += &format!("</g>\n<g font-family=\"{FAMILIES}\">\n");
     scene.texts.iter().for_each(|text| push_text(&mut svg, text, theme));
-    svg.push_str("</g>\n</svg>\n");
+    svg.push_str("</g>\n");
+    scene.readings.iter().for_each(|reading| push_reading(&mut svg, reading));
+    svg.push_str("</svg>\n");
     Ok(svg)
+}
+
+/// A place that shows its value when it is pointed at, and says it when the keyboard reaches it.
+fn push_reading(svg: &mut String, reading: &Reading) {
+    let Rect { left, top, .. } = reading.area;
+    let words = escaped(&reading.words);
+    *svg += &format!(
+        "<rect class=\"reading\" tabindex=\"0\" role=\"img\" aria-label=\"{words}\" x=\"{}\" \
+         y=\"{}\" width=\"{}\" height=\"{}\" fill-opacity=\"0\"><title>{words}</title></rect>\n",
+        rounded(left),
+        rounded(top),
+        rounded(reading.area.width()),
+        rounded(reading.area.height()),
+    );
 }
 
 fn push_shape(svg: &mut String, shape: &Shape, theme: Theme) {

@@ -17,6 +17,7 @@ pub mod cfg;
 pub mod container;
 pub mod dataflow;
 mod hash;
+pub mod inlining;
 pub mod isa;
 pub mod module;
 mod parser;

@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::capability::ComputeCapability;
+use crate::inlining::InlinedCall;
 use crate::isa::{FormId, Modifier, Opcode, SpecialRegister};
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace};
@@ -39,6 +40,8 @@ index_types! {
     TargetListId,
     /// Index into [`Body::prototypes`].
     PrototypeId,
+    /// Index into [`Module::inlined`].
+    InlinedCallId,
 }
 
 /// A translation unit with every name resolved.
@@ -54,6 +57,8 @@ pub struct Module {
     pub address_bits: u8,
     /// `.file` directives: index as written, and name.
     pub files: Vec<(u32, String)>,
+    /// Calls that the compiler inlined and `.loc` directives name.
+    pub inlined: Vec<InlinedCall>,
     /// Every variable of every scope; module-scope ones have no [`Variable::function`].
     pub variables: Vec<Variable>,
     /// Every function that is defined or declared, in order of first appearance.
@@ -287,6 +292,8 @@ pub struct Location {
     pub line: u32,
     /// Column of that line.
     pub column: u32,
+    /// The call whose callee the line is in, if it was inlined.
+    pub inlined: Option<InlinedCallId>,
 }
 
 /// One instruction.

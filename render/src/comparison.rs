@@ -4,6 +4,7 @@ use gpucast_forecast::Report;
 use gpucast_forecast::comparison::{Comparison, Row, distinct};
 use gpucast_forecast::number;
 use gpucast_model::agreement::Summary;
+use gpucast_model::duration;
 
 use super::table::{Align, aligned, wrapped};
 use crate::Format;
@@ -34,6 +35,7 @@ fn csv(rows: &[Row]) -> Result<String, Report> {
         "error",
         "source",
         "declined_because",
+        "warning_codes",
     ];
     let plain = |number: Option<f64>| number.map_or(String::new(), |number| number.to_string());
     let rows: Vec<Vec<String>> = rows
@@ -48,6 +50,7 @@ fn csv(rows: &[Row]) -> Result<String, Report> {
                 plain(row.error),
                 row.source.clone().unwrap_or_default(),
                 row.declined_because.clone().unwrap_or_default(),
+                row.warning_codes.join(" "),
             ]
         })
         .collect();
@@ -80,8 +83,12 @@ fn text(comparison: &Comparison) -> String {
     text
 }
 
+/// A time: digits below a microsecond are nobody's measurement.
 fn milliseconds(time: f64) -> String {
-    format!("{} ms", number::real(time))
+    match time {
+        time if time < 0.1 => duration(time),
+        time => format!("{} ms", number::real(time)),
+    }
 }
 
 fn times(rows: &[&Row]) -> String {

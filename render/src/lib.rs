@@ -13,7 +13,7 @@
 //!
 //! | module | shows |
 //! |---|---|
-//! | [`prediction`], [`comparison`], [`sensitivity`], [`sweep`] | predicted times |
+//! | [`prediction`], [`comparison`], [`difference`], [`sensitivity`], [`sweep`] | predicted times |
 //! | [`advice`] | what to change |
 //! | [`profile`], [`metric`] | counts |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
@@ -30,6 +30,7 @@ pub mod comparison;
 pub mod control;
 pub mod csv;
 pub mod diagnostic;
+pub mod difference;
 pub mod findings;
 mod format;
 pub mod gpu;

@@ -3,6 +3,7 @@
 
 use clap::ValueEnum;
 use clap::builder::{EnumValueParser, TypedValueParser};
+use gpucast_render::difference::DifferenceFormat;
 use gpucast_render::profile::{By, SourceChoice};
 use gpucast_render::sweep::TableFormat;
 use gpucast_render::{Format, TextOrJson};
@@ -46,6 +47,18 @@ words! {
         Text,
         /// For programs, versioned
         Json,
+    }
+}
+
+words! {
+    /// Forms of a difference.
+    difference_format as DifferenceFormatWord for DifferenceFormat {
+        /// For people
+        Text,
+        /// For programs, versioned
+        Json,
+        /// For a browser, in one file
+        Html,
     }
 }
 

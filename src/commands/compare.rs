@@ -13,7 +13,7 @@ use gpucast_forecast::input::{kernel_name, module_text};
 use gpucast_forecast::published;
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
-use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing};
+use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing, Warning};
 use gpucast_render::comparison;
 
 use crate::cli::Compare;
@@ -259,12 +259,14 @@ fn row(time: &Time, sources: &Result<Vec<Source>, String>, chosen: &Chosen) -> R
         error: None,
         source: time.source.clone(),
         declined_because: None,
+        warning_codes: Vec::new(),
     };
     match predicted {
         Ok(prediction) => {
             row.model = prediction.model;
             row.predicted_ms = Some(prediction.time_ms);
             row.error = row.pair().map(|pair| pair.error());
+            row.warning_codes = prediction.warnings.iter().map(Warning::code).collect();
         }
         Err(reason) => row.declined_because = Some(reason),
     }

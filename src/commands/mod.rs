@@ -6,6 +6,8 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod corpus;
+mod counted;
+pub(crate) mod diff;
 pub(crate) mod exec;
 pub(crate) mod gpus;
 pub(crate) mod man;
@@ -34,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Sweep(arguments) => sweep::run(arguments),
         Command::Sensitivity(arguments) => sensitivity::run(&arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Profile(arguments) => profile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Exec(arguments) => exec::run(&arguments, cli.threads),

@@ -2,20 +2,26 @@
 
 use std::io::IsTerminal as _;
 
+use gpucast_counters::trace::TraceLimits;
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::{cuda_source, kernel_argument};
-use gpucast_forecast::run::counting::{self, Counting, Extras};
+use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::machine::Machine;
-use gpucast_forecast::run::module;
+use gpucast_forecast::run::{module, sources};
 use gpucast_forecast::settings::ExecutionSettings;
+use gpucast_model::sm_simulation::Analysis;
 use gpucast_render::profile::{self, By, View};
 
 use crate::cli::Profile;
-use crate::failure::Failure;
+use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
+    if (arguments.stalls || arguments.inlined) && arguments.by != By::Line {
+        let report = Report::new("--stalls and --inlined are about lines");
+        return Err(Failure::Usage(report.hint("add --by line")));
+    }
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
     let device = gpu_argument::device_model(&gpu)?;
     let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;
@@ -42,10 +48,20 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
         stages: arguments.by == By::Stage,
         features: arguments.by == By::Access,
         transfers: false,
-        trace: None,
+        trace: arguments.stalls.then(TraceLimits::default),
     };
     let counting = Counting { device, machine: &machine, extras, supervisor: &terminal };
     let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
+    let simulation = |one: &Counted| {
+        let source = sources::of_counted(one, &plan, &gpu);
+        Analysis::of(&source.profile, &gpu, &source.conditions)
+            .map(Some)
+            .map_err(|refusal| Report::new(refusal.to_string()))
+    };
+    let simulations = match arguments.stalls {
+        true => counted.iter().map(simulation).collect::<Result<Vec<_>, Report>>()?,
+        false => Vec::new(),
+    };
     let view = View {
         counted: &counted,
         gpu: &gpu,
@@ -56,6 +72,8 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
         source: arguments.source,
         timing: arguments.execution.execution_time || arguments.timing,
         width: width.map(|(width, _)| width.0.into()),
+        simulations: &simulations,
+        inlined: arguments.inlined,
     };
     output.write(&profile::document(&view, arguments.output.format)?)
 }

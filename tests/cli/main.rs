@@ -17,6 +17,7 @@ mod containers;
 mod corpus;
 mod cost_model;
 mod cuda;
+mod diff;
 mod exec;
 mod gpucast;
 mod gpus;

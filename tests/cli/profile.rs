@@ -1,6 +1,6 @@
 //! `gpucast profile`.
 
-use crate::gpucast::{command, json, outcome, stdout};
+use crate::gpucast::{command, gpucast, json, outcome, stdout};
 
 #[test]
 fn the_counts_of_a_launch_in_every_format() {
@@ -27,6 +27,49 @@ fn the_counts_by_line_in_every_format() {
     );
     let lines = json("profile saxpy.toml --by line --format json");
     insta::assert_json_snapshot!("profile-lines-json-first", lines["launches"][0]["lines"][0]);
+}
+
+#[test]
+fn library_code_is_counted_at_the_line_that_calls_it() {
+    let arguments = "profile library-lines.toml --gpu a100-sxm-40gb --machine rules --by line";
+    insta::assert_snapshot!("profile-lines-library", stdout(arguments));
+    insta::assert_snapshot!("profile-lines-inlined", stdout(&format!("{arguments} --inlined")));
+    let lines = json(&format!("{arguments} --format json"));
+    let lines = lines["launches"][0]["lines"].as_array().unwrap();
+    let sum = |of: &dyn Fn(&serde_json::Value) -> bool| -> u64 {
+        let meant = lines.iter().filter(|line| of(line));
+        meant.map(|line| line["shared_passes"].as_u64().unwrap()).sum()
+    };
+    let all = sum(&|_| true);
+    let of_loads = sum(&|line| matches!(line["cuda_line"].as_u64(), Some(35 | 36)));
+    assert!(of_loads * 10 > all * 9, "{of_loads} of {all}");
+    // Nothing is lost: the parts of inlined calls are no more than their line.
+    for line in lines {
+        let parts = line["inlined"].as_array().into_iter().flatten();
+        let parts: u64 = parts.map(|p| p["counts"]["shared_passes"].as_u64().unwrap()).sum();
+        assert!(parts <= line["shared_passes"].as_u64().unwrap(), "{line}");
+    }
+}
+
+#[test]
+fn a_simulation_says_where_warps_spend_their_time() {
+    let arguments = "profile library-lines.toml --gpu a100-sxm-40gb --machine rules --by line";
+    let text = stdout(&format!("{arguments} --stalls"));
+    assert!(text.contains("time %") && text.contains("stall"), "{text}");
+    let lines = json(&format!("{arguments} --stalls --format json"));
+    let lines = lines["launches"][0]["lines"].as_array().unwrap();
+    let shares: f64 = lines.iter().map(|line| line["share_time"].as_f64().unwrap()).sum();
+    // What stands for no PTX instruction is missing.
+    assert!((0.8..=1.0 + 1e-9).contains(&shares), "{shares}");
+    for line in lines {
+        let stalls = line["stalls"].as_array().into_iter().flatten();
+        let sum: f64 = stalls.map(|stall| stall["share"].as_f64().unwrap()).sum();
+        assert!((sum - line["share_time"].as_f64().unwrap()).abs() < 1e-9, "{line}");
+    }
+    insta::assert_snapshot!(
+        "profile-stalls-elsewhere",
+        [gpucast("profile saxpy.toml --stalls").transcript()].concat()
+    );
 }
 
 #[test]

@@ -92,6 +92,13 @@ impl Coalescer {
         Self { rules, footprint: Footprint::new(rules.sector) }
     }
 
+    /// The sectors that so many bytes take if they are aligned and consecutive.
+    #[inline]
+    #[must_use]
+    pub fn ideal_sectors(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.rules.sector.bytes())
+    }
+
     /// An access to global memory; `send` gets each line, or under the protocols of capability 1.x
     /// each transaction.
     #[inline]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use gpucast_ptx_frontend::module::Location;
+
 use super::code::FeatureCode;
 use super::footprint::{Footprint, Footprints};
 use super::kind::{AccessDirection, ElementType, MemorySpace};
@@ -224,7 +226,7 @@ struct Members {
     steps: Vec<Option<i64>>,
     touched_bytes: Vec<u64>,
     ptx_lines: Vec<u32>,
-    cuda_lines: Vec<(u32, u32)>,
+    cuda_lines: Vec<Location>,
 }
 
 impl Members {
@@ -255,9 +257,9 @@ impl Members {
             self.ptx_lines.push(row.description.line);
         }
         if let Some(location) = row.description.location
-            && !self.cuda_lines.contains(&(location.file, location.line))
+            && !self.cuda_lines.contains(&location)
         {
-            self.cuda_lines.push((location.file, location.line));
+            self.cuda_lines.push(location);
         }
     }
 

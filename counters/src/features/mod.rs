@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpucast_interpreter::{Launch, Observer, Program};
+use gpucast_ptx_frontend::module::Location;
 
 use crate::table::BaseTable;
 use code::FeatureCode;
@@ -74,8 +75,8 @@ pub struct MemoryAccess {
     pub footprint: Option<Footprint>,
     /// Lines of the PTX text.
     pub ptx_lines: Vec<u32>,
-    /// CUDA files and lines, if `.loc` gives them.
-    pub cuda_lines: Vec<(u32, u32)>,
+    /// CUDA lines, if `.loc` gives them.
+    pub cuda_lines: Vec<Location>,
 }
 
 impl MemoryAccess {

@@ -172,16 +172,16 @@ pub fn fault_report(fault: &Fault, loaded: &Loaded) -> Report {
     report.maybe_hint(hint(&fault.kind).map(str::to_owned))
 }
 
-/// A place in the CUDA source.
+/// A place in the CUDA source, with the calls that were inlined there.
 pub fn cuda_line(loaded: &Loaded, location: Location) -> String {
-    let name = cuda_file(loaded, location);
-    format!("CUDA source {name}:{}:{}", location.line, location.column)
+    let place = |at: Location| format!("{}:{}:{}", cuda_file(loaded, at), at.line, at.column);
+    let frames = loaded.module.frames(location).map(|frame| place(frame.location));
+    format!("CUDA source {}", frames.collect::<Vec<_>>().join(", inlined at "))
 }
 
 /// The name of the CUDA file of a place.
 pub fn cuda_file(loaded: &Loaded, location: Location) -> &str {
-    let file = loaded.module.files.iter().find(|(index, _)| *index == location.file);
-    file.map_or("?", |(_, name)| name.as_str())
+    loaded.module.file_name(location.file).unwrap_or("?")
 }
 
 /// Global addresses below this are null pointers with an offset.

@@ -32,7 +32,8 @@ const MOST_ROWS: usize = 2_000_000;
 /// The columns that begin each row.
 const KERNEL_COLUMNS: [&str; 3] = ["kernel", "function", "launch"];
 /// The columns that end it.
-const RESULT_COLUMNS: [&str; 5] = ["model", "time_ms", "bound", "warnings", "error"];
+const RESULT_COLUMNS: [&str; 6] =
+    ["model", "time_ms", "bound", "warnings", "warning_codes", "error"];
 
 /// The names of the parameters that a sweep varies, apart from GPUs and models.
 pub struct Axes {
@@ -174,9 +175,16 @@ fn row(
             Cell::Real(prediction.time_ms),
             Cell::text(&prediction.bound.to_string()),
             Cell::Real(prediction.warnings.len() as f64),
+            match prediction.warning_codes() {
+                none if none.is_empty() => Cell::Empty,
+                codes => Cell::text(&codes),
+            },
             Cell::Empty,
         ]),
-        Err(reason) => cells.extend([Cell::Empty, Cell::Empty, Cell::Empty, Cell::text(&reason)]),
+        Err(reason) => {
+            cells.extend([const { Cell::Empty }; 4]);
+            cells.push(Cell::text(&reason));
+        }
     }
     cells
 }

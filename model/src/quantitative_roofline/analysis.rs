@@ -81,8 +81,8 @@ impl Analysis {
         refinements: &[Refinement],
     ) -> Result<(Self, Vec<Warning>), ModelError> {
         let (kernel, warnings) = KernelParameters::of(profile)?;
-        let weights = Weights::of(kernel.operation_type, gpu)?;
-        let peak = peak_throughput(kernel.operation_type, gpu)?;
+        let weights = Weights::of(&kernel, gpu)?;
+        let peak = peak_throughput(&kernel, gpu)?;
         let bandwidth = number!(gpu.memory_bandwidth);
         let refined = Refinements::of(refinements, profile, gpu, &kernel, &weights)?;
         let costs = PipelineCosts::of(&kernel, &weights, &refined);

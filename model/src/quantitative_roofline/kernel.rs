@@ -3,8 +3,10 @@
 use gpucast_counters::KernelProfile;
 
 use super::{TRANSACTION_BYTES, WARP_LANES};
+use crate::inputs::Totals;
 use crate::prediction::Symbols;
 use crate::predictor::ModelError;
+use crate::tensor;
 use crate::warning::Warning;
 
 /// K_type: the operations that count as the kernel's purpose; all others are overhead.
@@ -16,6 +18,9 @@ pub enum OperationType {
     Fp32,
     /// Integer.
     Int,
+    /// Of tensor cores, on formats whose throughput is known. The thesis has no such type: it is
+    /// ours, with the thesis's equations.
+    Tensor,
 }
 
 impl OperationType {
@@ -26,6 +31,7 @@ impl OperationType {
             Self::Fp64 => "fp64",
             Self::Fp32 => "fp32",
             Self::Int => "int",
+            Self::Tensor => "tensor",
         }
     }
 
@@ -33,7 +39,7 @@ impl OperationType {
     #[must_use]
     pub fn throughput_unit(self) -> &'static str {
         match self {
-            Self::Fp64 | Self::Fp32 => "GFLOPS",
+            Self::Fp64 | Self::Fp32 | Self::Tensor => "GFLOPS",
             Self::Int => "GIOPS",
         }
     }
@@ -58,6 +64,8 @@ pub struct KernelParameters {
     pub load_store_density: f64,
     /// D_other, eq. 4.8: the share of everything else.
     pub other_density: f64,
+    /// Of tensor operations, their mean throughput over that of halves; 1 for other types.
+    pub relative_throughput: f64,
 }
 
 impl KernelParameters {
@@ -78,7 +86,10 @@ impl KernelParameters {
         }
         let mut warnings = Vec::new();
         let fp64 = counts.get("inst_fp_64")?;
-        let operation_type = if fp64.is_some_and(|count| count > 0.0) {
+        let tensor = counts.tensor_work()?;
+        let operation_type = if tensor.is_some() {
+            OperationType::Tensor
+        } else if fp64.is_some_and(|count| count > 0.0) {
             OperationType::Fp64
         } else {
             let fp32 = counts.require("inst_fp_32")?;
@@ -98,6 +109,10 @@ impl KernelParameters {
             }
             // Eq. 4.1 counts an integer instruction as one operation.
             OperationType::Int => (counts.require("inst_integer")?, 0.0),
+            OperationType::Tensor => {
+                let instructions = WARP_LANES * counts.require("inst_executed_pipe_tensor")?;
+                (instructions, instructions)
+            }
         };
         let kernel = || profile.kernel.clone();
         if multiply_adds > compute_instructions {
@@ -107,9 +122,12 @@ impl KernelParameters {
                 instructions: compute_instructions,
             });
         }
-        let operations = compute_instructions + multiply_adds;
+        // An instruction of tensor cores is many operations.
+        let operations =
+            tensor.map_or(compute_instructions + multiply_adds, |tensor| tensor.operations);
         let mix_efficiency = match operation_type {
             OperationType::Int => 0.5,
+            OperationType::Tensor => 1.0,
             OperationType::Fp64 | OperationType::Fp32 => operations / (2.0 * compute_instructions),
         };
 
@@ -140,6 +158,7 @@ impl KernelParameters {
             operation_density,
             load_store_density,
             other_density: 1.0 - operation_density - load_store_density,
+            relative_throughput: tensor.map_or(1.0, |tensor| tensor.relative_throughput),
         };
         Ok((parameters, warnings))
     }
@@ -149,6 +168,11 @@ impl KernelParameters {
     #[must_use]
     pub fn operational_intensity(&self) -> f64 {
         self.operations / self.traffic_bytes
+    }
+
+    /// Operations of a matrix instruction, divided by the threads of its warp.
+    pub(super) fn tensor_operations_per_thread(&self) -> f64 {
+        self.operations / (self.operation_density * self.instructions)
     }
 
     pub(super) fn symbols(&self) -> Symbols {
@@ -163,6 +187,14 @@ impl KernelParameters {
         symbols.push("O_krn", self.operational_intensity(), "operation/byte");
         symbols
     }
+}
+
+/// The operations of tensor cores.
+#[derive(Clone, Copy, Debug)]
+struct TensorTotals {
+    operations: f64,
+    /// Their mean throughput over that of halves.
+    relative_throughput: f64,
 }
 
 /// The totals of a profile, refused where no count can have them.
@@ -192,6 +224,22 @@ impl Counts<'_> {
         Ok(self.require(metric)? / self.profile.invocations as f64)
     }
 
+    /// The work of tensor cores if it is the kernel's purpose: if they do more operations than
+    /// threads, all of them on formats whose throughput is known.
+    fn tensor_work(&self) -> Result<Option<TensorTotals>, ModelError> {
+        let (works, others) = tensor::work(Totals(self.profile))?;
+        let operations: f64 = works.iter().map(|work| work.operations).sum();
+        let mut of_threads = 0.0;
+        for metric in ["inst_fp_32", "inst_fp_64"] {
+            of_threads += 2.0 * self.get(metric)?.unwrap_or_default();
+        }
+        if others > 0.0 || operations <= of_threads {
+            return Ok(None);
+        }
+        let relative_throughput = tensor::relative_throughput(&works);
+        Ok(Some(TensorTotals { operations, relative_throughput }))
+    }
+
     /// The metrics that the profile does not have.
     pub(super) fn lacking(&self, metrics: &[&'static str]) -> Vec<&'static str> {
         let is_lacking = |metric: &&&str| !self.profile.metrics.contains_key(**metric);
@@ -209,7 +257,9 @@ impl Counts<'_> {
     /// operations. As long as that is not known, only the metric that decides it is missing.
     fn missing(&self) -> Result<Vec<&'static str>, ModelError> {
         let mut needed = Vec::new();
+        let is_tensor = self.tensor_work()?.is_some();
         match (self.get("inst_fp_64")?, self.get("inst_fp_32")?) {
+            _ if is_tensor => needed.push("inst_executed_pipe_tensor"),
             (Some(fp64), _) if fp64 > 0.0 => needed.push("flop_count_dp_fma"),
             (_, None) => needed.push("inst_fp_32"),
             (_, Some(fp32)) if fp32 > 0.0 => needed.push("flop_count_sp_fma"),

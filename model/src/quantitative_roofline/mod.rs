@@ -21,7 +21,7 @@ mod weights;
 
 use gpucast_counters::KernelProfile;
 
-use crate::assumptions;
+use crate::assumptions::{self, TENSOR_CORE};
 use crate::gpu::Gpu;
 use crate::prediction::{Detail, Outcome};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
@@ -99,6 +99,11 @@ fn outcome(
 ) -> Result<Outcome, ModelError> {
     let (analysis, mut warnings) = Analysis::of(profile, gpu, refinements)?;
     warnings.extend(assumptions::broken(profile, gpu, conditions, analysis.time_ms));
+    if analysis.kernel.operation_type == OperationType::Tensor {
+        let is_charged =
+            |warning: &Warning| matches!(warning, Warning::Uncharged { what: TENSOR_CORE, .. });
+        warnings.retain(|warning| !is_charged(warning));
+    }
     if analysis.kernel.operations == 0.0 {
         warnings.push(Warning::NoOperations);
     } else if analysis.kernel.operation_type == OperationType::Int {

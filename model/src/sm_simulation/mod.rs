@@ -9,7 +9,7 @@ use gpucast_counters::KernelProfile;
 use gpucast_counters::occupancy::CtaShape;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
-use gpucast_simulation::states::{Clocks, State};
+pub use gpucast_simulation::states::{Clocks, State};
 use gpucast_simulation::{Limits, Outcome as Simulated, Served, simulate};
 
 use crate::assumptions;
@@ -195,6 +195,28 @@ impl Analysis {
     #[must_use]
     pub fn time_ms(&self) -> f64 {
         self.clocks / (self.clock_mhz * 1e3)
+    }
+
+    /// The clocks of warps that some PTX instructions account for, by state. A clock counts for the
+    /// instruction that the warp issues next, as in Nsight Compute's samples.
+    #[must_use]
+    pub fn clocks_of(&self, instructions: impl IntoIterator<Item = u32>) -> Clocks {
+        let mut sum = Clocks::default();
+        for instruction in instructions {
+            let place = self.by_ptx.binary_search_by_key(&Some(instruction), |(ptx, _)| *ptx);
+            if let Ok(place) = place {
+                for (sum, clocks) in sum.0.iter_mut().zip(self.by_ptx[place].1.0) {
+                    *sum += clocks;
+                }
+            }
+        }
+        sum
+    }
+
+    /// The clocks of all warps in the simulated CTAs, of which [`Analysis::clocks_of`] gives parts.
+    #[must_use]
+    pub fn warp_clocks(&self) -> f64 {
+        self.by_ptx.iter().map(|(_, clocks)| clocks.total()).sum()
     }
 
     /// The shares of the time by state, largest first.

@@ -139,6 +139,69 @@ fn double_precision_decides_the_type_beside_single_precision() {
     assert_eq!(prediction.parameters.get("K_type"), Some(&SymbolValue::Name("fp64")));
 }
 
+/// A product of halves: 10⁸ warp instructions of 4,096 operations, and as many others.
+const TENSOR: [(&str, f64); 9] = [
+    ("inst_fp_64", 0.0),
+    ("inst_fp_32", 0.0),
+    ("inst_integer", 32.0 * 5e7),
+    ("inst_executed", 2e8),
+    ("inst_executed_pipe_tensor", 1e8),
+    ("tensor_op_count", 4096e8),
+    ("inst_compute_ld_st", 0.0),
+    ("dram_read_transactions", 1e3),
+    ("dram_write_transactions", 1e3),
+];
+
+fn tensor_kernel(formats: &[(&'static str, f64)]) -> KernelProfile {
+    kernel(&[&TENSOR, formats].concat())
+}
+
+#[test]
+fn a_kernel_of_tensor_cores_is_named_so_and_takes_their_time() {
+    let library = GpuLibrary::builtin().unwrap();
+    let a100 = library.get("a100-sxm-40gb").unwrap();
+    let on_a100 = |profile: &KernelProfile| {
+        QuantitativeRoofline.predict(profile, &a100, &Conditions::default()).unwrap()
+    };
+    let halves = on_a100(&tensor_kernel(&[("tensor_op_count_fp16", 4096e8)]));
+    assert_eq!(halves.parameters.get("K_type"), Some(&SymbolValue::Name("tensor")));
+    assert_eq!(halves.parameters.get("W_comp"), Some(&SymbolValue::Count(409_600_000_000)));
+    let of_tensor_cores =
+        |one: &Warning| matches!(one, Warning::Uncharged { what: "tensor-core", .. });
+    assert!(!halves.warnings.iter().any(of_tensor_cores));
+    assert_finite(&halves);
+    // The pipeline does the products, and after them everything else.
+    let throughput = a100.tensor_throughput.as_ref().unwrap().value.0;
+    let others = 32e8 / a100.int_add_throughput.as_ref().unwrap().value.0 / 1e6;
+    let expected = 4096e8 / throughput / 1e6 + others;
+    assert!((halves.time_ms - expected).abs() < 1e-9 * expected, "{}", halves.time_ms);
+    // The same operations on tf32 take twice as long.
+    let tf32 = on_a100(&tensor_kernel(&[("tensor_op_count_tf32", 4096e8)]));
+    let products = |prediction: &Prediction| prediction.time_ms - others;
+    assert!((products(&tf32) / products(&halves) - 2.0).abs() < 1e-9);
+    // Nobody knows how fast these are.
+    let bytes = on_a100(&tensor_kernel(&[("tensor_op_count_int8", 4096e8)]));
+    assert_eq!(bytes.parameters.get("K_type"), Some(&SymbolValue::Name("int")));
+    assert!(bytes.warnings.iter().any(of_tensor_cores));
+}
+
+#[test]
+fn a_time_below_that_of_a_launch_has_two_digits() {
+    let library = GpuLibrary::builtin().unwrap();
+    let a100 = library.get("a100-sxm-40gb").unwrap();
+    let mut short = tensor_kernel(&[("tensor_op_count_fp16", 4096e8)]);
+    let long = QuantitativeRoofline.predict(&short, &a100, &Conditions::default()).unwrap();
+    assert!(!long.is_below_launch() && !long.time_text().starts_with('≈'));
+    for figure in short.metrics.values_mut() {
+        figure.value = Number::Real(figure.value.as_f64() / 1e6);
+    }
+    let short = QuantitativeRoofline.predict(&short, &a100, &Conditions::default()).unwrap();
+    assert!(short.is_below_launch(), "{}", short.time_ms);
+    let digits = short.time_text().chars().filter(char::is_ascii_digit).count();
+    assert!(short.time_text().starts_with('≈') && digits == 2, "{}", short.time_text());
+    assert!(short.warning_codes().contains("short-launch"));
+}
+
 #[test]
 fn what_cannot_be_predicted_is_refused_by_name() {
     let mut bare = gpu("gtx-660");

@@ -201,7 +201,9 @@ fn table_6_4_parameters_of_sgemm_in_smaller_tiles() {
 /// Checks a GPU's weights: W_op for fp32, fp64 and int, W_ldst, W_other.
 fn check_weights(table: &str, name: &str, printed: [&str; 5]) {
     let gpu = gpu(name);
-    let of = |operation_type| Weights::of(operation_type, &gpu).unwrap();
+    let (kernel, _) = KernelParameters::of(&profile("sgemm.toml")).unwrap();
+    let of =
+        |operation_type| Weights::of(&KernelParameters { operation_type, ..kernel }, &gpu).unwrap();
     let computed = [
         ("W_op (fp32)", of(OperationType::Fp32).operation),
         ("W_op (fp64)", of(OperationType::Fp64).operation),

@@ -76,6 +76,12 @@ fn free_centre((from, to): (f64, f64), mark: Option<f64>, width: f64) -> Option<
     fits(space).then_some((space.0 + space.1) / 2.0)
 }
 
+/// The unit that a title of an axis ends with in brackets.
+fn unit_of(axis: &str) -> String {
+    let unit = axis.rsplit_once(" (").and_then(|(_, unit)| unit.strip_suffix(')'));
+    unit.map_or_else(String::new, |unit| format!(" {unit}"))
+}
+
 impl Bars {
     /// Lays the picture out.
     ///
@@ -166,6 +172,22 @@ impl Bars {
         entries
     }
 
+    /// A part in words.
+    fn words(&self, bar: &Bar, at: usize, length: f64) -> String {
+        let value = match self.length {
+            Length::Values => significant(length, 4),
+            Length::Shares => percent(length / 100.0, 1),
+        };
+        let series = self.series.get(at).map_or("", String::as_str);
+        let names = [bar.group.as_str(), bar.name.as_str(), series];
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let unit = match self.length {
+            Length::Values => unit_of(&self.axis),
+            Length::Shares => String::new(),
+        };
+        format!("{}: {value}{unit}", names.join(", "))
+    }
+
     fn draw_bar(&self, scene: &mut Scene, bar: &Bar, (plot, axis): (Rect, &Axis), middle: f64) {
         let total: f64 = bar.parts.iter().sum();
         let scale = match self.length {
@@ -184,7 +206,9 @@ impl Bars {
             }
             // A hair of paper between neighbours of the same lightness.
             let inner = if to - from > 3.0 { to - 0.8 } else { to };
-            scene.rect(Rect::new(from, top, inner, bottom), Ink::Series(at));
+            let area = Rect::new(from, top, inner, bottom);
+            scene.rect(area, Ink::Series(at));
+            scene.reading(area, self.words(bar, at, part * scale));
             let words = match self.length {
                 Length::Values => significant(*part, 3),
                 Length::Shares => percent(part * scale / 100.0, 0),

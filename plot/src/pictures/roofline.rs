@@ -112,6 +112,8 @@ pub struct Roofline {
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 520.0;
 const RADIUS: f64 = 5.5;
+/// A throughput over its roof from which on a point lies above it, and not on it.
+const ABOVE: f64 = 1.001;
 /// Flat roofs that are less than this many pixels apart are one line to the eye.
 const SAME_LINE: f64 = 1.5;
 
@@ -133,8 +135,9 @@ impl Roofline {
             title: self.title.clone(),
             subtitle: self.subtitle.clone(),
             legend: self.legend(),
-            notes: self.notes.clone(),
+            notes: [self.notes.clone(), self.above_roofs()].concat(),
         };
+        let notes = page.notes.clone();
         // Labels that find no place are named below; a first pass says which.
         let mut scene = Scene::default();
         for _ in 0..2 {
@@ -145,7 +148,7 @@ impl Roofline {
             if missed.is_empty() {
                 break;
             }
-            page.notes.clone_from(&self.notes);
+            page.notes.clone_from(&notes);
             page.notes.push(format!("Without room for a label: {}.", missed.join(", ")));
         }
         Ok(scene)
@@ -311,13 +314,49 @@ impl Roofline {
                 let predicted = panel.at(place.intensity, kernel.gflops);
                 scene.dashed(&[predicted, cross], 1.0, Ink::Axis, [3.0, 2.0]);
                 scene.mark(Mark::Cross, cross, 4.5, Ink::Text);
+                let words = format!("{} measured: {}", kernel.name, throughput(measured));
+                scene.reading_at(cross, 6.0, words);
                 labels.reserve_mark(cross, 6.0);
             }
             for (point, level) in points {
                 scene.mark(Mark::of_series(at), point, RADIUS, level.ink());
+                let intensity = kernel.places.iter().find(|place| place.level == level);
+                let intensity = intensity.map_or(0.0, |place| place.intensity);
+                let words = format!(
+                    "{} at {}: {} operations/byte, {}",
+                    kernel.name,
+                    level.name(),
+                    significant(intensity, 4),
+                    throughput(kernel.gflops)
+                );
+                scene.reading_at(point, RADIUS + 1.5, words);
                 labels.reserve_mark(point, RADIUS + 2.5);
             }
         }
+    }
+
+    /// The levels whose roof a kernel's throughput exceeds, in words. A model that knows a level
+    /// predicts nothing above its roof; one that does not know it may.
+    fn above_roofs(&self) -> Vec<String> {
+        let highest = self.ceilings.iter().map(|roof| roof.gflops).fold(0.0, f64::max);
+        let exceeds = |kernel: &Kernel, place: &Place| {
+            let roofs = self.bandwidths.iter().filter(|roof| roof.level == place.level);
+            let gbps = roofs.map(|roof| roof.gbps).fold(0.0, f64::max);
+            let roof = highest.min(if gbps > 0.0 { gbps * place.intensity } else { highest });
+            kernel.gflops > roof * ABOVE
+        };
+        let of_kernel = |kernel: &Kernel| {
+            let places = kernel.places.iter().filter(|place| exceeds(kernel, place));
+            let levels: Vec<&str> = places.map(|place| place.level.name()).collect();
+            (!levels.is_empty()).then(|| {
+                let name = &kernel.name;
+                format!(
+                    "{name} lies above the roof of {}: it is bound there instead.",
+                    levels.join(", ")
+                )
+            })
+        };
+        self.kernels.iter().filter_map(of_kernel).collect()
     }
 
     fn label_kernels(&self, scene: &mut Scene, panel: &Panel, labels: &mut Labels) {

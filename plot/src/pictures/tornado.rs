@@ -106,6 +106,13 @@ impl Tornado {
                 let bar =
                     Rect::new(x(0.0).min(end), top + 0.5, x(0.0).max(end), top + THICKNESS - 0.5);
                 scene.rect(bar, ink);
+                let step = &self.changes[usize::from(top == middle)];
+                let words = format!("{} {step}: {}", effect.name, percent(change, 2));
+                // Thin bars can be pointed at, too.
+                scene.reading(
+                    Rect::new(bar.left - 2.0, top, bar.right + 2.0, top + THICKNESS),
+                    words,
+                );
                 let (anchor, beside) =
                     if change < 0.0 { (Anchor::End, -5.0) } else { (Anchor::Start, 5.0) };
                 let at_text = point(end + beside, top + THICKNESS / 2.0 + SMALL_SIZE * 0.36);

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::scope::Symbol;
 use super::{DirectivesSeen, Resolver, problem};
-use crate::ast::{self, Loc, Name, Statement, StatementKind};
+use crate::ast::{self, Name, Statement, StatementKind};
 use crate::isa::{Access, OperandShape};
 use crate::module::{
     Body, FunctionId, Guard, Instruction, Label, LabelId, Location, Operand, Prototype,
@@ -22,6 +22,7 @@ impl<'a> Resolver<'a> {
         let mut scopes = self.collect_labels(statements, &mut body).into_iter();
         self.declare_labels(scopes.next());
         let mut location = None;
+        self.places.begin_function();
         // Labels and lists are numbered in order of the text, which is the order of this walk.
         let (mut labels, mut lists) = (0, 0);
         self.directives_seen = DirectivesSeen::default();
@@ -58,7 +59,7 @@ impl<'a> Resolver<'a> {
                     self.declare_variables(variable, Some(function))
                 }
                 StatementKind::Loc(loc) => {
-                    location = position(loc);
+                    location = self.places.read(loc, &mut self.module.inlined);
                     Ok(())
                 }
                 StatementKind::Targets(directive, names) => {
@@ -268,10 +269,4 @@ fn names_directive(statements: &[Statement<'_>], index: usize) -> bool {
         statements.get(index + 1).map(|statement| &statement.kind),
         Some(StatementKind::Targets(..) | StatementKind::Prototype(_))
     )
-}
-
-/// `.loc` as a position; file 0 or an unreadable number means that there is none.
-fn position(loc: &Loc<'_>) -> Option<Location> {
-    let [file, line, column] = loc.position.map(|text| text.parse::<u32>().ok());
-    Some(Location { file: file?, line: line?, column: column? })
 }

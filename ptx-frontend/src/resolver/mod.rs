@@ -10,6 +10,7 @@ mod check;
 mod constant;
 mod declaration;
 mod initializer;
+mod inlined;
 mod operand;
 mod prelude;
 mod scope;
@@ -22,6 +23,7 @@ use crate::module::{Formal, Function, FunctionId, FunctionKind, Linkage, Module,
 use crate::parser::{nearest, parse_each};
 use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::StateSpace;
+use inlined::Places;
 use prelude::Prelude;
 use scope::{Scopes, Symbol};
 use smallvec::SmallVec;
@@ -99,6 +101,7 @@ struct Resolver<'a> {
     prelude: Vec<Prelude>,
     /// `.alias` directives, applied to all code at the end.
     aliases: Vec<(FunctionId, FunctionId)>,
+    places: Places<'a>,
 }
 
 impl<'a> Resolver<'a> {
@@ -110,6 +113,7 @@ impl<'a> Resolver<'a> {
                 target: String::new(),
                 address_bits: 0,
                 files: Vec::new(),
+                inlined: Vec::new(),
                 variables: Vec::new(),
                 functions: Vec::new(),
             },
@@ -121,6 +125,7 @@ impl<'a> Resolver<'a> {
             directives_seen: DirectivesSeen::default(),
             prelude: Vec::new(),
             aliases: Vec::new(),
+            places: Places::default(),
         }
     }
 
@@ -143,7 +148,8 @@ impl<'a> Resolver<'a> {
             Item::Version(version) => self.version(*version),
             Item::Target(names) => self.target(names),
             Item::AddressSize(bits) => self.address_size(*bits),
-            Item::Section(_) | Item::DebugLine(_) | Item::Pragma(_) => {}
+            Item::Section(section) => self.places.section(section),
+            Item::DebugLine(_) | Item::Pragma(_) => {}
             Item::File(file) => {
                 let index = file.index.parse().unwrap_or_default();
                 self.module.files.push((index, file.name.trim_matches('"').to_owned()));
@@ -187,6 +193,7 @@ impl<'a> Resolver<'a> {
             Some(_) => {}
         }
         self.apply_aliases();
+        self.places.name_callees(&mut self.module.inlined);
     }
 
     fn begin_with_version(&mut self, message: &str) {

@@ -58,42 +58,77 @@ pub fn bars(kernels: &[KernelView]) -> Bars {
     let views = || kernels.iter().flat_map(|kernel| &kernel.predictions);
     let first = views().next().map(|view| view.prediction.model);
     let several_models = views().any(|view| Some(view.prediction.model) != first);
-    // Bars are as long as their parts together, and marks lie on them.
+    // Marks lie on bars, which are as long as their parts together.
     let lengths = views().map(|view| {
-        let components = view.prediction.parts.iter().flat_map(|part| &part.components);
-        components.map(|component| component.time_ms).sum::<f64>()
+        let times = components(&view.prediction).map(|component| component.time_ms);
+        if overlaps(&view.prediction) { times.fold(0.0, f64::max) } else { times.sum() }
     });
     let unit = TimeUnit::of(lengths);
-    let bar = |prediction: &Prediction| Bar {
-        group: short_name(&prediction.kernel),
-        name: match several_models {
-            true => format!("{}, {}", prediction.gpu, prediction.model),
-            false => prediction.gpu.clone(),
-        },
-        parts: parts(prediction.parts.iter().flat_map(|part| &part.components))
-            .into_iter()
-            .map(|time_ms| time_ms * unit.per_ms)
-            .collect(),
-        marked: Some(prediction.time_ms * unit.per_ms),
-        remark: format!("{}, {}", duration(prediction.time_ms), name(prediction.bound)),
+    let name = |prediction: &Prediction| match several_models {
+        true => format!("{}, {}", prediction.gpu, prediction.model),
+        false => prediction.gpu.clone(),
     };
+    let mut bars = Vec::new();
+    for prediction in views().map(|view| &view.prediction) {
+        let kernel = short_name(&prediction.kernel);
+        let times = parts(components(prediction)).into_iter().map(|ms| ms * unit.per_ms);
+        let times: Vec<f64> = times.collect();
+        let total = format!("{}, {}", duration(prediction.time_ms), self::name(prediction.bound));
+        let marked = Some(prediction.time_ms * unit.per_ms);
+        if !overlaps(prediction) {
+            let (group, name) = (kernel, name(prediction));
+            bars.push(Bar { group, name, parts: times, marked, remark: total });
+            continue;
+        }
+        let group = format!("{kernel}, {}: {total}", name(prediction));
+        for (at, (&time, resource)) in times.iter().zip(resources()).enumerate() {
+            if time > 0.0 {
+                let mut parts = vec![0.0; times.len()];
+                parts[at] = time;
+                let remark = duration(time / unit.per_ms);
+                bars.push(Bar { group: group.clone(), name: resource, parts, marked, remark });
+            }
+        }
+    }
     let model = match (several_models, first) {
         (false, Some(model)) => format!(" by {model}"),
         _ => String::new(),
     };
+    let overlapping = views().any(|view| overlaps(&view.prediction));
+    let adding_up = views().any(|view| !overlaps(&view.prediction));
+    let subtitle = match (overlapping, adding_up) {
+        (true, false) => {
+            "Resources work at the same time: each has a bar of its own, and the time can be shorter \
+             than their sum."
+        }
+        (false, _) => "The parts follow each other and add up to the time.",
+        (true, true) => {
+            "One bar: its parts add up to the time. A bar for each resource: they work at the same \
+             time."
+        }
+    };
     Bars {
         title: "What the predicted time is made of".to_owned(),
-        subtitle: format!(
-            "How long each resource is busy{model}. Resources work at the same time, so that a time can be \
-             shorter than their sum."
-        ),
+        subtitle: format!("How long each resource is busy{model}. {subtitle}"),
         series: resources(),
-        axis: format!("busy time, stacked ({})", unit.symbol),
+        axis: format!("busy time ({})", unit.symbol),
         mark: "predicted time".to_owned(),
-        bars: views().map(|view| bar(&view.prediction)).collect(),
+        bars,
         length: Length::Values,
         notes: Vec::new(),
     }
+}
+
+/// The times of all resources of a prediction.
+fn components(prediction: &Prediction) -> impl Iterator<Item = &Component> {
+    prediction.parts.iter().flat_map(|part| &part.components)
+}
+
+/// Returns true if the resources of a prediction work at the same time: together they take longer
+/// than the whole.
+fn overlaps(prediction: &Prediction) -> bool {
+    let sum: f64 = components(prediction).map(|component| component.time_ms).sum();
+    sum > prediction.time_ms * 1.001
 }
 
 #[cfg(test)]

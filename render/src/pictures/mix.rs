@@ -8,19 +8,35 @@ use gpucast_plot::{DrawError, Scene};
 
 use super::{short_name, titled};
 
-/// The classes with the metrics that make them. Rare ones share the last colour.
-const CLASSES: [(&str, &[&str]); 7] = [
-    ("fp32", &["inst_fp_32"]),
-    ("fp64", &["inst_fp_64"]),
-    ("integer", &["inst_integer"]),
-    ("load/store", &["inst_compute_ld_st"]),
-    ("control", &["inst_control"]),
-    ("conversion", &["inst_bit_convert"]),
-    (
-        "fp16, between threads, other",
-        &["inst_fp_16", "inst_inter_thread_communication", "inst_misc"],
+/// A class of instructions.
+struct Class {
+    name: &'static str,
+    /// The metrics that make it.
+    metrics: &'static [&'static str],
+    /// Thread instructions for each that a metric counts.
+    threads: f64,
+}
+
+const fn class(name: &'static str, metrics: &'static [&'static str]) -> Class {
+    Class { name, metrics, threads: 1.0 }
+}
+
+/// Rare classes share the last colour.
+const CLASSES: [Class; 7] = [
+    class("fp32", &["inst_fp_32"]),
+    class("fp64", &["inst_fp_64"]),
+    class("integer", &["inst_integer"]),
+    class("load/store", &["inst_compute_ld_st"]),
+    class("control", &["inst_control"]),
+    // Profilers count the warps that do matrix products, and older ones do not count them.
+    Class { name: TENSOR, metrics: &["inst_executed_pipe_tensor"], threads: 32.0 },
+    class(
+        "conversion, fp16, between threads, other",
+        &["inst_bit_convert", "inst_fp_16", "inst_inter_thread_communication", "inst_misc"],
     ),
 ];
+
+const TENSOR: &str = "tensor";
 
 /// A bar for each kernel.
 ///
@@ -58,12 +74,13 @@ pub fn bars<'a>(profiles: impl IntoIterator<Item = (&'a KernelProfile, &'a str)>
     let mut lacking = Vec::new();
     let mut origins: Vec<(String, &str)> = Vec::new();
     for (profile, origin) in profiles {
-        let total = |metrics: &[&str]| {
-            let known = metrics.iter().filter_map(|name| profile.metrics.get(*name));
-            known.map(|metric| metric.value.as_f64()).sum::<f64>()
+        let total = |class: &Class| {
+            let known = class.metrics.iter().filter_map(|name| profile.metrics.get(*name));
+            class.threads * known.map(|metric| metric.value.as_f64()).sum::<f64>()
         };
-        let parts: Vec<f64> = CLASSES.iter().map(|(_, metrics)| total(metrics)).collect();
-        let missing = CLASSES.iter().flat_map(|(_, metrics)| *metrics);
+        let parts: Vec<f64> = CLASSES.iter().map(total).collect();
+        let always = CLASSES.iter().filter(|class| class.name != TENSOR);
+        let missing = always.flat_map(|class| class.metrics);
         let missing: Vec<&str> =
             missing.copied().filter(|name| !profile.metrics.contains_key(*name)).collect();
         if !missing.is_empty() {
@@ -89,7 +106,7 @@ pub fn bars<'a>(profiles: impl IntoIterator<Item = (&'a KernelProfile, &'a str)>
         title: "Instructions by class".to_owned(),
         subtitle: "Shares of the instructions that threads executed; beside each bar their number"
             .to_owned(),
-        series: CLASSES.map(|(name, _)| name.to_owned()).to_vec(),
+        series: CLASSES.iter().map(|class| class.name.to_owned()).collect(),
         axis: "share of the instructions (%)".to_owned(),
         mark: String::new(),
         bars,

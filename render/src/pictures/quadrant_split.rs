@@ -96,6 +96,7 @@ fn theoretical(gpu: &Gpu, operations: OperationType) -> Option<Peak> {
     let peak = match operations {
         OperationType::Fp32 => &gpu.peak_sp_throughput,
         OperationType::Fp64 => &gpu.peak_dp_throughput,
+        OperationType::Tensor => &gpu.peak_tensor_throughput,
         OperationType::Int => return None,
     };
     let gflops = peak.as_ref()?.value.0;

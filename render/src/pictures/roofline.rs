@@ -50,7 +50,8 @@ pub fn roofline(kernels: &[KernelView], gpu: &Gpu) -> Roofline {
     }
     let integers = views.iter().flatten().any(|view| does_integers(view));
     let names = listed(points.iter().map(|kernel| kernel.name.as_str()));
-    let model = views.iter().flatten().next().map_or("", |view| view.prediction.model);
+    let model =
+        views.iter().find_map(|views| levels_of(views)).map_or("", |view| view.prediction.model);
     Roofline {
         title: format!("Roofline of the {}", gpu.display_name),
         subtitle: format!("Throughput of {names} as {model} predicts it"),
@@ -75,31 +76,38 @@ fn level(level: hierarchical_roofline::Level) -> Level {
     }
 }
 
-/// A kernel under the roofs of a GPU: the throughput that the first of its models predicts, at the
-/// intensities that hierarchical-roofline knows, if it is among them.
+/// The prediction that knows the levels of memory: hierarchical-roofline's, or the first model's.
+/// Its throughput lies under the roofs that it knows; another model's may lie above them.
+fn levels_of<'a>(views: &[&'a PredictionView]) -> Option<&'a PredictionView> {
+    let knows = |view: &&&PredictionView| view.prediction.detail.hierarchical().is_some();
+    views.iter().find(knows).or(views.first()).copied()
+}
+
+/// A kernel under the roofs of a GPU, at the intensities that the model with levels knows.
 fn place(views: &[&PredictionView]) -> Option<Kernel> {
-    let first = &views.first()?.prediction;
-    let hierarchical = views.iter().find_map(|view| {
-        let analysis = view.prediction.detail.hierarchical()?;
+    let view = levels_of(views)?;
+    let prediction = &view.prediction;
+    let hierarchical = || {
+        let analysis = prediction.detail.hierarchical()?;
         let operations = Some(analysis.work.flops()).filter(|count| *count > 0.0)?;
         let points = analysis.roofline.points.iter().rev();
         let places = points
             .map(|point| Place { level: level(point.level), intensity: point.intensity })
             .filter(|place| place.intensity.is_finite() && place.intensity > 0.0);
         Some((operations, places.collect::<Vec<Place>>()))
-    });
+    };
     let by_traffic = || {
-        let kernel = &first.detail.quantitative()?.kernel;
+        let kernel = &prediction.detail.quantitative()?.kernel;
         let operations = Some(kernel.operations).filter(|count| *count > 0.0)?;
         let bytes = Some(kernel.traffic_bytes).filter(|count| *count > 0.0)?;
         Some((operations, vec![Place { level: Level::Dram, intensity: operations / bytes }]))
     };
-    let (operations, places) = hierarchical.or_else(by_traffic)?;
-    let published = views.first()?.published.as_ref();
+    let (operations, places) = hierarchical().or_else(by_traffic)?;
+    let published = view.published.as_ref();
     (!places.is_empty()).then(|| Kernel {
-        name: short_name(&first.kernel),
+        name: short_name(&prediction.kernel),
         places,
-        gflops: operations / first.time_ms / 1e6,
+        gflops: operations / prediction.time_ms / 1e6,
         measured_gflops: published.map(|one| operations / one.measured_ms / 1e6),
     })
 }

@@ -8,6 +8,9 @@ use gpucast_plot::{DrawError, Scene};
 use super::table::Table;
 use super::{short_name, titled};
 
+/// The ways that a parameter is changed.
+const DIRECTIONS: [&str; 2] = ["lowered", "raised"];
+
 /// A chart for each kernel, GPU and model, one below the other.
 ///
 /// # Errors
@@ -16,7 +19,7 @@ use super::{short_name, titled};
 /// of the picture: there is nothing to draw.
 pub fn scene(source: &SourceText, title: Option<&str>) -> Result<Result<Scene, DrawError>, Report> {
     let table = Table::read(source)?;
-    let mut charts: Vec<([String; 3], Tornado)> = Vec::new();
+    let mut charts: Vec<Chart> = Vec::new();
     let [kernel, gpu, model, field] = [
         table.column("kernel")?,
         table.column("gpu")?,
@@ -35,39 +38,69 @@ pub fn scene(source: &SourceText, title: Option<&str>) -> Result<Result<Scene, D
             let message = format!("{} has no time beside {name}", source.name);
             return Err(Report::new(message));
         };
-        let place = charts.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
-            charts.push((key.clone(), chart(&key, before)));
+        let place = charts.iter().position(|chart| chart.key == key).unwrap_or_else(|| {
+            charts.push(Chart { tornado: tornado(&key, before), key, steps: Vec::new() });
             charts.len() - 1
         });
-        let chart = &mut charts[place].1;
+        let chart = &mut charts[place];
         let mut changes = [0.0; 2];
-        for ((change, (factor, after)), direction) in
-            changes.iter_mut().zip(sides).zip(["lowered", "raised"])
-        {
+        let mut steps = [const { String::new() }; 2];
+        for ((side, (factor, after)), direction) in (0..).zip(sides).zip(DIRECTIONS) {
             match (table.number(row, factor), table.number(row, after)) {
                 (Some(factor), Some(after)) => {
-                    *change = after / before - 1.0;
-                    let at = usize::from(direction == "raised");
-                    if chart.changes[at].is_empty() {
-                        let step = percent((factor - 1.0).abs(), 0);
-                        chart.changes[at] = format!("{direction} by {step}");
-                    }
+                    changes[side] = after / before - 1.0;
+                    steps[side] = percent((factor - 1.0).abs(), 0);
                 }
-                _ => chart.notes.push(format!("{name} cannot be {direction}.")),
+                _ => chart.tornado.notes.push(format!("{name} cannot be {direction}.")),
             }
         }
-        chart.effects.push(Effect { name, lowered: changes[0], raised: changes[1] });
+        chart.tornado.effects.push(Effect { name, lowered: changes[0], raised: changes[1] });
+        chart.steps.push(steps);
     }
     let several = charts.len() > 1;
-    let scenes = charts.into_iter().map(|(_, mut chart)| {
-        chart.title = titled(chart.title, title, several);
-        chart.scene()
+    let scenes = charts.into_iter().map(|chart| {
+        let mut tornado = chart.with_steps();
+        tornado.title = titled(tornado.title, title, several);
+        tornado.scene()
     });
     Ok(scenes.collect::<Result<Vec<Scene>, DrawError>>().map(Scene::stacked))
 }
 
+/// A chart under way.
+struct Chart {
+    /// Kernel, GPU and model.
+    key: [String; 3],
+    tornado: Tornado,
+    /// The steps of each effect, down and up, in percent; empty where there was none.
+    steps: Vec<[String; 2]>,
+}
+
+impl Chart {
+    /// The chart whose legend has the step that most parameters make. Whole numbers make steps of
+    /// their own, which stand beside their names.
+    fn with_steps(mut self) -> Tornado {
+        let usual = [0, 1].map(|side| {
+            let steps = || self.steps.iter().map(|steps| steps[side].as_str());
+            let times = |step: &str| steps().filter(|other| *other == step).count();
+            let known = steps().filter(|step| !step.is_empty());
+            known.max_by_key(|step| times(step)).unwrap_or_default().to_owned()
+        });
+        for ((change, step), direction) in
+            self.tornado.changes.iter_mut().zip(&usual).zip(DIRECTIONS)
+        {
+            *change = format!("{direction} by {step}");
+        }
+        for (effect, steps) in self.tornado.effects.iter_mut().zip(&self.steps) {
+            if steps.iter().zip(&usual).any(|(step, usual)| !step.is_empty() && step != usual) {
+                effect.name = format!("{} (by {})", effect.name, steps.join(", "));
+            }
+        }
+        self.tornado
+    }
+}
+
 /// A chart without bars.
-fn chart([kernel, gpu, model]: &[String; 3], time_ms: f64) -> Tornado {
+fn tornado([kernel, gpu, model]: &[String; 3], time_ms: f64) -> Tornado {
     Tornado {
         title: format!("What moves the time of {} on {gpu}", short_name(kernel)),
         subtitle: format!(

@@ -63,7 +63,7 @@ fn by_gpu(kernels: &[&KernelView]) -> String {
     for view in views.iter().copied() {
         let mut row = vec![
             view.prediction.gpu.clone(),
-            duration(view.prediction.time_ms),
+            view.prediction.time_text(),
             view.prediction.bound.to_string(),
         ];
         row.extend(symbols.iter().map(|name| symbol(view, name).unwrap_or_else(|| "-".to_owned())));
@@ -104,7 +104,7 @@ fn line(view: &PredictionView, published: bool) -> Vec<String> {
     let mut row = vec![
         prediction.gpu.clone(),
         prediction.model.to_owned(),
-        duration(prediction.time_ms),
+        prediction.time_text(),
         prediction.bound.to_string(),
     ];
     if published {

@@ -129,7 +129,8 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
             }
         }
     }
-    let mut header = vec!["kernel", "gpu", "model", "time_ms", "bound", "measured_ms", "error"];
+    let mut header =
+        vec!["kernel", "gpu", "model", "time_ms", "bound", "measured_ms", "error", "warning_codes"];
     let declined = || kernels.iter().flat_map(|kernel| &kernel.declined);
     let any_declined = declined().next().is_some();
     if any_declined {
@@ -153,6 +154,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
             prediction.bound.to_string(),
             published.map_or_else(String::new, |it| it.measured_ms.to_string()),
             published.map_or_else(String::new, |it| it.error.to_string()),
+            prediction.warning_codes(),
         ];
         row.resize(first_symbol, String::new());
         row.extend(symbols.iter().map(|name| {
@@ -163,7 +165,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
     });
     let without_time = declined().map(|one| {
         let mut row = vec![one.kernel.clone(), one.gpu.clone(), one.model.to_owned()];
-        row.extend(["", "", "", ""].map(str::to_owned));
+        row.extend(["", "", "", "", ""].map(str::to_owned));
         row.push(one.reason.clone());
         row.resize(header.len(), String::new());
         row
@@ -174,7 +176,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
             let bound = outcome.bound.map_or(String::new(), |bound| bound.to_string());
             let model = outcome.model.to_owned();
             let mut row = vec![view.kernel.clone(), outcome.gpu.clone(), model, time, bound];
-            row.extend([String::new(), String::new()]);
+            row.extend([String::new(), String::new(), String::new()]);
             if any_declined {
                 row.push(outcome.declined_because.clone().unwrap_or_default());
             }

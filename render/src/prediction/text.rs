@@ -163,7 +163,7 @@ fn one_gpu(view: &PredictionView) -> String {
     let prediction = &view.prediction;
     let mut text = heading(&format!("On {} ({})", view.gpu.display_name, prediction.gpu));
     let mut rows = vec![
-        vec!["predicted time".to_owned(), duration(prediction.time_ms)],
+        vec!["predicted time".to_owned(), prediction.time_text()],
         vec!["bound by".to_owned(), prediction.bound.to_string()],
         vec!["model".to_owned(), prediction.model.to_owned()],
     ];

@@ -4,6 +4,7 @@ use gpucast_counters::features::{Features, MemoryAccess, MemorySpace, Stride, St
 use gpucast_forecast::Report;
 use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
+use gpucast_ptx_frontend::Module;
 use serde::Serialize;
 
 use super::View;
@@ -57,7 +58,7 @@ struct OperationView {
 }
 
 impl AccessView {
-    fn of(access: &MemoryAccess) -> Self {
+    fn of(access: &MemoryAccess, module: &Module) -> Self {
         let size = access.element.bytes();
         let strides = |strides: Strides| match strides {
             Strides::Affine(strides) if access.space != MemorySpace::Private => {
@@ -65,7 +66,8 @@ impl AccessView {
             }
             _ => None,
         };
-        let mut cuda_lines: Vec<u32> = access.cuda_lines.iter().map(|(_, line)| *line).collect();
+        let own = access.cuda_lines.iter().filter_map(|&location| module.own_place(location));
+        let mut cuda_lines: Vec<u32> = own.map(|place| place.line).collect();
         cuda_lines.sort_unstable();
         cuda_lines.dedup();
         Self {
@@ -114,7 +116,7 @@ impl AccessView {
 }
 
 impl FeaturesView {
-    fn of((features, invocations): &(Features, u64)) -> Self {
+    fn of((features, invocations): &(Features, u64), module: &Module) -> Self {
         let operation = |count: &gpucast_counters::features::OperationCount| OperationView {
             operation: count.operation,
             element: count.element.to_string(),
@@ -124,7 +126,11 @@ impl FeaturesView {
         let executed = features.operations.iter().filter(|count| count.sub_groups > 0);
         Self {
             invocations: *invocations,
-            accesses: features.accesses.iter().map(AccessView::of).collect(),
+            accesses: features
+                .accesses
+                .iter()
+                .map(|access| AccessView::of(access, module))
+                .collect(),
             operations: executed.map(operation).collect(),
             barriers_per_work_item: features.barriers_per_work_item,
             thread_groups: features.groups,
@@ -134,8 +140,9 @@ impl FeaturesView {
     }
 }
 
-pub(super) fn views(counted: &Counted) -> Vec<FeaturesView> {
-    counted.features.iter().flatten().map(FeaturesView::of).collect()
+pub(super) fn views(view: &View<'_>, counted: &Counted) -> Vec<FeaturesView> {
+    let of = |features| FeaturesView::of(features, &view.loaded.module);
+    counted.features.iter().flatten().map(of).collect()
 }
 
 /// A line for each access, and for each operation under its type.
@@ -143,7 +150,7 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
     let mut rows = Vec::new();
     for (index, counted) in view.counted.iter().enumerate() {
         let profile = &counted.profile;
-        for features in views(counted) {
+        for features in views(view, counted) {
             let first = |invocations: u64| {
                 vec![index.to_string(), profile.kernel.clone(), invocations.to_string()]
             };
@@ -204,9 +211,9 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
     crate::csv::document(&header, &rows)
 }
 
-pub(super) fn text(counted: &Counted) -> String {
+pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
     let mut text = String::new();
-    for features in views(counted) {
+    for features in views(view, counted) {
         if !text.is_empty() {
             text.push('\n');
         }

@@ -44,7 +44,7 @@ impl Branch {
 pub(super) fn branches(view: &View<'_>, counted: &Counted) -> Vec<Branch> {
     let branch = |row: &Row| {
         let counts = row.branch?;
-        let location = location(row);
+        let location = location(&view.loaded.module, row);
         let file = location.and_then(|location| view.files.get(&location.file));
         Some(Branch {
             ptx_line: row.description.line,

@@ -20,10 +20,11 @@ use gpucast_forecast::inspection::MachineFacts;
 use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::execute::{Loaded, Timing};
-use gpucast_model::Gpu;
+use gpucast_model::{Gpu, sm_simulation};
 use serde::Serialize;
 
 use crate::Format;
+pub(crate) use lines::{Line, abridged, chain, lines, lines_of};
 
 /// The thing that a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,19 @@ pub struct View<'a> {
     pub timing: bool,
     /// The width of the terminal that the text goes to, if it does.
     pub width: Option<usize>,
+    /// A simulation of each launch, in their order, to say where warps spend their time; may be
+    /// empty.
+    pub simulations: &'a [Option<sm_simulation::Analysis>],
+    /// True if the text shows the inlined calls below each line.
+    pub inlined: bool,
+}
+
+impl View<'_> {
+    /// The simulation of one of the launches.
+    fn simulation_of(&self, counted: &Counted) -> Option<&sm_simulation::Analysis> {
+        let at = self.counted.iter().position(|one| std::ptr::eq(one, counted))?;
+        self.simulations.get(at)?.as_ref()
+    }
 }
 
 #[derive(Serialize)]
@@ -129,12 +143,6 @@ enum Rows<'a> {
     },
 }
 
-/// Renders the lines of a launch with their counts under a header, the source last, and explains
-/// the columns.
-pub(crate) fn listing(view: &View<'_>, counted: &Counted) -> (Vec<Vec<String>>, String) {
-    (lines::table(view, counted), lines::legend(counted))
-}
-
 /// The launches in the form asked for.
 ///
 /// # Errors
@@ -164,7 +172,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         By::Line => Rows::Lines { lines: lines::lines(view, counted) },
         By::Branch => Rows::Branches { branches: branches::branches(view, counted) },
         By::Stage => stages::rows(counted),
-        By::Access => Rows::Features { features: accesses::views(counted) },
+        By::Access => Rows::Features { features: accesses::views(view, counted) },
     };
     LaunchView {
         kernel: &profile.kernel,
@@ -199,7 +207,7 @@ fn text(view: &View<'_>) -> String {
             By::Line => lines::text(view, counted),
             By::Branch => branches::text(view, counted),
             By::Stage => stages::text(counted),
-            By::Access => accesses::text(counted),
+            By::Access => accesses::text(view, counted),
         };
     }
     text

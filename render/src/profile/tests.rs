@@ -72,6 +72,8 @@ fn shown(names: &str, by: By, format: Format) -> String {
         source: SourceChoice::Auto,
         timing: false,
         width: Some(80),
+        simulations: &[],
+        inlined: false,
     };
     document(&view, format).unwrap()
 }

@@ -2,6 +2,7 @@
 
 use gpucast_counters::definitions;
 use gpucast_counters::stages::{CLASSES, Stage};
+use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_forecast::run::counting::Counted;
@@ -10,7 +11,10 @@ use gpucast_plot::axis::Kind as Scale;
 use gpucast_plot::number::{duration, percent};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
 
-use super::source;
+use super::memory_chart::MemoryChart;
+use super::occupancy::{self, Occupancy};
+use super::source::{self, Sources};
+use super::speed_of_light::{Meter, meters};
 use crate::metric;
 use crate::pictures;
 use crate::profile::View;
@@ -21,19 +25,24 @@ pub(super) struct Launch {
     pub(super) kernel: String,
     pub(super) shape: String,
     pub(super) origin: String,
+    pub(super) costliest: String,
     pub(super) cards: Vec<Card>,
+    /// GPUs that can be chosen, by their names and the vendor's.
+    pub(super) gpus: Vec<(String, String)>,
+    /// Models that can be chosen.
+    pub(super) model_names: Vec<&'static str>,
+    pub(super) panels: Vec<Panel>,
+    pub(super) declined: Vec<gpucast_forecast::prediction::Declined>,
+    pub(super) counted_on: String,
+    pub(super) occupancies: Vec<Occupancy>,
     /// SVG elements.
     pub(super) pictures: Vec<String>,
     /// Reasons why pictures are missing.
     pub(super) undrawn: Vec<String>,
-    pub(super) models: Vec<ModelRow>,
-    pub(super) declined: Vec<gpucast_forecast::prediction::Declined>,
     pub(super) stages_words: String,
     pub(super) stage_titles: Vec<&'static str>,
     pub(super) stages: Vec<Vec<String>>,
-    pub(super) source_words: String,
-    pub(super) source_titles: Vec<String>,
-    pub(super) source: Vec<source::Row>,
+    pub(super) sources: Sources,
     pub(super) counts_words: String,
     pub(super) counts: Vec<Count>,
 }
@@ -44,21 +53,36 @@ pub(super) struct Card {
     pub(super) time: String,
     pub(super) bound: &'static str,
     pub(super) model: &'static str,
+    /// The range of the other models' times.
+    pub(super) others: String,
     pub(super) measured: String,
 }
 
 /// A prediction.
-pub(super) struct ModelRow {
+pub(super) struct Panel {
     pub(super) gpu: String,
+    pub(super) gpu_name: String,
     pub(super) model: &'static str,
     pub(super) time: String,
+    /// The time in milliseconds, for sorting.
+    pub(super) time_ms: f64,
+    /// The range of the time, if the model gives one.
+    pub(super) interval: String,
     pub(super) bound: &'static str,
     pub(super) measured: String,
     pub(super) error: String,
     pub(super) explanation: String,
     pub(super) citation: &'static str,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<Warned>,
     pub(super) symbols: Vec<SymbolRow>,
+    pub(super) meters: Vec<Meter>,
+    pub(super) memory: Option<MemoryChart>,
+}
+
+/// A warning.
+pub(super) struct Warned {
+    pub(super) code: &'static str,
+    pub(super) text: String,
 }
 
 /// A value under the paper's name for it.
@@ -72,6 +96,8 @@ pub(super) struct SymbolRow {
 pub(super) struct Count {
     pub(super) name: String,
     pub(super) value: String,
+    /// The value for sorting.
+    pub(super) raw: f64,
     pub(super) unit: String,
     pub(super) kind: &'static str,
     pub(super) level: &'static str,
@@ -102,9 +128,13 @@ impl Launch {
         index: usize,
     ) -> Self {
         let (pictures, undrawn) = drawn(kernel, gpus);
-        let listing = source::listing(profile, counted);
         let launch = &counted.profile;
+        let shown = gpus.iter().find_map(|gpu| verdict(kernel, gpu));
+        let bound = shown.map(|view| view.prediction.bound);
+        let sources = source::sources(profile, counted, bound);
         let triple = |[x, y, z]: [u32; 3]| format!("{x} × {y} × {z}");
+        let models = kernel.predictions.iter().map(|view| view.prediction.model);
+        let shown = shown.map(|view| view.prediction.model);
         Self {
             id: format!("launch-{index}"),
             kernel: launch.kernel.clone(),
@@ -118,17 +148,20 @@ impl Launch {
                 }
             ),
             origin: kernel.origin.clone(),
+            costliest: sources.costliest().unwrap_or_default(),
             cards: cards(kernel, gpus),
+            gpus: gpus.iter().map(|gpu| (gpu.name.clone(), gpu.display_name.clone())).collect(),
+            model_names: distinct(shown.into_iter().chain(models)),
+            panels: kernel.predictions.iter().map(|view| panel(kernel, view)).collect(),
+            declined: kernel.declined.clone(),
+            counted_on: profile.gpu.display_name.clone(),
+            occupancies: gpus.iter().filter_map(|gpu| occupancy::of(counted, gpu)).collect(),
             pictures,
             undrawn,
-            models: kernel.predictions.iter().map(model_row).collect(),
-            declined: kernel.declined.clone(),
             stages_words: stages_words(counted),
             stage_titles: STAGE_TITLES.to_vec(),
             stages: stage_rows(counted),
-            source_words: listing.words,
-            source_titles: listing.titles,
-            source: listing.rows,
+            sources,
             counts_words: match launch.invocations {
                 1 => {
                     "Every metric of the launch, under nvprof's names where it has one.".to_owned()
@@ -145,12 +178,16 @@ impl Launch {
 
 /// The answer for each GPU by its default model, or else by the model that the command line puts
 /// first.
+fn verdict<'a>(kernel: &'a KernelView, gpu: &Gpu) -> Option<&'a PredictionView> {
+    let of_gpu = || kernel.predictions.iter().filter(|view| view.gpu.name == gpu.name);
+    let default = <dyn Model>::default_for(gpu).name();
+    of_gpu().find(|view| view.prediction.model == default).or_else(|| of_gpu().next())
+}
+
+/// The verdicts of all GPUs.
 fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
-        let of_gpu = || kernel.predictions.iter().filter(|view| view.gpu.name == gpu.name);
-        let default = <dyn Model>::default_for(gpu).name();
-        let by_default = of_gpu().find(|view| view.prediction.model == default);
-        let view = by_default.or_else(|| of_gpu().next())?;
+        let view = verdict(kernel, gpu)?;
         let measured = view.published.as_ref().map_or_else(String::new, |one| {
             format!(
                 "measured {} ({}): error {}",
@@ -161,30 +198,61 @@ fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
         });
         Some(Card {
             gpu: gpu.display_name.clone(),
-            time: duration(view.prediction.time_ms),
+            time: view.prediction.time_text(),
             bound: pictures::breakdown::name(view.prediction.bound),
             model: view.prediction.model,
+            others: others(kernel, view),
             measured,
         })
     };
     gpus.iter().filter_map(card).collect()
 }
 
-fn model_row(view: &PredictionView) -> ModelRow {
+/// The range of times that the other models predict for a GPU, in words.
+fn others(kernel: &KernelView, shown: &PredictionView) -> String {
+    let same_gpu = kernel.predictions.iter().filter(|view| view.gpu.name == shown.gpu.name);
+    let others = same_gpu.filter(|view| view.prediction.model != shown.prediction.model);
+    let mut others: Vec<&PredictionView> = others.collect();
+    others.sort_by(|a, b| a.prediction.time_ms.total_cmp(&b.prediction.time_ms));
+    let time = |view: &PredictionView| view.prediction.time_text();
+    match others.as_slice() {
+        [] => String::new(),
+        [one] => format!("{} says {}", one.prediction.model, time(one)),
+        [first, .., last] => {
+            format!("{} other models say {} to {}", others.len(), time(first), time(last))
+        }
+    }
+}
+
+fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
     let prediction = &view.prediction;
     let published = view.published.as_ref();
     let symbols = prediction.parameters.iter().chain(prediction.intermediate.iter());
-    ModelRow {
+    let end = |name: &str| prediction.intermediate.find(name)?.value.as_f64();
+    let meters = meters(&kernel.profile, &view.gpu, prediction.time_ms);
+    let interval = end("time_low").zip(end("time_high"));
+    Panel {
         gpu: prediction.gpu.clone(),
+        gpu_name: view.gpu.display_name.clone(),
         model: prediction.model,
-        time: duration(prediction.time_ms),
+        time: prediction.time_text(),
+        time_ms: prediction.time_ms,
+        interval: interval.map_or_else(String::new, |(low, high)| {
+            format!("{} to {}", duration(low), duration(high))
+        }),
         bound: pictures::breakdown::name(prediction.bound),
         measured: published.map_or_else(String::new, |one| duration(one.measured_ms)),
         error: published.map_or_else(String::new, |one| percent(one.error, 1)),
         explanation: prediction.explanation.clone(),
         citation: view.model.citation(),
-        warnings: prediction.warnings.iter().map(ToString::to_string).collect(),
+        warnings: prediction
+            .warnings
+            .iter()
+            .map(|warning| Warned { code: warning.code(), text: warning.to_string() })
+            .collect(),
         symbols: symbols.map(symbol_row).collect(),
+        memory: MemoryChart::of(&kernel.profile, &meters),
+        meters,
     }
 }
 
@@ -272,6 +340,7 @@ fn counts(profile: &View<'_>, counted: &Counted) -> Vec<Count> {
     let count = |one: &gpucast_forecast::choice::metric_choice::Shown| Count {
         name: one.name.to_owned(),
         value: metric::value(one.metric.figure.value),
+        raw: one.metric.figure.value.as_f64(),
         unit: one.metric.figure.unit.to_owned(),
         kind: metric::kind(one.metric.figure.kind),
         level: metric::level(one.metric.level),

@@ -1,10 +1,13 @@
 //! The report on a kernel on GPUs, as one HTML file that refers to nothing outside.
 //!
-//! `templates/report.html` is the page, which escapes everything but the style sheets and the
-//! pictures; the structures here are its content, already in words.
+//! `templates/report.html` is the page, which escapes everything but the style sheets, the
+//! script and the pictures; the structures here are its content, already in words.
 
 mod launch;
+mod memory_chart;
+mod occupancy;
 mod source;
+mod speed_of_light;
 
 use askama::Template;
 use gpucast_forecast::Report;
@@ -22,6 +25,8 @@ struct Page {
     title: String,
     version: &'static str,
     style: &'static str,
+    /// Switches, sorting, searching and values on demand; the page is whole without it.
+    script: &'static str,
     /// The colours of pictures on dark screens.
     dark_pictures: String,
     launches: Vec<Launch>,
@@ -78,6 +83,7 @@ pub fn page(
         title: format!("{input} on {}", names.join(", ")),
         version: env!("CARGO_PKG_VERSION"),
         style: include_str!("../../templates/report.css"),
+        script: include_str!("../../templates/report.js"),
         dark_pictures: Theme::dark_style(".picture svg"),
         launches: launches
             .map(|(at, (counted, view))| Launch::new(profile, counted, view, gpus, at))

@@ -69,7 +69,7 @@ pub(super) fn separate_integers(inputs: &Inputs<'_>) -> Refined {
     }
     let charged = match kernel.operation_type {
         OperationType::Int => weights.operation,
-        OperationType::Fp32 | OperationType::Fp64 => weights.other,
+        OperationType::Fp32 | OperationType::Fp64 | OperationType::Tensor => weights.other,
     };
     let (mut instructions, mut cost) = (0.0, 0.0);
     for (metric, price) in INTEGER_KINDS {

@@ -1,0 +1,111 @@
+"use strict";
+// Everything here is a convenience: without it the page shows all panels and whole tables.
+(() => {
+  const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
+
+  // One GPU and one model at a time.
+  for (const section of all("section[data-launch]")) {
+    const chosen = {};
+    const show = () => {
+      let shown = 0;
+      for (const panel of all("[data-gpu]", section)) {
+        const model = panel.dataset.model;
+        const fits = panel.dataset.gpu === chosen.gpu && (!model || model === chosen.model);
+        panel.hidden = !fits;
+        shown += fits && model ? 1 : 0;
+      }
+      const none = section.querySelector(".no-panel");
+      if (none) none.hidden = shown > 0;
+    };
+    for (const select of all("select[data-switch]", section)) {
+      chosen[select.dataset.switch] = select.value;
+      select.addEventListener("change", () => {
+        chosen[select.dataset.switch] = select.value;
+        show();
+      });
+    }
+    for (const switches of all(".switches", section)) switches.hidden = false;
+    show();
+  }
+
+  // Tables that can be sorted by the buttons in their headings.
+  const value = (row, at) => {
+    const cell = row.cells[at];
+    const text = cell.dataset.sort ?? cell.textContent.trim();
+    const number = Number(text.replace(/,/g, ""));
+    return text !== "" && !Number.isNaN(number) ? number : text;
+  };
+  for (const table of all("table.sortable")) {
+    const heads = all("thead th", table);
+    heads.forEach((head, at) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") === "ascending";
+        for (const other of heads) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const body = table.tBodies[0];
+        const rows = Array.from(body.rows);
+        rows.sort((a, b) => {
+          const [x, y] = [value(a, at), value(b, at)];
+          const order = typeof x === "number" && typeof y === "number"
+            ? x - y : String(x).localeCompare(String(y));
+          return down ? -order : order;
+        });
+        body.append(...rows);
+      });
+    });
+  }
+
+  // Tables that can be searched.
+  for (const input of all("input[data-filter]")) {
+    const table = document.getElementById(input.dataset.filter);
+    const said = document.getElementById(`${input.dataset.filter}-found`);
+    input.closest(".search").hidden = false;
+    input.addEventListener("input", () => {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let found = 0;
+      for (const row of table.tBodies[0].rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+        found += row.hidden ? 0 : 1;
+      }
+      said.textContent = `${found} of ${table.tBodies[0].rows.length} rows`;
+    });
+  }
+
+  // Narrow screens leave columns out until somebody asks for them.
+  for (const box of all("input[data-columns]")) {
+    const table = document.getElementById(box.dataset.columns);
+    box.closest(".columns").hidden = false;
+    box.addEventListener("change", () => table.classList.toggle("all-columns", box.checked));
+  }
+
+  // Values of pictures, where they are pointed at and where the keyboard is.
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  tip.setAttribute("aria-hidden", "true");
+  document.body.append(tip);
+  const open = (mark) => {
+    tip.textContent = mark.getAttribute("aria-label");
+    tip.hidden = false;
+    const at = mark.getBoundingClientRect();
+    const left = Math.min(at.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
+    tip.style.left = `${Math.max(8, left) + window.scrollX}px`;
+    tip.style.top = `${Math.max(at.top - tip.offsetHeight - 6, 4) + window.scrollY}px`;
+  };
+  const close = () => { tip.hidden = true; };
+  for (const mark of all(".reading")) {
+    // The browser's own hint would cover this one.
+    mark.querySelector("title")?.remove();
+    mark.addEventListener("pointerenter", () => open(mark));
+    mark.addEventListener("focus", () => open(mark));
+    mark.addEventListener("pointerleave", close);
+    mark.addEventListener("blur", close);
+  }
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+})();

@@ -1,0 +1,143 @@
+//! A kernel counted once and predicted on several GPUs: what `report` and `diff` show.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gpucast_counters::trace::TraceLimits;
+use gpucast_forecast::Supervisor as _;
+use gpucast_forecast::choice::count_on::Group;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::metric_choice::MetricChoice;
+use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::input::cuda_source::{self, CudaFile};
+use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::prediction::{KernelView, predict};
+use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
+use gpucast_forecast::run::execute::Loaded;
+use gpucast_forecast::run::machine::Machine;
+use gpucast_forecast::run::module;
+use gpucast_forecast::run::sources::{self, Counts, Source};
+use gpucast_forecast::settings::ExecutionSettings;
+use gpucast_model::{Gpu, sm_simulation};
+use gpucast_render::profile::{By, SourceChoice, View};
+
+use crate::cli::{ExecutionOptions, LaunchOptions, MachineOptions, MeasurementOptions};
+use crate::failure::{Failure, Report};
+use crate::output::Terminal;
+
+/// The way in which kernels are counted and predicted.
+pub(crate) struct Request<'a> {
+    pub(crate) launch: &'a LaunchOptions,
+    /// GPUs with equal counts; those of the first group are shown.
+    pub(crate) groups: &'a [Group],
+    pub(crate) models: &'a Models,
+    pub(crate) measurement: &'a MeasurementOptions,
+    pub(crate) machine: &'a MachineOptions,
+    pub(crate) execution: &'a ExecutionOptions,
+    pub(crate) source_root: Option<&'a Path>,
+}
+
+/// A kernel with its counts and predictions.
+pub(crate) struct Shown {
+    /// The GPU whose counters are modelled.
+    counting_gpu: Gpu,
+    loaded: Loaded,
+    files: BTreeMap<u32, CudaFile>,
+    counted: Vec<Counted>,
+    /// The predictions of each launch.
+    pub(crate) kernels: Vec<KernelView>,
+    simulations: Vec<Option<sm_simulation::Analysis>>,
+}
+
+impl Shown {
+    /// Executes, counts and predicts.
+    pub(crate) fn of(
+        input: &str,
+        request: &Request<'_>,
+        terminal: &Terminal,
+    ) -> Result<Self, Failure> {
+        let [shown, others @ ..] = request.groups else {
+            return Err(Failure::Usage(Report::new("give a GPU: --gpu h100-sxm")));
+        };
+        let counting_gpu = &shown.counting_gpu;
+        let device = gpu_argument::device_model(counting_gpu)?;
+        let plan = kernel_argument::read(input, &request.launch.into())?;
+        plan.note.iter().for_each(|note| terminal.note(note));
+        let loaded = module::load(&plan)?;
+        let settings = ExecutionSettings::from(request.execution);
+        let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
+        let machine = Machine::new(
+            &request.machine.into(),
+            &loaded,
+            device.capability,
+            kernels,
+            terminal.toolchain(),
+        )?;
+        machine.note.iter().for_each(|note| terminal.note(note));
+        let trace = shown.reads_order.then(TraceLimits::default);
+        let extras = Extras { stages: true, trace, ..Extras::default() };
+        let counting = Counting { device, machine: &machine, extras, supervisor: terminal };
+        let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
+        let predicted = |mut source: Source, gpus: &[Gpu]| {
+            source.conditions.timing = request.measurement.timing();
+            predict(request.models, source, gpus, None, &[])
+        };
+        let mut kernels = counted
+            .iter()
+            .map(|one| predicted(sources::of_counted(one, &plan, counting_gpu), &shown.gpus))
+            .collect::<Result<Vec<KernelView>, Report>>()?;
+        // Predictions for GPUs that count otherwise rest on counts of their own, which are not
+        // shown.
+        for group in others {
+            let counts = Counts {
+                machine: request.machine.into(),
+                execution: ExecutionSettings::from(request.execution),
+                stages: group.reads_stages,
+                order: group.reads_order,
+                ..Counts::default()
+            };
+            let sources = sources::counted(&plan, &group.counting_gpu, &counts, terminal)?;
+            for (view, source) in kernels.iter_mut().zip(sources) {
+                let further = predicted(source, &group.gpus)?;
+                let names: Vec<&str> = group.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+                view.origin += &format!(
+                    " Predictions for {} rest on counts as on a {}, which are not shown.",
+                    names.join(", "),
+                    group.counting_gpu.name
+                );
+                view.predictions.extend(further.predictions);
+                view.declined.extend(further.declined);
+            }
+        }
+        let simulation = |kernel: &KernelView| {
+            // A simulation of another GPU has the wrong levels of memory.
+            let here = kernel.predictions.iter().filter(|view| view.gpu.name == counting_gpu.name);
+            here.filter_map(|view| view.prediction.detail.simulation()).next().cloned()
+        };
+        Ok(Self {
+            files: cuda_source::files(&plan, &loaded.module, request.source_root),
+            simulations: kernels.iter().map(simulation).collect(),
+            counting_gpu: counting_gpu.clone(),
+            loaded,
+            counted,
+            kernels,
+        })
+    }
+
+    /// The launches by line, for renderers.
+    pub(crate) fn view(&self, source: SourceChoice) -> View<'_> {
+        View {
+            gpu: &self.counting_gpu,
+            counted: &self.counted,
+            loaded: &self.loaded,
+            files: &self.files,
+            metrics: &MetricChoice::All,
+            by: By::Line,
+            source,
+            timing: false,
+            width: None,
+            simulations: &self.simulations,
+            inlined: true,
+        }
+    }
+}
