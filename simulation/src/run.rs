@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use crate::balance::imbalance;
 use crate::launch::{CtaClass, CtaRun, Launch, WarpTrace};
+use crate::memory::Served;
 use crate::parameters::Parameters;
 use crate::sm::{Ended, Sm};
 use crate::states::{Clocks, State};
@@ -43,6 +44,8 @@ pub struct Outcome {
     /// The difference between the rates of the two halves that an extrapolation rests on, over
     /// their mean; 0 if nothing was extrapolated.
     pub drift: f64,
+    /// Clocks that the L2 and DRAM work for the SM.
+    pub served: Served,
     /// Barriers that warps were let through because nobody else could come.
     pub abandoned_barriers: u64,
 }
@@ -224,7 +227,10 @@ impl Run<'_> {
         } else {
             simulated.max(1) as f64 / own as f64
         };
-        clocks = clocks.max(start + sm.busiest() / part.max(f64::MIN_POSITIVE));
+        let served = sm.served().over(part.max(f64::MIN_POSITIVE));
+        let (floor, awaited) = served.busiest();
+        let short = (start + floor - clocks).max(0.0);
+        clocks += short;
         let lengths = lengths(launch, &ends);
         let sms = parameters.sm_count.max(1) as usize;
         let further = (own - simulated) as f64;
@@ -235,11 +241,13 @@ impl Run<'_> {
         let slots = sm.slots(simulated_end);
         // Start and tail are there once, however many CTAs follow each other.
         let once = slots.of(State::Launch).min(start) + slots.of(State::Tail);
-        let factor = (clocks - once) / (slots.total() - once).max(1.0);
+        let short = short * stretch;
+        let factor = (clocks - short - once) / (slots.total() - once).max(1.0);
         let mut all = slots.scaled(factor);
         let fixed = slots.of(State::Launch).min(start);
         all.0[State::Launch as usize] = (slots.of(State::Launch) - fixed) * factor + fixed;
         all.0[State::Tail as usize] = slots.of(State::Tail);
+        all.add(awaited, short);
         Outcome {
             clocks,
             slots: all,
@@ -247,6 +255,7 @@ impl Run<'_> {
             instructions: sm.issued,
             ctas: (done, own),
             drift,
+            served: served.over(1.0 / stretch),
             abandoned_barriers: sm.abandoned_barriers,
         }
     }

@@ -3,10 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::{Failure, Report};
+use gpucast_model::GpuLibrary;
 use gpucast_render::sweep::TableFormat;
 
 use super::cuda::CudaOptions;
-use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
+use super::prediction::{
+    CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions,
+};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size, words};
 
 /// Which models predict, and from whose counts.
@@ -19,10 +25,20 @@ pub(crate) struct PredictionOptions {
     #[command(flatten)]
     pub(crate) refinements: RefineOptions,
 
-    /// The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own
-    /// counters, one execution for each
-    #[arg(long, value_name = "GPU", default_value = "gtx-480")]
-    pub(crate) count_on: String,
+    #[command(flatten)]
+    pub(crate) counting: CountingOptions,
+}
+
+impl PredictionOptions {
+    /// The models, with those of `--refine`.
+    pub(crate) fn models(&self) -> Result<Models, Failure> {
+        self.models.read(&self.refinements.refine)
+    }
+
+    /// The GPUs whose counters are modelled.
+    pub(crate) fn count_on(&self, library: &GpuLibrary) -> Result<CountOn, Report> {
+        CountOn::read(library, self.counting.count_on.as_deref())
+    }
 }
 
 #[derive(Debug, Args)]

@@ -11,9 +11,6 @@ use super::foreign_gpu;
 use crate::failure::{Report, SourceText};
 use crate::input::module_text;
 
-/// The word that `--count-on` takes for the GPUs of `--gpu` themselves.
-pub const TARGET: &str = "target";
-
 /// The built-in library.
 pub fn library() -> Result<GpuLibrary, Report> {
     GpuLibrary::builtin().map_err(|error| Report::new(format!("the GPU library: {error}")))

@@ -1,6 +1,7 @@
 //! Names of GPUs, models and metrics, and their meanings.
 
 pub mod cost_model;
+pub mod count_on;
 mod foreign_gpu;
 pub mod gpu_argument;
 pub mod metric_choice;

@@ -22,6 +22,8 @@ impl Sm<'_> {
         } else {
             State::MioThrottle
         };
+        // A queue is full because of what keeps the path; the warp's own state is the queue.
+        let held = self.load_store.held();
         // From the last clock backwards: another warp's turn, the unit, fetch, events, the stall.
         let own = &mut self.by_instruction[pc as usize];
         own.add(State::Selected, 1.0);
@@ -39,7 +41,10 @@ impl Sm<'_> {
                 match (state, event) {
                     (Some(state), _) => {
                         own.add(state, clocks);
-                        if idle > 0.0 {
+                        let is_queue = [State::LgThrottle, State::MioThrottle].contains(&state);
+                        if idle > 0.0 && is_queue {
+                            held.divide(idle, state, |state, clocks| slots.add(state, clocks));
+                        } else if idle > 0.0 {
                             slots.add(state, idle);
                         }
                     }

@@ -12,10 +12,11 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::held::Held;
 use super::scoreboard::Event;
 use crate::code::{AccessKind, MemoryAccess, Space};
 use crate::launch::Request;
-use crate::memory::MemorySystem;
+use crate::memory::{MemorySystem, Served};
 use crate::parameters::Parameters;
 use crate::states::State;
 
@@ -58,6 +59,8 @@ pub(super) struct LoadStorePath {
     stored: Outgoing,
     /// The clock at which the L2 has taken all stores so far.
     last_store: u64,
+    /// What kept the path of late.
+    held: Held,
     memory: MemorySystem,
     parameters: crate::parameters::LoadStore,
     dram_writes_per_store: f64,
@@ -93,6 +96,7 @@ impl LoadStorePath {
             pending: Outgoing::new(load_store.pending_accesses, load_store.pending_sectors),
             stored: Outgoing::new(u32::MAX, load_store.stored_sectors),
             last_store: 0,
+            held: Held::default(),
             memory: MemorySystem::new(parameters),
             parameters: *load_store,
             dram_writes_per_store,
@@ -110,9 +114,14 @@ impl LoadStorePath {
         self.last_store
     }
 
-    /// Clocks that the busiest server behind the SM needs for all that it has taken.
-    pub(super) fn busiest(&self) -> f64 {
-        self.memory.busiest()
+    /// Clocks that the servers behind the SM need for all that they have taken.
+    pub(super) fn served(&self) -> Served {
+        self.memory.served()
+    }
+
+    /// What keeps the path where a queue is full.
+    pub(super) fn held(&self) -> Held {
+        self.held
     }
 
     /// The clock from which a sub-core's queue takes the next instruction.
@@ -204,16 +213,8 @@ impl LoadStorePath {
     ) -> Way {
         let (taken, waited) = self.enter(sub_core, now, true);
         let parameters = self.parameters;
-        let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
-        let bytes = f64::from(request.lanes) * f64::from(access.bytes);
-        let returned = match access.kind {
-            AccessKind::Load if request.is_paired => bytes / parameters.shared_paired_bytes,
-            _ => bytes / parameters.shared_bytes,
-        };
-        let mut busy = passes.max(returned);
-        if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
-            busy += f64::from(request.serial.max(1)) * parameters.shared_atomic_interval;
-        }
+        let busy = parameters.shared_clocks(access, request);
+        self.held.by_shared(busy);
         let begun = self.data.take(now as f64, taken, busy);
         let waits = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let span = parameters.shared_latency + waits;
@@ -235,20 +236,10 @@ impl LoadStorePath {
         let missed = u32::from(request.l2_sectors) + u32::from(request.dram_sectors);
         let stores = access.kind == AccessKind::Store;
         let outgoing = if stores { missed + u32::from(request.l1_sectors) } else { missed };
-        let lane_bytes = f64::from(request.lanes) * f64::from(access.bytes);
-        let lines = f64::from(request.lines.max(1));
-        let tags = lines / parameters.tags + parameters.tag_spread * lines.sqrt();
-        let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
         let sectors = f64::from(missed) + f64::from(request.l1_sectors);
-        let busy = match access.kind {
-            AccessKind::Load => tags.max(passes).max(lane_bytes / parameters.l1_bytes),
-            AccessKind::AsyncCopy => tags.max(passes).max(lane_bytes / parameters.shared_bytes),
-            AccessKind::BulkCopy => 1.0,
-            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
-                tags.max(sectors * 32.0 / parameters.store_bytes)
-            }
-        };
+        let busy = parameters.global_clocks(access, request);
         let mut begun = self.data.take(now as f64, taken, busy);
+        let mut stood = 0.0;
         if outgoing > 0 {
             let from = if stores {
                 self.stored.room(begun, outgoing)
@@ -259,6 +250,7 @@ impl LoadStorePath {
             };
             if from > begun {
                 // What follows in the path waits, too.
+                stood = from - begun;
                 begun = from;
                 self.data.backlog = self.data.backlog.max(begun + busy);
             }
@@ -266,7 +258,7 @@ impl LoadStorePath {
         let own = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let (l2_latency, l2_far, dram_latency, atomic_latency) = self.l2;
         let far = if is_far(request, now) { l2_far } else { 0.0 };
-        match access.kind {
+        let way = match access.kind {
             AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
                 let (latency, state, waits) = if missed == 0 {
                     (parameters.l1_latency, State::L1Latency, Default::default())
@@ -294,7 +286,10 @@ impl LoadStorePath {
                 let taken = (begun + busy + waits.by_rate).ceil() as u64;
                 self.stored.push(taken, outgoing);
                 self.last_store = self.last_store.max(taken);
-                self.way(now, own + parameters.operand_latency, [own, 0.0, 0.0], State::L1Latency)
+                let kept = Event { waits: [own, waits.l2, waits.dram], ..Event::default() };
+                self.held.by_global(busy, stood, &kept);
+                let span = own + parameters.operand_latency;
+                return self.way(now, span, [own, 0.0, 0.0], State::L1Latency);
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 let serial = f64::from(request.serial.max(1));
@@ -304,7 +299,9 @@ impl LoadStorePath {
                 self.last_store = self.last_store.max(way.result.done);
                 way
             }
-        }
+        };
+        self.held.by_global(busy, stood, &way.result);
+        way
     }
 }
 

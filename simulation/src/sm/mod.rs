@@ -5,6 +5,7 @@
 //! at barriers of its CTA.
 
 mod account;
+mod held;
 mod issue;
 mod load_store;
 mod prepared;
@@ -12,6 +13,7 @@ mod scoreboard;
 mod warp;
 
 use crate::launch::Launch;
+use crate::memory::Served;
 use crate::parameters::{Parameters, Scheduler, Unit};
 use crate::states::Clocks;
 use load_store::LoadStorePath;
@@ -368,9 +370,9 @@ impl<'a> Sm<'a> {
         self.load_store.last_store()
     }
 
-    /// Clocks that the busiest server behind the SM needs for all that it has taken.
-    pub(crate) fn busiest(&self) -> f64 {
-        self.load_store.busiest()
+    /// Clocks that the servers behind the SM need for all that they have taken.
+    pub(crate) fn served(&self) -> Served {
+        self.load_store.served()
     }
 
     /// Clocks of warps by instruction and state.

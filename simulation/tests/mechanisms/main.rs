@@ -290,6 +290,28 @@ fn skipped_executions_draw_no_requests() {
 }
 
 #[test]
+fn a_stream_of_stores_spends_its_slots_on_the_memory_that_is_too_slow() {
+    let mut machine = machine();
+    machine.memory.dram_bandwidth /= 8.0;
+    let code = looped(|writer| {
+        writer.op("IADD", Class::Integer, Control::after(4));
+        writer.access(Space::Global, AccessKind::Store, 16, Control::after(1));
+    });
+    let trace = WarpTrace::of_loop(40, &[Request::global(0, 16, 0)]);
+    let mut launch = Launch::of_equal_ctas(code, vec![trace; 8], 4000);
+    launch.dram_writes_per_store = 1.0;
+    let outcome = run(&machine, &launch, 4);
+    let (busiest, awaited) = outcome.served.busiest();
+    assert_eq!(awaited, State::DramQueue);
+    assert!(busiest > 0.9 * outcome.clocks, "{busiest} of {}", outcome.clocks);
+    let waited = outcome.slots.of(State::DramQueue) / outcome.clocks;
+    assert!(waited > 0.7, "{waited}");
+    // The warps themselves stand in front of a full queue.
+    let total = |state| outcome.by_instruction.iter().map(|one| one.of(state)).sum::<f64>();
+    assert!(total(State::LgThrottle) > total(State::DramQueue));
+}
+
+#[test]
 fn nothing_is_simulated_of_nothing() {
     let outcome = run(&machine(), &Launch::default(), 1);
     assert_eq!((outcome.instructions, outcome.ctas.0), (0, 0));
