@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gpucast_model::Gpu;
 use gpucast_ptx_frontend::container::Target;
 
 use crate::failure::{Report, SourceText};
@@ -83,6 +84,13 @@ impl PartialEq for CudaOptions {
 const USUAL_TARGET: Target = Target { sm: 80, suffix: None };
 
 impl CudaOptions {
+    /// Suggests the architecture of the oldest of these GPUs: its PTX runs on all of them.
+    pub fn suggest_for(&mut self, gpus: &[Gpu]) {
+        let capabilities = gpus.iter().filter_map(|gpu| gpu.compute_capability.as_ref());
+        let sm = capabilities.map(|one| one.value.major * 10 + one.value.minor).min();
+        self.suggested = sm.map(|sm| Target { sm, suffix: None });
+    }
+
     /// The architecture to compile for, by a compiler that knows `known`, in ascending order. A
     /// compiler that does not say what it knows has none there.
     pub fn target_among(&self, known: &[Target]) -> Target {

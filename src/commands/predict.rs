@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use gpucast_forecast::choice::cost_model;
-use gpucast_forecast::choice::count_on::{self, CountOn};
+use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{self, Models};
-use gpucast_forecast::input::calibration;
+use gpucast_forecast::input::{calibration, kernel_argument};
 use gpucast_forecast::prediction::{
     KernelView, left_with_predictions, predict, reference, tell_stand_ins,
 };
@@ -21,6 +21,7 @@ use gpucast_render::prediction;
 use crate::cli::Predict;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
+use crate::project;
 
 /// Counts, and the GPUs that are predicted from them.
 struct Group {
@@ -83,25 +84,24 @@ fn groups(
     models: &Models,
     terminal: &Terminal,
 ) -> Result<Vec<Group>, Failure> {
-    let launch = LaunchOptions::from(&arguments.launch);
-    let input = match (&arguments.from_metrics, &arguments.input) {
-        (Some(path), _) => {
-            if let Some(option) = launch.first_of_execution() {
-                let message =
-                    format!("{option} describes an execution, and --from-metrics is none");
-                return Err(Failure::Usage(Report::new(message)));
-            }
-            let sources = sources::from_metrics(path, arguments.launch.kernel.as_deref())?;
-            return Ok(vec![Group { sources, gpus }]);
+    let mut launch = LaunchOptions::from(&arguments.launch);
+    launch.cuda.suggest_for(&gpus);
+    if let Some(path) = &arguments.from_metrics {
+        if let Some(option) = launch.first_of_execution() {
+            let message = format!("{option} describes an execution, and --from-metrics is none");
+            return Err(Failure::Usage(Report::new(message)));
         }
-        (None, Some(input)) => input,
-        (None, None) => {
-            return Err(Failure::Usage(Report::new("give a KERNEL or --from-metrics FILE")));
-        }
-    };
+        let sources = sources::from_metrics(path, arguments.launch.kernel.as_deref())?;
+        return Ok(vec![Group { sources, gpus }]);
+    }
+    let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
+    // A kernel that cannot be read is refused before another one is executed.
+    let kernels = inputs
+        .iter()
+        .map(|input| Kernel::open(input, &launch))
+        .collect::<Result<Vec<Kernel>, _>>()?;
     let offload = arguments.calibration.as_deref().map(calibration::offload).transpose()?;
     let offload = offload.map(Arc::new);
-    let kernel = Kernel::open(input, &launch)?;
     let count_on = CountOn::read(library, arguments.counting.count_on.as_deref())?;
     // A GPU that cannot count is refused before anything is executed.
     let groups = count_on.groups(gpus, models)?;
@@ -113,23 +113,29 @@ fn groups(
             first.counting_gpu.name
         ));
     }
-    let counted = |group: count_on::Group| {
-        let chosen: Vec<_> = group.gpus.iter().flat_map(|gpu| models.of(gpu)).collect();
-        let counts = Counts {
-            machine: (&arguments.machine).into(),
-            execution: ExecutionSettings {
-                timing: arguments.execution.execution_time
-                    || arguments.measurement.asks_for_execution(),
-                ..ExecutionSettings::from(&arguments.execution)
-            },
-            stages: group.reads_stages,
-            order: group.reads_order,
-            offload: offload.clone(),
-            // Without a calibration they would be of no use.
-            features: model_choice::reads_features(&chosen) && !arguments.cost_model.is_empty(),
-        };
-        let sources = kernel.count_with(&group.counting_gpu, &counts, terminal)?;
-        Ok(Group { sources, gpus: group.gpus })
-    };
-    groups.into_iter().map(counted).collect()
+    let mut all = Vec::new();
+    for (index, kernel) in kernels.iter().enumerate() {
+        if kernels.len() > 1 {
+            terminal.part(index, kernels.len());
+        }
+        for group in &groups {
+            let chosen: Vec<_> = group.gpus.iter().flat_map(|gpu| models.of(gpu)).collect();
+            let counts = Counts {
+                machine: (&arguments.machine).into(),
+                execution: ExecutionSettings {
+                    timing: arguments.execution.execution_time
+                        || arguments.measurement.asks_for_execution(),
+                    ..ExecutionSettings::from(&arguments.execution)
+                },
+                stages: group.reads_stages,
+                order: group.reads_order,
+                offload: offload.clone(),
+                // Without a calibration they would be of no use.
+                features: model_choice::reads_features(&chosen) && !arguments.cost_model.is_empty(),
+            };
+            let sources = kernel.count_with(&group.counting_gpu, &counts, terminal)?;
+            all.push(Group { sources, gpus: group.gpus.clone() });
+        }
+    }
+    Ok(all)
 }

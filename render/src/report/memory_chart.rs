@@ -67,10 +67,9 @@ impl MemoryChart {
                 fact("passes", count(&["shared_load_transactions", "shared_store_transactions"])),
                 fact(
                     "of them by conflicts",
-                    count(&["shared_ld_bank_conflict", "shared_st_bank_conflict"
-                peak("shared memory"),
-            ]),
+                    count(&["shared_ld_bank_conflict", "shared_st_bank_conflict"]),
                 ),
+                peak("shared memory"),
             ]),
             l1: facts(vec![
                 fact("hits, global loads", percent("global_hit_rate")),
