@@ -16,7 +16,7 @@ use gpucast_model::quantitative_roofline::refinements::Refinement;
 use crate::project;
 
 /// The word that stands for all of a list.
-const ALL: &str = "all";
+pub(crate) const ALL: &str = "all";
 
 /// Teaches the arguments of a command and of its subcommands the names that they take.
 pub(crate) fn taught(command: Command) -> Command {

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     let models = arguments.prediction.models()?;
     // Counts of a file have no order of events, which the simulation needs. And with its default
     // model every GPU of the library would have each kernel executed for itself.
-    let is_library = arguments.gpus.gpu.iter().any(|gpu| gpu == ALL);
+    let is_library = arguments.gpus.gpu.iter().any(|gpu| gpu == crate::cli::names::ALL);
     let is_file = !arguments.from_metrics.is_empty();
     let models = if is_file || is_library { models.or_thesis() } else { models };
     let library = gpu_argument::library()?;
