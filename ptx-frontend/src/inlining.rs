@@ -116,7 +116,7 @@ fn is_library(path: &str) -> bool {
         folders.windows(wanted.len()).any(|window| window == wanted)
     };
     LIBRARY_HEADERS.contains(file)
-        || LIBRARY_FOLDERS.iter().any(|library| within(&library))
+        || LIBRARY_FOLDERS.iter().any(within)
         || folders.iter().any(|folder| is_toolkit(folder))
 }
 

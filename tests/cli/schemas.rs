@@ -323,5 +323,5 @@ fn predictions_read_what_profiles_wrote() {
     ));
     let refused = gpucast(&format!("predict --from-metrics {lines} --gpu gtx-660"));
     assert_eq!(refused.status, 1);
-    assert!(refused.stderr.contains("no metrics by nvprof's names"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("a launch has no metrics by nvprof's"), "{}", refused.stderr);
 }

@@ -2,10 +2,10 @@
 //! get names and indices.
 
 use super::argument::{self, ArgumentSyntax};
+use super::options::LaunchOptions;
 use super::plan::{Buffer, LaunchPlaces, PlannedArgument, Pointer, PointerError};
 use super::structure::Structure;
 use crate::failure::{Anchor, Report, SourceText, suggest};
-use crate::settings::LaunchOptions;
 
 /// Reads every `--arg`. A buffer is named after its argument, `arg0`, `arg1`, …; in a structure
 /// with its place behind it, `arg1.0`.

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use gpucast_model::cost_model::Feature;
 
+use super::options::Size;
 use super::samples::in_table;
 use crate::failure::{Report, SourceText, suggest};
-use crate::settings::Size;
 
 /// Columns besides those of features.
 const COLUMNS: [&str; 5] = ["name", "kernel", "size", "time_s", "time_ms"];

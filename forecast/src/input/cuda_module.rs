@@ -2,9 +2,9 @@
 
 use super::container;
 use super::module_text::{Contents, ModuleFile};
+use super::options::LaunchOptions;
 use crate::compiler::CudaOptions;
 use crate::failure::{Failure, Report, SourceText};
-use crate::settings::LaunchOptions;
 
 /// The device code of a file.
 pub struct Code {

@@ -8,11 +8,11 @@ use wildmatch::WildMatch;
 use super::command_line;
 use super::cuda_module::{self, no_choice};
 use super::module_text::{Contents, ModuleFile};
+use super::options::{LaunchOptions, Size};
 use super::plan::{Plan, PlannedLaunch};
 use super::project::Project;
 use super::{container, kernel_name, launch_file, module_listing, module_text, resolve};
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
-use crate::settings::{LaunchOptions, Size};
 
 /// Determines the kind of the argument KERNEL and reads it.
 pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use gpucast_model::Timing;
 use gpucast_model::gpu::Clock;
 
+use super::options::Size;
 use crate::failure::{Anchor, Report, SourceText, suggest};
-use crate::settings::Size;
 
 /// Milliseconds that no run takes: about thirty years.
 pub(crate) const MOST_MS: f64 = 1e12;

@@ -29,6 +29,7 @@ pub mod measurements;
 mod module_listing;
 pub mod module_text;
 pub mod npy;
+pub mod options;
 pub mod plan;
 pub mod project;
 pub mod reference_values;

@@ -7,8 +7,8 @@ use gpucast_ptx_frontend::module::{Formal, Function, FunctionKind, Variable};
 use super::container::{self, ItemCode};
 use super::kernel_name;
 use super::module_text::ModuleFile;
+use super::options::LaunchOptions;
 use crate::failure::Report;
-use crate::settings::LaunchOptions;
 
 /// Kernels that are listed; large libraries have thousands.
 const MOST_LISTED: usize = 12;

@@ -11,7 +11,7 @@ use super::scalar::ElementType;
 use super::structure::Structure;
 use crate::failure::{Anchor, SourceText};
 
-pub use crate::settings::LoadCaching;
+pub use super::options::LoadCaching;
 
 /// A module, its buffers, its launches, and their expected results.
 #[derive(Clone, Debug, PartialEq)]

@@ -29,8 +29,8 @@ use toml::Spanned;
 
 use super::launch_file::toml_report;
 use super::module_text::read_text;
+use super::options::{LaunchOptions, Size};
 use crate::failure::{Anchor, Report, SourceText};
-use crate::settings::{LaunchOptions, Size};
 
 /// The file's name.
 pub const FILE_NAME: &str = "gpucast.toml";

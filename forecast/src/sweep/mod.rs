@@ -1,8 +1,8 @@
 //! Predictions over grids: kernels × sizes × GPUs × fields of GPUs × models.
 //!
 //! ```text
-//! cases (kernel, size, parameters) ──► counts, once for points that count alike ──┐
-//! GPUs × axes of fields ──► points, once each ────────────────────────────────────┴──► rows ──► table
+//! cases (kernel, size, parameters) ──► counts, once for points that count alike ─┐
+//! GPUs × axes of fields ──► points, once each ───────────────────────────────────┴► rows ─► table
 //! ```
 //!
 //! Every combination is a row, in the order of the command line with the last axis changing

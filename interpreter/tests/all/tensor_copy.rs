@@ -10,7 +10,7 @@
 
 use gpucast_interpreter::tensor_map::{Element, Fill, Im2col, Swizzle, TensorMap};
 use gpucast_interpreter::{
-    AccessKind, Argument, DeviceMemory, Launch, Options, Program, RunError, Silent, run,
+    AccessKind, Argument, DeviceMemory, Launch, Observer, Options, Program, RunError, Silent, run,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 use proptest::prelude::*;

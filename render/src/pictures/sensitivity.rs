@@ -83,7 +83,8 @@ impl Chart {
             let steps = || self.steps.iter().map(|steps| steps[side].as_str());
             let times = |step: &str| steps().filter(|other| *other == step).count();
             let known = steps().filter(|step| !step.is_empty());
-            known.max_by_key(|step| times(step)).unwrap_or_default().to_owned()
+            // The first of several that are as frequent.
+            known.rev().max_by_key(|step| times(step)).unwrap_or_default().to_owned()
         });
         for ((change, step), direction) in
             self.tornado.changes.iter_mut().zip(&usual).zip(DIRECTIONS)
