@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cases (kernel, size, parameters) ──► counts, once for points that count alike ──┐
-//! GPUs × axes of fields ──► points, once each ────────────────────────────────────┴──► rows ──► table
+//! GPUs × axes of fields ──► points, once each ────────────────────────────────────┴──► rows
 //! ```
 //!
 //! Every combination is a row, in the order of the command line with the last axis changing
