@@ -11,8 +11,18 @@ use super::table::Table;
 use super::titled;
 
 /// The columns that every sweep has; all others are swept parameters.
-const FIXED: [&str; 10] =
-    ["kernel", "function", "launch", "gpu", "model", "time_ms", "bound", "warnings", "warning_codes", "error"];
+const FIXED: [&str; 10] = [
+    "kernel",
+    "function",
+    "launch",
+    "gpu",
+    "model",
+    "time_ms",
+    "bound",
+    "warnings",
+    "warning_codes",
+    "error",
+];
 /// The fixed columns that tell lines apart.
 const NAMES: [&str; 4] = ["kernel", "function", "gpu", "model"];
 /// The column of predicted times.
