@@ -2,7 +2,7 @@
 #![expect(clippy::print_stdout, reason = "examples print")]
 
 use gpucast_forecast::{Kernel, LaunchOptions};
-use gpucast_model::{GpuLibrary, Model as _, QuantitativeRoofline};
+use gpucast_model::{GpuLibrary, Model};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ptx = include_str!("../tests/inputs/saxpy.ptx");
@@ -15,8 +15,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..LaunchOptions::default()
     };
     let gpu = GpuLibrary::builtin()?.get("h100-sxm")?;
+    let model = <dyn Model>::default_for(&gpu);
     for counted in Kernel::from_ptx("saxpy.ptx", ptx, &launch)?.count(&gpu)? {
-        let forecast = QuantitativeRoofline.predict(&counted.profile, &gpu, &counted.conditions)?;
+        let forecast = model.predict(&counted.profile, &gpu, &counted.conditions)?;
         println!("{}: {:.4} ms, bound by {}", forecast.kernel, forecast.time_ms, forecast.bound);
         for metric in ["inst_executed", "dram_read_bytes", "dram_write_bytes"] {
             let figure = &counted.profile.metrics[metric];

@@ -25,7 +25,7 @@ use gpucast_sanitizer::Checks;
 
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
-use prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
+use prediction::{CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///
@@ -386,7 +386,12 @@ pub(crate) struct Predict {
     pub(crate) gpus: GpuOptions,
 
     /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing
-    #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "input")]
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "FILE",
+        conflicts_with_all = ["input", "count_on"]
+    )]
     pub(crate) from_metrics: Option<PathBuf>,
 
     #[command(flatten)]
@@ -424,16 +429,8 @@ pub(crate) struct Predict {
     #[command(flatten)]
     pub(crate) names: FeatureNames,
 
-    /// The GPU whose counters are modelled, by name or TOML file: quantitative-roofline was made
-    /// for counts of a gtx-480; or target: each GPU's own counters, one execution for each
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "GPU",
-        default_value = "gtx-480",
-        conflicts_with = "from_metrics"
-    )]
-    pub(crate) count_on: String,
+    #[command(flatten)]
+    pub(crate) counting: CountingOptions,
 
     #[command(flatten)]
     pub(crate) machine: MachineOptions,

@@ -76,6 +76,7 @@ fn main() -> Result<()> {
         let mut arguments = vec!["errors"];
         arguments.extend(kernels);
         arguments.extend(["--machine", "rules", "--gpu", &gpus, "--theme", theme]);
+        arguments.extend(["--model", "quantitative-roofline"]);
         for path in &published {
             arguments.extend(["--from-metrics", path]);
         }

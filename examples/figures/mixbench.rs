@@ -19,7 +19,15 @@ pub(crate) fn figures(page: &mut Page) -> Result<()> {
     let mut points: [Points; 6] = Default::default();
     for iterations in ITERATIONS {
         let kernel = format!("mixbench-f32-{iterations}");
-        let predictions = predict(&[&kernel, "--machine", "rules", "--gpu", &gpus])?;
+        let predictions = predict(&[
+            &kernel,
+            "--machine",
+            "rules",
+            "--gpu",
+            &gpus,
+            "--model",
+            "quantitative-roofline",
+        ])?;
         for (curve, prediction) in points.iter_mut().zip(&predictions) {
             let value = |group: &str, name: &str| {
                 prediction[group][name].as_f64().ok_or_else(|| format!("{kernel} has no {name}"))

@@ -2,11 +2,13 @@
 
 use gpucast_counters::KernelProfile;
 use gpucast_model::{
-    CountingError, Gpu, Model, ModelError, Prediction, Reference, WhatIf, predict_with_reference,
+    CountingError, Gpu, Model, ModelError, Prediction, Reference, Warning, WhatIf,
+    predict_with_reference,
 };
 use serde::Serialize;
 
-use crate::choice::model_choice::Chosen;
+use crate::choice::model_choice::{Answer, Chosen, Models};
+use crate::comparison::distinct;
 use crate::failure::{Failure, Report};
 use crate::inspection::MachineFacts;
 use crate::published::{self, Measurement};
@@ -72,6 +74,14 @@ pub struct KernelView {
     pub what_ifs: Vec<WhatIfView>,
 }
 
+impl KernelView {
+    /// The GPUs that were to be predicted from these counts, each once.
+    pub fn gpus(&self) -> Vec<&str> {
+        let predicted = self.predictions.iter().map(|view| view.prediction.gpu.as_str());
+        distinct(predicted.chain(self.declined.iter().map(|one| one.gpu.as_str())))
+    }
+}
+
 /// Milliseconds that no run takes: about thirty years.
 const MOST_MS: f64 = 1e12;
 
@@ -107,9 +117,9 @@ pub fn reference(
     }
 }
 
-/// Predicts with each model for each GPU.
+/// Predicts with the models of each GPU.
 pub fn predict(
-    models: &[Chosen],
+    models: &Models,
     source: Source,
     gpus: &[Gpu],
     measured: Option<&Measured>,
@@ -119,9 +129,9 @@ pub fn predict(
     let mut declined = Vec::new();
     let mut first_refusal = None;
     for gpu in gpus {
-        for Chosen { model, by_name } in models {
-            let refusal = match predict_one(*model, &source, gpu, measured)? {
-                Ok(prediction) if prediction.time_ms > MOST_MS => {
+        for chosen in models.of(gpu) {
+            let refusal = match predict_one(&chosen, &source, gpu, measured)? {
+                Ok(Answer { value: prediction, .. }) if prediction.time_ms > MOST_MS => {
                     let message = format!(
                         "{} predicts {:.0e} ms for kernel `{}` on `{}`: its counts or the GPU's \
                          figures are absurd",
@@ -129,22 +139,22 @@ pub fn predict(
                     );
                     return Err(Report::new(message));
                 }
-                Ok(prediction) => {
-                    predictions.push(view(prediction, *model, &source, gpu));
+                Ok(answer) => {
+                    predictions.push(view(answer, &source, gpu));
                     continue;
                 }
                 Err(refusal) => refusal,
             };
             let report = report_of(&refusal, &source);
             // If one kernel of a file lacks an input, the others are still predicted.
-            if (*by_name && !source.one_of_several) || !refusal.is_lack() {
+            if (chosen.by_name && !source.one_of_several) || !refusal.is_lack() {
                 return Err(report);
             }
             first_refusal.get_or_insert(report);
             declined.push(Declined {
                 kernel: source.profile.kernel.clone(),
                 gpu: gpu.name.clone(),
-                model: model.name(),
+                model: chosen.model.name(),
                 reason: refusal.to_string(),
             });
         }
@@ -200,12 +210,24 @@ pub fn left_with_predictions(
 const OTHER_METRICS_OR_KERNELS: &str =
     "profile with these metrics, or choose other kernels with --kernel";
 
-fn view(
-    prediction: Prediction,
-    model: &'static dyn Model,
-    source: &Source,
-    gpu: &Gpu,
-) -> PredictionView {
+/// Tells where another model stands in for the default of a GPU.
+pub fn tell_stand_ins(kernels: &[KernelView], supervisor: &dyn Supervisor) {
+    let predictions = kernels.iter().flat_map(|kernel| &kernel.predictions);
+    for Prediction { kernel, gpu, model, warnings, .. } in predictions.map(|view| &view.prediction)
+    {
+        for warning in warnings {
+            if let Warning::DefaultDeclined { model: declined, reason } = warning {
+                supervisor.note(&format!(
+                    "{model} predicts kernel `{kernel}` on {gpu} in place of {declined}: {reason}"
+                ));
+            }
+        }
+    }
+}
+
+fn view(answer: Answer<Prediction>, source: &Source, gpu: &Gpu) -> PredictionView {
+    let Answer { model, value: mut prediction, declined } = answer;
+    prediction.warnings.extend(declined);
     // Published times are those of kernels, without transfers.
     let name = source.published.as_ref().filter(|_| !model.includes_transfers());
     let published =
@@ -222,16 +244,16 @@ fn view(
 
 /// The outer error is one of the command line, which no other model would avoid.
 fn predict_one(
-    model: &dyn Model,
+    chosen: &Chosen,
     source: &Source,
     gpu: &Gpu,
     measured: Option<&Measured>,
-) -> Result<Result<Prediction, ModelError>, Report> {
+) -> Result<Result<Answer<Prediction>, ModelError>, Report> {
     let Source { profile, conditions, .. } = source;
     let Some(Measured { gpu: on, milliseconds }) = measured else {
-        return Ok(model.predict(profile, gpu, conditions));
+        return Ok(chosen.answer(|model| model.predict(profile, gpu, conditions)));
     };
-    if model.includes_transfers() {
+    if chosen.model.includes_transfers() {
         let what = "a reference time that includes transfers";
         return Ok(Err(ModelError::MissingCondition { kernel: profile.kernel.clone(), what }));
     }
@@ -242,7 +264,8 @@ fn predict_one(
             .hint(format!("give the time that you measured: --reference {}=MS", on.name))
     })?;
     let reference = Reference { gpu: on, measured_ms };
-    Ok(predict_with_reference(model, profile, gpu, conditions, &reference))
+    let corrected = |model| predict_with_reference(model, profile, gpu, conditions, &reference);
+    Ok(chosen.answer(corrected))
 }
 
 fn report_of(error: &ModelError, source: &Source) -> Report {

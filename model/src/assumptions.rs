@@ -101,9 +101,9 @@ pub(crate) fn common(
     time_ms: f64,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let elsewhere = conditions.counted_on.as_ref().filter(|&name| *name != gpu.name);
+    let elsewhere = conditions.counted_on.as_ref().filter(|counted_on| !counted_on.holds_for(gpu));
     if let Some(counted_on) = elsewhere {
-        warnings.push(Warning::CountedElsewhere { counted_on: counted_on.clone() });
+        warnings.push(Warning::CountedElsewhere { counted_on: counted_on.gpu.clone() });
     }
     warnings.extend(inline_ecc(profile, gpu));
     if let (Some(launch), Some(limit)) = (conditions.launch, &gpu.max_threads_per_block)

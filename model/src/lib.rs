@@ -29,6 +29,7 @@ mod first_level;
 pub mod gpu;
 pub mod hierarchical_roofline;
 mod inputs;
+pub mod interval;
 pub mod offload;
 pub mod prediction;
 pub mod predictor;
@@ -47,11 +48,13 @@ pub use component_throughput::ComponentThroughput;
 pub use cost_model::CostModel;
 pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use hierarchical_roofline::HierarchicalRoofline;
+pub use interval::Interval;
 pub use prediction::{
     Bound, Component, Detail, Outcome, Part, Prediction, Symbol, SymbolValue, Symbols,
 };
 pub use predictor::{
-    Conditions, GpuParameter, InstructionFacts, LaunchShape, Model, ModelError, UnknownModel,
+    Conditions, CountedOn, GpuParameter, InstructionFacts, LaunchShape, Model, ModelError,
+    UnknownModel,
 };
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};

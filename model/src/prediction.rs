@@ -7,7 +7,8 @@ use serde::{Serialize, Serializer};
 
 use crate::warning::Warning;
 use crate::{
-    component_throughput, cost_model, hierarchical_roofline, quantitative_roofline, sm_simulation,
+    component_throughput, cost_model, hierarchical_roofline, interval, quantitative_roofline,
+    sm_simulation,
 };
 
 /// A model's answer for one kernel on one GPU.
@@ -51,6 +52,8 @@ pub enum Detail {
     Hierarchical(Box<hierarchical_roofline::Analysis>),
     /// One SM, simulated.
     Simulation(Box<sm_simulation::Analysis>),
+    /// Intervals of one warp.
+    Interval(Box<interval::Analysis>),
     /// Velho et al. 2013; the time of the kernel alone by another model, unless it was calibrated.
     Offload,
     /// Stevens & Klöckner 2020.
@@ -66,6 +69,7 @@ impl Detail {
             Self::Component(_)
             | Self::Hierarchical(_)
             | Self::Simulation(_)
+            | Self::Interval(_)
             | Self::Offload
             | Self::Cost(_) => None,
         }
@@ -79,6 +83,7 @@ impl Detail {
             Self::Quantitative(_)
             | Self::Component(_)
             | Self::Hierarchical(_)
+            | Self::Interval(_)
             | Self::Offload
             | Self::Cost(_) => None,
         }
@@ -92,6 +97,7 @@ impl Detail {
             Self::Quantitative(_)
             | Self::Component(_)
             | Self::Simulation(_)
+            | Self::Interval(_)
             | Self::Offload
             | Self::Cost(_) => None,
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::device::DeviceModel;
 use gpucast_counters::features::Features;
 use gpucast_counters::stages::Stages;
 use thiserror::Error;
@@ -11,6 +12,7 @@ use crate::component_throughput::ComponentThroughput;
 use crate::cost_model::{CostModel, CostModels, FeatureError};
 use crate::gpu::{CountingError, Gpu, MissingField};
 use crate::hierarchical_roofline::HierarchicalRoofline;
+use crate::interval::Interval;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
@@ -34,8 +36,8 @@ pub struct Conditions {
     pub instructions: Option<Arc<InstructionFacts>>,
     /// The calibrated models of the cost model.
     pub cost_models: Option<Arc<CostModels>>,
-    /// The library name of the GPU whose coalescing, banks and caches the counts follow.
-    pub counted_on: Option<String>,
+    /// The GPU whose coalescing, banks and caches the counts follow.
+    pub counted_on: Option<CountedOn>,
     /// Warps resident on an SM, over those that it can hold, if something other than the launch's
     /// shape decides (see [`crate::what_if`]).
     pub occupancy: Option<f64>,
@@ -64,6 +66,23 @@ pub struct InstructionFacts {
     pub slow: Vec<u32>,
     /// Accesses to local memory.
     pub local: Vec<u32>,
+}
+
+/// The GPU that counts were taken for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedOn {
+    /// Its library name.
+    pub gpu: String,
+    /// All of it that counts depend on.
+    pub device: DeviceModel,
+}
+
+impl CountedOn {
+    /// Returns true if the counts are those of `gpu` too.
+    #[must_use]
+    pub fn holds_for(&self, gpu: &Gpu) -> bool {
+        self.gpu == gpu.name || gpu.device_model().is_ok_and(|device| device == self.device)
+    }
 }
 
 /// The threads that were launched, and the resources that they take on an SM.
@@ -120,6 +139,11 @@ pub trait Model: Sync {
 
     /// Returns true if it reads [`Conditions::stages`], which cost time to count.
     fn reads_stages(&self) -> bool {
+        false
+    }
+
+    /// Returns true if its paper predicts every GPU from the counts of a GTX 480.
+    fn reads_counts_of_gtx_480(&self) -> bool {
         false
     }
 
@@ -211,15 +235,39 @@ pub trait Model: Sync {
 }
 
 impl dyn Model {
-    /// All models; the first is the default.
+    /// All models.
     pub const ALL: &'static [&'static dyn Model] = &[
         &QuantitativeRoofline,
         &ComponentThroughput,
         &HierarchicalRoofline,
         &SmSimulation,
+        &Interval,
         &OffloadModel,
         &CostModel,
     ];
+
+    /// The oldest generation for which the simulation is the default: Maxwell. Its machine code
+    /// says when instructions issue, and published times from there on judge the simulation best.
+    const LEAST_SIMULATED: u32 = 5;
+
+    /// The model that answers for a GPU unless another one is asked for.
+    ///
+    /// It is the simulation of an SM from compute capability 5.0 on, and the thesis's model before
+    /// it. `docs/models.md` compares both with published times.
+    #[must_use]
+    pub fn default_for(gpu: &Gpu) -> &'static dyn Model {
+        let capability = gpu.compute_capability.as_ref().map(|capability| capability.value.major);
+        match capability {
+            Some(Self::LEAST_SIMULATED..) => &SmSimulation,
+            Some(_) | None => &QuantitativeRoofline,
+        }
+    }
+
+    /// The models that answer in place of the default where it lacks an input, the best first.
+    ///
+    /// They need nothing but metrics. The order is that of their errors on published times.
+    pub const STAND_INS: &'static [&'static dyn Model] =
+        &[&HierarchicalRoofline, &QuantitativeRoofline];
 
     /// The model of a name.
     ///

@@ -162,6 +162,20 @@ pub enum Warning {
         /// The number of barriers.
         barriers: u64,
     },
+    /// The interval model gives a time that is far from the simulation's.
+    ModelsDisagree {
+        /// The time of the interval model, in milliseconds.
+        milliseconds: f64,
+        /// That time over the simulation's.
+        ratio: f64,
+    },
+    /// The GPU's default model lacks an input, and another model predicts in its place.
+    DefaultDeclined {
+        /// The default model.
+        model: &'static str,
+        /// Reason why it declines.
+        reason: String,
+    },
     /// The time was multiplied by E_util of the reference GPU (equation 5.13).
     Corrected {
         /// The reference GPU.
@@ -329,6 +343,19 @@ impl fmt::Display for Warning {
                  have reached",
                 plural(*barriers)
             ),
+            Self::ModelsDisagree { milliseconds, ratio } => write!(
+                f,
+                "the interval model predicts {}, {:.1} times {}: few models agree on this kernel, and \
+                 the prediction is less certain than its interval says",
+                duration(*milliseconds),
+                ratio.max(1.0 / ratio),
+                if *ratio > 1.0 { "as much" } else { "less" }
+            ),
+            Self::DefaultDeclined { model, reason } => write!(
+                f,
+                "{model}, the default for this GPU, cannot predict here, and another model does: \
+                 {reason}"
+            ),
             Self::Corrected { reference, factor } => write!(
                 f,
                 "the time was multiplied by {factor:.4}, measured over predicted on {reference}: \
@@ -387,6 +414,8 @@ codes! {
     FewWarps => "few-warps", "There are fewer warps than cover the latency of instructions.";
     Unsteady => "unsteady", "A simulation was extrapolated before its rate was steady.";
     AbandonedBarriers => "abandoned-barriers", "A simulation let warps through barriers that nobody else reached.";
+    ModelsDisagree => "models-disagree", "The simulation and the interval model differ by more than a factor of two.";
+    DefaultDeclined => "default-declined", "The default model lacks an input, and another one predicts.";
     Corrected => "corrected", "The time was corrected by a measurement on another GPU.";
 }
 

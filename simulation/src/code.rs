@@ -18,7 +18,8 @@ pub struct Code {
 
 impl Code {
     /// The instructions of a block, as far as there are such.
-    pub(crate) fn range(&self, block: usize) -> Range<u32> {
+    #[must_use]
+    pub fn range(&self, block: usize) -> Range<u32> {
         let all = self.instructions.len() as u32;
         let Some(range) = self.blocks.get(block) else { return 0..0 };
         let end = range.end.min(all);

@@ -16,6 +16,7 @@
 //! | `run` | CTAs of the launch on the SM, extrapolated |
 //! | `balance` | CTAs of different lengths on all SMs |
 //! | `states` | what clocks are spent on |
+//! | `walk` | a warp's instructions with their requests, without a clock |
 //! | `writer` | code and launches written by hand |
 //!
 //! The crate knows neither PTX nor GPUs by name. Who counts instructions writes its inputs; who
@@ -29,6 +30,7 @@ pub mod parameters;
 mod run;
 mod sm;
 pub mod states;
+pub mod walk;
 pub mod writer;
 
 pub use memory::Served;

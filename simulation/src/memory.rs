@@ -5,7 +5,7 @@
 //! long-run rate at the share. In front of DRAM an access also waits for a multiple of
 //! `a · u + b · u/(1 − u)` latencies at a utilisation `u`.
 
-use crate::parameters::{Parameters, Queueing};
+use crate::parameters::Parameters;
 use crate::states::State;
 
 /// A server of sectors.
@@ -192,38 +192,13 @@ impl MemorySystem {
     fn dram_work(&mut self, now: f64, arrival: f64, sectors: f64, sms: f64) -> (f64, f64) {
         let memory = self.parameters;
         let share = self.writes / (self.reads + self.writes).max(f64::MIN_POSITIVE);
-        let efficiency = between(
-            share,
-            &[
-                (0.0, memory.dram_efficiency),
-                (0.2, memory.dram_mixed_efficiency),
-                (0.8, memory.dram_mixed_efficiency),
-                (1.0, memory.dram_efficiency),
-            ],
-        );
+        let efficiency = memory.efficiency(share);
         let work = sectors * self.clocks_per_sector(memory.dram_bandwidth * efficiency, sms);
         let utilisation = self.dram.utilisation(now, work, memory.dram_latency);
-        let of = |part: fn(&Queueing) -> f64| {
-            let points = memory.queueing.map(|one| (one.written, part(&one)));
-            between(share, &points)
-        };
-        let delay = memory.dram_latency
-            * (of(|one| one.linear) * utilisation
-                + of(|one| one.hyperbolic) * utilisation / (1.0 - utilisation));
+        let delay = memory.queueing_delay(share, utilisation);
         (self.dram.take(now, arrival, work, memory.dram_latency), delay)
     }
 }
 
 /// Older reads and writes count this much less with each access.
 const FADE: f64 = 0.995;
-
-/// The value at `x` on the line through points, by ascending `x`.
-fn between(x: f64, points: &[(f64, f64)]) -> f64 {
-    for pair in points.windows(2) {
-        let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
-        if x <= x1 {
-            return y0 + (y1 - y0) * ((x - x0) / (x1 - x0)).clamp(0.0, 1.0);
-        }
-    }
-    points.last().map_or(0.0, |&(_, y)| y)
-}

@@ -3,7 +3,8 @@
 //! Times are in clocks of the SM unless a name says nanoseconds. Rates are per clock of the SM and,
 //! unless a name says otherwise, per SM. Who fills the parameters keeps their sources.
 
-use crate::code::{Class, TensorFormat};
+use crate::code::{AccessKind, Class, MemoryAccess, TensorFormat};
+use crate::launch::Request;
 
 /// A streaming multiprocessor and the memory behind it.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +155,54 @@ pub struct LoadStore {
     pub stored_sectors: u32,
 }
 
+impl LoadStore {
+    /// Clocks of the data stage for an access to shared memory.
+    #[must_use]
+    pub fn shared_clocks(&self, access: &MemoryAccess, request: &Request) -> f64 {
+        let passes = f64::from(request.passes.max(1)) * self.pass_interval;
+        let bytes = match access.kind {
+            AccessKind::Load if request.is_paired => self.shared_paired_bytes,
+            _ => self.shared_bytes,
+        };
+        let busy = passes.max(lane_bytes(access, request) / bytes);
+        match access.kind {
+            AccessKind::Atomic | AccessKind::Reduction => {
+                busy + f64::from(request.serial.max(1)) * self.shared_atomic_interval
+            }
+            AccessKind::Load | AccessKind::Store | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
+                busy
+            }
+        }
+    }
+
+    /// Clocks of the data stage for an access to global or local memory: tags, banks, and the way
+    /// between them and registers or the L2.
+    #[must_use]
+    pub fn global_clocks(&self, access: &MemoryAccess, request: &Request) -> f64 {
+        let lines = f64::from(request.lines.max(1));
+        let tags = lines / self.tags + self.tag_spread * lines.sqrt();
+        let passes = f64::from(request.passes.max(1)) * self.pass_interval;
+        let bytes = lane_bytes(access, request);
+        match access.kind {
+            AccessKind::Load => tags.max(passes).max(bytes / self.l1_bytes),
+            AccessKind::AsyncCopy => tags.max(passes).max(bytes / self.shared_bytes),
+            AccessKind::BulkCopy => 1.0,
+            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
+                let sectors = request.l1_sectors + request.l2_sectors + request.dram_sectors;
+                tags.max(f64::from(sectors) * SECTOR_BYTES / self.store_bytes)
+            }
+        }
+    }
+}
+
+/// Bytes of a sector on the way to the L2.
+const SECTOR_BYTES: f64 = 32.0;
+
+/// Bytes of all lanes that take part.
+fn lane_bytes(access: &MemoryAccess, request: &Request) -> f64 {
+    f64::from(request.lanes) * f64::from(access.bytes)
+}
+
 /// The memory behind the SMs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
@@ -188,6 +237,46 @@ pub struct Memory {
     pub atomic_interval: f64,
     /// Sectors of atomics per clock that the L2 changes, of all slices.
     pub atomic_rate: f64,
+}
+
+impl Memory {
+    /// The share of the bandwidth that DRAM reaches where `written` of its bytes are written.
+    #[must_use]
+    pub fn efficiency(&self, written: f64) -> f64 {
+        between(
+            written,
+            &[
+                (0.0, self.dram_efficiency),
+                (0.2, self.dram_mixed_efficiency),
+                (0.8, self.dram_mixed_efficiency),
+                (1.0, self.dram_efficiency),
+            ],
+        )
+    }
+
+    /// Clocks in queues before DRAM at a utilisation below 1, where `written` of the bytes are
+    /// written.
+    #[must_use]
+    pub fn queueing_delay(&self, written: f64, utilisation: f64) -> f64 {
+        let of = |part: fn(&Queueing) -> f64| {
+            let points = self.queueing.map(|one| (one.written, part(&one)));
+            between(written, &points)
+        };
+        self.dram_latency
+            * (of(|one| one.linear) * utilisation
+                + of(|one| one.hyperbolic) * utilisation / (1.0 - utilisation))
+    }
+}
+
+/// The value at `x` on the line through points, by ascending `x`.
+fn between(x: f64, points: &[(f64, f64)]) -> f64 {
+    for pair in points.windows(2) {
+        let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+        if x <= x1 {
+            return y0 + (y1 - y0) * ((x - x0) / (x1 - x0)).clamp(0.0, 1.0);
+        }
+    }
+    points.last().map_or(0.0, |&(_, y)| y)
 }
 
 /// Queueing before DRAM.

@@ -2,10 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
+use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::{Failure, Report};
+use gpucast_model::GpuLibrary;
 use gpucast_render::sweep::TableFormat;
 
-use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions, RefineOptions};
+use super::prediction::{
+    CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions,
+};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size, words};
 
 /// Which models predict, and from whose counts.
@@ -18,13 +24,33 @@ pub(crate) struct PredictionOptions {
     #[command(flatten)]
     pub(crate) refinements: RefineOptions,
 
-    /// The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own
-    /// counters, one execution for each
-    #[arg(long, value_name = "GPU", default_value = "gtx-480")]
-    pub(crate) count_on: String,
+    #[command(flatten)]
+    pub(crate) counting: CountingOptions,
+}
+
+impl PredictionOptions {
+    /// The models, with those of `--refine`.
+    pub(crate) fn models(&self) -> Result<Models, Failure> {
+        self.models.read(&self.refinements.refine)
+    }
+
+    /// The GPUs whose counters are modelled.
+    pub(crate) fn count_on(&self, library: &GpuLibrary) -> Result<CountOn, Report> {
+        CountOn::read(library, self.counting.count_on.as_deref())
+    }
+}
+
+/// `--model` of sweeps.
+fn of_sweep(model: Arg) -> Arg {
+    model.help(
+        "Models, separated by commas, or all: then a model that lacks an input says so instead of \
+         ending the command [default: as for predict, but quantitative-roofline with --gpu all, \
+         which needs one execution of each kernel for all GPUs]",
+    )
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("model", of_sweep))]
 pub(crate) struct Sweep {
     /// Corpus names, launch files, or a module; all stands for the whole corpus
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]

@@ -2,24 +2,31 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Arg, Args, Subcommand, ValueEnum};
+use gpucast_forecast::choice::count_on::OF_THESIS;
 
-use super::prediction::{GpuOptions, ModelOptions};
+use super::prediction::{CountingOptions, GpuOptions, ModelOptions, with_default};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plot {
     /// Throughput over operational intensity, under the ceilings of each GPU
+    #[command(mut_arg("model", of_thesis))]
     Roofline(PlotPredictions),
     /// Throughput over bandwidth: GPUs as points, the kernel as a half-line (Konstantinidis 2017,
     /// section 3.3)
+    #[command(mut_arg("model", of_thesis))]
     QuadrantSplit(PlotQuadrantSplit),
     /// How long each resource is busy, for each kernel, GPU and model
     Breakdown(PlotPredictions),
     /// The same for each stage between barriers, by models that tell stages apart
-    #[command(mut_arg("model", |model| model.default_value("component-throughput")))]
+    #[command(mut_arg("model", |model| with_default(model, "component-throughput")))]
     Stages(PlotPredictions),
     /// Instructions by class
+    #[command(mut_arg("count_on", |count_on| {
+        let help = "The GPU whose counters are modelled, by name or TOML file";
+        count_on.help(help).default_value(OF_THESIS)
+    }))]
     Mix(PlotMix),
     /// The table of a sweep: lines, or a heat map
     Sweep(PlotSweep),
@@ -27,6 +34,11 @@ pub(crate) enum Plot {
     Sensitivity(PlotSensitivity),
     /// Predicted beside measured times, and their errors
     Errors(PlotPredictions),
+}
+
+/// `--model` of pictures that show the thesis's quantities.
+fn of_thesis(model: Arg) -> Arg {
+    with_default(model, "quantitative-roofline")
 }
 
 /// Kernels, or files of counts.
@@ -44,10 +56,8 @@ pub(crate) struct PlotKernels {
     #[arg(long, help_heading = "Counts", value_name = "FILE")]
     pub(crate) from_metrics: Vec<PathBuf>,
 
-    /// The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own
-    /// counters
-    #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
-    pub(crate) count_on: String,
+    #[command(flatten)]
+    pub(crate) counting: CountingOptions,
 
     #[command(flatten)]
     pub(crate) machine: MachineOptions,

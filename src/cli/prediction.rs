@@ -1,6 +1,8 @@
 //! What is predicted with what: the options that the commands of predictions share.
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
+use gpucast_forecast::Failure;
+use gpucast_forecast::choice::model_choice::Models;
 use gpucast_model::Timing;
 use gpucast_model::gpu::Clock;
 
@@ -17,15 +19,46 @@ pub(crate) struct GpuOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Prediction")]
 pub(crate) struct ModelOptions {
-    /// Models, separated by commas, or all: then a model that lacks an input says so instead of
-    /// ending the command
+    // The text is an attribute because rustdoc would take its brackets for links.
     #[arg(
         long,
         value_name = "NAME",
         value_delimiter = ',',
-        default_value = "quantitative-roofline"
+        help = "Models, separated by commas, or all: then a model that lacks an input says so instead \
+                of ending the command [default: sm-simulation from compute capability 5.0 on, \
+                quantitative-roofline before it, for counts from a file, and where a number of its \
+                thesis is reproduced]"
     )]
     pub(crate) model: Vec<String>,
+}
+
+/// The GPU whose counters are modelled.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Prediction")]
+pub(crate) struct CountingOptions {
+    // The text is an attribute because rustdoc would take its brackets for links.
+    #[arg(
+        long,
+        value_name = "GPU",
+        help = "The GPU whose counters are modelled, by name or TOML file; or target: each GPU's own \
+                counters [default: each GPU's own, but a gtx-480's where quantitative-roofline alone \
+                predicts, as in its thesis]"
+    )]
+    pub(crate) count_on: Option<String>,
+}
+
+/// `--model` of a command whose default is no GPU's own.
+pub(super) fn with_default(model: Arg, name: &'static str) -> Arg {
+    let help = "Models, separated by commas, or all: then a model that lacks an input says so instead \
+                of ending the command";
+    model.help(help).default_value(name)
+}
+
+impl ModelOptions {
+    /// The models, with those of `--refine`.
+    pub(crate) fn read(&self, refinements: &[String]) -> Result<Models, Failure> {
+        Models::read(&self.model, refinements)
+    }
 }
 
 /// Refinements of the thesis's model.

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use gpucast_render::profile::SourceChoice;
 
-use super::prediction::{GpuOptions, MeasurementOptions, ModelOptions};
+use super::prediction::{CountingOptions, GpuOptions, MeasurementOptions, ModelOptions};
 use super::{ExecutionOptions, KernelOptions, MachineOptions, words};
 
 #[derive(Debug, Args)]
-#[command(mut_arg("model", |model| model.default_value("all")))]
+#[command(mut_arg("model", |model| super::prediction::with_default(model, "all")))]
 pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,
@@ -23,9 +23,8 @@ pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) measurement: MeasurementOptions,
 
-    /// The GPU whose counters are modelled, by name or TOML file; or target: those of the only GPU
-    #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "gtx-480")]
-    pub(crate) count_on: String,
+    #[command(flatten)]
+    pub(crate) counting: CountingOptions,
 
     /// Whose lines are annotated
     #[arg(long, help_heading = "Output", value_name = "SOURCE", default_value = "auto", value_parser = words::source())]

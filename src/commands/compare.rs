@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use gpucast_corpus::published::metrics as published_counts;
 use gpucast_forecast::Kernel;
-use gpucast_forecast::choice::gpu_argument::{self, TARGET};
-use gpucast_forecast::choice::model_choice::{self, Chosen};
+use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::model_choice::{self, Chosen, Models};
 use gpucast_forecast::comparison::{Comparison, Row};
 use gpucast_forecast::input::measurements::{self, Measured};
 use gpucast_forecast::input::{kernel_name, module_text};
@@ -22,6 +23,8 @@ use crate::output::{Output, Terminal};
 /// A measured time, wherever it comes from.
 struct Time {
     counts: Origin,
+    /// The models that predict it.
+    models: Vec<Chosen>,
     /// Name of the kernel in the output.
     label: String,
     /// Function of the launch, if there are several launches.
@@ -33,14 +36,20 @@ struct Time {
     source: Option<String>,
 }
 
+/// What is executed.
+#[derive(PartialEq)]
+struct Launched {
+    input: String,
+    size: Option<Size>,
+    parameters: Vec<(String, f64)>,
+}
+
 /// Source of the counts; equal ones are taken once.
-#[derive(Clone, Debug, PartialEq)]
 enum Origin {
     Executed {
-        input: String,
-        size: Option<Size>,
-        parameters: Vec<(String, f64)>,
-        count_on: String,
+        launched: Launched,
+        /// The GPU whose counters are modelled.
+        counting_gpu: Box<Gpu>,
     },
     File(PathBuf),
     Published(&'static str),
@@ -48,130 +57,165 @@ enum Origin {
     Nowhere,
 }
 
+impl Origin {
+    /// Returns true if the counts are the same.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Executed { launched, counting_gpu },
+                Self::Executed { launched: other, counting_gpu: other_gpu },
+            ) => launched == other && counting_gpu.device_model() == other_gpu.device_model(),
+            (Self::File(one), Self::File(other)) => one == other,
+            (Self::Published(one), Self::Published(other)) => one == other,
+            (Self::Nowhere, Self::Nowhere) => true,
+            _ => false,
+        }
+    }
+}
+
 pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let mut models = model_choice::read(&arguments.prediction.models.model)?;
-    model_choice::refine(&mut models, &arguments.prediction.refinements.refine)?;
     let library = gpu_argument::library()?;
-    if arguments.prediction.count_on != TARGET {
-        gpu_argument::find(&library, &arguments.prediction.count_on)?;
-    }
+    let choice = Choice {
+        models: arguments.prediction.models()?,
+        count_on: arguments.prediction.count_on(&library)?,
+        arguments: &arguments,
+        library: &library,
+    };
     let times = match &arguments.measured {
         Some(path) => {
             let text = module_text::read_text(path)?;
             let measured = measurements::read(&text, path)?;
-            let times = measured.into_iter().map(|one| of_file(one, &arguments, &library));
+            let times = measured.into_iter().map(|one| choice.of_file(one));
             times.collect::<Result<Vec<Time>, Report>>()?
         }
-        None => of_publications(&arguments, &library),
+        None => choice.of_publications()?,
     };
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::without_notes(&arguments.execution)?;
-    let mut counted: Vec<(Origin, Result<Vec<Source>, String>)> = Vec::new();
-    let mut rows = Vec::new();
-    for time in &times {
-        if !counted.iter().any(|(counts, _)| *counts == time.counts) {
-            let sources = count(&time.counts, &arguments, &models, &library, &terminal)?;
-            counted.push((time.counts.clone(), sources));
+    // Times with the same counts are predicted together: counts are large, and only those of one
+    // execution are kept.
+    let mut rows: Vec<Vec<Row>> = times.iter().map(|_| Vec::new()).collect();
+    for (at, time) in times.iter().enumerate() {
+        if times[..at].iter().any(|earlier| earlier.counts.is_same(&time.counts)) {
+            continue;
         }
-        let sources = counted.iter().find(|(counts, _)| *counts == time.counts);
-        if let Some((_, sources)) = sources {
-            rows.extend(models.iter().map(|model| row(time, sources, model)));
+        let same =
+            || times.iter().enumerate().filter(|(_, other)| other.counts.is_same(&time.counts));
+        let chosen: Vec<Chosen> = same().flat_map(|(_, other)| other.models.clone()).collect();
+        let sources = count(time, &arguments, &chosen, &terminal)?;
+        for (at, other) in same() {
+            rows[at] = other.models.iter().map(|model| row(other, &sources, model)).collect();
         }
     }
+    let rows = rows.into_iter().flatten().collect();
     output.write(&comparison::document(&Comparison::new(rows), arguments.output.format)?)
 }
 
-fn of_file(one: Measured, arguments: &Compare, library: &GpuLibrary) -> Result<Time, Report> {
-    let gpu = gpu_argument::find(library, &one.gpu)
-        .and_then(|gpu| gpu_argument::at_clock(gpu, arguments.measurement.clock.or(one.clock)))
-        .map_err(|report| match report.anchor {
-            Some(_) => report,
-            None => report.at(&one.anchor),
-        })?;
-    let label = match one.size {
-        Some(Size::Small) => format!("{} (small)", one.kernel),
-        Some(Size::Paper) | None => one.kernel.clone(),
-    };
-    let counts = match one.metrics {
-        Some(path) => Origin::File(path),
-        None => Origin::Executed {
-            input: one.kernel,
-            size: one.size,
-            parameters: Vec::new(),
-            count_on: counting_gpu(arguments, &one.gpu),
-        },
-    };
-    Ok(Time {
-        counts,
-        label,
-        function: one.function,
-        gpu_name: gpu.name.clone(),
-        gpu: Ok(gpu),
-        measured_ms: one.measured_ms,
-        timing: arguments.measurement.timing().or(one.timing),
-        source: None,
-    })
+/// What says which models predict a time from whose counts.
+struct Choice<'a> {
+    models: Models,
+    count_on: CountOn,
+    arguments: &'a Compare,
+    library: &'a GpuLibrary,
 }
 
-fn counting_gpu(arguments: &Compare, target: &str) -> String {
-    match arguments.prediction.count_on.as_str() {
-        TARGET => target.to_owned(),
-        name => name.to_owned(),
+impl Choice<'_> {
+    fn of_file(&self, one: Measured) -> Result<Time, Report> {
+        let Self { arguments, library, .. } = self;
+        let gpu = gpu_argument::find(library, &one.gpu)
+            .and_then(|gpu| gpu_argument::at_clock(gpu, arguments.measurement.clock.or(one.clock)))
+            .map_err(|report| match report.anchor {
+                Some(_) => report,
+                None => report.at(&one.anchor),
+            })?;
+        let label = match one.size {
+            Some(Size::Small) => format!("{} (small)", one.kernel),
+            Some(Size::Paper) | None => one.kernel.clone(),
+        };
+        let (counts, models) = match one.metrics {
+            // Counts of a file have no order of events, which the simulation needs.
+            Some(path) => (Origin::File(path), self.models.clone().or_thesis()),
+            None => {
+                let counts = Launched { input: one.kernel, size: one.size, parameters: Vec::new() };
+                (self.executed(counts, &gpu, &self.models), self.models.clone())
+            }
+        };
+        Ok(Time {
+            counts,
+            models: models.of(&gpu),
+            label,
+            function: one.function,
+            gpu_name: gpu.name.clone(),
+            gpu: Ok(gpu),
+            measured_ms: one.measured_ms,
+            timing: arguments.measurement.timing().or(one.timing),
+            source: None,
+        })
+    }
+
+    /// The counts of a kernel as `models` need them for a GPU.
+    fn executed(&self, launched: Launched, gpu: &Gpu, models: &Models) -> Origin {
+        let counting_gpu = self.count_on.of(gpu, &models.of(gpu));
+        Origin::Executed { launched, counting_gpu: counting_gpu.clone().into() }
+    }
+
+    /// The times that were published. Where the thesis printed one, its prediction is reproduced,
+    /// too, unless a model is named.
+    fn of_publications(&self) -> Result<Vec<Time>, Report> {
+        let Self { arguments, library, .. } = self;
+        let time = |time: &published::Published| {
+            let gpu = gpu_argument::find(library, &time.gpu)?;
+            let models = match time.is_of_thesis || arguments.published_counts {
+                true => self.models.clone().or_thesis(),
+                false => self.models.clone(),
+            };
+            let counts = match time.entry {
+                None => Origin::Nowhere,
+                Some(entry) if arguments.published_counts => Origin::Published(entry),
+                Some(entry) => {
+                    let (input, parameters) = (entry.to_owned(), time.parameters.clone());
+                    self.executed(Launched { input, size: None, parameters }, &gpu, &models)
+                }
+            };
+            let clock = arguments.measurement.clock.or(time.clock);
+            Ok(Time {
+                counts,
+                models: models.of(&gpu),
+                label: time.label(),
+                function: None,
+                gpu: gpu_argument::at_clock(gpu, clock).map_err(|report| report.message),
+                gpu_name: time.gpu.clone(),
+                measured_ms: time.measured_ms,
+                timing: arguments.measurement.timing().or(time.timing),
+                source: Some(time.source.clone()),
+            })
+        };
+        let words = arguments.published.as_deref().unwrap_or_default().to_lowercase();
+        let is_meant = |one: &&published::Published| {
+            let has_counts = || one.entry.is_none_or(|entry| published_counts(entry).is_some());
+            one.source.to_lowercase().contains(&words)
+                && (!arguments.published_counts || has_counts())
+        };
+        published::times().iter().filter(is_meant).map(time).collect()
     }
 }
 
-fn of_publications(arguments: &Compare, library: &GpuLibrary) -> Vec<Time> {
-    let time = |time: &published::Published| {
-        let counts = match time.entry {
-            None => Origin::Nowhere,
-            Some(entry) if arguments.published_counts => Origin::Published(entry),
-            Some(entry) => Origin::Executed {
-                input: entry.to_owned(),
-                size: None,
-                parameters: time.parameters.clone(),
-                count_on: counting_gpu(arguments, &time.gpu),
-            },
-        };
-        Time {
-            counts,
-            label: time.label(),
-            function: None,
-            gpu: gpu_argument::find(library, &time.gpu)
-                .and_then(|gpu| {
-                    gpu_argument::at_clock(gpu, arguments.measurement.clock.or(time.clock))
-                })
-                .map_err(|report| report.message),
-            gpu_name: time.gpu.clone(),
-            measured_ms: time.measured_ms,
-            timing: arguments.measurement.timing().or(time.timing),
-            source: Some(time.source.clone()),
-        }
-    };
-    let words = arguments.published.as_deref().unwrap_or_default().to_lowercase();
-    let is_meant = |one: &&published::Published| {
-        let has_counts = || one.entry.is_none_or(|entry| published_counts(entry).is_some());
-        one.source.to_lowercase().contains(&words) && (!arguments.published_counts || has_counts())
-    };
-    published::times().iter().filter(is_meant).map(time).collect()
-}
-
-/// The counts, or why there are none; the outer error is one that no other kernel would avoid.
+/// The counts of a time for models, or why there are none; the outer error is one that no other
+/// kernel would avoid.
 fn count(
-    counts: &Origin,
+    time: &Time,
     arguments: &Compare,
     models: &[Chosen],
-    library: &GpuLibrary,
     terminal: &Terminal,
 ) -> Result<Result<Vec<Source>, String>, Failure> {
-    let counted = match counts {
+    let counted = match &time.counts {
         Origin::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
         Origin::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
         Origin::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
-        Origin::Executed { input, size, parameters, count_on } => {
-            let gpu = gpu_argument::find(library, count_on)?;
+        Origin::Executed { launched: Launched { input, size, parameters }, counting_gpu } => {
             // Other rows may name GPUs that can count.
-            if let Err(report) = gpu_argument::device_model(&gpu) {
+            if let Err(report) = gpu_argument::device_model(counting_gpu) {
                 return Ok(Err(report.message));
             }
             let param = parameters.clone();
@@ -184,7 +228,7 @@ fn count(
                 ..Counts::default()
             };
             let kernel = Kernel::open(input, &launch)?;
-            kernel.count_with(&gpu, &counts, terminal).map_err(Failure::from)
+            kernel.count_with(counting_gpu, &counts, terminal).map_err(Failure::from)
         }
     };
     // A fault of a kernel is worth the same words as in `predict`.
@@ -196,7 +240,7 @@ fn row(time: &Time, sources: &Result<Vec<Source>, String>, chosen: &Chosen) -> R
         let source = launch(sources, time.function.as_deref())?;
         let gpu = time.gpu.as_ref().map_err(String::clone)?;
         let conditions = Conditions { timing: time.timing, ..source.conditions.clone() };
-        let predicted = chosen.model.predict(&source.profile, gpu, &conditions);
+        let predicted = chosen.predict(&source.profile, gpu, &conditions);
         predicted.map_err(|error| error.to_string())
     });
     let mut row = Row {
@@ -211,6 +255,7 @@ fn row(time: &Time, sources: &Result<Vec<Source>, String>, chosen: &Chosen) -> R
     };
     match predicted {
         Ok(prediction) => {
+            row.model = prediction.model;
             row.predicted_ms = Some(prediction.time_ms);
             row.error = row.pair().map(|pair| pair.error());
         }

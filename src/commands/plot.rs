@@ -2,13 +2,13 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::slice;
 
-use gpucast_forecast::choice::gpu_argument::{self, TARGET};
-use gpucast_forecast::choice::model_choice::{self, Chosen};
+use gpucast_forecast::choice::count_on::{CountOn, OF_THESIS};
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::model_choice::{Chosen, Models};
 use gpucast_forecast::input::module_text;
 use gpucast_forecast::prediction::KernelView;
-use gpucast_forecast::prediction::{left_with_predictions, predict};
+use gpucast_forecast::prediction::{left_with_predictions, predict, tell_stand_ins};
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::{Kernel, LaunchOptions};
 use gpucast_model::{Gpu, HierarchicalRoofline};
@@ -38,10 +38,10 @@ pub(crate) fn run(command: Plot) -> Result<(), Failure> {
 
 fn roofline(arguments: &PlotPredictions) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
-    let mut models = model_choice::read(&arguments.models.model)?;
     // The traffic of all levels of memory, where the counts have it.
-    models.push(Chosen { model: &HierarchicalRoofline, by_name: false });
-    let kernels = predictions_by(&models, arguments)?;
+    let further = Chosen::one_of_all(&HierarchicalRoofline);
+    let models = arguments.models.read(&[])?.with(further);
+    let kernels = predictions_by(models, arguments)?;
     let scene = pictures::roofline::scene(&kernels, file.title());
     file.write(scene)
 }
@@ -81,9 +81,10 @@ fn stages(arguments: &PlotPredictions) -> Result<(), Failure> {
 
 fn mix(arguments: &PlotMix) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
-    let counting_gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.kernels.count_on)?;
+    let count_on = arguments.kernels.counting.count_on.as_deref().unwrap_or(OF_THESIS);
+    let counting_gpu = gpu_argument::find(&gpu_argument::library()?, count_on)?;
     let terminal = Terminal::new(&arguments.kernels.execution, Format::Text)?;
-    let sources = counts(&arguments.kernels, &counting_gpu, (false, false), &terminal)?;
+    let sources = counts(&arguments.kernels, &counting_gpu, &Counts::default(), &terminal)?;
     let scene = pictures::mix::scene(&sources, file.title());
     file.write(scene)
 }
@@ -122,47 +123,37 @@ fn errors(arguments: &PlotPredictions) -> Result<(), Failure> {
 
 /// The predictions of all kernels by all models for all GPUs.
 fn predictions(arguments: &PlotPredictions) -> Result<Vec<KernelView>, Failure> {
-    predictions_by(&model_choice::read(&arguments.models.model)?, arguments)
+    predictions_by(arguments.models.read(&[])?, arguments)
 }
 
-fn predictions_by(
-    models: &[Chosen],
-    arguments: &PlotPredictions,
-) -> Result<Vec<KernelView>, Failure> {
+fn predictions_by(models: Models, arguments: &PlotPredictions) -> Result<Vec<KernelView>, Failure> {
     let library = gpu_argument::library()?;
     let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
-    let needs = (model_choice::reads_stages(models), model_choice::reads_order(models));
     let kernels = &arguments.kernels;
+    // Counts of a file have no order of events, which the simulation needs.
+    let models = if kernels.from_metrics.is_empty() { models } else { models.or_thesis() };
+    let count_on = CountOn::read(&library, kernels.counting.count_on.as_deref())?;
     let terminal = Terminal::new(&kernels.execution, Format::Text)?;
-    if kernels.count_on != TARGET {
-        let counting_gpu = gpu_argument::find(&library, &kernels.count_on)?;
-        let sources = counts(kernels, &counting_gpu, needs, &terminal)?;
-        return predicted(models, sources, &gpus, &terminal);
-    }
-    // Counts differ from GPU to GPU, so that each has views of its own.
+    // Where counts differ from GPU to GPU, each has views of its own.
     let mut views = Vec::new();
-    for gpu in &gpus {
-        let sources = counts(kernels, gpu, needs, &terminal)?;
-        views.extend(predicted(models, sources, slice::from_ref(gpu), &terminal)?);
+    for group in count_on.groups(gpus, &models)? {
+        let (stages, order) = (group.reads_stages, group.reads_order);
+        let extras = Counts { stages, order, ..Counts::default() };
+        let sources = counts(kernels, &group.counting_gpu, &extras, &terminal)?;
+        let predicted =
+            sources.into_iter().map(|source| predict(&models, source, &group.gpus, None, &[]));
+        let predicted = predicted.collect::<Result<Vec<KernelView>, Report>>()?;
+        views.extend(left_with_predictions(predicted, &terminal)?);
     }
+    tell_stand_ins(&views, &terminal);
     Ok(views)
-}
-
-fn predicted(
-    models: &[Chosen],
-    sources: Vec<Source>,
-    gpus: &[Gpu],
-    terminal: &Terminal,
-) -> Result<Vec<KernelView>, Failure> {
-    let views = sources.into_iter().map(|source| predict(models, source, gpus, None, &[]));
-    Ok(left_with_predictions(views.collect::<Result<Vec<KernelView>, Report>>()?, terminal)?)
 }
 
 /// The counts of all kernels, executed or read, in the order of the command line.
 fn counts(
     kernels: &PlotKernels,
     counting_gpu: &Gpu,
-    (stages, order): (bool, bool),
+    extras: &Counts,
     terminal: &Terminal,
 ) -> Result<Vec<Source>, Failure> {
     let mut all = Vec::new();
@@ -170,9 +161,7 @@ fn counts(
     let counts = Counts {
         machine: (&kernels.machine).into(),
         execution: (&kernels.execution).into(),
-        stages,
-        order,
-        ..Counts::default()
+        ..extras.clone()
     };
     for input in &kernels.inputs {
         let kernel = Kernel::open(input, &launch)?;

@@ -4,10 +4,13 @@
 use std::sync::Arc;
 
 use gpucast_forecast::choice::cost_model;
-use gpucast_forecast::choice::gpu_argument::{self, TARGET};
-use gpucast_forecast::choice::model_choice::{self, Chosen};
+use gpucast_forecast::choice::count_on::{self, CountOn};
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::model_choice::{self, Models};
 use gpucast_forecast::input::calibration;
-use gpucast_forecast::prediction::{KernelView, left_with_predictions, predict, reference};
+use gpucast_forecast::prediction::{
+    KernelView, left_with_predictions, predict, reference, tell_stand_ins,
+};
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions};
 use gpucast_forecast::what_if;
@@ -27,8 +30,7 @@ struct Group {
 
 pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let mut models = model_choice::read(&arguments.models.model)?;
-    model_choice::refine(&mut models, &arguments.refinements.refine)?;
+    let models = models(&arguments)?;
     let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
     let clock = arguments.measurement.clock;
@@ -61,15 +63,24 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         })
         .collect::<Result<Vec<KernelView>, Report>>()?;
     let kernels = left_with_predictions(kernels, &terminal)?;
+    tell_stand_ins(&kernels, &terminal);
     output.write(&prediction::document(&kernels, arguments.output.format)?)
 }
 
-/// Counts once for all GPUs, or with `--count-on target` for each.
+/// The models. A profiler's file and a correction by a reference are the thesis's: its model reads
+/// exactly such files, and equation 5.13 is about it.
+fn models(arguments: &Predict) -> Result<Models, Failure> {
+    let models = arguments.models.read(&arguments.refinements.refine)?;
+    let is_thesis = arguments.from_metrics.is_some() || arguments.reference.is_some();
+    Ok(if is_thesis { models.or_thesis() } else { models })
+}
+
+/// Counts once for GPUs whose counts are equal.
 fn groups(
     arguments: &Predict,
     library: &GpuLibrary,
     gpus: Vec<Gpu>,
-    models: &[Chosen],
+    models: &Models,
     terminal: &Terminal,
 ) -> Result<Vec<Group>, Failure> {
     let launch = LaunchOptions::from(&arguments.launch);
@@ -91,38 +102,34 @@ fn groups(
     let offload = arguments.calibration.as_deref().map(calibration::offload).transpose()?;
     let offload = offload.map(Arc::new);
     let kernel = Kernel::open(input, &launch)?;
-    let counts = Counts {
-        machine: (&arguments.machine).into(),
-        execution: ExecutionSettings {
-            timing: arguments.execution.execution_time
-                || arguments.measurement.asks_for_execution(),
-            ..ExecutionSettings::from(&arguments.execution)
-        },
-        stages: model_choice::reads_stages(models),
-        order: model_choice::reads_order(models),
-        offload,
-        // Without a calibration they would be of no use.
-        features: model_choice::reads_features(models) && !arguments.cost_model.is_empty(),
-    };
-    if arguments.count_on != TARGET {
-        let counting_gpu = gpu_argument::find(library, &arguments.count_on)?;
-        let sources = kernel.count_with(&counting_gpu, &counts, terminal)?;
-        return Ok(vec![Group { sources, gpus }]);
-    }
-    if let [first, _, ..] = gpus.as_slice() {
+    let count_on = CountOn::read(library, arguments.counting.count_on.as_deref())?;
+    // A GPU that cannot count is refused before anything is executed.
+    let groups = count_on.groups(gpus, models)?;
+    if let [first, _, ..] = groups.as_slice() {
         terminal.note(&format!(
-            "the kernel runs {} times, once for the counters of each GPU; --count-on {} runs it once",
-            gpus.len(),
-            first.name
+            "the kernel runs {} times, once for the counters of each kind of GPU; --count-on {} runs \
+             it once",
+            groups.len(),
+            first.counting_gpu.name
         ));
     }
-    // A GPU that cannot count is refused before another one has been executed for.
-    for gpu in &gpus {
-        gpu_argument::device_model(gpu)?;
-    }
-    let own = |gpu: Gpu| {
-        let sources = kernel.count_with(&gpu, &counts, terminal)?;
-        Ok(Group { sources, gpus: vec![gpu] })
+    let counted = |group: count_on::Group| {
+        let chosen: Vec<_> = group.gpus.iter().flat_map(|gpu| models.of(gpu)).collect();
+        let counts = Counts {
+            machine: (&arguments.machine).into(),
+            execution: ExecutionSettings {
+                timing: arguments.execution.execution_time
+                    || arguments.measurement.asks_for_execution(),
+                ..ExecutionSettings::from(&arguments.execution)
+            },
+            stages: group.reads_stages,
+            order: group.reads_order,
+            offload: offload.clone(),
+            // Without a calibration they would be of no use.
+            features: model_choice::reads_features(&chosen) && !arguments.cost_model.is_empty(),
+        };
+        let sources = kernel.count_with(&group.counting_gpu, &counts, terminal)?;
+        Ok(Group { sources, gpus: group.gpus })
     };
-    gpus.into_iter().map(own).collect()
+    groups.into_iter().map(counted).collect()
 }

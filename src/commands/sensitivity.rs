@@ -1,10 +1,10 @@
 //! `gpucast sensitivity`: the effect of each parameter of a GPU on a kernel's time.
 
-use gpucast_forecast::Kernel;
-use gpucast_forecast::choice::gpu_argument::{self, TARGET};
-use gpucast_forecast::choice::model_choice;
-use gpucast_forecast::run::sources::{self, Counts};
+use gpucast_forecast::choice::count_on::Group;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::LaunchOptions;
+use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_model::Gpu;
 use gpucast_model::sensitivity::{Analysis, analyse};
 use gpucast_render::sensitivity;
@@ -15,19 +15,19 @@ use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let mut models = model_choice::read(&arguments.prediction.models.model)?;
-    model_choice::refine(&mut models, &arguments.prediction.refinements.refine)?;
+    let models = arguments.prediction.models()?;
+    // Counts of a file have no order of events, which the simulation needs.
+    let models = if arguments.from_metrics.is_some() { models.or_thesis() } else { models };
     let fields = fields(&arguments.field)?;
     let library = gpu_argument::library()?;
     let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
-    let count_on = match arguments.prediction.count_on.as_str() {
-        TARGET => None,
-        name => Some(gpu_argument::find(&library, name)?),
-    };
+    let count_on = arguments.prediction.count_on(&library)?;
+    // A GPU that cannot count is refused before anything is executed.
+    let groups = count_on.groups(gpus, &models)?;
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
     let launch = LaunchOptions::from(&arguments.launch);
-    let count = |gpu: &Gpu| match (&arguments.from_metrics, &arguments.input) {
+    let count = |group: &Group| match (&arguments.from_metrics, &arguments.input) {
         (Some(path), _) => match launch.first_of_execution() {
             None => Ok(sources::from_metrics(path, arguments.launch.kernel.as_deref())?),
             Some(option) => Err(Failure::Usage(Report::new(format!(
@@ -38,37 +38,31 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),
-                stages: model_choice::reads_stages(&models),
-                order: model_choice::reads_order(&models),
+                stages: group.reads_stages,
+                order: group.reads_order,
                 ..Counts::default()
             };
             let kernel = Kernel::open(input.as_deref().unwrap_or_default(), &launch)?;
-            kernel.count_with(gpu, &counts, &terminal).map_err(Failure::from)
+            kernel.count_with(&group.counting_gpu, &counts, &terminal).map_err(Failure::from)
         }
-    };
-    // Counts are taken once for all GPUs, or once for each.
-    let groups = match &count_on {
-        Some(gpu) => vec![(count(gpu)?, gpus)],
-        None => gpus
-            .into_iter()
-            .map(|gpu| Ok((count(&gpu)?, vec![gpu])))
-            .collect::<Result<Vec<_>, Failure>>()?,
     };
     let mut analyses: Vec<Analysis> = Vec::new();
     let mut first_refusal = None;
-    for (sources, gpus) in &groups {
-        for (source, gpu) in sources.iter().flat_map(|one| gpus.iter().map(move |gpu| (one, gpu))) {
-            for chosen in &models {
-                let analysis = analyse(
-                    chosen.model,
-                    &source.profile,
-                    gpu,
-                    &source.conditions,
-                    &fields,
-                    arguments.step,
-                );
-                match analysis {
-                    Ok(analysis) => analyses.push(analysis),
+    for group in &groups {
+        let sources = count(group)?;
+        for (source, gpu) in
+            sources.iter().flat_map(|one| group.gpus.iter().map(move |gpu| (one, gpu)))
+        {
+            for chosen in models.of(gpu) {
+                let answer = chosen.answer(|model| {
+                    let Source { profile, conditions, .. } = source;
+                    analyse(model, profile, gpu, conditions, &fields, arguments.step)
+                });
+                match answer {
+                    Ok(answer) => {
+                        answer.declined.iter().for_each(|why| terminal.note(&why.to_string()));
+                        analyses.push(answer.value);
+                    }
                     Err(error) if chosen.by_name || !error.is_lack() => {
                         return Err(Report::new(error.to_string()).into());
                     }

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gpucast_forecast::choice::gpu_argument::{self, TARGET};
-use gpucast_forecast::choice::model_choice;
+use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::expression::{self, Parameters};
 use gpucast_forecast::number;
 use gpucast_forecast::run::sources::Counts;
@@ -23,22 +22,23 @@ use crate::output::{Terminal, diagnostic};
 const ALL: &str = "all";
 pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let mut models = model_choice::read(&arguments.prediction.models.model)?;
-    model_choice::refine(&mut models, &arguments.prediction.refinements.refine)?;
+    let models = arguments.prediction.models()?;
+    // Counts of a file have no order of events, which the simulation needs. And with its default
+    // model every GPU of the library would have each kernel executed for itself.
+    let is_library = arguments.gpus.gpu.iter().any(|gpu| gpu == ALL);
+    let is_file = !arguments.from_metrics.is_empty();
+    let models = if is_file || is_library { models.or_thesis() } else { models };
     let library = gpu_argument::library()?;
     let measurement = &arguments.measurement;
     let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
-    let count_on = match arguments.prediction.count_on.as_str() {
-        TARGET => None,
-        name => Some(gpu_argument::find(&library, name)?),
-    };
+    let count_on = arguments.prediction.count_on(&library)?;
     let fields = read_axes("--set", &arguments.set)?;
     fields.iter().try_for_each(check_field)?;
     let parameters = read_axes("--vary", &arguments.vary)?;
     let format = format(&arguments)?;
     let (labels, cases) = cases(&arguments, &parameters)?;
     let number_of_points = sweep::number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
-    sweep::check_size(cases.len(), number_of_points, models.len())?;
+    sweep::check_size(cases.len(), number_of_points, models.number())?;
     let axes =
         Axes { of_cases: labels, of_gpus: fields.iter().map(|axis| axis.name.clone()).collect() };
     let points = sweep::points(&gpus, &fields);
@@ -59,13 +59,11 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     let counts = Counts {
         machine: (&arguments.machine).into(),
         execution: (&arguments.execution).into(),
-        stages: model_choice::reads_stages(&models),
-        order: model_choice::reads_order(&models),
         ..Counts::default()
     };
     let counting = sweep::Counting {
         counts: &counts,
-        count_on: count_on.as_ref(),
+        count_on: &count_on,
         timing: measurement.timing(),
         supervisor: &terminal,
     };

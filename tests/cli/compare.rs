@@ -24,6 +24,21 @@ fn published_counts_and_times_have_the_errors_of_the_thesis() {
     assert_eq!(without, ["lvmd-krn"]);
 }
 
+/// The thesis's times are predicted by its model from its GPU's counts; others by the default.
+#[test]
+fn times_of_the_thesis_are_predicted_as_in_the_thesis() {
+    let result = json("compare --published=Konstantinidis --machine rules --format json");
+    let rows = result["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["model"] == "quantitative-roofline"));
+    let of = |kernel: &str, gpu: &str| {
+        let row = rows.iter().find(|row| row["kernel"] == kernel && row["gpu"] == gpu).unwrap();
+        format!("{:.3}", row["predicted_ms"].as_f64().unwrap())
+    };
+    // docs/validation.md has the whole table.
+    assert_eq!(of("sgemm", "gtx-960"), "2.932");
+    assert_eq!(of("sgemm", "gtx-660"), "5.076");
+}
+
 #[test]
 fn measured_times_as_text() {
     insta::assert_snapshot!("compare-text", stdout("compare measured.csv --machine rules"));

@@ -42,7 +42,8 @@ fn sgemm_from_published_counts_takes_the_predicted_time_of_the_thesis() {
 
 #[test]
 fn an_executed_kernel_on_every_gpu_of_the_thesis_in_one_call() {
-    let result = json(&format!("predict sgemm --size small --gpu {GPUS} --format json"));
+    let model = "--model quantitative-roofline";
+    let result = json(&format!("predict sgemm --size small --gpu {GPUS} {model} --format json"));
     assert_eq!(result["schema"], "gpucast.predictions/1");
     let predictions = result["predictions"].as_array().unwrap();
     let gpus: Vec<&str> = predictions.iter().map(|it| it["gpu"].as_str().unwrap()).collect();
@@ -145,7 +146,9 @@ fn a_clock_that_is_none_or_unknown_is_refused() {
 fn a_prediction_says_that_it_leaves_tensor_cores_out() {
     let kernel = "../../interpreter/tests/kernels/mma.ptx --kernel product_f16 --grid 1 --block 128 \
                   --arg buf:f16[16384] --arg buf:f16[16384] --arg buf:f32[16384]";
-    let outcome = gpucast(&format!("predict {kernel} --arg s32:64 --gpu gtx-1060"));
+    let outcome = gpucast(&format!(
+        "predict {kernel} --arg s32:64 --gpu gtx-1060 --model quantitative-roofline"
+    ));
     insta::assert_snapshot!("predict-tensor-cores", outcome.transcript());
 }
 
@@ -263,4 +266,98 @@ fn a_model_that_is_asked_for_must_have_its_inputs() {
     .map(|arguments| format!("$ gpucast {arguments}\n{}", gpucast(arguments).transcript()))
     .collect();
     insta::assert_snapshot!("predict-model-lacks-input", transcripts.join("\n"));
+}
+
+/// The model of each GPU, and the GPU whose counters were modelled for it.
+fn models_and_counts(arguments: &str) -> Vec<String> {
+    let result = json(&format!("predict {arguments} --format json"));
+    let counts = result["counts"].as_array().unwrap();
+    let predictions = result["predictions"].as_array().unwrap().iter();
+    predictions
+        .map(|one| {
+            let counts = counts.iter().find(|counts| {
+                counts["gpus"].as_array().unwrap().iter().any(|gpu| *gpu == one["gpu"])
+            });
+            let origin = counts.unwrap()["origin"].as_str().unwrap();
+            let counted_on = origin.split("modelled as on a ").nth(1).unwrap_or("file");
+            format!(
+                "{} {} {}",
+                one["gpu"].as_str().unwrap(),
+                one["model"].as_str().unwrap(),
+                counted_on.split(['.', ' ']).next().unwrap()
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn each_gpu_has_its_own_default_model_and_counts() {
+    let several = models_and_counts("saxpy.toml --gpu gtx-480,gtx-660,gtx-960,h100-sxm");
+    let expected = [
+        "gtx-480 quantitative-roofline gtx-480",
+        "gtx-660 quantitative-roofline gtx-480",
+        "gtx-960 sm-simulation gtx-960",
+        "h100-sxm sm-simulation h100-sxm",
+    ];
+    assert_eq!(several, expected);
+    // The same as if each had been asked for alone.
+    for (gpu, expected) in ["gtx-660", "gtx-960"].into_iter().zip([expected[1], expected[2]]) {
+        assert_eq!(models_and_counts(&format!("saxpy.toml --gpu {gpu}")), [expected]);
+    }
+    let text =
+        stdout("predict saxpy.toml --gpu gtx-660,gtx-960 --machine rules --count-on gtx-480");
+    insta::assert_snapshot!("predict-default-models", text.split("\nCounts").next().unwrap());
+}
+
+/// The thesis's model, its refinements and its correction count as the thesis did; a file has no
+/// order of events.
+#[test]
+fn numbers_of_the_thesis_need_no_further_option() {
+    let thesis = ["gtx-960 quantitative-roofline gtx-480"];
+    let of = |options: &str| models_and_counts(&format!("saxpy.toml --gpu gtx-960 {options}"));
+    assert_eq!(of("--model quantitative-roofline"), thesis);
+    assert_eq!(of("--reference gtx-480=1"), thesis);
+    let refined = of("--refine launch-overhead");
+    assert_eq!(refined, [thesis[0], "gtx-960 refined-roofline gtx-480"]);
+    let file = models_and_counts("--from-metrics sgemm-metrics.toml --gpu gtx-960");
+    assert_eq!(file, ["gtx-960 quantitative-roofline file"]);
+    // The last word has the option.
+    let target = of("--model quantitative-roofline --count-on target");
+    assert_eq!(target, ["gtx-960 quantitative-roofline gtx-960"]);
+}
+
+/// Without machine code nothing can be simulated: another model stands in and says so, unless the
+/// simulation was asked for.
+#[test]
+fn another_model_stands_in_for_a_default_that_lacks_an_input() {
+    let arguments = "predict saxpy.toml --gpu gtx-960 --machine none";
+    let result = json(&format!("{arguments} --format json"));
+    let prediction = &result["predictions"][0];
+    assert_eq!(prediction["model"], "hierarchical-roofline");
+    let codes = prediction["warning_codes"].as_array().unwrap();
+    assert!(codes.iter().any(|code| code == "default-declined"), "{codes:?}");
+    let told = gpucast(arguments);
+    assert_eq!(told.status, 0);
+    insta::assert_snapshot!("predict-stand-in", told.stderr);
+    let asked = gpucast(&format!("{arguments} --model sm-simulation"));
+    assert_eq!(asked.status, 1);
+    assert!(asked.stderr.contains("come without recorded blocks"), "{}", asked.stderr);
+    let table = gpucast("sweep saxpy.toml --gpu gtx-960 --machine none --format csv").stdout;
+    assert!(table.contains(",hierarchical-roofline,"), "{table}");
+}
+
+/// Launches of a file that count otherwise on each GPU stand together.
+#[test]
+fn what_was_counted_on_several_gpus_is_one_table() {
+    let text = stdout_of_text("predict saxpy.toml --gpu gtx-960,h100-sxm --machine rules");
+    assert_eq!(text.matches("Predicted times").count(), 1, "{text}");
+    assert_eq!(text.matches("Counted for ").count(), 2, "{text}");
+    insta::assert_snapshot!("predict-counted-apart", text.split("\nCounts").next().unwrap());
+}
+
+/// The standard output of a run that may have notes.
+fn stdout_of_text(arguments: &str) -> String {
+    let outcome = gpucast(arguments);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    outcome.stdout
 }

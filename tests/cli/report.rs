@@ -77,7 +77,7 @@ fn a_report_holds_every_metric_of_the_profile_and_every_figure_of_the_gpu() {
             rows.insert(name.clone(), rest.to_vec());
         }
     }
-    let profile = json(&format!("profile {ARGUMENTS} --format json"));
+    let profile = json(&format!("profile {ARGUMENTS} --gpu gtx-660 --format json"));
     let metrics = profile["launches"][0]["metrics"].as_object().unwrap();
     assert!(metrics.len() > 60, "{}", metrics.len());
     for (name, metric) in metrics {
@@ -117,7 +117,8 @@ fn a_report_quotes_the_source_as_it_is_and_names_the_stages() {
 
 #[test]
 fn a_report_of_a_published_kernel_has_its_measured_time_and_each_warning() {
-    let arguments = "vector-add --size small --machine rules --gpu gtx-660";
+    // A report has all models, which read the GPU's own counts.
+    let arguments = "vector-add --size small --machine rules --gpu gtx-660 --count-on target";
     let text = report(arguments, "warnings.html");
     let page = Html::parse_document(&text);
     let shown: Vec<String> =
@@ -128,6 +129,19 @@ fn a_report_of_a_published_kernel_has_its_measured_time_and_each_warning() {
     for warning in warnings {
         assert!(shown.iter().any(|item| item == warning.as_str().unwrap()), "{warning}");
     }
+}
+
+/// Each GPU is counted on for itself; the counts of the first are shown.
+#[test]
+fn a_report_on_gpus_that_count_otherwise_has_predictions_for_each() {
+    let text = report(&format!("{ARGUMENTS} --gpu gtx-960,h100-sxm"), "several.html");
+    let page = Html::parse_document(&text);
+    let cards: Vec<String> =
+        page.select(&selector(".card")).map(|card| card.text().collect()).collect();
+    assert_eq!(cards.len(), 2, "{cards:?}");
+    assert!(cards.iter().all(|card| card.contains("sm-simulation")), "{cards:?}");
+    assert!(text.contains("Predictions for h100-sxm rest on counts as on a h100-sxm"));
+    assert!(!text.contains("counts them for it"), "no prediction has another GPU's counts");
 }
 
 #[test]

@@ -67,7 +67,8 @@ fn a_launch_file_and_a_module_take_sizes_from_the_sweep() {
 /// none.
 #[test]
 fn every_gpu_predicts_every_corpus_kernel_or_says_what_is_missing() {
-    let rows = rows("all --size small --gpu all --model all --machine rules");
+    // One execution for each kernel is enough to try all models on all GPUs.
+    let rows = rows("all --size small --gpu all --model all --machine rules --count-on gtx-480");
     let set = |column: &str| -> BTreeSet<String> {
         rows.iter().map(|row| row[column].as_str().unwrap().to_owned()).collect()
     };
@@ -97,12 +98,44 @@ fn the_number_of_threads_changes_nothing() {
     let of = |threads: &str| {
         let mut command = command(
             "sweep sgemm transpose --size small --gpu gtx-480,gtx-960 --model all --machine rules \
-             --set sm_count=1..40:1 --format csv",
+             --set sm_count=10..40:10 --set memory_bandwidth=0.5x,2x --format csv",
         );
         command.env("RAYON_NUM_THREADS", threads);
         outcome(command).stdout
     };
     assert_eq!(of("1"), of("3"));
+}
+
+/// The counts of a point are those of its own caches, and each has its GPU's default model.
+#[test]
+fn points_of_a_sweep_have_their_own_counts_and_default_models() {
+    let rows = rows(
+        "transpose --size small --machine rules --gpu gtx-660,gtx-960 --set l2_size=0.25x,1x \
+         --set memory_bandwidth=0.5x,1x",
+    );
+    let model = |row: &Value| row["model"].as_str().unwrap().to_owned();
+    assert_eq!(rows.len(), 8);
+    assert!(rows[..4].iter().all(|row| model(row) == "quantitative-roofline"));
+    assert!(rows[4..].iter().all(|row| model(row) == "sm-simulation"));
+    let combinations = ["gtx-660", "gtx-960"].into_iter().flat_map(|gpu| {
+        let sizes = ["0.25x", "1x"].into_iter();
+        sizes.flat_map(move |size| ["0.5x", "1x"].map(|bandwidth| (gpu, size, bandwidth)))
+    });
+    for ((gpu, size, bandwidth), row) in combinations.zip(&rows) {
+        let alone = json(&format!(
+            "sweep transpose --size small --machine rules --gpu {gpu} --set l2_size={size} \
+             --set memory_bandwidth={bandwidth} --format json"
+        ));
+        assert_eq!(time(&alone["rows"][0]), time(row), "{gpu} {size} {bandwidth}");
+    }
+}
+
+/// The whole library would have each kernel executed for every GPU.
+#[test]
+fn a_sweep_of_the_library_executes_a_kernel_once_unless_models_are_named() {
+    let rows = rows("vector-add --size small --machine rules --gpu all");
+    assert!(rows.len() >= 45, "{}", rows.len());
+    assert!(rows.iter().all(|row| row["model"] == "quantitative-roofline"));
 }
 
 /// A point that cannot be is a row, in its place.

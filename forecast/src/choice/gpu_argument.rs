@@ -10,9 +10,6 @@ use gpucast_model::{CountingError, Gpu, GpuError, GpuLibrary};
 use crate::failure::{Report, SourceText};
 use crate::input::module_text;
 
-/// The word that `--count-on` takes for the GPUs of `--gpu` themselves.
-pub const TARGET: &str = "target";
-
 /// The built-in library.
 pub fn library() -> Result<GpuLibrary, Report> {
     GpuLibrary::builtin().map_err(|error| Report::new(format!("the GPU library: {error}")))

@@ -76,6 +76,8 @@ pub struct Published {
     pub measured_ms: f64,
     /// Place of publication.
     pub source: String,
+    /// True if the thesis printed it, with a prediction of its own.
+    pub is_of_thesis: bool,
     /// The clock of the SMs, if it is known.
     pub clock: Option<Clock>,
     /// The way of measuring, if it is known.
@@ -111,6 +113,7 @@ fn read() -> Vec<Published> {
     let of_thesis = |time: ThesisTime| Published {
         entry: entry_of_thesis(&time.kernel),
         source: format!("Konstantinidis 2017, table {}", time.table),
+        is_of_thesis: true,
         kernel: time.kernel,
         gpu: time.gpu,
         measured_ms: time.measured_ms,
@@ -122,6 +125,7 @@ fn read() -> Vec<Published> {
         Some(Published {
             entry: Some(gpucast_corpus::find(&time.kernel)?.name),
             source: others.sources.get(&time.source)?.clone(),
+            is_of_thesis: false,
             // A kernel has one name for its times and for its counts.
             kernel: name_in_thesis(&time.kernel).unwrap_or(time.kernel),
             gpu: time.gpu,

@@ -38,14 +38,15 @@ impl Kernel {
         Ok(Self { plan: kernel_argument::of_text(Path::new(name), text, launch)? })
     }
 
-    /// Executes the launches and counts as the profiler of `gpu` would, stages between barriers
-    /// included. Rules estimate the machine instructions.
+    /// Executes the launches and counts as the profiler of `gpu` would. The counts include stages
+    /// between barriers and the order of events, so that every model has its inputs. Rules estimate
+    /// the machine instructions.
     ///
     /// # Errors
     ///
     /// Errors of the text, of a launch, or of the kernel, and a GPU that cannot be counted on.
     pub fn count(&self, gpu: &Gpu) -> Result<Vec<Source>, Failure> {
-        let counts = Counts { stages: true, ..Counts::default() };
+        let counts = Counts { stages: true, order: true, ..Counts::default() };
         self.count_with(gpu, &counts, &Alone)
     }
 

@@ -8,7 +8,7 @@ use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
 use gpucast_counters::trace::TraceLimits;
 use gpucast_model::offload::CalibratedOffload;
-use gpucast_model::{Conditions, Gpu, LaunchShape};
+use gpucast_model::{Conditions, CountedOn, Gpu, LaunchShape};
 
 use crate::choice::gpu_argument;
 use crate::failure::{Failure, Report, SourceText, suggest};
@@ -213,7 +213,9 @@ pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source 
             simulation: counted.simulation.clone().map(Arc::new),
             instructions: counted.instructions.clone(),
             cost_models: None,
-            counted_on: Some(counting_gpu.name.clone()),
+            counted_on: gpu_argument::device_model(counting_gpu)
+                .ok()
+                .map(|device| CountedOn { gpu: counting_gpu.name.clone(), device }),
             occupancy: None,
             transfers: counted.transfers,
             offload: None,

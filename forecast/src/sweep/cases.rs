@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use gpucast_counters::device::DeviceModel;
 use gpucast_model::{Gpu, Timing};
 
 use super::{Cell, Point};
+use crate::choice::count_on::CountOn;
+use crate::choice::model_choice::{self, Models};
 use crate::failure::{Failure, Report};
 use crate::run::kernel::Kernel;
 use crate::run::sources::{self, Counts, Source};
@@ -40,12 +43,10 @@ pub struct Case {
     pub source: Result<CaseSource, String>,
 }
 
-/// A case that has been counted.
+/// A case that has been counted for points whose counts are equal.
 pub(super) struct Counted<'a> {
     /// The case.
     pub case: &'a Case,
-    /// The point whose own counters were modelled, if each has its own.
-    pub point: Option<usize>,
     /// One for each launch, or why there is none.
     sources: Result<Vec<Source>, String>,
 }
@@ -69,46 +70,97 @@ impl Counted<'_> {
 
 /// Settings by which cases are counted.
 pub struct Counting<'a> {
-    /// Settings by which launches are executed and counted.
+    /// Settings by which launches are executed and counted. The models say what else is recorded.
     pub counts: &'a Counts,
-    /// The GPU whose counters are modelled; none for each point's own.
-    pub count_on: Option<&'a Gpu>,
+    /// The GPUs whose counters are modelled.
+    pub count_on: &'a CountOn,
     /// The way of measuring whose fixed part is added.
     pub timing: Option<Timing>,
     /// Caller that is told of the runs' progress.
     pub supervisor: &'a dyn Supervisor,
 }
 
-/// Counts a case, once for all points unless each point counts for itself.
+/// Points with the same counts, which are taken once.
+pub(super) struct Group {
+    /// The GPU whose counters are modelled, or why there is none.
+    gpu: Result<Gpu, String>,
+    /// All of it that counts depend on, if it can be counted on.
+    device: Option<DeviceModel>,
+    /// The places of the points.
+    pub points: Vec<usize>,
+    reads_stages: bool,
+    reads_order: bool,
+}
+
+/// The points in groups of equal counts. GPUs that cannot be are told off beside the first ones
+/// that can.
+pub(super) fn groups(points: &[Point], count_on: &CountOn, models: &Models) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut impossible = Vec::new();
+    for (at, point) in points.iter().enumerate() {
+        let gpu = match &point.gpu {
+            Ok(gpu) => gpu,
+            Err(reason) => {
+                impossible.push((at, reason));
+                continue;
+            }
+        };
+        let chosen = models.of(gpu);
+        let counting_gpu = count_on.of(gpu, &chosen);
+        let device = counting_gpu.device_model().ok();
+        let reads_stages = model_choice::reads_stages(&chosen);
+        let reads_order = model_choice::reads_order(&chosen);
+        match groups.iter_mut().find(|group| device.is_some() && group.device == device) {
+            Some(group) => {
+                group.points.push(at);
+                group.reads_stages |= reads_stages;
+                group.reads_order |= reads_order;
+            }
+            None => groups.push(Group {
+                gpu: Ok(counting_gpu.clone()),
+                device,
+                points: vec![at],
+                reads_stages,
+                reads_order,
+            }),
+        }
+    }
+    for (at, reason) in impossible {
+        match groups.first_mut() {
+            Some(group) => group.points.push(at),
+            None => groups.push(Group {
+                gpu: Err(reason.clone()),
+                device: None,
+                points: vec![at],
+                reads_stages: false,
+                reads_order: false,
+            }),
+        }
+    }
+    groups
+}
+
+/// Counts a case for the points of a group.
 ///
 /// # Errors
 ///
 /// Only [`Failure::Stopped`], and faults that somebody explains: no other case would avoid them.
 pub(super) fn count<'a>(
     case: &'a Case,
-    points: &[Point],
+    group: &Group,
     counting: &Counting<'_>,
-) -> Result<Vec<Counted<'a>>, Failure> {
-    let counted = |point, sources| Counted { case, point, sources };
-    match counting.count_on {
-        Some(gpu) => Ok(vec![counted(None, one(case, gpu, counting)?)]),
-        None => points
-            .iter()
-            .enumerate()
-            .map(|(at, point)| {
-                let sources = match &point.gpu {
-                    Ok(gpu) => one(case, gpu, counting)?,
-                    Err(reason) => Err(reason.clone()),
-                };
-                Ok(counted(Some(at), sources))
-            })
-            .collect(),
-    }
+) -> Result<Counted<'a>, Failure> {
+    let sources = match &group.gpu {
+        Ok(gpu) => one(case, gpu, group, counting)?,
+        Err(reason) => Err(reason.clone()),
+    };
+    Ok(Counted { case, sources })
 }
 
 fn one(
     case: &Case,
     gpu: &Gpu,
+    group: &Group,
     counting: &Counting<'_>,
 ) -> Result<Result<Vec<Source>, String>, Failure> {
     let counted = match &case.source {
@@ -116,8 +168,12 @@ fn one(
         Ok(CaseSource::Metrics { path, kernel }) => {
             sources::from_metrics(path, kernel.as_deref()).map_err(Failure::from)
         }
-        Ok(CaseSource::Execution { input, launch }) => Kernel::open(input, launch)
-            .and_then(|kernel| kernel.count_with(gpu, counting.counts, counting.supervisor)),
+        Ok(CaseSource::Execution { input, launch }) => {
+            let (stages, order) = (group.reads_stages, group.reads_order);
+            let counts = Counts { stages, order, ..counting.counts.clone() };
+            Kernel::open(input, launch)
+                .and_then(|kernel| kernel.count_with(gpu, &counts, counting.supervisor))
+        }
     };
     match counted {
         Ok(mut sources) => {

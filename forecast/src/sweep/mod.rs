@@ -1,8 +1,8 @@
 //! Predictions over grids: kernels × sizes × GPUs × fields of GPUs × models.
 //!
 //! ```text
-//! cases (kernel, size, parameters) ──► counts, once each ──┐
-//! GPUs × axes of fields ──► points, once each ─────────────┴──► rows, in parallel ──► table
+//! cases (kernel, size, parameters) ──► counts, once for points that count alike ──┐
+//! GPUs × axes of fields ──► points, once each ────────────────────────────────────┴──► rows ──► table
 //! ```
 //!
 //! Every combination is a row, in the order of the command line with the last axis changing
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use gpucast_model::Prediction;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::choice::model_choice::Chosen;
+use crate::choice::model_choice::{Chosen, Models};
 use crate::failure::{Failure, Report};
 use crate::run::sources::Source;
 use cases::Counted;
@@ -78,7 +78,7 @@ pub struct Grid<'a> {
     /// GPUs with changed fields.
     pub points: &'a [Point],
     /// The models.
-    pub models: &'a [Chosen],
+    pub models: &'a Models,
 }
 
 /// Takes the rows of a sweep as they come.
@@ -109,33 +109,46 @@ impl Grid<'_> {
         counting: &Counting<'_>,
         rows: &mut dyn Rows,
     ) -> Result<(), Failure> {
+        let groups = cases::groups(self.points, counting.count_on, self.models);
         for case in self.cases.iter().skip(first) {
-            if counting.supervisor.should_stop() {
-                return Err(Failure::Stopped);
+            let mut of_case = Vec::new();
+            for group in &groups {
+                if counting.supervisor.should_stop() {
+                    return Err(Failure::Stopped);
+                }
+                // Counts are large, and those of one group are of no use to the next one.
+                let counted = cases::count(case, group, counting)?;
+                of_case.extend(self.predict(&counted, &group.points));
             }
-            let counted = cases::count(case, self.points, counting)?;
-            let predicted = counted.iter().flat_map(|counted| self.predict(counted));
-            rows.take(case, predicted.collect())?;
+            // Sorting is stable: a point's models stay in their order.
+            of_case.sort_by_key(|(place, _)| *place);
+            rows.take(case, of_case.into_iter().map(|(_, row)| row).collect())?;
         }
         Ok(())
     }
 
-    /// A row for each launch, point and model.
-    fn predict(&self, counted: &Counted<'_>) -> Vec<Vec<Cell>> {
-        // Counts that are made anew for each GPU belong to one point only.
-        let points = match counted.point {
-            None => self.points,
-            Some(at) => &self.points[at..=at],
-        };
+    /// A row for each launch, point and model, with its place among those of the case.
+    fn predict(&self, counted: &Counted<'_>, points: &[usize]) -> Vec<((usize, usize), Vec<Cell>)> {
         let combinations: Vec<_> = counted
             .launches()
-            .flat_map(|launch| points.iter().map(move |point| (launch, point)))
-            .flat_map(|(launch, point)| self.models.iter().map(move |model| (launch, point, model)))
+            .flat_map(|launch| points.iter().map(move |&at| (launch, at, &self.points[at])))
+            .flat_map(|(launch, at, point)| {
+                let chosen = self.chosen(point);
+                chosen.into_iter().map(move |chosen| (launch, at, point, chosen))
+            })
             .collect();
         combinations
             .into_par_iter()
-            .map(|(launch, point, chosen)| row(counted, launch, point, chosen))
+            .map(|(launch, at, point, chosen)| {
+                let place = (launch.map_or(1, |(number, _)| number), at);
+                (place, row(counted, launch, point, &chosen))
+            })
             .collect()
+    }
+
+    /// The models of a point. A GPU that cannot be has those of the GPU that was to be changed.
+    fn chosen(&self, point: &Point) -> Vec<Chosen> {
+        self.models.of(point.gpu.as_ref().unwrap_or(&point.base))
     }
 }
 
@@ -152,8 +165,10 @@ fn row(
     cells.extend(counted.case.labels.iter().cloned());
     cells.push(Cell::Text(Arc::clone(&point.name)));
     cells.extend(point.labels.iter().cloned());
-    cells.push(Cell::text(chosen.model.name()));
-    match outcome(counted, launch, point, chosen) {
+    let outcome = outcome(counted, launch, point, chosen);
+    let answered = outcome.as_ref().map_or(chosen.model.name(), |prediction| prediction.model);
+    cells.push(Cell::text(answered));
+    match outcome {
         Ok(prediction) => cells.extend([
             Cell::Real(prediction.time_ms),
             Cell::text(&prediction.bound.to_string()),
@@ -174,7 +189,7 @@ fn outcome(
 ) -> Result<Prediction, String> {
     let gpu = point.gpu.as_ref().map_err(String::clone)?;
     let (_, source) = launch.ok_or_else(|| counted.failure().to_owned())?;
-    let predicted = chosen.model.predict(&source.profile, gpu, &source.conditions);
+    let predicted = chosen.predict(&source.profile, gpu, &source.conditions);
     let prediction = predicted.map_err(|error| error.to_string())?;
     // Models refuse such times themselves; a sweep must not be where one slips through.
     match prediction.time_ms {

@@ -10,8 +10,10 @@ use super::axis::{Axis, Value};
 
 /// A GPU of the grid.
 pub struct Point {
-    /// The GPU that was changed.
+    /// The name of the GPU that was changed.
     pub name: Arc<str>,
+    /// The GPU that was changed, as it was.
+    pub base: Arc<Gpu>,
     /// The swept fields as they are here.
     pub labels: Vec<Cell>,
     /// The GPU, or why there can be none like it.
@@ -21,7 +23,8 @@ pub struct Point {
 /// Each GPU with every combination of values, the last axis changing fastest.
 pub fn points(gpus: &[Gpu], axes: &[Axis]) -> Vec<Point> {
     let combinations = combinations(axes);
-    let grid: Vec<(&Gpu, &Vec<&Value>)> =
+    let gpus: Vec<Arc<Gpu>> = gpus.iter().cloned().map(Arc::new).collect();
+    let grid: Vec<(&Arc<Gpu>, &Vec<&Value>)> =
         gpus.iter().flat_map(|gpu| combinations.iter().map(move |values| (gpu, values))).collect();
     grid.into_par_iter().map(|(gpu, values)| point(gpu, axes, values)).collect()
 }
@@ -47,10 +50,10 @@ pub fn combinations(axes: &[Axis]) -> Vec<Vec<&Value>> {
     })
 }
 
-fn point(gpu: &Gpu, axes: &[Axis], values: &[&Value]) -> Point {
-    let name = Arc::from(gpu.name.as_str());
+fn point(gpu: &Arc<Gpu>, axes: &[Axis], values: &[&Value]) -> Point {
+    let (name, base) = (Arc::from(gpu.name.as_str()), Arc::clone(gpu));
     if axes.is_empty() {
-        return Point { name, labels: Vec::new(), gpu: Ok(gpu.clone()) };
+        return Point { name, base, labels: Vec::new(), gpu: Ok(Gpu::clone(gpu)) };
     }
     let changes: Vec<(&str, &str)> =
         axes.iter().zip(values).map(|(axis, value)| (axis.name.as_str(), &*value.text)).collect();
@@ -68,5 +71,5 @@ fn point(gpu: &Gpu, axes: &[Axis], values: &[&Value]) -> Point {
         },
     };
     let labels = axes.iter().zip(values).map(label).collect();
-    Point { name, labels, gpu: changed }
+    Point { name, base, labels, gpu: changed }
 }

@@ -45,6 +45,11 @@ impl Model for OffloadModel {
         "Velho et al. 2013, eq. 1–4"
     }
 
+    /// The time of the kernel alone is that of the quantitative roofline.
+    fn reads_counts_of_gtx_480(&self) -> bool {
+        true
+    }
+
     fn includes_transfers(&self) -> bool {
         true
     }

@@ -61,6 +61,10 @@ impl Model for QuantitativeRoofline {
         "Konstantinidis 2017, eq. 4.1–4.18"
     }
 
+    fn reads_counts_of_gtx_480(&self) -> bool {
+        true
+    }
+
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         GPU_PARAMETERS
     }

@@ -15,6 +15,7 @@ use gpucast_simulation::{Limits, Outcome as Simulated, Served, simulate};
 use crate::assumptions;
 use crate::gpu::Gpu;
 use crate::inputs::device_model;
+use crate::interval;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::warning::Warning;
@@ -72,17 +73,25 @@ const LATENCY_SPREAD: f64 = 0.1;
 /// memory.
 const EFFICIENCY_SPREAD: f64 = 0.03;
 
-impl Analysis {
-    /// Simulates a launch on a GPU.
+/// What is simulated: recorded CTAs, and the SM that runs them.
+pub(crate) struct Inputs<'a> {
+    pub(crate) invocations: &'a [Invocations],
+    pub(crate) parameters: Parameters,
+    /// CTAs that an SM holds.
+    pub(crate) resident_ctas: u32,
+}
+
+impl<'a> Inputs<'a> {
+    /// The inputs of a launch on a GPU.
     ///
     /// # Errors
     ///
     /// When the counts come without recorded CTAs or machine code, when the GPU is older than
     /// Kepler, and when it lacks a parameter.
-    pub fn of(
+    pub(crate) fn of(
         profile: &KernelProfile,
         gpu: &Gpu,
-        conditions: &Conditions,
+        conditions: &'a Conditions,
     ) -> Result<Self, ModelError> {
         let major = gpu.compute_capability.as_ref().map(|capability| capability.value.major);
         if let Some(major) = major.filter(|&major| major < LEAST_GENERATION) {
@@ -111,6 +120,24 @@ impl Analysis {
             None => fit,
         }
         .max(1);
+        Ok(Self { invocations, parameters, resident_ctas })
+    }
+}
+
+impl Analysis {
+    /// Simulates a launch on a GPU.
+    ///
+    /// # Errors
+    ///
+    /// When the counts come without recorded CTAs or machine code, when the GPU is older than
+    /// Kepler, and when it lacks a parameter.
+    pub fn of(
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Self, ModelError> {
+        let Inputs { invocations, parameters, resident_ctas } =
+            Inputs::of(profile, gpu, conditions)?;
         let (fast, slow) = (spread(&parameters, -1.0), spread(&parameters, 1.0));
         let mut analysis = Self {
             resident_ctas,
@@ -125,7 +152,7 @@ impl Analysis {
             served: Served::default(),
             abandoned_barriers: 0,
         };
-        for Invocations { launch, count } in invocations.iter() {
+        for Invocations { launch, count } in invocations {
             let times = *count as f64;
             let one = simulate(launch, resident_ctas, &parameters, Limits::default());
             analysis.add(launch, &one, times);
@@ -173,31 +200,42 @@ impl Analysis {
     /// The shares of the time by state, largest first.
     #[must_use]
     pub fn shares(&self) -> Vec<(State, f64)> {
-        let total = self.slots.total().max(f64::MIN_POSITIVE);
-        let mut shares: Vec<(State, f64)> =
-            State::ALL.into_iter().map(|state| (state, self.slots.of(state) / total)).collect();
-        shares.retain(|(_, share)| *share > 0.0);
-        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        shares
+        shares(&self.slots)
     }
 
     /// The resource that bounds the time, and the time of each, in milliseconds. It is the L2 or
     /// DRAM where that works nearly all the time, and else the one that most slots wait for.
     fn bounds(&self) -> (Bound, Vec<Component>) {
-        let mut components: Vec<Component> = Vec::new();
-        for (state, share) in self.shares() {
-            let (resource, time_ms) = (resource(state), share * self.time_ms());
-            match components.iter_mut().find(|one| one.resource == resource) {
-                Some(one) => one.time_ms += time_ms,
-                None => components.push(Component { resource, time_ms }),
-            }
-        }
-        components.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
+        let components = components(&self.slots, self.time_ms());
         let (busiest, awaited) = self.served.busiest();
         let longest = components.first().map_or(Bound::Compute, |one| one.resource);
         let is_busy = busiest >= BUSY_SERVER * self.clocks;
         (if is_busy { resource(awaited) } else { longest }, components)
     }
+}
+
+/// The shares of clocks by state, largest first.
+pub(crate) fn shares(clocks: &Clocks) -> Vec<(State, f64)> {
+    let total = clocks.total().max(f64::MIN_POSITIVE);
+    let mut shares: Vec<(State, f64)> =
+        State::ALL.into_iter().map(|state| (state, clocks.of(state) / total)).collect();
+    shares.retain(|(_, share)| *share > 0.0);
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
+}
+
+/// The time of each resource, in milliseconds, longest first.
+pub(crate) fn components(clocks: &Clocks, time_ms: f64) -> Vec<Component> {
+    let mut components: Vec<Component> = Vec::new();
+    for (state, share) in shares(clocks) {
+        let (resource, time_ms) = (resource(state), share * time_ms);
+        match components.iter_mut().find(|one| one.resource == resource) {
+            Some(one) => one.time_ms += time_ms,
+            None => components.push(Component { resource, time_ms }),
+        }
+    }
+    components.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
+    components
 }
 
 /// The parameters at one end of their spread: `direction` is −1 for the fast one and 1 for the slow
@@ -295,6 +333,11 @@ impl Model for SmSimulation {
         if analysis.drift > MOST_DRIFT {
             warnings.push(Warning::Unsteady { share: analysis.drift });
         }
+        let milliseconds = interval::Analysis::of(profile, gpu, conditions)?.time_ms();
+        let ratio = milliseconds / time_ms;
+        if !(1.0 / MOST_DISAGREEMENT..=MOST_DISAGREEMENT).contains(&ratio) {
+            warnings.push(Warning::ModelsDisagree { milliseconds, ratio });
+        }
         if analysis.abandoned_barriers > 0 {
             warnings.push(Warning::AbandonedBarriers { barriers: analysis.abandoned_barriers });
         }
@@ -317,6 +360,9 @@ const BUSY_SERVER: f64 = 0.8;
 
 /// Beyond this difference between the halves of what was simulated, a warning says so.
 const MOST_DRIFT: f64 = 0.05;
+
+/// Beyond this factor between the interval model and the simulation, a warning says so.
+const MOST_DISAGREEMENT: f64 = 2.0;
 
 /// Shares below this are not named in the explanation.
 const LEAST_NAMED: f64 = 0.03;

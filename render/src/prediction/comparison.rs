@@ -1,5 +1,6 @@
 //! The table at the top: one line for each GPU and model.
 
+use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::input::kernel_name::readable;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
@@ -11,22 +12,29 @@ use crate::table::{Align, aligned};
 const SYMBOLS: [&str; 2] = ["E_instr", "T_predicted"];
 
 /// Returns true if more than one model was asked.
-pub(super) fn has_several_models(kernel: &KernelView) -> bool {
-    let predicted = kernel.predictions.iter().map(|view| view.prediction.model);
-    let mut models = predicted.chain(kernel.declined.iter().map(|one| one.model));
+pub(super) fn has_several_models(kernels: &[&KernelView]) -> bool {
+    let mut models = kernels.iter().flat_map(|kernel| {
+        let predicted = kernel.predictions.iter().map(|view| view.prediction.model);
+        predicted.chain(kernel.declined.iter().map(|one| one.model))
+    });
     let first = models.next();
     models.any(|model| Some(model) != first)
 }
 
-/// The table, or nothing where it would have one line.
-pub(super) fn table(kernel: &KernelView) -> Option<String> {
-    if kernel.predictions.len() + kernel.declined.len() < 2 {
+/// The table of a launch, counted once or on several GPUs; nothing where it would have one line.
+pub(super) fn table(kernels: &[&KernelView]) -> Option<String> {
+    let lines = |kernel: &&KernelView| kernel.predictions.len() + kernel.declined.len();
+    if kernels.iter().map(lines).sum::<usize>() < 2 {
         return None;
     }
-    Some(match has_several_models(kernel) {
-        true => by_model(kernel),
-        false => by_gpu(&kernel.predictions),
+    Some(match has_several_models(kernels) {
+        true => by_model(kernels),
+        false => by_gpu(kernels),
     })
+}
+
+fn predictions<'a>(kernels: &[&'a KernelView]) -> impl Iterator<Item = &'a PredictionView> {
+    kernels.iter().flat_map(|kernel| &kernel.predictions)
 }
 
 fn owned(cells: &[&str]) -> Vec<String> {
@@ -34,7 +42,8 @@ fn owned(cells: &[&str]) -> Vec<String> {
 }
 
 /// One model: a line for each GPU, with the symbols that say most.
-fn by_gpu(views: &[PredictionView]) -> String {
+fn by_gpu(kernels: &[&KernelView]) -> String {
+    let views: Vec<&PredictionView> = predictions(kernels).collect();
     let published = views.iter().any(|view| view.published.is_some());
     let symbol = |view: &PredictionView, name: &str| {
         let symbol = view.prediction.intermediate.find(name)?;
@@ -51,7 +60,7 @@ fn by_gpu(views: &[PredictionView]) -> String {
         header.extend(["measured", "error"]);
     }
     let mut rows = vec![owned(&header)];
-    for view in views {
+    for view in views.iter().copied() {
         let mut row = vec![
             view.prediction.gpu.clone(),
             duration(view.prediction.time_ms),
@@ -69,25 +78,20 @@ fn by_gpu(views: &[PredictionView]) -> String {
 }
 
 /// Several models: a line for each GPU and model, those without a prediction with their reason.
-fn by_model(kernel: &KernelView) -> String {
+fn by_model(kernels: &[&KernelView]) -> String {
     let mut header = vec!["GPU", "model", "time", "bound"];
-    let published = kernel.predictions.iter().any(|view| view.published.is_some());
+    let published = predictions(kernels).any(|view| view.published.is_some());
+    let declined = || kernels.iter().flat_map(|kernel| &kernel.declined);
     if published {
         header.extend(["measured", "error"]);
     }
     header.push("note");
     let mut rows = vec![owned(&header)];
-    let mut gpus: Vec<&str> = Vec::new();
-    let predicted = kernel.predictions.iter().map(|view| view.prediction.gpu.as_str());
-    for gpu in predicted.chain(kernel.declined.iter().map(|one| one.gpu.as_str())) {
-        if !gpus.contains(&gpu) {
-            gpus.push(gpu);
-        }
-    }
+    let gpus = distinct(kernels.iter().flat_map(|kernel| kernel.gpus()));
     for gpu in gpus {
-        let views = kernel.predictions.iter().filter(|view| view.prediction.gpu == gpu);
+        let views = predictions(kernels).filter(|view| view.prediction.gpu == gpu);
         rows.extend(views.map(|view| line(view, published)));
-        let declined = kernel.declined.iter().filter(|one| one.gpu == gpu);
+        let declined = declined().filter(|one| one.gpu == gpu);
         rows.extend(declined.map(|one| line_of_declined(one, published)));
     }
     use Align::{Left, Right};

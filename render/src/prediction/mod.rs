@@ -37,6 +37,8 @@ struct Counts<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     measured_on: Option<&'a str>,
     origin: &'a str,
+    /// The GPUs whose predictions read them.
+    gpus: Vec<&'a str>,
     metrics: &'a Metrics,
 }
 
@@ -49,6 +51,7 @@ impl<'a> Counts<'a> {
             invocations: profile.invocations,
             measured_on: profile.measured_on.as_deref(),
             origin: &view.origin,
+            gpus: view.gpus(),
             metrics: &profile.metrics,
         }
     }

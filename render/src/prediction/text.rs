@@ -15,27 +15,11 @@ pub(super) const WIDTH: usize = 96;
 /// The predictions of all kernels.
 pub(super) fn text(kernels: &[KernelView]) -> String {
     let mut text = String::new();
-    for kernel in kernels {
+    for launch in launches(kernels) {
         if !text.is_empty() {
             text.push('\n');
         }
-        let mut title = format!("Kernel {}", signature(&kernel.profile.kernel));
-        if kernel.launches > 1 {
-            title += &format!(" (launch {} of {})", kernel.launch + 1, kernel.launches);
-        }
-        text.push_str(&heading(&title));
-        text.push_str(&wrapped("", 2, WIDTH, &kernel.origin));
-        if let Some(table) = comparison::table(kernel) {
-            text.push_str(&section("Predicted times"));
-            text.push_str(&table);
-        }
-        text.push_str(&what_if::text(kernel));
-        text.push_str(&section(&counts_title(&kernel.profile)));
-        text.push_str(&counts(&kernel.profile.metrics));
-        let several = comparison::has_several_models(kernel);
-        for views in by_model(&kernel.predictions) {
-            text.push_str(&one_model(&views, several));
-        }
+        text.push_str(&one_launch(&launch));
     }
     let totals = super::totals(kernels);
     if !totals.is_empty() {
@@ -46,6 +30,58 @@ pub(super) fn text(kernels: &[KernelView]) -> String {
         };
         let rows: Vec<Vec<String>> = totals.iter().map(row).collect();
         text.push_str(&aligned(2, &[Align::Left, Align::Left, Align::Right], &rows));
+    }
+    text
+}
+
+/// The views of each launch: several where it was counted on several GPUs.
+fn launches(kernels: &[KernelView]) -> Vec<Vec<&KernelView>> {
+    let mut launches: Vec<Vec<&KernelView>> = Vec::new();
+    for view in kernels {
+        let is_same = |launch: &&mut Vec<&KernelView>| {
+            launch.first().is_some_and(|first| first.launch == view.launch)
+        };
+        match launches.iter_mut().find(is_same) {
+            Some(launch) => launch.push(view),
+            None => launches.push(vec![view]),
+        }
+    }
+    launches
+}
+
+/// A launch: what was predicted, and what from.
+fn one_launch(views: &[&KernelView]) -> String {
+    let Some(first) = views.first() else { return String::new() };
+    let mut title = format!("Kernel {}", signature(&first.profile.kernel));
+    if first.launches > 1 {
+        title += &format!(" (launch {} of {})", first.launch + 1, first.launches);
+    }
+    let mut text = heading(&title);
+    let table = comparison::table(views);
+    let several = comparison::has_several_models(views);
+    if let [only] = views {
+        text.push_str(&wrapped("", 2, WIDTH, &only.origin));
+        text.push_str(&table.map_or_else(String::new, |table| section("Predicted times") + &table));
+        text.push_str(&one_counting(only, several));
+        return text;
+    }
+    text.push_str(&table.map_or_else(String::new, |table| format!("Predicted times\n{table}")));
+    for view in views {
+        text.push('\n');
+        text.push_str(&heading(&format!("Counted for {}", view.gpus().join(", "))));
+        text.push_str(&wrapped("", 2, WIDTH, &view.origin));
+        text.push_str(&one_counting(view, several));
+    }
+    text
+}
+
+/// Everything that follows from a launch's counts on one GPU.
+fn one_counting(kernel: &KernelView, several_models: bool) -> String {
+    let mut text = what_if::text(kernel);
+    text.push_str(&section(&counts_title(&kernel.profile)));
+    text.push_str(&counts(&kernel.profile.metrics));
+    for views in by_model(&kernel.predictions) {
+        text.push_str(&one_model(&views, several_models));
     }
     text
 }

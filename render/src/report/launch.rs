@@ -5,7 +5,7 @@ use gpucast_counters::stages::{CLASSES, Stage};
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_forecast::run::counting::Counted;
-use gpucast_model::{Gpu, SymbolValue};
+use gpucast_model::{Gpu, Model, SymbolValue};
 use gpucast_plot::axis::Kind as Scale;
 use gpucast_plot::number::{duration, percent};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
@@ -143,11 +143,14 @@ impl Launch {
     }
 }
 
-/// The first model's answer for each GPU, which is the one that the command line, or the program,
-/// puts first.
+/// The answer for each GPU by its default model, or else by the model that the command line puts
+/// first.
 fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
-        let view = kernel.predictions.iter().find(|view| view.gpu.name == gpu.name)?;
+        let of_gpu = || kernel.predictions.iter().filter(|view| view.gpu.name == gpu.name);
+        let default = <dyn Model>::default_for(gpu).name();
+        let by_default = of_gpu().find(|view| view.prediction.model == default);
+        let view = by_default.or_else(|| of_gpu().next())?;
         let measured = view.published.as_ref().map_or_else(String::new, |one| {
             format!(
                 "measured {} ({}): error {}",

@@ -53,10 +53,11 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 const ASSUMPTIONS: &[&str] = &[
-    "Counts are taken as one GPU's profiler would take them, and carried over to the others: the \
-     instructions, and what caches let through, are presumed to be the same there.",
+    "Counts are taken as one GPU's profiler would take them. Predictions that rest on counts of \
+     another GPU have a warning.",
     "Every repetition of a launch begins with cold caches.",
-    "Models know rates, not schedules: latency shows only where a model asks for warps.",
+    "Models but the simulation know rates, not schedules: latency shows only where they ask for \
+     warps.",
     "Times cover the kernel alone, without transfers, unless a model says so.",
 ];
 

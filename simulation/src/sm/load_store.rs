@@ -213,16 +213,7 @@ impl LoadStorePath {
     ) -> Way {
         let (taken, waited) = self.enter(sub_core, now, true);
         let parameters = self.parameters;
-        let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
-        let bytes = f64::from(request.lanes) * f64::from(access.bytes);
-        let returned = match access.kind {
-            AccessKind::Load if request.is_paired => bytes / parameters.shared_paired_bytes,
-            _ => bytes / parameters.shared_bytes,
-        };
-        let mut busy = passes.max(returned);
-        if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
-            busy += f64::from(request.serial.max(1)) * parameters.shared_atomic_interval;
-        }
+        let busy = parameters.shared_clocks(access, request);
         self.held.by_shared(busy);
         let begun = self.data.take(now as f64, taken, busy);
         let waits = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
@@ -245,19 +236,8 @@ impl LoadStorePath {
         let missed = u32::from(request.l2_sectors) + u32::from(request.dram_sectors);
         let stores = access.kind == AccessKind::Store;
         let outgoing = if stores { missed + u32::from(request.l1_sectors) } else { missed };
-        let lane_bytes = f64::from(request.lanes) * f64::from(access.bytes);
-        let lines = f64::from(request.lines.max(1));
-        let tags = lines / parameters.tags + parameters.tag_spread * lines.sqrt();
-        let passes = f64::from(request.passes.max(1)) * parameters.pass_interval;
         let sectors = f64::from(missed) + f64::from(request.l1_sectors);
-        let busy = match access.kind {
-            AccessKind::Load => tags.max(passes).max(lane_bytes / parameters.l1_bytes),
-            AccessKind::AsyncCopy => tags.max(passes).max(lane_bytes / parameters.shared_bytes),
-            AccessKind::BulkCopy => 1.0,
-            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
-                tags.max(sectors * 32.0 / parameters.store_bytes)
-            }
-        };
+        let busy = parameters.global_clocks(access, request);
         let mut begun = self.data.take(now as f64, taken, busy);
         let mut stood = 0.0;
         if outgoing > 0 {

@@ -1,8 +1,9 @@
 //! Machine code in the form that the loop of the simulation reads.
 
-use crate::code::{Action, Class, Code, Control, MemoryAccess, Space};
-use crate::launch::{CtaTrace, Launch, WarpTrace};
+use crate::code::{Action, Class, Control, MemoryAccess, Space};
+use crate::launch::{CtaTrace, Launch};
 use crate::parameters::{Parameters, Unit, UnitUse};
+use crate::walk::QueueUses;
 
 /// Instruction in the loop's form.
 #[derive(Clone, Copy, Debug)]
@@ -92,48 +93,17 @@ impl Prepared {
             .map(|block| code.range(block))
             .map(|r| (r.start, r.end))
             .collect();
-        let uses = queue_uses(code);
+        let uses = QueueUses::of(code);
         let executions = launch
             .classes
             .iter()
             .map(|class| {
                 let of_cta =
-                    |cta: &CtaTrace| cta.warps.iter().map(|warp| of_warp(warp, &uses)).collect();
+                    |cta: &CtaTrace| cta.warps.iter().map(|warp| uses.executions(warp)).collect();
                 class.samples.iter().map(of_cta).collect()
             })
             .collect();
         let lines = ops.last().map_or(0, |op| op.line as usize + 1);
         Self { ops, blocks, barriers, counted, lines, executions }
     }
-}
-
-/// For each block, the queues that its instructions read and how often.
-fn queue_uses(code: &Code) -> Vec<Vec<(u32, u64)>> {
-    let of_block = |block: usize| {
-        let block = code.range(block);
-        let mut uses: Vec<(u32, u64)> = Vec::new();
-        for instruction in &code.instructions[block.start as usize..block.end as usize] {
-            if let Action::Access(MemoryAccess { queue: Some(queue), .. }) = instruction.action {
-                match uses.iter_mut().find(|(one, _)| *one == queue) {
-                    Some((_, count)) => *count += 1,
-                    None => uses.push((queue, 1)),
-                }
-            }
-        }
-        uses
-    };
-    (0..code.blocks.len()).map(of_block).collect()
-}
-
-/// Executions of instructions of each queue by a warp.
-fn of_warp(warp: &WarpTrace, uses: &[Vec<(u32, u64)>]) -> Vec<u64> {
-    let mut executions = vec![0; warp.requests.len()];
-    for &block in &warp.path {
-        for &(queue, count) in uses.get(block as usize).into_iter().flatten() {
-            if let Some(executions) = executions.get_mut(queue as usize) {
-                *executions += count;
-            }
-        }
-    }
-    executions
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::prepared::Prepared;
 use super::scoreboard::{Event, Scoreboard};
 use crate::launch::{Request, WarpTrace};
+use crate::walk::Cursor;
 
 /// Why a warp waits without a known end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +48,6 @@ pub(super) struct Warp<'a> {
     pub(super) products: VecDeque<u64>,
 }
 
-/// The state of one queue of requests.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cursor {
-    executions: u64,
-    executed: u64,
-}
-
 impl<'a> Warp<'a> {
     /// Begins a trace. Returns false if it executes nothing.
     pub(super) fn begin(
@@ -70,8 +64,7 @@ impl<'a> Warp<'a> {
         self.age = age;
         self.scoreboard.reset(code.barriers);
         self.cursors.clear();
-        self.cursors
-            .extend(executions.iter().map(|&executions| Cursor { executions, executed: 0 }));
+        self.cursors.extend(executions.iter().copied().map(Cursor::new));
         self.products.clear();
         self.copied = Event::default();
         self.awaited = Event::default();
@@ -119,15 +112,7 @@ impl<'a> Warp<'a> {
     pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<Request> {
         let queue = queue? as usize;
         let requests = self.trace?.requests.get(queue)?;
-        let cursor = self.cursors.get_mut(queue)?;
-        let (count, executions) = (requests.len() as u64, cursor.executions.max(1));
-        let before = cursor.executed * count / executions;
-        cursor.executed += 1;
-        let after = cursor.executed * count / executions;
-        if after == before {
-            return None;
-        }
-        requests.get(before as usize).copied()
+        self.cursors.get_mut(queue)?.next(requests)
     }
 
     pub(super) fn retire(&mut self) {

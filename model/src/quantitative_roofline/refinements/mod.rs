@@ -149,6 +149,10 @@ impl Model for RefinedRoofline {
         "Konstantinidis 2017, eq. 4.1–4.18 and section 7.2"
     }
 
+    fn reads_counts_of_gtx_480(&self) -> bool {
+        true
+    }
+
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         GPU_PARAMETERS
     }

@@ -121,8 +121,8 @@ pub(in super::super) fn independent_instructions(counts: &mut Editor) {
 /// Clocks after which the result of a single-precision instruction is there, since Volta.
 const SINGLE_PRECISION_CLOCKS: u8 = 4;
 
-/// Double-precision arithmetic becomes single-precision arithmetic, and conversions between both are
-/// left out; data keeps its width.
+/// Double-precision arithmetic becomes single-precision arithmetic, and conversions between both
+/// are left out; data keeps its width.
 pub(in super::super) fn single_precision(counts: &mut Editor) {
     counts.launches("machine instructions in single precision", "instruction", |launch, _| {
         let mut touched = 0;

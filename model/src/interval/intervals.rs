@@ -1,0 +1,366 @@
+//! The intervals of one warp that has an SM for itself.
+//!
+//! An instruction issues when the stall count of the one before has passed, its barriers are zero
+//! and its unit is free. Where it does not issue in the next slot, an interval ends; the
+//! dependence that it waited for is the interval's stall event (GPUMech, section 3.1; GCoM, section
+//! 4.1). The papers find dependences by registers. Here the scheduling fields of machine code tell
+//! them.
+
+use std::collections::VecDeque;
+
+use gpucast_simulation::code::{AccessKind, Action, Code, Control};
+use gpucast_simulation::launch::WarpTrace;
+use gpucast_simulation::parameters::Unit;
+use gpucast_simulation::states::{Clocks, State};
+use gpucast_simulation::walk::{QueueUses, Step, Walk};
+
+use super::demand::{Demand, Machine, unit_of};
+use super::latency::{Latency, latency};
+
+/// Instructions without a gap, and the stall that ends them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Interval {
+    /// Issue slots.
+    pub(super) issue: f64,
+    /// Clocks until the next instruction issues, beyond the next slot.
+    pub(super) stall: f64,
+    /// The state of the warp meanwhile.
+    pub(super) cause: State,
+}
+
+/// Code between two barriers of a CTA, as one warp executes it alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Phase {
+    /// The work of its instructions.
+    pub(super) demand: Demand,
+    /// Clocks of stalls by state.
+    pub(super) stalls: Clocks,
+    /// Stalls that end with data from DRAM.
+    pub(super) dram_waits: f64,
+    /// Stalls that end with data from the load-store path.
+    pub(super) path_waits: f64,
+}
+
+impl Phase {
+    /// Clocks of the warp alone.
+    pub(super) fn clocks(&self) -> f64 {
+        self.demand.issue + self.stalls.total()
+    }
+
+    /// Adds a phase that follows.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.demand.add(&other.demand, 1.0);
+        for (sum, clocks) in self.stalls.0.iter_mut().zip(other.stalls.0) {
+            *sum += clocks;
+        }
+        self.dram_waits += other.dram_waits;
+        self.path_waits += other.path_waits;
+    }
+}
+
+/// A warp that has an SM for itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Alone {
+    /// Its phases, at least one if it executes anything.
+    pub(super) phases: Vec<Phase>,
+    /// Intervals.
+    pub(super) intervals: u64,
+}
+
+impl Alone {
+    /// All phases together.
+    pub(super) fn whole(&self) -> Phase {
+        let mut whole = Phase::default();
+        self.phases.iter().for_each(|phase| whole.add(phase));
+        whole
+    }
+}
+
+/// The instruction caches of the SM when the warp begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CodeCache {
+    /// They hold all of the code.
+    Warm,
+    /// They hold nothing.
+    Cold,
+}
+
+/// Code that is walked again and again.
+pub(super) struct Walked<'a> {
+    pub(super) code: &'a Code,
+    pub(super) uses: &'a QueueUses,
+    pub(super) machine: Machine<'a>,
+    /// Warps of a CTA, which arrive at a barrier one after the other.
+    pub(super) warps_of_cta: usize,
+}
+
+/// An outstanding result.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    done: f64,
+    cause: State,
+    uses_path: bool,
+}
+
+impl Event {
+    const PAST: Self = Self { done: 0.0, cause: State::Wait, uses_path: false };
+
+    /// The later of two.
+    fn later(self, other: Self) -> Self {
+        if other.done > self.done { other } else { self }
+    }
+}
+
+/// The barriers of machine code.
+const BARRIERS: usize = 64;
+
+/// The state of the walk.
+struct Progress {
+    /// The clock of the latest issue.
+    issued: f64,
+    /// Clocks of the slot that it took.
+    slot: f64,
+    /// From when the next instruction may issue, and why not earlier.
+    resume: Event,
+    barriers: [Event; BARRIERS],
+    /// Outstanding events of barriers that are waited for by number.
+    counted: Vec<VecDeque<f64>>,
+    units: [f64; Unit::COUNT],
+    /// From when the data stage of the load-store path is free.
+    data_free: f64,
+    /// The latest asynchronous copy.
+    copied: Event,
+    /// Copies that tell an mbarrier.
+    copies: VecDeque<Event>,
+    /// Asynchronous products.
+    products: VecDeque<f64>,
+    /// The clock at which each line of code is there.
+    lines: Vec<Option<f64>>,
+}
+
+impl Walked<'_> {
+    /// Walks a warp; `take` sees each interval.
+    pub(super) fn alone(
+        &self,
+        warp: &WarpTrace,
+        cache: CodeCache,
+        mut take: impl FnMut(Interval),
+    ) -> Alone {
+        let mut progress = self.begin(cache);
+        let mut alone = Alone::default();
+        let mut phase = Phase::default();
+        let mut run = 0.0;
+        for step in Walk::new(self.code, self.uses, warp) {
+            let (issued, cause) = progress.issue(&step, self, cache);
+            let gap = issued - (progress.issued + progress.slot);
+            if gap > 0.0 {
+                take(Interval { issue: run, stall: gap, cause: cause.cause });
+                alone.intervals += 1;
+                run = 0.0;
+                phase.stalls.0[cause.cause as usize] += gap;
+                phase.dram_waits += f64::from(u8::from(cause.cause == State::DramLatency));
+                phase.path_waits += f64::from(u8::from(cause.uses_path));
+                if cause.cause == State::Barrier {
+                    alone.phases.push(std::mem::take(&mut phase));
+                }
+            }
+            let before = phase.demand.issue;
+            progress.take(&step, issued, self, &mut phase.demand);
+            run += phase.demand.issue - before;
+        }
+        if run > 0.0 {
+            alone.intervals += 1;
+            take(Interval { issue: run, stall: 0.0, cause: State::Tail });
+        }
+        if phase.demand.instructions > 0.0 {
+            alone.phases.push(phase);
+        }
+        alone
+    }
+
+    fn begin(&self, cache: CodeCache) -> Progress {
+        let lines = match cache {
+            CodeCache::Warm => 0,
+            CodeCache::Cold => self.line_of(self.code.instructions.len()) + 1,
+        };
+        Progress {
+            issued: 0.0,
+            slot: 0.0,
+            resume: Event::PAST,
+            barriers: [Event::PAST; BARRIERS],
+            counted: vec![VecDeque::new(); BARRIERS],
+            units: [0.0; Unit::COUNT],
+            data_free: 0.0,
+            copied: Event::PAST,
+            copies: VecDeque::new(),
+            products: VecDeque::new(),
+            lines: vec![None; lines],
+        }
+    }
+
+    /// The line of code that an instruction is in.
+    fn line_of(&self, at: usize) -> usize {
+        let bytes = f64::from(self.code.bytes) / self.code.instructions.len().max(1) as f64;
+        let in_line = self.machine.parameters.launch.code_line_bytes / bytes.max(1.0);
+        (at as f64 / in_line.max(1.0)) as usize
+    }
+}
+
+impl Progress {
+    /// The clock at which an instruction issues, and what it waited for longest.
+    fn issue(&mut self, step: &Step<'_>, walked: &Walked<'_>, cache: CodeCache) -> (f64, Event) {
+        let control = step.instruction.control;
+        let mut last = self.resume;
+        let mut mask = control.wait_mask;
+        while mask != 0 {
+            last = last.later(self.barriers[mask.trailing_zeros() as usize]);
+            mask &= mask - 1;
+        }
+        let units = unit_of(step.instruction, walked.machine.parameters);
+        if let Some(unit) = units.unit {
+            let other = units.other.map_or(f64::INFINITY, |other| self.units[other as usize]);
+            let done = self.units[unit as usize].min(other);
+            last = last.later(Event { done, cause: State::MathPipe, uses_path: false });
+        }
+        if cache == CodeCache::Cold {
+            let done = self.fetched(walked.line_of(step.at), last.done, walked);
+            last = last.later(Event { done, cause: State::NoInstruction, uses_path: false });
+        }
+        (last.done, last)
+    }
+
+    /// The clock at which a line of code is there that is asked for at `now`.
+    fn fetched(&mut self, line: usize, now: f64, walked: &Walked<'_>) -> f64 {
+        let costs = &walked.machine.parameters.launch;
+        if let Some(Some(there)) = self.lines.get(line) {
+            return *there;
+        }
+        let before = line.checked_sub(1).and_then(|one| self.lines.get(one).copied().flatten());
+        let there = match before {
+            Some(before) => (before + costs.code_line_interval).max(now),
+            None => now + costs.code_latency,
+        };
+        if let Some(place) = self.lines.get_mut(line) {
+            *place = Some(there);
+        }
+        there
+    }
+
+    /// Lets an instruction issue at `now`.
+    fn take(&mut self, step: &Step<'_>, now: f64, walked: &Walked<'_>, demand: &mut Demand) {
+        let Step { instruction, request, .. } = step;
+        let parameters = walked.machine.parameters;
+        let control: Control = instruction.control;
+        let found = latency(instruction, request.as_ref(), parameters);
+        let (data, issue) = (demand.data, demand.issue);
+        demand.count(instruction, request.as_ref(), &found, &walked.machine);
+        let units = unit_of(instruction, parameters);
+        if let Some(unit) = units.unit {
+            let mut unit = unit as usize;
+            if let Some(other) = units.other
+                && self.units[other as usize] < self.units[unit]
+            {
+                unit = other as usize;
+            }
+            self.units[unit] = self.units[unit].max(now) + units.interval;
+        }
+        // Accesses of the same warp follow each other through the data stage.
+        let busy = demand.data - data;
+        let waited = if busy > 0.0 { (self.data_free - now).max(0.0) } else { 0.0 };
+        self.data_free = self.data_free.max(now) + busy;
+        let Latency { cause, uses_path, .. } = found;
+        let result = Event { done: now + found.result + waited, cause, uses_path };
+        let operands = Event { done: now + found.operands + waited, cause, uses_path };
+        self.slot = demand.issue - issue;
+        self.issued = now;
+        let stall = f64::from(control.stall).max(self.slot);
+        self.resume = Event { done: now + stall, ..Event::PAST };
+        let announced = self.perform(instruction.action, now, result, operands, walked);
+        for (barrier, event) in
+            [(control.write_barrier, announced), (control.read_barrier, operands)]
+        {
+            if let Some(barrier) = barrier {
+                let at = usize::from(barrier) % BARRIERS;
+                self.barriers[at] = self.barriers[at].later(event);
+                self.counted[at].push_back(event.done);
+                // Nobody waits for the oldest of so many.
+                if self.counted[at].len() > usize::from(u8::MAX) {
+                    self.counted[at].pop_front();
+                }
+            }
+        }
+    }
+
+    /// What an instruction makes the next one wait for. Returns the event that its write barrier
+    /// announces.
+    fn perform(
+        &mut self,
+        action: Action,
+        now: f64,
+        result: Event,
+        operands: Event,
+        walked: &Walked<'_>,
+    ) -> Event {
+        let synchronisation = &walked.machine.parameters.synchronisation;
+        match action {
+            Action::Access(access) => match access.kind {
+                AccessKind::AsyncCopy => {
+                    self.copied = self.copied.later(result);
+                    return operands;
+                }
+                AccessKind::BulkCopy => {
+                    self.copies.push_back(result);
+                    return operands;
+                }
+                AccessKind::Load
+                | AccessKind::Store
+                | AccessKind::Atomic
+                | AccessKind::Reduction => {}
+            },
+            Action::Multiply { is_asynchronous: true, .. } => {
+                self.products.push_back(self.units[Unit::Tensor as usize].max(result.done));
+                let most = walked.machine.parameters.tensor.queue.max(1) as usize;
+                self.await_products(most);
+            }
+            Action::AwaitProducts { pending } => self.await_products(usize::from(pending)),
+            Action::CtaBarrier => {
+                let others = walked.warps_of_cta.saturating_sub(1) as f64;
+                let clocks =
+                    synchronisation.barrier_latency + others * synchronisation.arrival_interval;
+                self.wait(Event { done: now + clocks, cause: State::Barrier, uses_path: false });
+            }
+            Action::AwaitCounter { counter, pending } => {
+                let at = usize::from(counter) % BARRIERS;
+                while self.counted[at].len() > usize::from(pending) {
+                    let done = self.counted[at].pop_front().unwrap_or_default();
+                    self.wait(Event { done, ..self.barriers[at] });
+                }
+            }
+            Action::CommitCopies => {
+                self.copies.push_back(self.copied);
+                return self.copied;
+            }
+            Action::AwaitCopies => {
+                self.copies.retain(|copy| copy.done > now);
+                if let Some(copy) = self.copies.front().copied() {
+                    let done = copy.done + synchronisation.mbarrier_latency;
+                    self.wait(Event { done, cause: State::Copies, ..copy });
+                }
+            }
+            Action::Fence(_) => self.wait(result),
+            Action::Compute | Action::Multiply { .. } | Action::CtaArrive | Action::Exit => {}
+        }
+        result
+    }
+
+    fn await_products(&mut self, pending: usize) {
+        while self.products.len() > pending {
+            let done = self.products.pop_front().unwrap_or_default();
+            self.wait(Event { done, cause: State::Products, uses_path: false });
+        }
+    }
+
+    fn wait(&mut self, event: Event) {
+        self.resume = self.resume.later(event);
+    }
+}

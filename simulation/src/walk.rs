@@ -1,0 +1,127 @@
+//! A warp's way through the code: its instructions in order, each with its request.
+
+use std::slice::Iter;
+
+use crate::code::{Action, Code, Instruction, MemoryAccess};
+use crate::launch::{Request, WarpTrace};
+
+/// For each block, the queues that its instructions read and how often.
+#[derive(Clone, Debug, Default)]
+pub struct QueueUses {
+    of_block: Vec<Vec<(u32, u64)>>,
+}
+
+impl QueueUses {
+    /// The queues that the blocks of some code read.
+    #[must_use]
+    pub fn of(code: &Code) -> Self {
+        let of_block = |block: usize| {
+            let block = code.range(block);
+            let mut uses: Vec<(u32, u64)> = Vec::new();
+            for instruction in &code.instructions[block.start as usize..block.end as usize] {
+                if let Action::Access(MemoryAccess { queue: Some(queue), .. }) = instruction.action
+                {
+                    match uses.iter_mut().find(|(one, _)| *one == queue) {
+                        Some((_, count)) => *count += 1,
+                        None => uses.push((queue, 1)),
+                    }
+                }
+            }
+            uses
+        };
+        Self { of_block: (0..code.blocks.len()).map(of_block).collect() }
+    }
+
+    /// Executions of instructions of each queue by a warp.
+    pub(crate) fn executions(&self, warp: &WarpTrace) -> Vec<u64> {
+        let mut executions = vec![0; warp.requests.len()];
+        for &block in &warp.path {
+            for &(queue, count) in self.of_block.get(block as usize).into_iter().flatten() {
+                if let Some(executions) = executions.get_mut(queue as usize) {
+                    *executions += count;
+                }
+            }
+        }
+        executions
+    }
+}
+
+/// Executions of a queue by a warp so far, and all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor {
+    executions: u64,
+    executed: u64,
+}
+
+impl Cursor {
+    /// Before the first of some executions.
+    pub(crate) fn new(executions: u64) -> Self {
+        Self { executions, executed: 0 }
+    }
+
+    /// The request of the next execution; see [`WarpTrace::requests`].
+    pub(crate) fn next(&mut self, requests: &[Request]) -> Option<Request> {
+        let (count, executions) = (requests.len() as u64, self.executions.max(1));
+        let before = self.executed * count / executions;
+        self.executed += 1;
+        let after = self.executed * count / executions;
+        if after == before {
+            return None;
+        }
+        requests.get(before as usize).copied()
+    }
+}
+
+/// An instruction on a warp's way.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Its place in the code.
+    pub at: usize,
+    /// The instruction.
+    pub instruction: &'a Instruction,
+    /// The request of its access; `None` if it has none, or if no lane takes part.
+    pub request: Option<Request>,
+}
+
+/// The instructions of a warp in order.
+#[derive(Clone, Debug)]
+pub struct Walk<'a> {
+    code: &'a Code,
+    warp: &'a WarpTrace,
+    path: Iter<'a, u32>,
+    cursors: Vec<Cursor>,
+    next: u32,
+    end: u32,
+}
+
+impl<'a> Walk<'a> {
+    /// Begins at the warp's first instruction.
+    #[must_use]
+    pub fn new(code: &'a Code, uses: &QueueUses, warp: &'a WarpTrace) -> Self {
+        let cursors = uses.executions(warp).into_iter().map(Cursor::new).collect();
+        Self { code, warp, path: warp.path.iter(), cursors, next: 0, end: 0 }
+    }
+}
+
+impl<'a> Iterator for Walk<'a> {
+    type Item = Step<'a>;
+
+    fn next(&mut self) -> Option<Step<'a>> {
+        while self.next == self.end {
+            let block = self.code.range(*self.path.next()? as usize);
+            (self.next, self.end) = (block.start, block.end);
+        }
+        let at = self.next as usize;
+        self.next += 1;
+        let instruction = &self.code.instructions[at];
+        let queue = match instruction.action {
+            Action::Access(MemoryAccess { queue, .. }) => queue,
+            _ => None,
+        };
+        let request = queue.and_then(|queue| {
+            let requests = self.warp.requests.get(queue as usize)?;
+            self.cursors.get_mut(queue as usize)?.next(requests)
+        });
+        Some(Step { at, instruction, request })
+    }
+}
