@@ -266,7 +266,8 @@ fn a_function_that_is_not_there_is_named_once() {
 #[test]
 fn a_client_of_the_driver_finds_links_and_launches() {
     let ran = run_file("driver", &[], Settings::default()).right();
-    assert_eq!((ran.stdout().as_str(), ran.stderr().as_str()), ("right\n", ""));
+    assert_eq!(ran.stdout(), "right\n");
+    assert!(ran.stderr().contains("grid size 0"), "{}", ran.stderr());
     assert_eq!(ran.reports[0].kernels[0].launches, 2);
 }
 
