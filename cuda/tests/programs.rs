@@ -44,14 +44,18 @@ fn built() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
         fs::create_dir_all(&folder).unwrap();
         gpucast_cuda::facade::write(&folder, &library()).unwrap();
-        for version in ["12", "13"] {
+        for (program, source, library) in [
+            ("programs12", "programs.cu", "libcudart.so.12"),
+            ("programs13", "programs.cu", "libcudart.so.13"),
+            ("driver", "driver.c", "libcuda.so.1"),
+        ] {
             let compiled = Command::new("cc")
                 .args(["-x", "c", "-O1", "-o"])
-                .arg(folder.join(format!("programs{version}")))
-                .arg(format!("{SOURCES}/programs.cu"))
+                .arg(folder.join(program))
+                .arg(format!("{SOURCES}/{source}"))
                 .arg("-L")
                 .arg(&folder)
-                .args([&format!("-l:libcudart.so.{version}"), "-lm"])
+                .args([&format!("-l:{library}"), "-lm"])
                 .output()
                 .unwrap();
             let said = String::from_utf8_lossy(&compiled.stderr).into_owned();
@@ -91,11 +95,15 @@ impl Ran {
 }
 
 fn run(version: &str, program: &str, settings: Settings) -> Ran {
+    run_file(&format!("programs{version}"), &[program], settings)
+}
+
+fn run_file(file: &str, arguments: &[&str], settings: Settings) -> Ran {
     let folder = built();
     let reports = tempfile::tempdir().unwrap();
     let settings = Settings { report_folder: Some(reports.path().to_owned()), ..settings };
-    let output = Command::new(folder.join(format!("programs{version}")))
-        .arg(program)
+    let output = Command::new(folder.join(file))
+        .args(arguments)
         .env("LD_LIBRARY_PATH", folder)
         .env("TEST_PTX", format!("{SOURCES}/kernels.ptx"))
         .env(VARIABLE, settings.to_variable())
@@ -253,6 +261,14 @@ fn a_hundred_thousand_launches_end() {
 fn a_function_that_is_not_there_is_named_once() {
     let ran = run("13", "unsupported", running()).right();
     assert_eq!(ran.stderr().matches("cudaGraphCreate").count(), 1, "{}", ran.stderr());
+}
+
+#[test]
+fn a_client_of_the_driver_finds_links_and_launches() {
+    let ran = run_file("driver", &[], Settings::default()).right();
+    assert_eq!(ran.stdout(), "right\n");
+    assert!(ran.stderr().contains("grid size 0"), "{}", ran.stderr());
+    assert_eq!(ran.reports[0].kernels[0].launches, 2);
 }
 
 #[test]

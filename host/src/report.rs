@@ -151,8 +151,9 @@ impl ProcessReport {
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
         let launches: u64 = self.kernels.iter().map(|row| row.launches).sum();
+        let noun = if launches == 1 { "launch" } else { "launches" };
         let title =
-            format!("{} launches on {} ({})", number::count(launches), self.gpu_name, self.gpu);
+            format!("{} {noun} on {} ({})", number::count(launches), self.gpu_name, self.gpu);
         writeln!(out, "{title}\n{}", "=".repeat(title.chars().count()))?;
         let how = match (self.mode, self.findings.is_some()) {
             (_, true) => "Launches were checked, not counted; they have no times.".to_owned(),
