@@ -49,6 +49,7 @@ impl MemoryChart {
             (total > 0.0).then(|| number::count(total as u64))
         };
         let percent = |name: &str| get(name).map(|value| format!("{} %", significant(value, 3)));
+        let uses_local = get("local_load_requests").is_some_and(|requests| requests > 0.0);
         let peak = |unit: &str| {
             let meter = meters.iter().find(|meter| meter.unit == unit);
             fact("of its peak", meter.map(|meter| format!("{} %", meter.percent)))
@@ -73,11 +74,7 @@ impl MemoryChart {
             ]),
             l1: facts(vec![
                 fact("hits, global loads", percent("global_hit_rate")),
-                fact(
-                    "hits, local loads",
-                    percent("local_hit_rate")
-                        .filter(|_| get("local_load_requests").is_some_and(|n| n > 0.0)),
-                ),
+                fact("hits, local loads", percent("local_hit_rate").filter(|_| uses_local)),
                 peak("L1"),
             ]),
             l1_to_l2: facts(vec![
