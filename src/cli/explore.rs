@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::{Failure, Report};
@@ -41,7 +41,17 @@ impl PredictionOptions {
     }
 }
 
+/// `--model` of sweeps.
+fn of_sweep(model: Arg) -> Arg {
+    model.help(
+        "Models, separated by commas, or all: then a model that lacks an input says so instead of \
+         ending the command [default: as for predict, but quantitative-roofline with --gpu all, \
+         which needs one execution of each kernel for all GPUs]",
+    )
+}
+
 #[derive(Debug, Args)]
+#[command(mut_arg("model", of_sweep))]
 pub(crate) struct Sweep {
     /// Corpus names, launch files, or a module; all stands for the whole corpus
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]

@@ -23,8 +23,11 @@ use crate::project;
 pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
     let models = arguments.prediction.models()?;
-    // Counts of a file have no order of events, which the simulation needs.
-    let models = if arguments.from_metrics.is_empty() { models } else { models.or_thesis() };
+    // Counts of a file have no order of events, which the simulation needs. And with its default
+    // model every GPU of the library would have each kernel executed for itself.
+    let is_library = arguments.gpus.gpu.iter().any(|gpu| gpu == ALL);
+    let is_file = !arguments.from_metrics.is_empty();
+    let models = if is_file || is_library { models.or_thesis() } else { models };
     let library = gpu_argument::library()?;
     let measurement = &arguments.measurement;
     let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;

@@ -130,6 +130,14 @@ fn points_of_a_sweep_have_their_own_counts_and_default_models() {
     }
 }
 
+/// The whole library would have each kernel executed for every GPU.
+#[test]
+fn a_sweep_of_the_library_executes_a_kernel_once_unless_models_are_named() {
+    let rows = rows("vector-add --size small --machine rules --gpu all");
+    assert!(rows.len() >= 45, "{}", rows.len());
+    assert!(rows.iter().all(|row| row["model"] == "quantitative-roofline"));
+}
+
 /// A point that cannot be is a row, in its place.
 #[test]
 fn points_that_fail_are_rows() {
