@@ -16,6 +16,8 @@
 //! runtime asks the driver for a proof that it is NVIDIA's. Nothing here answers that; programs
 //! that carry that runtime inside have to be linked with the shared one.
 
+#![allow(clippy::redundant_closure_call, reason = "a function's `?` returns to the closure")]
+
 #[cfg(target_os = "linux")]
 mod abi;
 #[cfg(target_os = "linux")]

@@ -3,6 +3,12 @@
 //! `programs/programs.cu` checks its own results. The tests here look at what it prints, at the
 //! report that it leaves, and at the times of events.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests are not inside the test functions that the lints spare"
+)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;

@@ -98,7 +98,7 @@ impl Properties {
 
     /// Its name for people.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         &self.gpu.display_name
     }
 

@@ -1,6 +1,11 @@
 //! Advice on kernels with a planted cause, on their mended twins, and on four stories.
 
-#![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests are not inside the test functions that the lints spare"
+)]
 
 mod page;
 mod planted;

@@ -75,7 +75,7 @@ driver_functions! {
     /// The device's name.
     fn cuDeviceGetName(text: Out<u8>, bytes: i32, device: i32) {
         exists(device)?;
-        let name = on_device(|device| Ok(device.properties().name().to_owned()))?;
+        let name = on_device(|device| Ok(device.properties().display_name().to_owned()))?;
         text.put_text(&name, usize::try_from(bytes).map_err(|_| Error::InvalidValue)?)
     }
 

@@ -93,7 +93,7 @@ fn structure(layout: &'static str, properties: &Properties) -> Vec<u8> {
             // The last byte stays zero.
             place
                 .iter_mut()
-                .zip(properties.name().bytes().take(255))
+                .zip(properties.display_name().bytes().take(255))
                 .for_each(|(to, from)| *to = from);
             continue;
         }

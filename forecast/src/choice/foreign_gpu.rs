@@ -46,7 +46,7 @@ pub(super) fn maker(name: &str) -> Option<&'static str> {
     };
     let makes = |maker: &&Maker| {
         maker.brands.iter().any(|brand| bare.starts_with(brand))
-            || maker.series.iter().any(|series| is_of_series(series))
+            || maker.series.iter().any(&is_of_series)
             || maker.chips.contains(&bare.as_str())
     };
     MAKERS.iter().find(makes).map(|maker| maker.name)

@@ -81,7 +81,7 @@ fn value(value: Option<f64>) -> String {
 fn change(count: &CountChange) -> String {
     match (count.before, count.after, count.change()) {
         (_, _, Some(change)) => percent(change),
-        (Some(before), Some(_), None) if before == 0.0 => "new".to_owned(),
+        (Some(0.0), Some(_), None) => "new".to_owned(),
         (None, Some(_), _) => "new".to_owned(),
         (Some(_), None, _) => "gone".to_owned(),
         _ => String::new(),
