@@ -450,8 +450,8 @@ pub(crate) struct Predict {
     /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
     /// or a fatbin, object, library or executable with PTX inside
     ///
-    /// Several kernels are predicted one after the other. A pattern such as 'sgemm-*' stands for the
-    /// project's and the corpus's kernels whose names fit it.
+    /// Several kernels are predicted one after the other. A pattern such as 'sgemm-*' stands for
+    /// the project's and the corpus's kernels whose names fit it.
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) input: Vec<String>,
 

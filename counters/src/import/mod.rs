@@ -3,8 +3,8 @@
 //! A model does not care if its counts were executed here or measured on hardware. A file's figures
 //! become [`KernelProfile`]s under nvprof's names. [`crate::definitions`] says which of Nsight
 //! Compute's metrics mean the same. Figures are [`Kind::Measured`], unless the file was written by
-//! [`crate::export`]: those are [`Kind::Modelled`]. Profiles that this program wrote in its own form
-//! keep the kind of each figure.
+//! [`crate::export`]: those are [`Kind::Modelled`]. Profiles that this program wrote in its own
+//! form keep the kind of each figure.
 //!
 //! [`Kind::Measured`]: crate::metric::Kind::Measured
 //! [`Kind::Modelled`]: crate::metric::Kind::Modelled
