@@ -44,7 +44,7 @@ fn pages_print_what_their_commands_print() {
             }
         }
         for (picture, file) in pictures(&path, &text) {
-            let made = fs::read(session.folder.path().join(&file))
+            let made = fs::read(session.current.join(&file))
                 .unwrap_or_else(|error| panic!("{name} makes no {file}: {error}"));
             if update {
                 fs::write(&picture, &made).unwrap();

@@ -127,25 +127,4 @@ plain_functions! {
     fn __cudaInitModule(_handle: Handle) -> u8 {
         u8::from(state::with(State::place_managed).is_ok())
     }
-
-    /// Textures are not there; a kernel that reads one is refused when it is launched.
-    fn __cudaRegisterTexture(
-        _handle: Handle,
-        _host: u64,
-        _device: u64,
-        _name: Text,
-        _dimensions: i32,
-        _normalised: i32,
-        _external: i32,
-    ) {}
-
-    /// Surfaces are not there either.
-    fn __cudaRegisterSurface(
-        _handle: Handle,
-        _host: u64,
-        _device: u64,
-        _name: Text,
-        _dimensions: i32,
-        _external: i32,
-    ) {}
 }

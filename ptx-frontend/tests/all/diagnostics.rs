@@ -25,7 +25,7 @@ fn render(text: &str, diagnostics: &[Diagnostic]) -> String {
 
 #[test]
 fn valid_texts_load() {
-    insta::glob!("../valid/*.ptx", |path| {
+    insta::glob!("../valid", "*.ptx", |path| {
         let text = std::fs::read_to_string(path).unwrap();
         if let Err(diagnostics) = load(&text) {
             panic!("{}\n{}", path.display(), render(&text, &diagnostics));
@@ -35,7 +35,7 @@ fn valid_texts_load() {
 
 #[test]
 fn invalid_texts_say_why() {
-    insta::glob!("../invalid/*.ptx", |path| {
+    insta::glob!("../invalid", "*.ptx", |path| {
         let text = std::fs::read_to_string(path).unwrap();
         let diagnostics = load(&text).expect_err("this text is broken");
         insta::assert_snapshot!(render(&text, &diagnostics));

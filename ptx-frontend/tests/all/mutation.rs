@@ -67,7 +67,7 @@ fn survives(text: &str) {
 #[test]
 fn damaged_texts_never_panic() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    insta::glob!("../valid/*.ptx", |path| {
+    insta::glob!("../valid", "*.ptx", |path| {
         let text = std::fs::read_to_string(path).unwrap();
         let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         for _ in 0..400 {
@@ -111,7 +111,11 @@ fn noise_never_panics() {
 #[test]
 fn damaged_containers_never_panic() {
     let mut random = Random(0x0123_4567_89ab_cdef);
-    insta::glob!("../containers/files/*", |path| {
+    insta::glob!("../containers/files", "*", |path| {
+        // The folder itself fits the pattern.
+        if path.is_dir() {
+            return;
+        }
         let data = std::fs::read(path).unwrap();
         for _ in 0..60 {
             let mut damaged = data.clone();

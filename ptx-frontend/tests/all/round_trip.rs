@@ -13,7 +13,7 @@ use crate::squeeze::squeeze;
 
 #[test]
 fn printing_keeps_every_token() {
-    insta::glob!("../valid/*.ptx", |path| {
+    insta::glob!("../valid", "*.ptx", |path| {
         let text = std::fs::read_to_string(path).unwrap();
         let (file, diagnostics) = parse(&text);
         assert_eq!(diagnostics, [], "{}", path.display());
