@@ -41,10 +41,11 @@ pub enum Serving {
     /// quarter-warps for 128-bit accesses.
     InPhases,
     /// Capability 5.0 on: as [`Serving::InPhases`], but twice as many lanes of a wide load go
-    /// together if all of them come in pairs with one address ([`come_in_pairs`]). The registers of
-    /// a pair then return together. NVIDIA says so of capabilities 7.0 to 7.5
-    /// (forums.developer.nvidia.com, topic 77228). The author of maxas saw 128-bit loads of such
-    /// lanes take two passes on capability 5.2 (github.com/NervanaSystems/maxas, issue 8).
+    /// together if all of them come in pairs with one address: each lane and its neighbour, or each
+    /// and the next but one. The registers of a pair then return together. NVIDIA says so of
+    /// capabilities 7.0 to 7.5 (forums.developer.nvidia.com, topic 77228). The author of maxas saw
+    /// 128-bit loads of such lanes take two passes on capability 5.2
+    /// (github.com/NervanaSystems/maxas, issue 8).
     InPairedPhases,
     /// Capability 1.x: wide accesses are done word by word (guide 4.2, F.3.3.4). In each pass *one*
     /// word is handed to all lanes that load it; of the other words, each bank serves one lane
