@@ -1,6 +1,7 @@
 //! The command line: every command, option and help text.
 
 pub(crate) mod advise;
+mod calibrate;
 mod cuda;
 pub(crate) mod diff;
 mod early;
@@ -8,6 +9,7 @@ pub(crate) mod exec;
 mod explore;
 mod gpus;
 pub(crate) mod names;
+mod options;
 pub(crate) mod plot;
 mod prediction;
 pub(crate) mod report;
@@ -15,27 +17,25 @@ mod size;
 mod words;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use clap::{
     Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
 };
-use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
-use gpucast_forecast::input::plan;
-use gpucast_forecast::settings;
-use gpucast_interpreter::{Options, Schedule};
-use gpucast_ptx_frontend::container::Target;
+use gpucast_render::TextOrJson;
 use gpucast_render::profile::{By, SourceChoice};
-use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Checks;
 
 use crate::failure::Report;
 use crate::project;
 
+pub(crate) use calibrate::{Calibrate, CalibrateCost, CalibrateOffload, ScaleChoice};
 pub(crate) use early::Early;
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
+pub(crate) use options::{
+    ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions, OutputOptions, Size, extent,
+};
 pub(crate) use prediction::MeasurementOptions;
 use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};
 
@@ -159,300 +159,6 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FOLDER")]
         out: Option<PathBuf>,
     },
-}
-
-/// What to execute.
-#[derive(Debug, Args)]
-pub(crate) struct KernelOptions {
-    /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
-    /// or a fatbin, object, library or executable with PTX inside
-    #[arg(value_name = "KERNEL")]
-    pub(crate) input: String,
-
-    #[command(flatten)]
-    pub(crate) launch: LaunchOptions,
-}
-
-/// The launch of a module, or the choice of a corpus kernel's files.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Kernel")]
-pub(crate) struct LaunchOptions {
-    /// The kernel of a module, or of a file of counts: its name, mangled or not, a part that only
-    /// one has, or a pattern with * and ?
-    #[arg(long, value_name = "NAME")]
-    pub(crate) kernel: Option<String>,
-
-    /// CTAs of the grid, for a module
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extent)]
-    pub(crate) grid: Option<[u32; 3]>,
-
-    /// Threads of a CTA, for a module
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extent)]
-    pub(crate) block: Option<[u32; 3]>,
-
-    /// CTAs of a cluster, for a module; otherwise the kernel says, or there are no clusters
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extent)]
-    pub(crate) cluster: Option<[u32; 3]>,
-
-    /// Dynamic shared memory in bytes, for a module
-    #[arg(long, value_name = "N")]
-    pub(crate) shared_bytes: Option<u32>,
-
-    /// An argument, for a module.
-    // The text is an attribute because rustdoc would take its brackets for links.
-    #[arg(
-        long,
-        value_name = "ARG",
-        allow_hyphen_values = true,
-        help = "An argument, for a module; repeat in order: u32:7, f32:1.5, buf:f32[1024], \
-                buf:f32[1024]=uniform(-1,1,7), also =zero, =iota, =constant(x), =FILE.npy, \
-                =FILE.bin; a structure by value: struct:{u32:5,f32:1.0,ptr:arg0} with its members \
-                laid out as in C, or bytes:0x00ff10 in the order of memory"
-    )]
-    pub(crate) arg: Vec<String>,
-
-    /// The PTX of a corpus kernel or a container, or the architecture that CUDA source is compiled
-    /// for: sm_35, sm_80
-    #[arg(long, value_name = "TARGET")]
-    pub(crate) arch: Option<String>,
-
-    /// The problem size of a corpus kernel
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) size: Option<Size>,
-
-    /// The contents of the L2 when launches begin; a launch file may say it, too [default: keep]
-    #[arg(long, value_name = "CONTENTS")]
-    pub(crate) l2: Option<L2Choice>,
-
-    // The text is an attribute because rustdoc would take its brackets for links.
-    #[arg(
-        long,
-        value_name = "NAME=NUMBER",
-        value_parser = parameter,
-        help = "A value for one of the [parameters] of a launch file; repeat for more"
-    )]
-    pub(crate) param: Vec<(String, f64)>,
-
-    /// Which caches keep loads that do not say it: what the kernel was compiled with
-    /// [default: what the launch file says, or what the GPU's generation does]
-    #[arg(long, value_name = "CACHES")]
-    pub(crate) dlcm: Option<LoadCaching>,
-
-    #[command(flatten)]
-    pub(crate) cuda: cuda::CudaOptions,
-}
-
-/// The compiler's option -dlcm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LoadCaching {
-    /// All caches
-    Ca,
-    /// The L2 only
-    Cg,
-}
-
-impl From<&LaunchOptions> for settings::LaunchOptions {
-    fn from(options: &LaunchOptions) -> Self {
-        Self {
-            kernel: options.kernel.clone(),
-            grid: options.grid,
-            block: options.block,
-            cluster: options.cluster,
-            shared_bytes: options.shared_bytes,
-            arg: options.arg.clone(),
-            arch: options.arch.clone(),
-            size: options.size.map(Into::into),
-            l2: options.l2.map(Into::into),
-            param: options.param.clone(),
-            dlcm: options.dlcm.map(|caching| match caching {
-                LoadCaching::Ca => plan::LoadCaching::Ca,
-                LoadCaching::Cg => plan::LoadCaching::Cg,
-            }),
-            cuda: (&options.cuda).into(),
-            project: project::current(),
-        }
-    }
-}
-
-/// The contents of the L2 when launches begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum L2Choice {
-    /// Nothing, and what a launch leaves dirty is not counted: as Nsight Compute measures
-    Cold,
-    /// What the launch before left, as in a program and under nvprof
-    Keep,
-    /// The same, and before the first launch what the host's copies left
-    Warm,
-}
-
-impl From<L2Choice> for L2Contents {
-    fn from(choice: L2Choice) -> Self {
-        match choice {
-            L2Choice::Cold => Self::Cold,
-            L2Choice::Keep => Self::Keep,
-            L2Choice::Warm => Self::Warm,
-        }
-    }
-}
-
-/// A corpus kernel's problem size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Size {
-    /// Runs in well under a second
-    Small,
-    /// The size of the publication
-    Paper,
-}
-
-impl From<Size> for settings::Size {
-    fn from(size: Size) -> Self {
-        match size {
-            Size::Small => Self::Small,
-            Size::Paper => Self::Paper,
-        }
-    }
-}
-
-/// The path of an assembler, which must be a file.
-fn assembler(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    if path.is_file() { Ok(path) } else { Err("there is no such file".to_owned()) }
-}
-
-/// `NAME=NUMBER`.
-fn parameter(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=NUMBER")?;
-    match value.trim().parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok((name.trim().to_owned(), number)),
-        _ => Err(format!("`{value}` is not a number")),
-    }
-}
-
-/// How to execute.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Execution")]
-pub(crate) struct ExecutionOptions {
-    /// Warp instructions after which a launch is given up as endless [default: 4294967296]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) budget: Option<u64>,
-
-    /// Seconds after which launches are given up, whatever they execute
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) time_limit: Option<u64>,
-
-    /// The order of CTAs
-    #[arg(long, value_name = "ORDER", default_value = "automatic")]
-    pub(crate) schedule: ScheduleChoice,
-
-    /// Size of the device heap that malloc() in kernels takes from, in bytes or as 64MiB [default:
-    /// 8MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::bytes)]
-    pub(crate) heap: Option<u64>,
-
-    /// Size of each thread's stack, for recursive functions and alloca, in bytes or as 64KiB
-    /// [default: 16KiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::bytes_of_stack)]
-    pub(crate) stack: Option<u32>,
-
-    /// Write what printf() in kernels prints to a file instead of the standard error
-    #[arg(long, value_name = "FILE")]
-    pub(crate) print_to: Option<PathBuf>,
-
-    /// Add execution seconds and thread instructions per second to the result
-    #[arg(long)]
-    pub(crate) execution_time: bool,
-}
-
-impl From<&ExecutionOptions> for settings::ExecutionSettings {
-    fn from(options: &ExecutionOptions) -> Self {
-        let defaults = Options::default();
-        let timing = options.execution_time;
-        let options = Options {
-            heap_bytes: options.heap.unwrap_or(defaults.heap_bytes),
-            stack_bytes: options.stack.unwrap_or(defaults.stack_bytes),
-            instruction_budget: options.budget.unwrap_or(defaults.instruction_budget),
-            deadline: options
-                .time_limit
-                .and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds))),
-            schedule: match options.schedule {
-                ScheduleChoice::Automatic => Schedule::Automatic,
-                ScheduleChoice::Ordered => Schedule::Ordered,
-                ScheduleChoice::Parallel => Schedule::Parallel,
-            },
-            ..defaults
-        };
-        Self { options, timing }
-    }
-}
-
-/// How PTX becomes machine instructions.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Machine code")]
-pub(crate) struct MachineOptions {
-    /// What says which machine instructions the PTX becomes
-    #[arg(long, value_name = "BACK_END", default_value = "auto")]
-    pub(crate) machine: MachineChoice,
-
-    /// The architecture of the machine code [default: that of the GPU whose counters are modelled,
-    /// or the nearest later one that the PTX and ptxas allow]
-    #[arg(long, value_name = "TARGET", value_parser = gpucast_forecast::run::machine::read_target)]
-    pub(crate) machine_target: Option<Target>,
-
-    /// The assembler [default: searched in PATH, CUDA installations and Python packages]
-    #[arg(long, value_name = "PATH", value_parser = assembler)]
-    pub(crate) ptxas: Option<PathBuf>,
-}
-
-impl From<&MachineOptions> for settings::MachineSettings {
-    fn from(options: &MachineOptions) -> Self {
-        Self {
-            machine: match options.machine {
-                MachineChoice::Auto => settings::MachineChoice::Auto,
-                MachineChoice::Ptxas => settings::MachineChoice::Ptxas,
-                MachineChoice::Rules => settings::MachineChoice::Rules,
-                MachineChoice::None => settings::MachineChoice::None,
-            },
-            machine_target: options.machine_target,
-            ptxas: options.ptxas.clone(),
-        }
-    }
-}
-
-/// Where machine instructions come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MachineChoice {
-    /// NVIDIA's ptxas where one is found, else the built-in rules
-    Auto,
-    /// NVIDIA's ptxas
-    Ptxas,
-    /// The built-in rules
-    Rules,
-    /// Nothing: PTX instructions alone are counted
-    None,
-}
-
-/// In which order CTAs run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScheduleChoice {
-    /// In parallel unless the code shows that their order can be observed
-    Automatic,
-    /// One after the other
-    Ordered,
-    /// In parallel, whatever the code says
-    Parallel,
-}
-
-/// Where the result goes and what it looks like.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct OutputOptions {
-    /// The form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::format())]
-    pub(crate) format: Format,
-
-    /// Write the result to a file; its name may say the form: x.json, x.csv
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -650,109 +356,6 @@ pub(crate) struct Check {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Calibrate {
-    /// Transfers and execution of an offloaded kernel (Velho et al. 2013)
-    Offload(CalibrateOffload),
-    /// A cost model: an expression in features of kernels (Stevens and Kloeckner 2020)
-    Cost(Box<CalibrateCost>),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CalibrateCost {
-    /// CSV with a line for each measured kernel: time_s or time_ms, and kernel (a corpus name or
-    /// launch file, whose features are gathered by executing it) or a column for each feature of
-    /// the model; size (small or paper) and name besides
-    #[arg(value_name = "SAMPLES")]
-    pub(crate) samples: PathBuf,
-
-    /// The model, such as "p_madd * f_op_float32_madd + p_launch * f_sync_kernel_launch"
-    #[arg(
-        long,
-        value_name = "EXPRESSION",
-        required_unless_present = "like",
-        conflicts_with = "like"
-    )]
-    pub(crate) model: Option<String>,
-
-    /// The model and the named expressions of a model file, whatever its parameters
-    #[arg(long, value_name = "FILE")]
-    pub(crate) like: Option<String>,
-
-    /// The GPU that was measured, by name or TOML file
-    #[arg(long, value_name = "GPU")]
-    pub(crate) gpu: String,
-
-    /// What makes short and long measurements count alike
-    #[arg(long, value_name = "WHAT", default_value = "features")]
-    pub(crate) scale: ScaleChoice,
-
-    /// Where a parameter starts, instead of the usual places
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) start: Vec<String>,
-
-    /// The confidence of margins, between 0 and 1
-    #[arg(long, value_name = "FRACTION", default_value = "0.95", value_parser = confidence)]
-    pub(crate) confidence: f64,
-
-    /// Write the calibrated model to a file, for `gpucast predict --cost-model`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) save: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) names: FeatureNames,
-
-    #[command(flatten)]
-    pub(crate) execution: ExecutionOptions,
-
-    /// The form of the result
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
-    pub(crate) format: TextOrJson,
-
-    /// Write the result to a file; a name that ends in json means --format json
-    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-/// What is divided by the measured times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScaleChoice {
-    /// Features, as the paper does; in models that are not linear this changes the model
-    Features,
-    /// Residuals: the model stays what it is
-    Residuals,
-    /// Nothing: long times count most
-    None,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CalibrateOffload {
-    /// CSV with the columns dispatch_bytes, operations, collect_bytes, and either dispatch_s,
-    /// execute_s, collect_s or time_s
-    #[arg(value_name = "SAMPLES")]
-    pub(crate) samples: PathBuf,
-
-    /// The GPU that was measured, by name or TOML file, so that predictions for it use its speed
-    #[arg(long, value_name = "GPU")]
-    pub(crate) gpu: Option<String>,
-
-    /// Fit to each N-th sample, the first among them, and evaluate on the others
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) every: u16,
-
-    /// The confidence of intervals, between 0 and 1
-    #[arg(long, value_name = "FRACTION", default_value = "0.95", value_parser = confidence)]
-    pub(crate) confidence: f64,
-
-    /// The form of the result
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
-    pub(crate) format: TextOrJson,
-
-    /// Write the result to a file
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum Corpus {
     /// List all kernels
     List {
@@ -792,30 +395,6 @@ pub(crate) enum CorpusPart {
     Published,
 }
 
-/// Reads a fraction between 0 and 1.
-fn confidence(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(fraction) if 0.0 < fraction && fraction < 1.0 => Ok(fraction),
-        _ => Err("a confidence lies between 0 and 1, such as 0.95".to_owned()),
-    }
-}
-
-/// Reads `x`, `x,y` or `x,y,z`.
-pub(crate) fn extent(text: &str) -> Result<[u32; 3], String> {
-    let mut extent = [1; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() > 3 {
-        return Err("at most three numbers: x, y and z".to_owned());
-    }
-    for (place, part) in extent.iter_mut().zip(parts) {
-        *place = match part.trim().parse() {
-            Ok(0) | Err(_) => return Err(format!("`{part}` is not a positive whole number")),
-            Ok(number) => number,
-        };
-    }
-    Ok(extent)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -823,15 +402,5 @@ mod tests {
     #[test]
     fn the_definitions_are_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn extents_have_one_to_three_positive_numbers() {
-        assert_eq!(extent("20"), Ok([20, 1, 1]));
-        assert_eq!(extent("20,40"), Ok([20, 40, 1]));
-        assert_eq!(extent("1,2,3"), Ok([1, 2, 3]));
-        for wrong in ["", "0", "-1", "1,", "1,2,3,4", "4294967296", "x"] {
-            assert!(extent(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -21,7 +21,7 @@ use gpucast_forecast::{Kernel, LaunchOptions};
 use gpucast_host::Settings;
 use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Mode, VARIABLE};
-use gpucast_model::{GpuLibrary, Model as _, QuantitativeRoofline, Timing};
+use gpucast_model::{GpuLibrary, Model, Timing};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
 
@@ -149,16 +149,17 @@ fn events_show_the_times_that_predict_gives() {
         ..LaunchOptions::default()
     };
     let library = GpuLibrary::builtin().unwrap();
-    let counting_gpu = library.get("gtx-480").unwrap();
     let kernel = Kernel::from_ptx("kernels.ptx", &text, &launch).unwrap();
-    let counted = kernel.count(&counting_gpu).unwrap();
+    // The default of the first is the simulation of an SM, of the second the thesis's model.
     for name in ["h100-sxm", "gtx-480"] {
+        let counted = kernel.count(&library.get(name).unwrap()).unwrap();
         for (timing, on_gpu) in [(Some("back-to-back"), Some(Timing::BackToBack)), (None, None)] {
             let gpu = library.get(name).unwrap();
             let mut conditions = counted[0].conditions.clone();
             conditions.timing = on_gpu;
             let profile = &counted[0].profile;
-            let predicted = QuantitativeRoofline.predict(profile, &gpu, &conditions).unwrap();
+            let predicted =
+                <dyn Model>::default_for(&gpu).predict(profile, &gpu, &conditions).unwrap();
             let timing = timing.map(str::to_owned);
             let settings = Settings { gpu: name.to_owned(), timing, ..Settings::default() };
             let ran = run("13", "vector_addition", settings).right();

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use gpucast_counters::DeviceModel;
 use gpucast_counters::hierarchy::L2;
 use gpucast_forecast::Failure;
-use gpucast_forecast::choice::count_on::TARGET;
+use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::choice::model_choice::{Chosen, Models};
 use gpucast_forecast::failure::Report;
 use gpucast_interpreter::{DeviceMemory, Options};
-use gpucast_model::{Gpu, Model};
+use gpucast_model::Gpu;
 
 use crate::Error;
 use crate::arena::Arena;
@@ -38,7 +38,7 @@ pub(crate) struct CountingChoice {
     /// The GPU whose counters are modelled, and its form for the counters.
     pub(crate) gpu: Gpu,
     pub(crate) device: DeviceModel,
-    pub(crate) model: &'static dyn Model,
+    pub(crate) chosen: Chosen,
     pub(crate) timing: Option<gpucast_model::Timing>,
 }
 
@@ -81,11 +81,7 @@ impl Device {
     pub fn new(settings: Settings, program: Arc<dyn Program>) -> Result<Self, Report> {
         let library = gpu_argument::library()?;
         let gpu = gpu_argument::find(&library, &settings.gpu)?;
-        let counting_gpu = match settings.count_on.as_str() {
-            TARGET => gpu.clone(),
-            name => gpu_argument::find(&library, name)?,
-        };
-        let chosen = Models::read(std::slice::from_ref(&settings.model), &[]);
+        let chosen = Models::read(settings.model.as_slice(), &[]);
         let chosen = chosen.map_err(|failure| match failure {
             Failure::Usage(report) => report,
             other => Report::new(other.to_string()),
@@ -93,6 +89,8 @@ impl Device {
         let [chosen] = chosen.of(&gpu)[..] else {
             return Err(Report::new("a program's times are those of one model"));
         };
+        let count_on = CountOn::read(&library, settings.count_on.as_deref())?;
+        let counting_gpu = count_on.of(&gpu, &[chosen]).clone();
         let timing = settings.timing.as_deref().map(str::parse::<gpucast_model::Timing>);
         let timing = timing.transpose().map_err(|error| Report::new(error.to_string()))?;
         let arena = Arena::reserve().map_err(|_| {
@@ -110,7 +108,7 @@ impl Device {
             counting: CountingChoice {
                 device: gpu_argument::device_model(&counting_gpu)?,
                 gpu: counting_gpu,
-                model: chosen.model,
+                chosen,
                 timing,
             },
             memory: new_memory(&arena),
@@ -177,7 +175,8 @@ impl Device {
     #[must_use]
     pub fn report(&self) -> ProcessReport {
         let checked = self.checking.is_on().then(|| self.checking.findings());
-        self.record.report(&self.settings, self.properties.gpu(), self.clock.end_ms(), checked)
+        let (gpu, end_ms) = (self.properties.gpu(), self.clock.end_ms());
+        self.record.report(&self.settings, &self.counting, gpu, end_ms, checked)
     }
 
     /// The settings that it was made with.

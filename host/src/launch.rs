@@ -166,13 +166,13 @@ impl Device {
         one: &HostLaunch<'_>,
         kernel: &Kernel,
     ) -> Result<Option<Predicted>, HostLaunchError> {
-        let model = self.counting.model;
+        let chosen = self.counting.chosen;
         let counting = Counting {
             device: self.counting.device,
             machine: &kernel.machine,
             extras: Extras {
-                stages: model.reads_stages(),
-                trace: model.reads_order().then(TraceLimits::default),
+                stages: chosen.model.reads_stages(),
+                trace: chosen.model.reads_order().then(TraceLimits::default),
                 ..Extras::default()
             },
             supervisor: &Alone,
@@ -181,7 +181,7 @@ impl Device {
         let mut source = sources::of_launch(&counted, &self.counting.gpu);
         source.conditions.timing = self.counting.timing;
         let gpu = self.properties.gpu();
-        match model.predict(&source.profile, gpu, &source.conditions) {
+        match chosen.predict(&source.profile, gpu, &source.conditions) {
             Ok(Prediction { time_ms, bound, warnings, .. }) => {
                 let codes = warnings.iter().map(|warning| warning.code());
                 self.record.warned(&kernel.name, codes);

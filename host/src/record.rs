@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use gpucast_model::Gpu;
 
 use crate::clock::{Engine, StreamId};
+use crate::device::CountingChoice;
 use crate::launch::Predicted;
 use crate::report::{Copies, Direction, Found, KernelRow, LaunchRow, ProcessReport};
 use crate::settings::Settings;
@@ -134,6 +135,7 @@ impl Record {
     pub(crate) fn report(
         &self,
         settings: &Settings,
+        counting: &CountingChoice,
         gpu: &Gpu,
         end_ms: f64,
         findings: Option<Vec<Found>>,
@@ -160,8 +162,8 @@ impl Record {
             pid: std::process::id(),
             gpu: gpu.name.clone(),
             gpu_name: gpu.display_name.clone(),
-            counted_on: settings.count_on.clone(),
-            model: settings.model.clone(),
+            counted_on: counting.gpu.name.clone(),
+            model: counting.chosen.model.name().to_owned(),
             timing: settings.timing.clone(),
             mode: settings.mode,
             end_ms,

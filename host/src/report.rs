@@ -164,7 +164,7 @@ impl ProcessReport {
                     .as_deref()
                     .map_or(String::new(), |timing| format!(", measured as {timing}"));
                 format!(
-                    "Times are predicted by {}{timing}; caches are modelled as on a {}.",
+                    "Times are predicted by {}{timing}; caches are modelled as on the {}.",
                     self.model, self.counted_on
                 )
             }

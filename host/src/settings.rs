@@ -31,10 +31,11 @@ pub enum Mode {
 pub struct Settings {
     /// The GPU whose times are predicted: a name of the library, or a TOML file.
     pub gpu: String,
-    /// The GPU whose counters are modelled, or `target` for the one that is predicted.
-    pub count_on: String,
-    /// The model that predicts.
-    pub model: String,
+    /// The GPU whose counters are modelled, or `target` for the one that is predicted. Without it,
+    /// the one that the model fits.
+    pub count_on: Option<String>,
+    /// The model that predicts; without it, the GPU's default.
+    pub model: Option<String>,
     /// The way of measuring whose fixed part each launch has; none for kernels alone.
     pub timing: Option<String>,
     /// What is done with launches.
@@ -59,8 +60,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             gpu: "h100-sxm".to_owned(),
-            count_on: "gtx-480".to_owned(),
-            model: "quantitative-roofline".to_owned(),
+            count_on: None,
+            model: None,
             timing: Some("back-to-back".to_owned()),
             mode: Mode::default(),
             samples: 3,

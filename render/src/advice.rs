@@ -95,40 +95,24 @@ pub fn verdict(verdict: &Verdict) -> String {
     if !spent.is_empty() {
         bound += &format!(": {}", spent.join(", "));
     }
-    let costliest = verdict.costliest.as_ref().map_or_else(
+    let costliest = verdict.costliest.as_ref();
+    let place = costliest.map_or_else(
         || "no line stands out: the simulation did not run".to_owned(),
         |place| {
-            let text = place.text.as_ref().map_or(String::new(), |text| format!("  {text}"));
             format!(
-                "line {} of {} costs most, {:.0} % of the warps' time{text}",
+                "line {} of {} costs most, {:.0} % of the warps' time",
                 place.line,
                 place.file,
                 100.0 * place.share
             )
         },
     );
-    [time, bound, costliest].iter().map(|line| wrapped("", 2, WIDTH, line)).collect()
-}
-
-/// The verdict, and the change that gains most: what a first screen has room for.
-#[must_use]
-pub fn summary(advice: &Advice) -> String {
-    let mut text = verdict(&advice.verdict);
-    let more = match advice.items.as_slice() {
-        [] => "no rule finds a change that would gain 5 %".to_owned(),
-        [first, others @ ..] => {
-            let gain = first.speed_up.map_or(String::new(), |gain| format!("{gain:.2} × by "));
-            let at = first.places.first();
-            let at = at.map_or(String::new(), |at| format!(", line {} of {}", at.line, at.file));
-            let others = match others.len() {
-                0 => String::new(),
-                count => format!(", and {count} more"),
-            };
-            format!("change first: {gain}{}{at}{others}; `gpucast advise` says how", first.rule)
-        }
-    };
-    text.push_str(&wrapped("", 2, WIDTH, &more));
-    text
+    let mut lines: String =
+        [time, bound, place].iter().map(|line| wrapped("", 2, WIDTH, line)).collect();
+    if let Some(code) = costliest.and_then(|place| place.text.as_ref()) {
+        lines.push_str(&format!("    {code}\n"));
+    }
+    lines
 }
 
 /// One piece of advice; `time_ms` is the time without it.

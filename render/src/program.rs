@@ -188,7 +188,7 @@ fn process(report: &ProcessReport) -> Process {
         program: report.program.clone(),
         gpu: format!("{} ({})", report.gpu_name, report.gpu),
         how: format!(
-            "Predicted by {}; caches are modelled as on a {}; the last operation ends at {}.",
+            "Predicted by {}; caches are modelled as on the {}; the last operation ends at {}.",
             report.model,
             report.counted_on,
             duration(report.end_ms)

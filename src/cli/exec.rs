@@ -35,14 +35,10 @@ pub(crate) struct Exec {
     #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "h100-sxm")]
     pub(crate) gpu: String,
 
-    /// The model that predicts
-    #[arg(
-        long,
-        help_heading = "Prediction",
-        value_name = "NAME",
-        default_value = "quantitative-roofline"
-    )]
-    pub(crate) model: String,
+    /// The model that predicts [default: as for predict, sm-simulation from compute capability 5.0
+    /// on, quantitative-roofline before it]
+    #[arg(long, help_heading = "Prediction", value_name = "NAME")]
+    pub(crate) model: Option<String>,
 
     /// The fixed part of each launch: back-to-back, events, graph, ncu-cycles, ncu-duration, or
     /// kernel for none
@@ -67,8 +63,9 @@ pub(crate) struct Exec {
     pub(crate) kernel: Option<String>,
 
     /// The GPU whose counters are modelled, by name or TOML file; or target: those of --gpu
-    #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
-    pub(crate) count_on: String,
+    /// [default: as for predict]
+    #[arg(long, help_heading = "Counts", value_name = "GPU")]
+    pub(crate) count_on: Option<String>,
 
     /// Check all launches instead of counting them: memory, race, init, sync, or all. Findings make
     /// the exit status 1

@@ -114,7 +114,7 @@ pub fn find_all(library: &GpuLibrary, arguments: &[String]) -> Result<Vec<Gpu>, 
 /// The GPU as the counters need it.
 pub fn device_model(gpu: &Gpu) -> Result<DeviceModel, Report> {
     gpu.device_model().map_err(|error| {
-        let report = Report::new(format!("cannot count as on a {}: {error}", gpu.name));
+        let report = Report::new(format!("cannot count as on the {}: {error}", gpu.name));
         match error {
             CountingError::Missing { field } => {
                 report.hint(format!("add `{field}` to the GPU's file, or take another GPU"))

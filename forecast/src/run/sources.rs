@@ -202,7 +202,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
     Source {
         origin: format!(
             "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
-             caches are modelled as on a {}.{machine_code}",
+             caches are modelled as on the {}.{machine_code}",
             number::count(blocks),
             number::count(threads_per_block),
             counting_gpu.name

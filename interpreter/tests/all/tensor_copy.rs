@@ -18,8 +18,9 @@ use proptest::prelude::*;
 use crate::common::log::{Accessed, Log};
 use crate::common::module;
 
-/// Words of the box in shared memory that a test looks at.
-const BOX_WORDS: usize = 4096;
+/// Words of the box in shared memory that a test looks at: the largest that [`a_case`] makes has
+/// rows of 9 parts of 16 bytes, and 4 places in each of 4 further dimensions.
+const BOX_WORDS: usize = 9 * 4 * 4_usize.pow(4);
 
 /// A kernel `k` with the parameters `map`, `tensor` and `out`: `%map` is the map's generic address,
 /// `box` the box, which is filled with the words 0xb0000000, 0xb0000001, …; one thread runs `body`,

@@ -37,7 +37,7 @@ use crate::assumptions;
 use crate::gpu::Gpu;
 use crate::prediction::{Bound, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
-use crate::sm_simulation::{Inputs, Invocations, components, shares};
+use crate::sm_simulation::{Inputs, Invocations, PARAMETERS, components, shares};
 use crate::warning::Warning;
 
 /// An interval model of the GCoM family.
@@ -121,15 +121,6 @@ impl Model for Interval {
     }
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
-        const PARAMETERS: &[GpuParameter] = &[
-            GpuParameter::new("sp_clock", "clock"),
-            GpuParameter::new("sm_count", "SMs"),
-            GpuParameter::new("peak_memory_bandwidth", "B_DRAM"),
-            GpuParameter::new("l2_bandwidth", "B_L2"),
-            GpuParameter::new("l1_latency", "L_L1"),
-            GpuParameter::new("l2_latency", "L_L2"),
-            GpuParameter::new("memory_latency", "L_DRAM"),
-        ];
         PARAMETERS
     }
 

@@ -81,6 +81,17 @@ pub(crate) struct Inputs<'a> {
     pub(crate) resident_ctas: u32,
 }
 
+/// The figures of a GPU that say most about a simulated time.
+pub(crate) const PARAMETERS: &[GpuParameter] = &[
+    GpuParameter::new("sp_clock", "clock"),
+    GpuParameter::new("sm_count", "SMs"),
+    GpuParameter::new("peak_memory_bandwidth", "B_DRAM"),
+    GpuParameter::new("l2_bandwidth", "B_L2"),
+    GpuParameter::new("l1_latency", "L_L1"),
+    GpuParameter::new("l2_latency", "L_L2"),
+    GpuParameter::new("memory_latency", "L_DRAM"),
+];
+
 impl<'a> Inputs<'a> {
     /// The inputs of a launch on a GPU.
     ///
@@ -229,10 +240,15 @@ impl Analysis {
     /// DRAM where that works nearly all the time, and else the one that most slots wait for.
     fn bounds(&self) -> (Bound, Vec<Component>) {
         let components = components(&self.slots, self.time_ms());
-        let (busiest, awaited) = self.served.busiest();
         let longest = components.first().map_or(Bound::Compute, |one| one.resource);
-        let is_busy = busiest >= BUSY_SERVER * self.clocks;
-        (if is_busy { resource(awaited) } else { longest }, components)
+        (self.busy_server().map_or(longest, |(server, _)| server), components)
+    }
+
+    /// The server behind the SM that works nearly all the time, if one does, and its share of it.
+    fn busy_server(&self) -> Option<(Bound, f64)> {
+        let (busiest, awaited) = self.served.busiest();
+        let share = (busiest / self.clocks.max(f64::MIN_POSITIVE)).min(1.0);
+        (share >= BUSY_SERVER).then(|| (resource(awaited), share))
     }
 }
 
@@ -316,15 +332,6 @@ impl Model for SmSimulation {
     }
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
-        const PARAMETERS: &[GpuParameter] = &[
-            GpuParameter::new("sp_clock", "clock"),
-            GpuParameter::new("sm_count", "SMs"),
-            GpuParameter::new("peak_memory_bandwidth", "B_DRAM"),
-            GpuParameter::new("l2_bandwidth", "B_L2"),
-            GpuParameter::new("l1_latency", "L_L1"),
-            GpuParameter::new("l2_latency", "L_L2"),
-            GpuParameter::new("memory_latency", "L_DRAM"),
-        ];
         PARAMETERS
     }
 
@@ -398,8 +405,12 @@ fn explain(kernel: &str, gpu: &str, analysis: &Analysis) -> String {
         .map(|(state, share)| format!("{:.0} % {}", 100.0 * share, state.text()))
         .collect();
     let ms = |clocks: f64| crate::text::duration(clocks / (analysis.clock_mhz * 1e3));
+    let busy = analysis.busy_server().map_or(String::new(), |(server, share)| {
+        let server = if server == Bound::L2 { "The L2" } else { "Device memory" };
+        format!(" {server} works {:.0} % of the time, whatever warps wait for.", 100.0 * share)
+    });
     format!(
-        "{kernel} on {gpu} spends its issue slots on: {}. With latencies {:.0} % shorter or longer \
+        "{kernel} on {gpu} spends its issue slots on: {}.{busy} With latencies {:.0} % shorter or longer \
          and bandwidths {:.0} % higher or lower, it takes {} to {}.",
         named.join(", "),
         100.0 * LATENCY_SPREAD,

@@ -9,8 +9,9 @@ mod libraries;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::Models;
-use gpucast_forecast::choice::{count_on, gpu_argument};
 use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Settings, VARIABLE};
 use gpucast_render::program::{self, Format};
@@ -75,14 +76,13 @@ fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> 
     let library = gpu_argument::library()?;
     let gpu = gpu_argument::find(&library, &arguments.gpu)?;
     gpu_argument::device_model(&gpu)?;
-    if arguments.count_on != count_on::TARGET {
-        gpu_argument::device_model(&gpu_argument::find(&library, &arguments.count_on)?)?;
-    }
-    let models = Models::read(std::slice::from_ref(&arguments.model), &[])?;
-    if models.of(&gpu).len() != 1 {
+    let models = Models::read(arguments.model.as_slice(), &[])?.of(&gpu);
+    if models.len() != 1 {
         let report = Report::new("a program's times are those of one model");
         return Err(Failure::Usage(report.hint("name one with --model")));
     }
+    let count_on = CountOn::read(&library, arguments.count_on.as_deref())?;
+    gpu_argument::device_model(count_on.of(&gpu, &models))?;
     let timing = (arguments.timing != KERNEL_ALONE).then(|| arguments.timing.clone());
     if let Some(timing) = &timing {
         timing.parse::<gpucast_model::Timing>().map_err(|error| {
@@ -100,7 +100,7 @@ fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> 
     }
     Ok(Settings {
         gpu: absolute(&arguments.gpu),
-        count_on: absolute(&arguments.count_on),
+        count_on: arguments.count_on.as_deref().map(absolute),
         model: arguments.model.clone(),
         timing,
         mode: arguments.mode.into(),
