@@ -9,7 +9,7 @@ use gpucast_forecast::run::module;
 use gpucast_forecast::run::sources::{self, Counts, Launched};
 use gpucast_forecast::{Failure, Kernel, Report, Supervisor};
 use gpucast_model::{
-    ComponentThroughput, Gpu, HierarchicalRoofline, LaunchShape, Model, Prediction,
+    ComponentThroughput, Gpu, HierarchicalRoofline, LaunchShape, Model, Needs, Prediction,
     QuantitativeRoofline, SmSimulation,
 };
 use rayon::prelude::*;
@@ -107,7 +107,8 @@ pub fn advise_all(
     let plan = kernel.plan();
     let loaded = module::load(plan)?;
     let files = cuda_source::files(plan, &loaded.module, source_root);
-    let counts = Counts { stages: true, order: true, ..counts.clone() };
+    let needs = Needs::STAGES | Needs::ORDER;
+    let counts = Counts { needs, ..counts.clone() };
     let mut all = Vec::new();
     for gpu in gpus {
         let launches = sources::launched(plan, &loaded, gpu, &counts, supervisor)?;

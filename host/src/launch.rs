@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use gpucast_counters::trace::TraceLimits;
 use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
 use gpucast_forecast::run::sources;
 use gpucast_forecast::{Alone, fault_report};
@@ -170,11 +169,7 @@ impl Device {
         let counting = Counting {
             device: self.counting.device,
             machine: &kernel.machine,
-            extras: Extras {
-                stages: chosen.model.reads_stages(),
-                trace: chosen.model.reads_order().then(TraceLimits::default),
-                ..Extras::default()
-            },
+            extras: Extras::of(chosen.model.needs()),
             supervisor: &Alone,
         };
         let counted = one.count(&mut self.memory, &counting, &mut self.l2)?;

@@ -30,6 +30,7 @@ pub mod gpu;
 pub mod hierarchical_roofline;
 mod inputs;
 pub mod interval;
+mod needs;
 pub mod offload;
 pub mod prediction;
 pub mod predictor;
@@ -49,6 +50,7 @@ pub use cost_model::CostModel;
 pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use hierarchical_roofline::HierarchicalRoofline;
 pub use interval::Interval;
+pub use needs::Needs;
 pub use prediction::{
     Bound, Component, Detail, Outcome, Part, Prediction, Symbol, SymbolValue, Symbols,
 };

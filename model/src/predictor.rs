@@ -13,6 +13,7 @@ use crate::cost_model::{CostModel, CostModels, FeatureError};
 use crate::gpu::{CountingError, Gpu, MissingField};
 use crate::hierarchical_roofline::HierarchicalRoofline;
 use crate::interval::Interval;
+use crate::needs::Needs;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
@@ -137,9 +138,9 @@ pub trait Model: Sync {
     /// The paper and the equations that it follows.
     fn citation(&self) -> &'static str;
 
-    /// Returns true if it reads [`Conditions::stages`], which cost time to count.
-    fn reads_stages(&self) -> bool {
-        false
+    /// The inputs beyond metrics that it reads, each of which costs time to gather.
+    fn needs(&self) -> Needs {
+        Needs::METRICS
     }
 
     /// Returns true if its paper predicts every GPU from the counts of a GTX 480.
@@ -156,16 +157,6 @@ pub trait Model: Sync {
     /// Returns true if its times have the cost of launches in them already, so that
     /// [`Conditions::timing`] adds nothing.
     fn includes_launches(&self) -> bool {
-        false
-    }
-
-    /// Returns true if it reads [`Conditions::features`], which cost time to gather.
-    fn reads_features(&self) -> bool {
-        false
-    }
-
-    /// Returns true if it reads [`Conditions::simulation`], which costs time to record.
-    fn reads_order(&self) -> bool {
         false
     }
 

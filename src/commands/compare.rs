@@ -230,8 +230,7 @@ fn count(
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),
-                stages: model_choice::reads_stages(models),
-                order: model_choice::reads_order(models),
+                needs: model_choice::needs(models),
                 ..Counts::default()
             };
             let kernel = Kernel::open(input, &launch)?;

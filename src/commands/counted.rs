@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gpucast_counters::trace::TraceLimits;
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::count_on::Group;
 use gpucast_forecast::choice::gpu_argument;
@@ -18,7 +17,7 @@ use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::ExecutionSettings;
-use gpucast_model::{Gpu, sm_simulation};
+use gpucast_model::{Gpu, Needs, sm_simulation};
 use gpucast_render::profile::{By, SourceChoice, View};
 
 use crate::cli::{ExecutionOptions, LaunchOptions, MachineOptions, MeasurementOptions};
@@ -74,8 +73,7 @@ impl Shown {
             terminal.toolchain(),
         )?;
         machine.note.iter().for_each(|note| terminal.note(note));
-        let trace = shown.reads_order.then(TraceLimits::default);
-        let extras = Extras { stages: true, trace, ..Extras::default() };
+        let extras = Extras::of(shown.needs | Needs::STAGES);
         let counting = Counting { device, machine: &machine, extras, supervisor: terminal };
         let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
         let predicted = |mut source: Source, gpus: &[Gpu]| {
@@ -92,8 +90,7 @@ impl Shown {
             let counts = Counts {
                 machine: request.machine.into(),
                 execution: ExecutionSettings::from(request.execution),
-                stages: group.reads_stages,
-                order: group.reads_order,
+                needs: group.needs,
                 ..Counts::default()
             };
             let sources = sources::counted(&plan, &group.counting_gpu, &counts, terminal)?;

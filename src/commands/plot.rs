@@ -138,8 +138,7 @@ fn predictions_by(models: Models, arguments: &PlotPredictions) -> Result<Vec<Ker
     // Where counts differ from GPU to GPU, each has views of its own.
     let mut views = Vec::new();
     for group in count_on.groups(gpus, &models)? {
-        let (stages, order) = (group.reads_stages, group.reads_order);
-        let extras = Counts { stages, order, ..Counts::default() };
+        let extras = Counts { needs: group.needs, ..Counts::default() };
         let sources = counts(kernels, &group.counting_gpu, &extras, &terminal)?;
         let predicted =
             sources.into_iter().map(|source| predict(&models, source, &group.gpus, None, &[]));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gpucast_forecast::choice::cost_model;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::choice::model_choice::{self, Models};
+use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::input::{calibration, kernel_argument};
 use gpucast_forecast::prediction::{
     KernelView, left_with_predictions, predict, reference, tell_stand_ins,
@@ -15,7 +15,7 @@ use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions};
 use gpucast_forecast::what_if;
 use gpucast_forecast::{Kernel, Supervisor as _};
-use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_model::{Gpu, GpuLibrary, Needs};
 use gpucast_render::prediction;
 
 use crate::cli::Predict;
@@ -119,7 +119,6 @@ fn groups(
             terminal.part(index, kernels.len());
         }
         for group in &groups {
-            let chosen: Vec<_> = group.gpus.iter().flat_map(|gpu| models.of(gpu)).collect();
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: ExecutionSettings {
@@ -127,11 +126,12 @@ fn groups(
                         || arguments.measurement.asks_for_execution(),
                     ..ExecutionSettings::from(&arguments.execution)
                 },
-                stages: group.reads_stages,
-                order: group.reads_order,
+                // Without a calibration features would be of no use.
+                needs: Needs {
+                    features: group.needs.features && !arguments.cost_model.is_empty(),
+                    ..group.needs
+                },
                 offload: offload.clone(),
-                // Without a calibration they would be of no use.
-                features: model_choice::reads_features(&chosen) && !arguments.cost_model.is_empty(),
             };
             let sources = kernel.count_with(&group.counting_gpu, &counts, terminal)?;
             all.push(Group { sources, gpus: group.gpus.clone() });

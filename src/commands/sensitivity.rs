@@ -38,8 +38,7 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: (&arguments.execution).into(),
-                stages: group.reads_stages,
-                order: group.reads_order,
+                needs: group.needs,
                 ..Counts::default()
             };
             let kernel = Kernel::open(input.as_deref().unwrap_or_default(), &launch)?;

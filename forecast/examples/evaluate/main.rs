@@ -34,7 +34,7 @@ use gpucast_forecast::{Alone, Kernel, LaunchOptions, Supervisor, published};
 use gpucast_model::agreement::{Pair, Summary, rank_correlation};
 use gpucast_model::gpu::Clock;
 use gpucast_model::{
-    ComponentThroughput, Conditions, Gpu, HierarchicalRoofline, Model, QuantitativeRoofline,
+    ComponentThroughput, Conditions, Gpu, HierarchicalRoofline, Model, Needs, QuantitativeRoofline,
     SmSimulation, Timing,
 };
 use gpucast_simulation::launch::Launch;
@@ -158,7 +158,7 @@ fn resident_ctas(gpu: &Gpu, conditions: &Conditions) -> u32 {
 
 fn counts(machine: MachineChoice) -> Counts {
     let machine = MachineSettings { machine, ..MachineSettings::default() };
-    Counts { machine, stages: true, order: true, ..Counts::default() }
+    Counts { machine, needs: Needs::STAGES | Needs::ORDER, ..Counts::default() }
 }
 
 fn counted(

@@ -1,6 +1,6 @@
 //! `--count-on`: the GPU whose counters are modelled for a prediction.
 
-use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_model::{Gpu, GpuLibrary, Needs};
 
 use super::gpu_argument;
 use super::model_choice::{self, Chosen, Models};
@@ -32,10 +32,8 @@ pub struct Group {
     pub counting_gpu: Gpu,
     /// The GPUs that are predicted from them.
     pub gpus: Vec<Gpu>,
-    /// True if a model of theirs reads the counts between barriers.
-    pub reads_stages: bool,
-    /// True if a model of theirs reads the order of events in CTAs.
-    pub reads_order: bool,
+    /// The inputs that their models read beyond metrics.
+    pub needs: Needs,
 }
 
 impl CountOn {
@@ -75,18 +73,16 @@ impl CountOn {
             let chosen = models.of(&gpu);
             let counting_gpu = self.of(&gpu, &chosen);
             let device = gpu_argument::device_model(counting_gpu)?;
-            let reads_stages = model_choice::reads_stages(&chosen);
-            let reads_order = model_choice::reads_order(&chosen);
+            let needs = model_choice::needs(&chosen);
             match groups.iter_mut().find(|(other, _)| *other == device) {
                 Some((_, group)) => {
                     group.gpus.push(gpu);
-                    group.reads_stages |= reads_stages;
-                    group.reads_order |= reads_order;
+                    group.needs = group.needs | needs;
                 }
                 None => {
                     let counting_gpu = counting_gpu.clone();
                     let gpus = vec![gpu];
-                    groups.push((device, Group { counting_gpu, gpus, reads_stages, reads_order }));
+                    groups.push((device, Group { counting_gpu, gpus, needs }));
                 }
             }
         }
@@ -145,6 +141,6 @@ mod tests {
         let groups = CountOn::Target.groups(gpus, &models).unwrap();
         let members: Vec<usize> = groups.iter().map(|group| group.gpus.len()).collect();
         assert_eq!(members, [2, 1]);
-        assert!(groups.iter().all(|group| group.reads_order && !group.reads_stages));
+        assert!(groups.iter().all(|group| group.needs == Needs::ORDER));
     }
 }

@@ -3,7 +3,8 @@
 use gpucast_counters::KernelProfile;
 use gpucast_model::quantitative_roofline::refinements::Refinement;
 use gpucast_model::{
-    Conditions, Gpu, Model, ModelError, Prediction, QuantitativeRoofline, RefinedRoofline, Warning,
+    Conditions, Gpu, Model, ModelError, Needs, Prediction, QuantitativeRoofline, RefinedRoofline,
+    Warning,
 };
 
 use crate::failure::{Failure, Report, suggest};
@@ -212,19 +213,9 @@ fn by_name(name: &str) -> Result<&'static dyn Model, Failure> {
     })
 }
 
-/// Returns true if any of the models reads the counts between barriers.
-pub fn reads_stages(chosen: &[Chosen]) -> bool {
-    chosen.iter().any(|one| one.model.reads_stages())
-}
-
-/// Returns true if any of the models reads the order of events in CTAs.
-pub fn reads_order(chosen: &[Chosen]) -> bool {
-    chosen.iter().any(|one| one.model.reads_order())
-}
-
-/// Returns true if any of the models reads the features of accesses and operations.
-pub fn reads_features(chosen: &[Chosen]) -> bool {
-    chosen.iter().any(|one| one.model.reads_features())
+/// The inputs that the models read beyond metrics.
+pub fn needs(chosen: &[Chosen]) -> Needs {
+    chosen.iter().map(|one| one.model.needs()).sum()
 }
 
 #[cfg(test)]

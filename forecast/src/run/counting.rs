@@ -20,9 +20,9 @@ use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, Metrics,
 use gpucast_interpreter::{
     DeviceMemory, Host, Launch, ModuleInstance, Observer, Options, Program, RunError, Summary,
 };
-use gpucast_model::InstructionFacts;
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
+use gpucast_model::{InstructionFacts, Needs};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 use sha2::{Digest as _, Sha256};
 
@@ -79,6 +79,15 @@ pub struct Extras {
     /// The order of events in some CTAs ([`LaunchProfile::trace`]). Of several repetitions the
     /// first is traced.
     pub trace: Option<TraceLimits>,
+}
+
+impl Extras {
+    /// What models need beyond metrics.
+    pub fn of(needs: Needs) -> Self {
+        let Needs { stages, features, order } = needs;
+        let trace = order.then(TraceLimits::default);
+        Self { stages, features, trace, ..Self::default() }
+    }
 }
 
 /// Settings by which launches are counted.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gpucast_model::Gpu;
+use gpucast_model::{Gpu, Needs};
 
 use super::sources::{self, Counts, Source};
 use crate::failure::Failure;
@@ -46,7 +46,8 @@ impl Kernel {
     ///
     /// Errors of the text, of a launch, or of the kernel, and a GPU that cannot be counted on.
     pub fn count(&self, gpu: &Gpu) -> Result<Vec<Source>, Failure> {
-        let counts = Counts { stages: true, order: true, ..Counts::default() };
+        let needs = Needs::STAGES | Needs::ORDER;
+        let counts = Counts { needs, ..Counts::default() };
         self.count_with(gpu, &counts, &Alone)
     }
 

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use gpucast_counters::KernelProfile;
 use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
-use gpucast_counters::trace::TraceLimits;
 use gpucast_model::offload::CalibratedOffload;
-use gpucast_model::{Conditions, CountedOn, Gpu, LaunchShape};
+use gpucast_model::{Conditions, CountedOn, Gpu, LaunchShape, Needs};
 
 use crate::choice::gpu_argument;
 use crate::failure::{Failure, Report, SourceText, suggest};
@@ -48,12 +47,8 @@ pub struct Counts {
     pub machine: MachineSettings,
     /// Limits and the order of CTAs.
     pub execution: ExecutionSettings,
-    /// True if the counts between barriers are needed.
-    pub stages: bool,
-    /// True if the order of events in CTAs is needed.
-    pub order: bool,
-    /// True if the features of accesses and operations are needed.
-    pub features: bool,
+    /// What models need beyond metrics.
+    pub needs: Needs,
     /// Model that times transfers; they are counted if it is present.
     pub offload: Option<Arc<CalibratedOffload>>,
 }
@@ -159,13 +154,7 @@ pub fn launched(
     let toolchain = supervisor.toolchain();
     let machine = Machine::new(&counts.machine, loaded, device.capability, kernels, toolchain)?;
     machine.note.iter().for_each(|note| supervisor.note(note));
-    let extras = Extras {
-        stages: counts.stages,
-        features: counts.features,
-        transfers: counts.offload.is_some(),
-        hashes: false,
-        trace: counts.order.then(TraceLimits::default),
-    };
+    let extras = Extras { transfers: counts.offload.is_some(), ..Extras::of(counts.needs) };
     let counting = Counting { device, machine: &machine, extras, supervisor };
     let counted = counting::count(plan, loaded, &counts.execution.options, &counting)?;
     let launched = |one: Counted| {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gpucast_counters::device::DeviceModel;
-use gpucast_model::{Gpu, Timing};
+use gpucast_model::{Gpu, Needs, Timing};
 
 use super::{Cell, Point};
 use crate::choice::count_on::CountOn;
@@ -88,8 +88,7 @@ pub(super) struct Group {
     device: Option<DeviceModel>,
     /// The places of the points.
     pub points: Vec<usize>,
-    reads_stages: bool,
-    reads_order: bool,
+    needs: Needs,
 }
 
 /// The points in groups of equal counts. GPUs that cannot be are told off beside the first ones
@@ -108,20 +107,17 @@ pub(super) fn groups(points: &[Point], count_on: &CountOn, models: &Models) -> V
         let chosen = models.of(gpu);
         let counting_gpu = count_on.of(gpu, &chosen);
         let device = counting_gpu.device_model().ok();
-        let reads_stages = model_choice::reads_stages(&chosen);
-        let reads_order = model_choice::reads_order(&chosen);
+        let needs = model_choice::needs(&chosen);
         match groups.iter_mut().find(|group| device.is_some() && group.device == device) {
             Some(group) => {
                 group.points.push(at);
-                group.reads_stages |= reads_stages;
-                group.reads_order |= reads_order;
+                group.needs = group.needs | needs;
             }
             None => groups.push(Group {
                 gpu: Ok(counting_gpu.clone()),
                 device,
                 points: vec![at],
-                reads_stages,
-                reads_order,
+                needs,
             }),
         }
     }
@@ -132,8 +128,7 @@ pub(super) fn groups(points: &[Point], count_on: &CountOn, models: &Models) -> V
                 gpu: Err(reason.clone()),
                 device: None,
                 points: vec![at],
-                reads_stages: false,
-                reads_order: false,
+                needs: Needs::METRICS,
             }),
         }
     }
@@ -169,8 +164,7 @@ fn one(
             sources::from_metrics(path, kernel.as_deref()).map_err(Failure::from)
         }
         Ok(CaseSource::Execution { input, launch }) => {
-            let (stages, order) = (group.reads_stages, group.reads_order);
-            let counts = Counts { stages, order, ..counting.counts.clone() };
+            let counts = Counts { needs: group.needs, ..counting.counts.clone() };
             Kernel::open(input, launch)
                 .and_then(|kernel| kernel.count_with(gpu, &counts, counting.supervisor))
         }

@@ -32,6 +32,7 @@ use gpucast_counters::{CtaShape, KernelProfile};
 use crate::assumptions;
 use crate::gpu::Gpu;
 use crate::inputs::{Totals, device_model};
+use crate::needs::Needs;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::tensor;
@@ -273,8 +274,8 @@ impl Model for ComponentThroughput {
         "Zhang & Owens 2011, sections 3 and 4"
     }
 
-    fn reads_stages(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs::STAGES
     }
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {

@@ -29,6 +29,7 @@ use gpucast_counters::KernelProfile;
 use gpucast_counters::features::{Features, MemoryAccess, MemorySpace, Numbers};
 
 use crate::gpu::Gpu;
+use crate::needs::Needs;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, Model, ModelError};
 use crate::warning::Warning;
@@ -240,8 +241,8 @@ impl Model for CostModel {
         "Stevens & Klöckner 2020, equations 1 to 8, by a calibrated model file"
     }
 
-    fn reads_features(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs::FEATURES
     }
 
     fn includes_launches(&self) -> bool {

@@ -35,6 +35,7 @@ use gpucast_simulation::states::{Clocks, State};
 
 use crate::assumptions;
 use crate::gpu::Gpu;
+use crate::needs::Needs;
 use crate::prediction::{Bound, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::sm_simulation::{Inputs, Invocations, PARAMETERS, components, shares};
@@ -116,8 +117,8 @@ impl Model for Interval {
          et al. 2025)"
     }
 
-    fn reads_order(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs::ORDER
     }
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {

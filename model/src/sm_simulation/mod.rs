@@ -16,6 +16,7 @@ use crate::assumptions;
 use crate::gpu::Gpu;
 use crate::inputs::device_model;
 use crate::interval;
+use crate::needs::Needs;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::warning::Warning;
@@ -327,8 +328,8 @@ impl Model for SmSimulation {
         "gpucast: one SM simulated issue by issue (docs/sm-simulation.md); after Huerta et al., MICRO 2025"
     }
 
-    fn reads_order(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs::ORDER
     }
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {

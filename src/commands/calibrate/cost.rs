@@ -15,7 +15,7 @@ use gpucast_model::cost_model::{
     Calibration, CalibrationError, CostModelFile, Feature, Formula, Names, Sample, Scale, Settings,
     calibrate,
 };
-use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_model::{Gpu, GpuLibrary, Needs};
 use gpucast_render::table::{Align, aligned, wrapped};
 use gpucast_render::{TextOrJson, json};
 use serde::Serialize;
@@ -182,7 +182,7 @@ impl Gathering<'_> {
         let counts = Counts {
             machine: MachineSettings { machine: MachineChoice::None, ..MachineSettings::default() },
             execution: (&self.arguments.execution).into(),
-            features: true,
+            needs: Needs::FEATURES,
             ..Counts::default()
         };
         let terminal = Terminal::without_notes(&self.arguments.execution)?;
