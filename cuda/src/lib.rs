@@ -21,6 +21,8 @@
 #[cfg(target_os = "linux")]
 mod abi;
 #[cfg(target_os = "linux")]
+mod both;
+#[cfg(target_os = "linux")]
 mod driver;
 pub mod facade;
 #[cfg(target_os = "linux")]

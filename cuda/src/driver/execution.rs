@@ -6,8 +6,8 @@ use gpucast_host::{Error, LaunchRequest};
 use super::driver_functions;
 use super::modules::{FunctionHandle, function};
 use crate::abi::{self, In, Out};
+use crate::both::streams::{Stream, stream};
 use crate::runtime::launch::{LaunchAttribute, arguments, cluster};
-use crate::runtime::{Stream, stream};
 use crate::state;
 
 /// `CUlaunchConfig`.

@@ -4,17 +4,15 @@ use gpucast_host::{BlockKind, Error, Extent};
 
 use super::driver_functions;
 use crate::abi::{self, Out};
-use crate::runtime::{Stream, stream};
+use crate::both::memory;
+use crate::both::streams::{Stream, stream};
 use crate::state::on_device;
-
-const OF_DEVICE: &[BlockKind] = &[BlockKind::Device, BlockKind::Managed];
-const PITCH: usize = 512;
 
 fn allocate(address: Out<u64>, bytes: usize, kind: BlockKind) -> Result<(), Error> {
     if bytes == 0 {
         return Err(Error::InvalidValue);
     }
-    address.put(on_device(|device| device.allocate(bytes as u64, kind))?)
+    memory::allocate(address, bytes, kind)
 }
 
 fn copy(to: u64, from: u64, bytes: usize, on: Stream, waits: bool) -> Result<(), Error> {
@@ -83,20 +81,13 @@ driver_functions! {
         width: usize,
         height: usize,
         _element: u32,
-    ) {
-        let row = width.checked_next_multiple_of(PITCH).ok_or(Error::InvalidValue)?;
-        let bytes = row.checked_mul(height).ok_or(Error::InvalidValue)?;
-        allocate(address, bytes, BlockKind::Device)?;
-        pitch.put(row)
-    }
+    ) { memory::allocate_rows(address, pitch, width, height) }
 
     /// Frees memory of the device.
-    fn cuMemFree_v2(address: u64) { on_device(|device| device.free(address, OF_DEVICE)) }
+    fn cuMemFree_v2(address: u64) { memory::free(address) }
 
     /// Frees memory of the device.
-    fn cuMemFreeAsync(address: u64, _stream: Stream) {
-        on_device(|device| device.free(address, OF_DEVICE))
-    }
+    fn cuMemFreeAsync(address: u64, _stream: Stream) { memory::free(address) }
 
     /// Allocates memory of the host.
     fn cuMemAllocHost_v2(address: Out<u64>, bytes: usize) {
@@ -109,36 +100,19 @@ driver_functions! {
     }
 
     /// Frees memory of the host.
-    fn cuMemFreeHost(address: u64) {
-        on_device(|device| device.free(address, &[BlockKind::Pinned]))
-    }
+    fn cuMemFreeHost(address: u64) { memory::free_host(address) }
 
     /// The device's address of memory of the host: the same.
-    fn cuMemHostGetDevicePointer_v2(device_address: Out<u64>, address: u64, _flags: u32) {
-        on_device(|device| device.block(address).map(|_| ()).ok_or(Error::InvalidValue))?;
-        device_address.put(address)
-    }
+    fn cuMemHostGetDevicePointer_v2(device_address: Out<u64>, address: u64, _flags: u32) { memory::device_pointer(device_address, address) }
 
     /// Lets the device reach the program's own memory.
-    fn cuMemHostRegister_v2(address: u64, bytes: usize, _flags: u32) {
-        on_device(|device| abi::register_host(device, address, bytes as u64))
-    }
+    fn cuMemHostRegister_v2(address: u64, bytes: usize, _flags: u32) { memory::register(address, bytes) }
 
     /// Takes registered memory back.
-    fn cuMemHostUnregister(address: u64) {
-        let freed = on_device(|device| device.free(address, &[BlockKind::Registered]));
-        freed.map_err(|error| match error {
-            Error::InvalidValue => Error::NotRegistered,
-            other => other,
-        })
-    }
+    fn cuMemHostUnregister(address: u64) { memory::unregister(address) }
 
     /// Free and all memory of the device.
-    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
-        let info = on_device(|device| Ok(device.memory_info()))?;
-        free.put(info.free as usize)?;
-        total.put(info.total as usize)
-    }
+    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) { memory::info(free, total) }
 
     /// The block that holds an address.
     fn cuMemGetAddressRange_v2(start: Out<u64>, bytes: Out<usize>, address: u64) {

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use gpucast_host::{Error, FunctionId, LaunchRequest};
 
-use super::streams::{Stream, stream};
 use super::{plain_functions, runtime_functions};
 use crate::abi::{self, Dim3, In, Out};
+use crate::both::streams::{Stream, stream};
 use crate::state::{self, State};
 
 /// What `<<<grid, block, shared, stream>>>` said.

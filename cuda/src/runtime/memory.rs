@@ -5,18 +5,13 @@ use std::ffi::c_void;
 use gpucast_host::{BlockKind, Error, Extent};
 
 use super::runtime_functions;
-use super::streams::{Stream, stream};
 use crate::abi::{self, Out};
+use crate::both::memory::{self, allocate};
+use crate::both::streams::{Stream, stream};
 use crate::state::{self, on_device};
 
 /// `cudaMemcpyKind`: host to host, host to device, device to host, device to device, by address.
 const KINDS: std::ops::RangeInclusive<i32> = 0..=4;
-
-/// Rows begin at multiples of this, as the pitch of `cudaMallocPitch` says.
-const PITCH: u64 = 512;
-
-/// Memory that `cudaFree` takes.
-const OF_DEVICE: &[BlockKind] = &[BlockKind::Device, BlockKind::Managed];
 
 fn check(kind: i32) -> Result<(), Error> {
     if KINDS.contains(&kind) { Ok(()) } else { Err(Error::InvalidDirection) }
@@ -70,10 +65,6 @@ fn of_symbol(host: u64, offset: usize, bytes: usize) -> Result<u64, Error> {
     Ok(variable.address + offset as u64)
 }
 
-fn allocate(address: Out<u64>, bytes: usize, kind: BlockKind) -> Result<(), Error> {
-    address.put(on_device(|device| device.allocate(bytes as u64, kind))?)
-}
-
 /// `cudaPointerAttributes`; CUDA 13 reserves more behind it.
 #[repr(C)]
 struct PointerAttributes {
@@ -101,20 +92,13 @@ runtime_functions! {
     }
 
     /// Allocates rows whose beginnings are aligned.
-    fn cudaMallocPitch(address: Out<u64>, pitch: Out<usize>, width: usize, height: usize) {
-        let row = width.checked_next_multiple_of(PITCH as usize).ok_or(Error::InvalidValue)?;
-        let bytes = row.checked_mul(height).ok_or(Error::InvalidValue)?;
-        allocate(address, bytes, BlockKind::Device)?;
-        pitch.put(row)
-    }
+    fn cudaMallocPitch(address: Out<u64>, pitch: Out<usize>, width: usize, height: usize) { memory::allocate_rows(address, pitch, width, height) }
 
     /// Frees memory of the device.
-    fn cudaFree(address: u64) { on_device(|device| device.free(address, OF_DEVICE)) }
+    fn cudaFree(address: u64) { memory::free(address) }
 
     /// Frees memory of the device.
-    fn cudaFreeAsync(address: u64, _stream: Stream) {
-        on_device(|device| device.free(address, OF_DEVICE))
-    }
+    fn cudaFreeAsync(address: u64, _stream: Stream) { memory::free(address) }
 
     /// Allocates memory of the host.
     fn cudaMallocHost(address: Out<u64>, bytes: usize) {
@@ -127,18 +111,10 @@ runtime_functions! {
     }
 
     /// Frees memory of the host.
-    fn cudaFreeHost(address: u64) {
-        on_device(|device| device.free(address, &[BlockKind::Pinned]))
-    }
+    fn cudaFreeHost(address: u64) { memory::free_host(address) }
 
     /// The device's address of memory of the host: the same.
-    fn cudaHostGetDevicePointer(device_address: Out<u64>, address: u64, _flags: u32) {
-        let known = on_device(|device| Ok(device.block(address).is_some()))?;
-        if !known {
-            return Err(Error::InvalidValue);
-        }
-        device_address.put(address)
-    }
+    fn cudaHostGetDevicePointer(device_address: Out<u64>, address: u64, _flags: u32) { memory::device_pointer(device_address, address) }
 
     /// The flags of memory of the host.
     fn cudaHostGetFlags(flags: Out<u32>, address: u64) {
@@ -150,25 +126,13 @@ runtime_functions! {
     }
 
     /// Lets the device reach the program's own memory.
-    fn cudaHostRegister(address: u64, bytes: usize, _flags: u32) {
-        on_device(|device| abi::register_host(device, address, bytes as u64))
-    }
+    fn cudaHostRegister(address: u64, bytes: usize, _flags: u32) { memory::register(address, bytes) }
 
     /// Takes registered memory back.
-    fn cudaHostUnregister(address: u64) {
-        let freed = on_device(|device| device.free(address, &[BlockKind::Registered]));
-        freed.map_err(|error| match error {
-            Error::InvalidValue => Error::NotRegistered,
-            other => other,
-        })
-    }
+    fn cudaHostUnregister(address: u64) { memory::unregister(address) }
 
     /// Free and all memory of the device.
-    fn cudaMemGetInfo(free: Out<usize>, total: Out<usize>) {
-        let info = on_device(|device| Ok(device.memory_info()))?;
-        free.put(info.free as usize)?;
-        total.put(info.total as usize)
-    }
+    fn cudaMemGetInfo(free: Out<usize>, total: Out<usize>) { memory::info(free, total) }
 
     /// Copies bytes.
     fn cudaMemcpy(to: u64, from: u64, bytes: usize, kind: i32) {

@@ -51,7 +51,6 @@ macro_rules! plain_functions {
 
 pub(crate) use properties::exists;
 pub(crate) use registration::{Wrapper, fatbin, fatbin_at};
-pub(crate) use streams::{Stream, stream};
 use {plain_functions, runtime_functions};
 
 /// The names of all functions of the runtime interface.

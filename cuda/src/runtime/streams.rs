@@ -1,44 +1,23 @@
-//! Streams. Work is done when it is issued; what a stream keeps is its time.
+//! Streams.
 
 use std::ffi::c_void;
 
 use gpucast_host::Error;
-use gpucast_host::clock::{DEFAULT_STREAM, PER_THREAD_STREAM, StreamId};
+use gpucast_host::clock::EventId;
 
 use super::runtime_functions;
 use crate::abi::{Callback, Out};
-use crate::state::on_device;
-
-/// `cudaStream_t`: the number of a stream.
-pub(crate) type Stream = u64;
-
-/// `cudaStreamLegacy`, the default stream by its other name.
-const LEGACY: Stream = 1;
-const PER_THREAD: Stream = 2;
-const NON_BLOCKING: u32 = 1;
+use crate::both::streams::{self, NON_BLOCKING, Stream, StreamCallback};
 
 /// Priorities of streams, which change nothing here.
 const PRIORITIES: (i32, i32) = (0, -5);
-
-/// The stream behind a handle.
-pub(crate) fn stream(handle: Stream) -> StreamId {
-    match handle {
-        0 | LEGACY => DEFAULT_STREAM,
-        PER_THREAD => PER_THREAD_STREAM,
-        other => other,
-    }
-}
 
 fn create(handle: Out<Stream>, flags: u32, priority: i32) -> Result<(), Error> {
     if flags > NON_BLOCKING {
         return Err(Error::InvalidValue);
     }
-    let waits = flags & NON_BLOCKING == 0;
-    handle.put(on_device(|device| Ok(device.clock().create_stream(waits, priority)))?)
+    streams::create(handle, flags, priority)
 }
-
-/// `cudaStreamCallback_t`.
-type StreamCallback = extern "C" fn(Stream, i32, *mut c_void);
 
 runtime_functions! {
     /// Creates a stream.
@@ -53,51 +32,28 @@ runtime_functions! {
     }
 
     /// Forgets a stream.
-    fn cudaStreamDestroy(handle: Stream) {
-        on_device(|device| device.clock().destroy_stream(stream(handle)))
-    }
+    fn cudaStreamDestroy(handle: Stream) { streams::destroy(handle) }
 
     /// The host waits for a stream.
-    fn cudaStreamSynchronize(handle: Stream) {
-        on_device(|device| {
-            device.usable()?;
-            device.clock().synchronise_stream(stream(handle))
-        })
-    }
+    fn cudaStreamSynchronize(handle: Stream) { streams::synchronise(handle) }
 
     /// Asks if a stream's work is done: it always is.
-    fn cudaStreamQuery(handle: Stream) {
-        on_device(|device| {
-            device.usable()?;
-            device.clock().stream(stream(handle)).map(|_| ())
-        })
-    }
+    fn cudaStreamQuery(handle: Stream) { streams::query(handle) }
 
     /// A stream waits for an event.
-    fn cudaStreamWaitEvent(handle: Stream, event: u64, _flags: u32) {
-        on_device(|device| device.clock().wait_event(stream(handle), event))
-    }
+    fn cudaStreamWaitEvent(handle: Stream, event: EventId, _flags: u32) { streams::wait_event(handle, event) }
 
     /// The flags of a stream.
-    fn cudaStreamGetFlags(handle: Stream, flags: Out<u32>) {
-        let (waits, _) = on_device(|device| device.clock().stream(stream(handle)))?;
-        flags.put(if waits { 0 } else { NON_BLOCKING })
-    }
+    fn cudaStreamGetFlags(handle: Stream, flags: Out<u32>) { streams::flags(handle, flags) }
 
     /// The priority of a stream.
-    fn cudaStreamGetPriority(handle: Stream, priority: Out<i32>) {
-        priority.put(on_device(|device| device.clock().stream(stream(handle)))?.1)
-    }
+    fn cudaStreamGetPriority(handle: Stream, priority: Out<i32>) { streams::priority(handle, priority) }
 
     /// Asks if a stream is recorded into a graph: graphs are not there.
     fn cudaStreamIsCapturing(_handle: Stream, status: Out<i32>) { status.put(0) }
 
     /// Calls a function of the host behind a stream's work, which is done.
-    fn cudaLaunchHostFunc(handle: Stream, function: Callback, data: *mut c_void) {
-        on_device(|device| device.clock().stream(stream(handle)).map(|_| ()))?;
-        function(data);
-        Ok(())
-    }
+    fn cudaLaunchHostFunc(handle: Stream, function: Callback, data: *mut c_void) { streams::call(handle, function, data) }
 
     /// Calls a function of the host behind a stream's work, which is done.
     fn cudaStreamAddCallback(
@@ -105,11 +61,7 @@ runtime_functions! {
         function: StreamCallback,
         data: *mut c_void,
         _flags: u32,
-    ) {
-        on_device(|device| device.clock().stream(stream(handle)).map(|_| ()))?;
-        function(handle, 0, data);
-        Ok(())
-    }
+    ) { streams::call_back(handle, function, data) }
 
     /// The range of priorities.
     fn cudaDeviceGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {

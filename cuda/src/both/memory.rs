@@ -1,0 +1,64 @@
+//! Memory: blocks, their places, and what registers the program's own.
+
+use gpucast_host::{BlockKind, Error};
+
+use crate::abi::{self, Out};
+use crate::state::on_device;
+
+/// Rows begin at multiples of this, as the pitch of an allocation says.
+const PITCH: usize = 512;
+
+/// Allocates a block, and writes its address.
+pub(crate) fn allocate(address: Out<u64>, bytes: usize, kind: BlockKind) -> Result<(), Error> {
+    address.put(on_device(|device| device.allocate(bytes as u64, kind))?)
+}
+
+/// Allocates rows whose beginnings are aligned, and writes how far apart they are.
+pub(crate) fn allocate_rows(
+    address: Out<u64>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+) -> Result<(), Error> {
+    let row = width.checked_next_multiple_of(PITCH).ok_or(Error::InvalidValue)?;
+    let bytes = row.checked_mul(height).ok_or(Error::InvalidValue)?;
+    allocate(address, bytes, BlockKind::Device)?;
+    pitch.put(row)
+}
+
+/// Frees memory of the device.
+pub(crate) fn free(address: u64) -> Result<(), Error> {
+    on_device(|device| device.free(address, &[BlockKind::Device, BlockKind::Managed]))
+}
+
+/// Frees memory of the host.
+pub(crate) fn free_host(address: u64) -> Result<(), Error> {
+    on_device(|device| device.free(address, &[BlockKind::Pinned]))
+}
+
+/// Writes the device's address of memory of the host: the same.
+pub(crate) fn device_pointer(place: Out<u64>, address: u64) -> Result<(), Error> {
+    on_device(|device| device.block(address).map(|_| ()).ok_or(Error::InvalidValue))?;
+    place.put(address)
+}
+
+/// Lets the device reach the program's own memory.
+pub(crate) fn register(address: u64, bytes: usize) -> Result<(), Error> {
+    on_device(|device| abi::register_host(device, address, bytes as u64))
+}
+
+/// Takes registered memory back.
+pub(crate) fn unregister(address: u64) -> Result<(), Error> {
+    let freed = on_device(|device| device.free(address, &[BlockKind::Registered]));
+    freed.map_err(|error| match error {
+        Error::InvalidValue => Error::NotRegistered,
+        other => other,
+    })
+}
+
+/// Writes the free and all memory of the device, in bytes.
+pub(crate) fn info(free: Out<usize>, total: Out<usize>) -> Result<(), Error> {
+    let info = on_device(|device| Ok(device.memory_info()))?;
+    free.put(info.free as usize)?;
+    total.put(info.total as usize)
+}

@@ -1,0 +1,6 @@
+//! The parts that are equal in both interfaces: functions of the runtime and of the driver call
+//! them under CUDA's names.
+
+pub(crate) mod events;
+pub(crate) mod memory;
+pub(crate) mod streams;
