@@ -2,63 +2,39 @@
 //! (2019), executed: what the papers say in numbers, from `corpus/published`, beside what is
 //! counted. `docs/corpus-figures.md` explains the differences.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
-
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use gpucast_corpus::generator::generator;
 use gpucast_corpus::published;
 use gpucast_corpus::reference::Values;
-use serde_json::Value;
+use gpucast_forecast::settings::{MachineChoice, Size};
+use gpucast_model::Needs;
 use toml::Table;
 
-/// The metrics of a corpus kernel.
-struct Profile {
-    kernel: &'static str,
-    metrics: Value,
-}
+use crate::common::{self, Metrics};
+
+/// The metrics of a corpus kernel. The papers count what their sources ask for, not what compilers
+/// make of it.
+struct Profile;
 
 impl Profile {
     /// At the paper's size.
-    fn full(kernel: &'static str) -> Self {
-        Self::of(kernel, "paper", "gtx-480")
+    fn full(kernel: &str) -> Metrics {
+        Self::of(kernel, Size::Paper, "gtx-480")
     }
 
-    fn small(kernel: &'static str) -> Self {
-        Self::of(kernel, "small", "gtx-480")
+    fn small(kernel: &str) -> Metrics {
+        Self::of(kernel, Size::Small, "gtx-480")
     }
 
     /// At the paper's size on another GPU.
-    fn on(gpu: &str, kernel: &'static str) -> Self {
-        Self::of(kernel, "paper", gpu)
+    fn on(gpu: &str, kernel: &str) -> Metrics {
+        Self::of(kernel, Size::Paper, gpu)
     }
 
-    /// The papers count what their sources ask for, not what compilers make of it.
-    fn of(kernel: &'static str, size: &str, gpu: &str) -> Self {
-        let arguments = ["profile", kernel, "--size", size, "--gpu", gpu];
-        let arguments = [&arguments[..], &["--machine", "none", "--format", "json"]].concat();
-        let output = Command::new(env!("CARGO_BIN_EXE_gpucast")).args(&arguments).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "gpucast {arguments:?} failed:\n{stderr}");
-        let profile: Value = serde_json::from_slice(&output.stdout).unwrap();
-        Self { kernel, metrics: profile["launches"][0]["metrics"].clone() }
-    }
-
-    fn count(&self, metric: &str) -> u64 {
-        self.metrics[metric]["value"]
-            .as_u64()
-            .unwrap_or_else(|| panic!("{}: {metric} is missing", self.kernel))
-    }
-
-    fn sum(&self, metrics: &[&str]) -> u64 {
-        metrics.iter().map(|metric| self.count(metric)).sum()
-    }
-
-    fn check(&self, expected: &[(&str, u64)]) {
-        for &(metric, value) in expected {
-            assert_eq!(self.count(metric), value, "{}: {metric}", self.kernel);
-        }
+    fn of(kernel: &str, size: Size, gpu: &str) -> Metrics {
+        let counts = common::counts(MachineChoice::None, Needs::METRICS);
+        Metrics::of(kernel, common::counted(kernel, &common::sized(size), gpu, &counts))
     }
 }
 
@@ -319,7 +295,7 @@ fn matmul_variants_load_what_stevens_and_kloeckner_say() {
     let n: u64 = 64;
     let [prefetch, direct] = ["matmul-prefetch", "matmul-direct"].map(Profile::small);
     let elements = |bytes: u64| bytes / 4;
-    let loads = |profile: &Profile| elements(profile.count("ptx_global_load_bytes"));
+    let loads = |profile: &Metrics| elements(profile.count("ptx_global_load_bytes"));
     assert_eq!(loads(&direct), 2 * n.pow(3));
     let fewer = published("matmul-direct", "global loads of matmul-prefetch's") as u64;
     assert_eq!(loads(&direct), fewer * loads(&prefetch));
@@ -429,7 +405,7 @@ fn gpp_scales_its_arithmetic_and_not_its_traffic() {
         profile.check(&[("flop_count_dp_fma", iterations * (4 + frequencies * 7))]);
     }
     // 48 bytes an iteration, the frequencies and the column's own element once a thread.
-    let bytes = |profile: &Profile| profile.count("ptx_global_load_bytes");
+    let bytes = |profile: &Metrics| profile.count("ptx_global_load_bytes");
     for (profile, frequencies) in profiles.iter().zip(1..) {
         assert_eq!(bytes(profile), 48 * iterations + 6 * 256 * (16 + 8 * frequencies));
     }
