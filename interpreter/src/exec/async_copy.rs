@@ -206,7 +206,7 @@ impl Warp {
         mask: u32,
         report: &mut AccessReport,
     ) -> Result<(), WarpFault> {
-        let copy = &context.program.async_copies[op.a as usize];
+        let copy = &context.program.tables.async_copies[op.a as usize];
         let fault = |fault: AccessFault| fault.at(split.pc);
         let memories = &context.memories;
         let bytes = copy.destination.bytes_per_lane();

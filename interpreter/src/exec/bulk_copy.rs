@@ -92,7 +92,7 @@ impl Warp {
         split: &Split,
         mask: u32,
     ) -> Result<(), WarpFault> {
-        let bulk = &context.program.bulk_ops[op.a as usize];
+        let bulk = &context.program.tables.bulk_ops[op.a as usize];
         let mask = if bulk.once { mask & mask.wrapping_neg() } else { mask };
         let memories = &context.memories;
         let instruction = bulk.destination.instruction;

@@ -71,7 +71,7 @@ impl Warp {
                 self.allocate_stack(split.pc, mask, op.dst, op.b, &bytes, align, limit)?;
             }
             Code::Runtime => {
-                let call = &program.runtime_calls[op.a as usize];
+                let call = &program.tables.runtime_calls[op.a as usize];
                 let called = context.runtime(frame, call, mask, &mut self.printed, heap);
                 called.map_err(|(lane, kind)| WarpFault {
                     pc: split.pc,
@@ -151,7 +151,7 @@ impl Warp {
             };
             let function = function_at(address).ok_or_else(bad)?;
             let signature = u32::try_from(function).ok().and_then(|f| program.pointed_to.get(&f));
-            if signature != program.signatures.get(op.b as usize) {
+            if signature != program.tables.signatures.get(op.b as usize) {
                 let kind = FaultKind::CallMismatch { address };
                 return Err(WarpFault { kind, ..bad() });
             }

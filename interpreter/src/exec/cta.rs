@@ -279,7 +279,7 @@ impl Cta {
                 continue;
             }
             let context = self.context(launch, at, cluster);
-            let (turn, ran) = if launch.program.mbarrier_ops.is_empty() {
+            let (turn, ran) = if launch.program.tables.mbarrier_ops.is_empty() {
                 let warp = &mut self.warps[at];
                 let before = warp.issued;
                 let turn = warp.run(&context, recorder, before + WARP_TURN);

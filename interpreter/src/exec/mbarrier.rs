@@ -48,7 +48,7 @@ impl Warp {
         mask: u32,
         report: &mut AccessReport,
     ) -> Result<Next, WarpFault> {
-        let mbarrier = &context.program.mbarrier_ops[op.a as usize];
+        let mbarrier = &context.program.tables.mbarrier_ops[op.a as usize];
         let memories = &context.memories;
         if let MbarrierAction::ArriveWithCopies { .. } = mbarrier.action {
             // The arrival follows the copies, and nothing says how soon either may be done.
@@ -134,7 +134,7 @@ impl Warp {
             let Wait::Mbarrier { lanes, patience } = self.splits[at].wait else { continue };
             let pc = self.splits[at].pc;
             let op = &context.program.ops[pc as usize];
-            let mbarrier = &context.program.mbarrier_ops[op.a as usize];
+            let mbarrier = &context.program.tables.mbarrier_ops[op.a as usize];
             let (frame, dst) = (self.frame(context), op.dst);
             let memories = &context.memories;
             let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
@@ -161,7 +161,7 @@ impl Warp {
     pub(crate) fn mbarrier_deadlock(&mut self, context: &Context<'_>, at: usize) -> FaultKind {
         let split = &self.splits[at];
         let (waiting, op) = (split.mask, &context.program.ops[split.pc as usize]);
-        let mbarrier = &context.program.mbarrier_ops[op.a as usize];
+        let mbarrier = &context.program.tables.mbarrier_ops[op.a as usize];
         let lane = waiting.trailing_zeros() & 31;
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let address = unsafe { addresses(&self.frame(context), &mbarrier.object)[lane as usize] };

@@ -57,7 +57,7 @@ impl Warp {
         split: &Split,
         mask: u32,
     ) -> Result<(), WarpFault> {
-        let tensor = &context.program.tensor_ops[op.a as usize];
+        let tensor = &context.program.tables.tensor_ops[op.a as usize];
         let instruction = match tensor {
             TensorOp::Copy(copy) => copy.global.instruction,
             TensorOp::Replace { map, .. } => map.instruction,

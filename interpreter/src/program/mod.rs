@@ -11,6 +11,7 @@ pub(crate) mod memory_op;
 pub(crate) mod op;
 pub(crate) mod registers;
 pub(crate) mod runtime;
+pub(crate) mod side_tables;
 pub(crate) mod table;
 
 use std::collections::HashMap;
@@ -22,14 +23,12 @@ use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
 use crate::fault::FaultKind;
-use asynchronous::{AsyncCopy, BulkOp, MbarrierOp, TensorOp};
 use lower::call_graph::Signature;
 use lower::sharing::Sharing;
-use matrix_op::MatrixOp;
-use memory_op::MemoryOp;
 use op::{GuardPredicate, Op};
 use registers::{RegisterFile, SavedRegisters};
 use runtime::{RuntimeCall, RuntimeFunction};
+use side_tables::SideTables;
 use smallvec::SmallVec;
 
 /// A kernel ready to execute, with the facts about its code that an observer needs.
@@ -47,21 +46,11 @@ pub struct Program {
     pub(crate) op_instruction: Vec<u32>,
     /// The predicate of each guarded instruction.
     pub(crate) guards: Vec<GuardPredicate>,
-    pub(crate) memory_ops: Vec<MemoryOp>,
-    pub(crate) matrix_ops: Vec<MatrixOp>,
-    pub(crate) async_copies: Vec<AsyncCopy>,
-    pub(crate) mbarrier_ops: Vec<MbarrierOp>,
-    pub(crate) bulk_ops: Vec<BulkOp>,
-    pub(crate) tensor_ops: Vec<TensorOp>,
-    /// Target blocks of `brx.idx`.
-    pub(crate) branch_tables: Vec<Vec<u32>>,
+    pub(crate) tables: SideTables,
     /// Target of calls of each function of the module, for those that can be called.
     pub(crate) callable: Vec<Option<Callable>>,
     /// Signatures of the functions whose address is taken.
     pub(crate) pointed_to: HashMap<u32, Signature>,
-    /// Signatures of indirect calls.
-    pub(crate) signatures: Vec<Signature>,
-    pub(crate) runtime_calls: Vec<RuntimeCall>,
     /// Lists of registers that are saved around calls.
     pub(crate) saved: Vec<SavedRegisters>,
     pub(crate) registers: RegisterFile,
@@ -277,13 +266,13 @@ impl Program {
     /// Returns true if it allocates memory on the device heap.
     #[must_use]
     pub fn uses_heap(&self) -> bool {
-        self.runtime_calls.iter().any(|call| call.function.depends_on_order())
+        self.tables.runtime_calls.iter().any(|call| call.function.depends_on_order())
     }
 
     /// Returns true if its threads may print.
     pub(crate) fn prints(&self) -> bool {
         let prints = |call: &RuntimeCall| call.function == RuntimeFunction::Vprintf;
-        self.runtime_calls.iter().any(prints)
+        self.tables.runtime_calls.iter().any(prints)
     }
 
     /// The kernel's name as written.

@@ -51,7 +51,7 @@ impl Warp {
         };
         // SAFETY: the frame's invariants hold, and matrix operations belong to its program.
         unsafe {
-            match &context.program.matrix_ops[op.a as usize] {
+            match &context.program.tables.matrix_ops[op.a as usize] {
                 MatrixOp::Multiply(multiply) => {
                     (context.level.multiply)(frame, multiply).map_err(|fault| fault.at(pc))
                 }

@@ -56,7 +56,7 @@ impl Warp {
             other.fall_through(program, op.b);
             self.splits.push(other);
         }
-        let targets = &program.branch_tables[op.c as usize];
+        let targets = &program.tables.branch_tables[op.c as usize];
         while rest != 0 {
             let index = indices[rest.trailing_zeros() as usize];
             let lanes = lanes_with(rest, |lane| indices[lane] == index);

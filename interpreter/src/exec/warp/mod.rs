@@ -199,7 +199,7 @@ impl Warp {
             }
             let clock = self.block_clock(program, &split);
             let mut accesses = LoopAccesses {
-                ops: program.memory_ops.as_ptr(),
+                ops: program.tables.memory_ops.as_ptr(),
                 memories: &context.memories,
                 report: &mut report,
                 teller: self.teller(context, recorder, &frame, clock),
@@ -214,7 +214,7 @@ impl Warp {
                     // SAFETY: the invariants of the frame hold.
                     let mask = unsafe { frame.guard(op, split.mask) };
                     if mask != 0 {
-                        let op = &program.memory_ops[op.a as usize];
+                        let op = &program.tables.memory_ops[op.a as usize];
                         self.memory(context, recorder, &frame, op, &split, mask, &mut report)
                             .map_err(|fault| fault.at(split.pc))?;
                     }

@@ -8,6 +8,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::super::asynchronous::{AsyncCopy, CopyExtent, wait};
 use super::super::memory_op::{MemoryOp, Space};
 use super::super::op::{Code, GuardPredicate};
+use super::super::side_tables;
 use super::builder::{Builder, Lowered, operand};
 use super::memory;
 use crate::observer::AccessKind;
@@ -53,8 +54,10 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             _ => {}
         }
     }
-    let index = builder.async_copies.len() as u32;
-    builder.async_copies.push(AsyncCopy { source, destination, extent });
+    let index = side_tables::add(
+        &mut builder.tables.async_copies,
+        AsyncCopy { source, destination, extent },
+    );
     builder.emit(Code::AsyncCopy, 0, 0, [index, 0, 0]);
     Ok(())
 }

@@ -8,13 +8,11 @@ use gpucast_ptx_frontend::module::{
     Function, FunctionId, Immediate, Instruction, Module, Operand, RegisterId, VariableId,
 };
 
-use super::super::asynchronous::{AsyncCopy, BulkOp, MbarrierOp, TensorOp};
-use super::super::matrix_op::MatrixOp;
-use super::super::memory_op::{MemoryOp, window};
+use super::super::memory_op::window;
 use super::super::op::{Code, GUARD_REPEATED, GuardPredicate, Op};
 use super::super::registers::{Constant, ConstantValue, RegisterFile, SavedRegisters, SavedRow};
-use super::super::runtime::RuntimeCall;
-use super::call_graph::{CallGraph, Signature};
+use super::super::side_tables::SideTables;
+use super::call_graph::CallGraph;
 use super::layout::{Layout, function_address};
 
 /// Reason why an instruction cannot be executed.
@@ -70,16 +68,7 @@ pub(crate) struct Builder<'m> {
     pub(crate) ops: Vec<Op>,
     pub(crate) op_instruction: Vec<u32>,
     pub(crate) guards: Vec<GuardPredicate>,
-    pub(crate) memory_ops: Vec<MemoryOp>,
-    pub(crate) matrix_ops: Vec<MatrixOp>,
-    pub(crate) async_copies: Vec<AsyncCopy>,
-    pub(crate) mbarrier_ops: Vec<MbarrierOp>,
-    pub(crate) bulk_ops: Vec<BulkOp>,
-    pub(crate) tensor_ops: Vec<TensorOp>,
-    pub(crate) branch_tables: Vec<Vec<u32>>,
-    /// The values that indirect calls pass.
-    pub(crate) signatures: Vec<Signature>,
-    pub(crate) runtime_calls: Vec<RuntimeCall>,
+    pub(crate) tables: SideTables,
     /// Functions whose registers are saved around calls.
     pub(crate) saved: Vec<FunctionId>,
     pub(crate) registers: RegisterFile,
@@ -111,15 +100,7 @@ impl<'m> Builder<'m> {
             ops: Vec::new(),
             op_instruction: Vec::new(),
             guards: Vec::new(),
-            memory_ops: Vec::new(),
-            matrix_ops: Vec::new(),
-            async_copies: Vec::new(),
-            mbarrier_ops: Vec::new(),
-            bulk_ops: Vec::new(),
-            tensor_ops: Vec::new(),
-            branch_tables: Vec::new(),
-            signatures: Vec::new(),
-            runtime_calls: Vec::new(),
+            tables: SideTables::default(),
             saved: Vec::new(),
             registers: RegisterFile::default(),
             frame_pointers: HashMap::new(),

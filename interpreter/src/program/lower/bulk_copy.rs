@@ -9,6 +9,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::super::asynchronous::{BulkOp, BulkSize, MbarrierAction};
 use super::super::memory_op::{Atomic, AtomicOperation};
 use super::super::op::Code;
+use super::super::side_tables;
 use super::async_copy::literal;
 use super::builder::{Builder, Lowered, Width, operand};
 use super::{mbarrier, memory};
@@ -92,8 +93,7 @@ fn reduction(instruction: &Instruction) -> Lowered<Option<(AtomicOperation, T)>>
 }
 
 fn emit(builder: &mut Builder<'_>, op: BulkOp) {
-    let index = builder.bulk_ops.len() as u32;
-    builder.bulk_ops.push(op);
+    let index = side_tables::add(&mut builder.tables.bulk_ops, op);
     builder.emit(Code::Bulk, 0, 0, [index, 0, 0]);
 }
 

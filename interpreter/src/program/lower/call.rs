@@ -14,6 +14,7 @@ use gpucast_ptx_frontend::module::{
 
 use super::super::op::{Code, copy_local};
 use super::super::runtime::{RuntimeCall, RuntimeFunction, Value};
+use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use super::call_graph::{Signature, area_offsets, indirect_signature};
 use super::memory::{elements, load_local, pass, stack_slot, store_local};
@@ -73,8 +74,7 @@ pub(super) fn call(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
                 signature.ok_or("an indirect call needs a prototype or a list of functions")?;
             let target = builder.value(call.callee, T::U64)?;
             let reenters = builder.calls.reenters_indirectly(builder.function, &signature);
-            let index = builder.signatures.len() as u32;
-            builder.signatures.push(signature.clone());
+            let index = side_tables::add(&mut builder.tables.signatures, signature.clone());
             through_area(builder, &call, &signature, reenters, |builder| {
                 builder.emit(Code::CallIndirect, 0, 0, [target, index, 0]);
             })
@@ -335,8 +335,10 @@ fn declared(builder: &mut Builder<'_>, call: &Call<'_>, function: &Function) -> 
     let mut row = result.map(|value| {
         builder.temporary(if value == Value::Address { Width::W64 } else { Width::W32 })
     });
-    let index = builder.runtime_calls.len() as u32;
-    builder.runtime_calls.push(RuntimeCall { function: runtime, arguments, result: row });
+    let index = side_tables::add(
+        &mut builder.tables.runtime_calls,
+        RuntimeCall { function: runtime, arguments, result: row },
+    );
     builder.emit(Code::Runtime, 0, 0, [index, 0, 0]);
     if let (Some(Value::Address), Some(4), Some(wide)) = (result, result_bytes, row) {
         let narrow = builder.temporary(Width::W32);

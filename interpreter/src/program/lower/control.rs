@@ -11,6 +11,7 @@ use gpucast_ptx_frontend::module::{
 };
 
 use super::super::op::{Code, GUARD_REPEATED, GuardPredicate, NO_BLOCK, barrier as flag};
+use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, operand};
 
 /// Places of functions and their blocks in the program.
@@ -167,8 +168,7 @@ pub(super) fn branch_indexed(
     };
     let targets: Result<Vec<_>, _> =
         labels.iter().map(|&label| context.label(builder, label)).collect();
-    let table = builder.branch_tables.len() as u32;
-    builder.branch_tables.push(targets?);
+    let table = side_tables::add(&mut builder.tables.branch_tables, targets?);
     let fall_through = context.fall_through(builder);
     builder.emit(Code::BranchIndexed, 0, 0, [index, fall_through, table]);
     Ok(())

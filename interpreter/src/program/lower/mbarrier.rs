@@ -6,6 +6,7 @@ use gpucast_ptx_frontend::module::{Instruction, Operand};
 
 use super::super::asynchronous::{Arrival, MbarrierAction, MbarrierOp, PhaseWait};
 use super::super::op::Code;
+use super::super::side_tables;
 use super::builder::{Builder, Lowered, Width, operand};
 use super::memory;
 use crate::observer::AccessKind;
@@ -111,8 +112,10 @@ pub(super) fn emit(
         }
         _ => None,
     };
-    let index = builder.mbarrier_ops.len() as u32;
-    builder.mbarrier_ops.push(MbarrierOp { object, action, multicast });
+    let index = side_tables::add(
+        &mut builder.tables.mbarrier_ops,
+        MbarrierOp { object, action, multicast },
+    );
     builder.emit(Code::Mbarrier, 0, destination, [index, 0, 0]);
     Ok(())
 }

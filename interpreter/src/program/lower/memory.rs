@@ -11,6 +11,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::super::memory_op::{Atomic, AtomicOperation, Extend, MemoryOp, Space};
 use super::super::op::Code;
 use super::super::registers::{ConstantValue, ParameterRow};
+use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use crate::observer::AccessKind;
 
@@ -188,8 +189,7 @@ pub(super) fn is_simple(op: &MemoryOp) -> bool {
 
 fn emit_memory_op(builder: &mut Builder<'_>, mut op: MemoryOp) {
     op.is_simple = is_simple(&op);
-    let index = builder.memory_ops.len() as u32;
-    builder.memory_ops.push(op);
+    let index = side_tables::add(&mut builder.tables.memory_ops, op);
     builder.emit(Code::Memory, 0, 0, [index, 0, 0]);
 }
 

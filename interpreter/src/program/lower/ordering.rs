@@ -60,16 +60,16 @@ fn mentions(operand: &Operand, register: RegisterId) -> bool {
 
 /// Returns the reason why the CTAs of a program must run in order, if they must.
 pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) -> Option<String> {
-    let bulk = builder.bulk_ops.iter().map(|op| &op.destination);
-    let ops = builder.memory_ops.iter().chain(bulk);
-    if builder.runtime_calls.iter().any(|call| call.function.depends_on_order()) {
+    let bulk = builder.tables.bulk_ops.iter().map(|op| &op.destination);
+    let ops = builder.tables.memory_ops.iter().chain(bulk);
+    if builder.tables.runtime_calls.iter().any(|call| call.function.depends_on_order()) {
         return Some("what malloc returns depends on other CTAs".to_owned());
     }
     let reduces = |op: &TensorOp| match op {
         TensorOp::Copy(copy) => matches!(copy.direction, Direction::Reduce(_)),
         TensorOp::Replace { .. } => false,
     };
-    if builder.tensor_ops.iter().any(reduces) {
+    if builder.tables.tensor_ops.iter().any(reduces) {
         return Some(
             "the result of a reduction of tensors depends on the order of CTAs".to_owned(),
         );

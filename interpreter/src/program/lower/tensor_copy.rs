@@ -8,6 +8,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::super::asynchronous::{Boxes, Direction, TensorCopy, TensorOp};
 use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
 use super::super::op::Code;
+use super::super::side_tables;
 use super::async_copy::literal;
 use super::builder::{Builder, Lowered, operand};
 use super::memory;
@@ -176,7 +177,6 @@ pub(super) fn replace(builder: &mut Builder<'_>, instruction: &Instruction) -> L
 }
 
 fn emit(builder: &mut Builder<'_>, op: TensorOp) {
-    let index = builder.tensor_ops.len() as u32;
-    builder.tensor_ops.push(op);
+    let index = side_tables::add(&mut builder.tables.tensor_ops, op);
     builder.emit(Code::Tensor, 0, 0, [index, 0, 0]);
 }

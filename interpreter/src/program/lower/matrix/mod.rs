@@ -10,6 +10,7 @@ use gpucast_ptx_frontend::module::{Instruction, Operand};
 
 use super::super::matrix_op::{MatrixOp, RowTransfer};
 use super::super::op::{ALIGNED, Code, MEMBERS};
+use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use super::memory;
 use crate::observer::AccessKind;
@@ -20,8 +21,7 @@ use crate::semantics::matrix::transfer::{Packing, RowFormat};
 fn emit(builder: &mut Builder<'_>, op: MatrixOp) {
     let everyone = builder.bits(u64::from(u32::MAX), Width::W32);
     builder.emit(Code::WarpSync, MEMBERS | ALIGNED, 0, [everyone, 0, 0]);
-    let index = builder.matrix_ops.len() as u32;
-    builder.matrix_ops.push(op);
+    let index = side_tables::add(&mut builder.tables.matrix_ops, op);
     builder.emit(Code::Matrix, 0, 0, [index, 0, 0]);
 }
 
