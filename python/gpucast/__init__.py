@@ -5,7 +5,8 @@
 >>> forecast.bound
 'compute'
 
-Kernels are PTX or CUDA as text, files, names of the corpus, and kernels of Numba, Triton and CuPy.
+Kernels are PTX or CUDA as text, files, names of the corpus, and kernels of Numba, Triton, Warp
+and CuPy.
 """
 
 from __future__ import annotations

@@ -95,7 +95,9 @@ def encoded(values: Sequence[Any], parameters: Sequence[Parameter], memory: Memo
 
 
 def _encoded(value: Any, parameter: Parameter, memory: Memory) -> Value:
-    if isinstance(value, ctypes.Structure) or (
+    if isinstance(value, Value):
+        return _of_size(value.data, value.text, parameter, value.spans)
+    if isinstance(value, (ctypes.Structure, ctypes.Array)) or (
         parameter.is_array and isinstance(value, (bytes, bytearray))
     ):
         return _of_size(bytes(value), "a structure", parameter)
@@ -131,13 +133,15 @@ def _encoded(value: Any, parameter: Parameter, memory: Memory) -> Value:
     raise _wrong(parameter, f"a {type(value).__name__}")
 
 
-def _of_size(data: bytes, text: str, parameter: Parameter) -> Value:
+def _of_size(
+    data: bytes, text: str, parameter: Parameter, spans: tuple[tuple[int, Span], ...] = ()
+) -> Value:
     if len(data) != parameter.bytes:
         raise TypeError(
             f"parameter {parameter.name} is {parameter.type} of {parameter.bytes} bytes, "
             f"and {text} has {len(data)}"
         )
-    return Value(data, text)
+    return Value(data, text, spans)
 
 
 def _wrong(parameter: Parameter, what: str) -> TypeError:

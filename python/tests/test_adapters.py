@@ -1,4 +1,4 @@
-"""Kernels of NumPy's neighbours: Numba, Triton and CuPy, against NumPy's results."""
+"""Kernels of NumPy's neighbours: Numba, Triton, Warp and CuPy, against NumPy's results."""
 
 from __future__ import annotations
 
@@ -178,6 +178,23 @@ class Triton(unittest.TestCase):
         c = np.zeros((64, 64), np.float32)
         gpucast.run(product[(2, 2)], a, b, c, 64, TILE=32)
         np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-3)
+
+
+class Warp(unittest.TestCase):
+    def test_arrays_of_numpy_and_of_warp(self) -> None:
+        np: Any = needed("numpy")
+        wp: Any = needed("warp")
+        import warp_kernels
+
+        wp.config.quiet = True
+        x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+        gpucast.run(warp_kernels.saxpy, x, y, 2.0, dim=1000)
+        np.testing.assert_array_equal(y, 2 * x + 1)
+        own = wp.array(x, dtype=float, device="cpu")
+        gpucast.run(warp_kernels.saxpy, own, y, 1.0, dim=1000)
+        np.testing.assert_array_equal(y, 3 * x + 1)
+        forecast = gpucast.predict(warp_kernels.saxpy, x, y, 2.0, dim=(1000,), **GPU)
+        self.assertIn("4 blocks of 256 threads", forecast.counts[0].origin)
 
 
 class CuPy(unittest.TestCase):

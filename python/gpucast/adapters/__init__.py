@@ -32,7 +32,11 @@ def source(
         from . import cupy
 
         return cupy.source(kernel, args, options, gpus)
+    if "warp" in modules:
+        from . import warp
+
+        return warp.source(kernel, args, options, gpus)
     raise TypeError(
         f"a {type(kernel).__module__}.{type(kernel).__qualname__} is no kernel: pass PTX or CUDA as "
-        "text, a file, a corpus name, or a kernel of Numba, Triton or CuPy"
+        "text, a file, a corpus name, or a kernel of Numba, Triton, CuPy or Warp"
     )
