@@ -117,7 +117,7 @@ impl Kernel {
     }
 }
 
-/// A kernel parameter: name, type in the PTX, bytes, alignment, and true if it is an array of bytes.
+/// A kernel parameter: name, type in the PTX, bytes, alignment, and true if it is an array.
 type Parameter = (String, &'static str, u64, u32, bool);
 
 #[pymethods]
