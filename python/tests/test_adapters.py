@@ -68,6 +68,7 @@ class Numba(unittest.TestCase):
         np.testing.assert_array_equal(y, 2 * x + 1)
         forecast = gpucast.predict(saxpy[4, 256], x, y, 2.0, **GPU)
         self.assertGreater(forecast.time_ms, 0.0)
+        self.assertEqual(forecast[0].kernel, "saxpy")
         lines = gpucast.profile(saxpy[4, 256], x, y, 2.0, machine="rules").table(by="line")
         self.assertIn("y[i] += a * x[i]", lines["cuda"])
 
