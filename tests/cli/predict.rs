@@ -361,3 +361,23 @@ fn stdout_of_text(arguments: &str) -> String {
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);
     outcome.stdout
 }
+
+/// The interval model carries the stalls of one warp over to all. Warps that take turns at the same
+/// work look to it as if they worked at once, and only the simulation follows their barriers.
+#[test]
+fn models_that_disagree_by_more_than_a_factor_of_two_are_named() {
+    let arguments = "predict turns.ptx --grid 1 --block 256 --arg buf:f32[256]=zero --gpu h100-sxm \
+                     --machine rules --format json";
+    let of = |model: &str| {
+        let prediction = json(&format!("{arguments} --model {model}"))["predictions"][0].take();
+        (prediction["time_ms"].as_f64().unwrap(), prediction["warning_codes"].to_string())
+    };
+    let (simulated, warnings) = of("sm-simulation");
+    let (by_intervals, others) = of("interval");
+    assert!(simulated > 2.0 * by_intervals, "{simulated} {by_intervals}");
+    assert!(warnings.contains("models-disagree"), "{warnings}");
+    assert!(!others.contains("models-disagree"), "{others}");
+    let agreed = json("predict sgemm --size small --gpu h100-sxm --machine rules --format json");
+    let warnings = agreed["predictions"][0]["warning_codes"].to_string();
+    assert!(!warnings.contains("models-disagree"), "{warnings}");
+}
