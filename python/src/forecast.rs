@@ -88,8 +88,7 @@ pub(crate) fn predict(
             let counts = Counts {
                 machine: settings.machine()?,
                 execution: settings.execution()?,
-                stages: group.reads_stages,
-                order: group.reads_order,
+                needs: group.needs,
                 ..Counts::default()
             };
             let (gpu, loaded) = (&group.counting_gpu, &kernel.loaded);

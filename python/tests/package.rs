@@ -71,8 +71,7 @@ fn predicted(kernel: &Kernel, gpus: &str) -> String {
     let mut kernels = Vec::new();
     for group in CountOn::read(&library, None).unwrap().groups(gpus, &models).unwrap() {
         let machine = MachineSettings { machine: MachineChoice::Rules, ..Default::default() };
-        let (stages, order) = (group.reads_stages, group.reads_order);
-        let counts = Counts { machine, stages, order, ..Counts::default() };
+        let counts = Counts { machine, needs: group.needs, ..Counts::default() };
         for source in kernel.count_with(&group.counting_gpu, &counts, &Alone).unwrap() {
             kernels.push(predict(&models, source, &group.gpus, None, &[]).unwrap());
         }
