@@ -1,14 +1,15 @@
 //! The embedded fonts: widths for the layout of every picture, outlines for PNG.
 //!
 //! Inter is free (SIL Open Font License 1.1, `fonts/OFL.txt`). Embedding it means that a picture is
-//! laid out, and a PNG drawn, alike on every machine, and that none needs fonts installed.
+//! laid out, and a PNG drawn, alike on every machine, and that none needs fonts installed. What is
+//! embedded are outlines and widths only: a reader of fonts would take a tenth of a first build.
 
-use skrifa::instance::{LocationRef, Size};
-use skrifa::outline::{DrawSettings, OutlinePen};
-use skrifa::{FontRef, GlyphId, MetadataProvider as _};
+use std::sync::LazyLock;
+
 use tiny_skia::{Path, PathBuilder};
 
 use crate::geometry::{Point, Quad};
+use crate::glyphs::Glyphs;
 
 /// The weight of letters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,11 +21,6 @@ pub enum Weight {
     SemiBold,
 }
 
-/// The fonts as TrueType.
-pub const REGULAR: &[u8] = include_bytes!("../fonts/Inter-Regular.ttf");
-/// The heavier one.
-pub const SEMI_BOLD: &[u8] = include_bytes!("../fonts/Inter-SemiBold.ttf");
-
 /// The part of the em above the base line that letters, digits and parentheses reach.
 pub const ASCENT: f64 = 0.77;
 /// The part of the em below the base line that they reach.
@@ -33,19 +29,16 @@ pub const DESCENT: f64 = 0.22;
 /// Width of a character that no font is there for, in ems.
 const FALLBACK_WIDTH: f64 = 0.65;
 
-/// The font of a weight; `None` if its file cannot be read.
-fn font(weight: Weight) -> Option<FontRef<'static>> {
-    let bytes = match weight {
-        Weight::Regular => REGULAR,
-        Weight::SemiBold => SEMI_BOLD,
-    };
-    FontRef::new(bytes).ok()
-}
-
-/// The glyphs of a text; a character that the font lacks gets the font's sign for a missing one.
-fn glyphs(font: &FontRef<'_>, text: &str) -> impl Iterator<Item = GlyphId> {
-    let map = font.charmap();
-    text.chars().map(move |character| map.map(character).unwrap_or(GlyphId::NOTDEF))
+/// The letters of a weight; `None` if the embedded file is not well formed.
+fn font(weight: Weight) -> Option<&'static Glyphs> {
+    static REGULAR: LazyLock<Option<Glyphs>> =
+        LazyLock::new(|| Glyphs::read(include_str!("../fonts/Inter-Regular.outlines")));
+    static SEMI_BOLD: LazyLock<Option<Glyphs>> =
+        LazyLock::new(|| Glyphs::read(include_str!("../fonts/Inter-SemiBold.outlines")));
+    match weight {
+        Weight::Regular => REGULAR.as_ref(),
+        Weight::SemiBold => SEMI_BOLD.as_ref(),
+    }
 }
 
 /// The width of a text, in the unit of `size`, which is that of the em. Letters are not kerned.
@@ -54,15 +47,9 @@ pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     let Some(font) = font(weight) else {
         return text.chars().count() as f64 * FALLBACK_WIDTH * size;
     };
-    // Unscaled metrics are whole font units, so that the sum is exact.
-    let metrics = font.glyph_metrics(Size::unscaled(), LocationRef::default());
-    let units: f64 =
-        glyphs(&font, text).filter_map(|glyph| metrics.advance_width(glyph)).map(f64::from).sum();
-    units / units_per_em(&font) * size
-}
-
-fn units_per_em(font: &FontRef<'_>) -> f64 {
-    f64::from(font.metrics(Size::unscaled(), LocationRef::default()).units_per_em.max(1))
+    // Advances are whole font units, so that the sum is exact.
+    let units: f64 = font.of_text(text).map(|glyph| glyph.advance).sum();
+    units / font.units_per_em * size
 }
 
 /// The outlines of a text whose base line begins at the origin, y downwards.
@@ -70,62 +57,14 @@ fn units_per_em(font: &FontRef<'_>) -> f64 {
 /// Returns `None` where nothing would be drawn, as for spaces.
 pub(crate) fn outline(text: &str, size: f64, weight: Weight) -> Option<Path> {
     let font = font(weight)?;
-    let (outlines, location) = (font.outline_glyphs(), LocationRef::default());
-    let metrics = font.glyph_metrics(Size::unscaled(), location);
-    let scale = size / units_per_em(&font);
-    let mut pen = Pen { path: PathBuilder::new(), scale: scale as f32, x: 0.0 };
+    let scale = size / font.units_per_em;
+    let mut path = PathBuilder::new();
     let mut advance = 0.0;
-    for glyph in glyphs(&font, text) {
-        pen.x = (advance * scale) as f32;
-        if let Some(outline) = outlines.get(glyph) {
-            // A glyph that cannot be read leaves a gap of its width.
-            let _ = outline.draw(DrawSettings::unhinted(Size::unscaled(), location), &mut pen);
-        }
-        advance += f64::from(metrics.advance_width(glyph).unwrap_or_default());
+    for glyph in font.of_text(text) {
+        glyph.draw((advance * scale) as f32, scale as f32, &mut path);
+        advance += glyph.advance;
     }
-    pen.path.finish()
-}
-
-/// Puts glyphs, in font units with y upwards, into one path in pixels with y downwards.
-struct Pen {
-    path: PathBuilder,
-    scale: f32,
-    /// The left edge of the current glyph.
-    x: f32,
-}
-
-impl Pen {
-    fn at(&self, x: f32, y: f32) -> (f32, f32) {
-        (self.x + x * self.scale, -y * self.scale)
-    }
-}
-
-impl OutlinePen for Pen {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.path.move_to(x, y);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.path.line_to(x, y);
-    }
-
-    fn quad_to(&mut self, control_x: f32, control_y: f32, x: f32, y: f32) {
-        let (x1, y1) = self.at(control_x, control_y);
-        let (x, y) = self.at(x, y);
-        self.path.quad_to(x1, y1, x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2)) = (self.at(x1, y1), self.at(x2, y2));
-        let (x, y) = self.at(x, y);
-        self.path.cubic_to(x1, y1, x2, y2, x, y);
-    }
-
-    fn close(&mut self) {
-        self.path.close();
-    }
+    path.finish()
 }
 
 /// The box around a text of a width whose base line begins at `start` and climbs by `degrees`.

@@ -17,6 +17,7 @@ pub mod axis;
 mod draw;
 pub mod font;
 pub mod geometry;
+mod glyphs;
 pub mod labels;
 pub mod layout;
 pub mod number;

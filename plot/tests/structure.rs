@@ -15,7 +15,7 @@ mod true_type;
 
 use std::collections::BTreeMap;
 
-use gpucast_plot::{Scene, Theme, font, png, svg};
+use gpucast_plot::{Scene, Theme, png, svg};
 use roxmltree::{Document, Node};
 
 /// A text with the corners of its box.
@@ -30,7 +30,9 @@ fn number(node: Node<'_, '_>, name: &str) -> f64 {
 
 /// The width of a text by the font's own table, in ems.
 fn advance(text: &str, bold: bool) -> f64 {
-    true_type::width(if bold { font::SEMI_BOLD } else { font::REGULAR }, text)
+    let regular = include_bytes!("../fonts/Inter-Regular.ttf").as_slice();
+    let semi_bold = include_bytes!("../fonts/Inter-SemiBold.ttf").as_slice();
+    true_type::width(if bold { semi_bold } else { regular }, text)
 }
 
 fn boxes(document: &Document<'_>) -> Vec<TextBox> {

@@ -128,7 +128,7 @@ impl Shown {
                 let further = predicted(at, one, &group.gpus)?;
                 let names: Vec<&str> = group.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
                 view.origin += &format!(
-                    " Predictions for {} rest on counts as on a {}, which are not shown.",
+                    " Predictions for {} rest on counts as on the {}, which are not shown.",
                     names.join(", "),
                     group.counting_gpu.name
                 );

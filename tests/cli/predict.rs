@@ -155,7 +155,7 @@ fn a_prediction_says_that_it_leaves_tensor_cores_out() {
 #[test]
 fn counts_can_be_taken_on_another_gpu() {
     let text = stdout("predict saxpy.toml --gpu gtx-480 --count-on gtx-660");
-    assert!(text.contains("modelled as on a gtx-660"), "{text}");
+    assert!(text.contains("modelled as on the gtx-660"), "{text}");
 }
 
 /// A file with the counts of two kernels, one of which lacks most.
@@ -279,7 +279,7 @@ fn models_and_counts(arguments: &str) -> Vec<String> {
                 counts["gpus"].as_array().unwrap().iter().any(|gpu| *gpu == one["gpu"])
             });
             let origin = counts.unwrap()["origin"].as_str().unwrap();
-            let counted_on = origin.split("modelled as on a ").nth(1).unwrap_or("file");
+            let counted_on = origin.split("modelled as on the ").nth(1).unwrap_or("file");
             format!(
                 "{} {} {}",
                 one["gpu"].as_str().unwrap(),

@@ -196,7 +196,7 @@ fn a_report_on_gpus_that_count_otherwise_has_predictions_for_each() {
         page.select(&selector(".card")).map(|card| card.text().collect()).collect();
     assert_eq!(cards.len(), 2, "{cards:?}");
     assert!(cards.iter().all(|card| card.contains("sm-simulation")), "{cards:?}");
-    assert!(text.contains("Predictions for h100-sxm rest on counts as on a h100-sxm"));
+    assert!(text.contains("Predictions for h100-sxm rest on counts as on the h100-sxm"));
     assert!(!text.contains("counts them for it"), "no prediction has another GPU's counts");
 }
 
