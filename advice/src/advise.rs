@@ -213,7 +213,7 @@ pub fn advise(
     })
 }
 
-/// The predictions of all models. What is known stands, even of models that are not asked otherwise.
+/// The predictions of all models. What is known stands, even of models that nobody asks otherwise.
 fn predicted(
     known: Known<'_>,
     profile: &KernelProfile,

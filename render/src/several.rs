@@ -31,8 +31,8 @@ struct Entry<'a> {
 
 /// The documents as one; that of one kernel alone stays as it is.
 ///
-/// Text stands one after the other, and so do tables under one header. JSON has each document whole,
-/// under the name of its kernel.
+/// Text stands one after the other, and so do tables under one header. JSON has each document
+/// whole, under the name of its kernel.
 ///
 /// # Errors
 ///
@@ -47,18 +47,17 @@ pub fn document(parts: Vec<Part>, format: Format) -> Result<String, Report> {
             Ok(texts.join("\n"))
         }
         Format::Json => {
-            let entry = |part: &Part| {
-                let document = serde_json::from_str(&part.document).map_err(|error| {
-                    Report::new(format!("the document of {}: {error}", part.kernel))
-                })?;
-                Ok::<_, Report>((part.kernel.as_str(), document))
-            };
-            let read = parts.iter().map(entry).collect::<Result<Vec<(&str, Value)>, Report>>()?;
-            let kernels = read.into_iter().map(|(kernel, document)| Entry { kernel, document });
-            super::json::document(&Document { schema: SCHEMA, kernels: kernels.collect() })
+            let kernels = parts.iter().map(entry).collect::<Result<Vec<Entry<'_>>, Report>>()?;
+            super::json::document(&Document { schema: SCHEMA, kernels })
         }
         Format::Csv => table(&parts),
     }
+}
+
+fn entry(part: &Part) -> Result<Entry<'_>, Report> {
+    let document = serde_json::from_str(&part.document)
+        .map_err(|error| Report::new(format!("the document of {}: {error}", part.kernel)))?;
+    Ok(Entry { kernel: &part.kernel, document })
 }
 
 /// The rows of all tables under the header of the first.

@@ -154,8 +154,8 @@ pub(crate) struct LaunchTemplate {
 
 #[derive(Debug, Args)]
 pub(crate) struct Sensitivity {
-    /// Corpus names, launch files, modules, or containers of one; a pattern such as 'sgemm-*' stands
-    /// for the project's and the corpus's kernels whose names fit it
+    /// Corpus names, launch files, modules, or containers of one; a pattern such as 'sgemm-*'
+    /// stands for the project's and the corpus's kernels whose names fit it
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) inputs: Vec<String>,
 

@@ -201,8 +201,8 @@ fn executed(
     Ok(answer)
 }
 
-/// Returns true if the answer begins with advice: text about one kernel on one GPU, by models of the
-/// kernel alone. A correction and a way of measuring would change times but not gains.
+/// Returns true if the answer begins with advice: text about one kernel on one GPU, by models of
+/// the kernel alone. A correction and a way of measuring would change times but not gains.
 fn is_advised(arguments: &Predict, gpus: &[Gpu], kernels: &[Kernel]) -> bool {
     arguments.output.format == Format::Text
         && kernels.len() == 1
