@@ -12,7 +12,7 @@ import sys
 
 # The crates whose modules stand in one order. In the others, an engine and its program, or types
 # and the table of instructions, know each other.
-CRATES = [".", "render", "forecast", "sanitizer", "simulation", "plot", "corpus"]
+CRATES = [".", "render", "forecast", "toolchain", "python", "sanitizer", "simulation", "plot", "corpus"]
 
 
 def without_tests(text):

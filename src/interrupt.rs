@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use gpucast_toolchain::Stop;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -29,4 +30,9 @@ pub(crate) fn listen() {
 /// Returns true if the user asked for the end.
 pub(crate) fn is_asked() -> bool {
     ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
+}
+
+/// The same for programs that the toolchain runs.
+pub(crate) fn stop() -> Stop {
+    Stop::when(is_asked)
 }

@@ -9,12 +9,9 @@
 //! The libraries return data and typed errors. Only this program prints, runs other programs, and
 //! exits.
 
-mod assembler;
 mod cli;
 mod commands;
-mod compiler;
 mod failure;
-mod installed;
 mod interrupt;
 mod output;
 mod project;

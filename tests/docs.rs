@@ -23,6 +23,18 @@ fn between<'a>(text: &'a str, open: &'a str, close: &'a str) -> impl Iterator<It
     text.split(open).skip(1).filter_map(move |rest| Some(rest.split_once(close)?.0))
 }
 
+/// The text of a page without its blocks of code, where brackets are no links.
+fn prose(page: &Path) -> String {
+    let text = fs::read_to_string(page).unwrap();
+    let mut is_code = false;
+    let is_prose = |line: &&str| {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    };
+    text.lines().filter(is_prose).collect::<Vec<&str>>().join("\n")
+}
+
 #[test]
 fn recipes_name_files_that_exist() {
     let page = fs::read_to_string(root().join("docs/adding.md")).unwrap();
@@ -41,7 +53,7 @@ fn recipes_name_files_that_exist() {
 fn links_between_pages_lead_to_files() {
     let mut links = 0;
     for page in pages() {
-        let text = fs::read_to_string(&page).unwrap();
+        let text = prose(&page);
         let folder = page.parent().unwrap_or(Path::new(""));
         for target in between(&text, "](", ")") {
             let file = target.split('#').next().unwrap_or_default();
@@ -67,7 +79,7 @@ fn anchor(heading: &str) -> String {
 fn links_to_headings_find_them() {
     let mut links = 0;
     for page in pages() {
-        let text = fs::read_to_string(&page).unwrap();
+        let text = prose(&page);
         for target in between(&text, "](", ")") {
             let Some((file, place)) = target.split_once('#') else { continue };
             if target.contains("://") {
@@ -101,7 +113,7 @@ fn the_site_has_every_page_and_no_link_leaves_it() {
     for page in pages().into_iter().filter(|page| page.starts_with(&docs)) {
         let is_summary = page.ends_with("SUMMARY.md");
         assert!(is_summary || listed.contains(&page), "SUMMARY.md lacks {}", page.display());
-        let text = fs::read_to_string(&page).unwrap();
+        let text = prose(&page);
         for target in between(&text, "](", ")") {
             let file = target.split('#').next().unwrap_or_default();
             if file.is_empty() || file.contains("://") || file.contains(' ') {

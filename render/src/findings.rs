@@ -3,25 +3,16 @@
 use gpucast_forecast::Report;
 use gpucast_forecast::input::kernel_name::{demangled, readable};
 use gpucast_forecast::number;
+use gpucast_forecast::run::check::CheckedLaunch;
 use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::{cuda_file, cuda_line};
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_sanitizer::{
-    Absence, Between, Check, Checks, Finding, Findings, Hazard, Kind, Party, Place, Site,
+    Absence, Between, Check, Checks, Finding, Hazard, Kind, Party, Place, Site,
 };
 use serde_json::{Value, json};
 
 use crate::TextOrJson;
-
-/// One repetition of a launch, checked.
-pub struct CheckedLaunch {
-    /// Name of the kernel.
-    pub kernel: String,
-    /// The outcome of the checks.
-    pub findings: Findings,
-    /// True if it ran to its end.
-    pub finished: bool,
-}
 
 /// Extent of the checks: if all launches ran to their ends, nothing found means that nothing is
 /// wrong.

@@ -16,15 +16,18 @@ use crate::states::{Clocks, State};
 /// How far a simulation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Residencies of CTAs that are simulated at most.
+    /// Residencies of CTAs that are simulated at most, as far as they have `steady_instructions`.
     pub residencies: u32,
+    /// Warp instructions up to which further residencies are simulated. CTAs of a few instructions
+    /// live for one or two latencies of memory, and the use of DRAM settles over many of them.
+    pub steady_instructions: u64,
     /// Warp instructions that are simulated at most.
     pub instructions: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { residencies: 6, instructions: 5_000_000 }
+        Self { residencies: 6, steady_instructions: 30_000, instructions: 5_000_000 }
     }
 }
 
@@ -62,7 +65,9 @@ pub fn simulate(
     let sms = u64::from(parameters.sm_count.max(1));
     let resident = u64::from(resident.max(1));
     let own = ctas.div_ceil(sms).max(1);
-    let most = resident * u64::from(limits.residencies.max(3));
+    let of_residency = resident as f64 * instructions_of(launch) / ctas.max(1) as f64;
+    let steady = (limits.steady_instructions as f64 / of_residency.max(1.0)).ceil() as u64;
+    let most = resident * u64::from(limits.residencies.max(3)).max(steady);
     // The rest of the division stays, and with it the shape of the tail.
     let simulated = if own <= most { own } else { most - resident + own % resident };
     let feed = Feed::new(launch, parameters, simulated.min(own));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use gpucast_forecast::compiler;
+use gpucast_toolchain::compiler::{Choice, Installed};
 
-use crate::compiler::{Choice, Installed};
+use crate::interrupt;
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "CUDA source")]
@@ -37,7 +38,10 @@ impl From<&CudaOptions> for compiler::CudaOptions {
             standard: options.std.clone(),
             target: None,
             suggested: None,
-            compiler: Some(Arc::new(Installed::new(options.cuda_compiler.clone()))),
+            compiler: Some(Arc::new(Installed::new(
+                options.cuda_compiler.clone(),
+                interrupt::stop(),
+            ))),
         }
     }
 }

@@ -15,10 +15,11 @@ use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
 use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing, Warning};
 use gpucast_render::comparison;
+use gpucast_toolchain::compiler::plain_cuda;
 
 use crate::cli::Compare;
-use crate::compiler::plain_cuda;
 use crate::failure::{Failure, Report};
+use crate::interrupt;
 use crate::output::{Output, Terminal};
 use crate::project;
 
@@ -223,7 +224,7 @@ fn count(
             let launch = LaunchOptions {
                 size: *size,
                 param: parameters.clone(),
-                cuda: plain_cuda(),
+                cuda: plain_cuda(interrupt::stop()),
                 project: project::current(),
                 ..LaunchOptions::default()
             };

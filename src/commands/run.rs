@@ -2,24 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use gpucast_corpus::reference::{self, Inputs, Outputs, Values};
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::input::expectation::{Comparison, compare};
 use gpucast_forecast::input::files::FileError;
-use gpucast_forecast::input::init::Init;
 use gpucast_forecast::input::plan::{Against, Expectation, Plan};
 use gpucast_forecast::input::{files, reference_values};
-use gpucast_forecast::run::execute::{self, Executed, Timing, Watch};
-use gpucast_forecast::run::module;
+use gpucast_forecast::run::check::Check;
+use gpucast_forecast::run::execute::Unwatched;
+use gpucast_forecast::run::{execute, module};
 use gpucast_forecast::settings::ExecutionSettings;
-use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Program, RunError};
-use gpucast_render::findings::{self, CheckedLaunch, Extent};
+use gpucast_interpreter::DeviceMemory;
+use gpucast_render::findings::{self, Extent};
 use gpucast_render::run::{self, Checked, Launched};
 use gpucast_render::several::{self, Part};
 use gpucast_render::{Format, TextOrJson};
-use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
+use gpucast_sanitizer::Sanitizer;
 
 use crate::cli::Run;
 use crate::failure::{Failure, Report, suggest};
@@ -89,7 +88,7 @@ fn one(
     let mut options = ExecutionSettings::from(&arguments.execution).options;
     let (finished, found) = match arguments.check {
         None => {
-            let mut nothing = Nothing { finished: Vec::new() };
+            let mut nothing = Unwatched::default();
             execute::execute(plan, &loaded, &mut memory, &options, terminal, &mut nothing)?;
             (nothing.finished, None)
         }
@@ -146,94 +145,6 @@ fn one(
         }
     };
     Ok(Ran { document, is_clean: is_clean && agrees, failure: None })
-}
-
-/// Watches nothing but the clock.
-struct Nothing {
-    finished: Vec<(Timing, Option<String>)>,
-}
-
-impl Watch for Nothing {
-    type Observer = NoObserver;
-
-    fn begin(&mut self, _program: &Program, _launch: &Launch) -> NoObserver {
-        NoObserver
-    }
-
-    fn end(
-        &mut self,
-        _observer: NoObserver,
-        _program: &Program,
-        _memory: &DeviceMemory,
-    ) -> Result<(), gpucast_forecast::Failure> {
-        Ok(())
-    }
-
-    fn launched(&mut self, executed: Executed<'_>) {
-        self.finished.push((executed.timing, executed.ordered_because));
-    }
-}
-
-/// Checks every repetition of every launch.
-struct Check {
-    checks: Checks,
-    device: Arc<DeviceShadow>,
-    kernel: String,
-    finished: Vec<(Timing, Option<String>)>,
-    checked: Vec<CheckedLaunch>,
-}
-
-impl Check {
-    fn new(checks: Checks, plan: &Plan, memory: &DeviceMemory) -> Self {
-        let buffers = plan.buffers.iter().filter_map(|buffer| {
-            Some(Buffer {
-                name: buffer.name.clone(),
-                address: memory.address(&buffer.name)?,
-                bytes: buffer.bytes(),
-                initialised: buffer.init != Init::Unstated,
-            })
-        });
-        let device = Arc::new(DeviceShadow::new(buffers.collect()));
-        let (finished, checked) = (Vec::new(), Vec::new());
-        Self { checks, device, kernel: String::new(), finished, checked }
-    }
-}
-
-impl Watch for Check {
-    type Observer = Sanitizer;
-
-    fn begin(&mut self, program: &Program, launch: &Launch) -> Sanitizer {
-        program.kernel().clone_into(&mut self.kernel);
-        Sanitizer::new(program, launch, self.checks, &self.device)
-    }
-
-    fn end(
-        &mut self,
-        sanitizer: Sanitizer,
-        _program: &Program,
-        _memory: &DeviceMemory,
-    ) -> Result<(), gpucast_forecast::Failure> {
-        let findings = sanitizer.finish(None);
-        let kernel = self.kernel.clone();
-        self.checked.push(CheckedLaunch { kernel, findings, finished: true });
-        Ok(())
-    }
-
-    fn failed(&mut self, sanitizer: Sanitizer, error: &RunError) -> bool {
-        let RunError::Fault(fault) = error else {
-            // It never began, or somebody ended it.
-            return false;
-        };
-        let findings = sanitizer.finish(Some(fault));
-        let explains = findings.explains_fault;
-        let kernel = self.kernel.clone();
-        self.checked.push(CheckedLaunch { kernel, findings, finished: false });
-        explains
-    }
-
-    fn launched(&mut self, executed: Executed<'_>) {
-        self.finished.push((executed.timing, executed.ordered_because));
-    }
 }
 
 /// `BUFFER=FILE` as buffer indices and paths.

@@ -5,12 +5,12 @@ use std::sync::Mutex;
 use gpucast_forecast::Supervisor;
 use gpucast_forecast::run::assembler::Toolchain;
 use gpucast_render::Format;
+use gpucast_toolchain::assembler::Installed;
 
 use super::diagnostic;
 use super::manner::{self, Verbosity};
 use super::printed::Printed;
 use super::progress::{Progress, Whole};
-use crate::assembler::Installed;
 use crate::cli::ExecutionOptions;
 use crate::failure::{Failure, Report};
 use crate::interrupt;
@@ -25,6 +25,7 @@ pub(crate) struct Terminal {
     whole: Mutex<Option<Whole>>,
     /// True if notes are shown.
     notes: bool,
+    assemblers: Installed,
 }
 
 impl Terminal {
@@ -42,7 +43,9 @@ impl Terminal {
         {
             diagnostic::note(&format!("project {}", project.path.display()));
         }
-        Ok(Self { printed, progress: Mutex::new(None), whole: Mutex::new(None), notes })
+        let assemblers = Installed::new(interrupt::stop());
+        let (progress, whole) = (Mutex::new(None), Mutex::new(None));
+        Ok(Self { printed, progress, whole, notes, assemblers })
     }
 
     /// Shows no notes: those about each of many kernels would be noise.
@@ -127,6 +130,6 @@ impl Supervisor for Terminal {
     }
 
     fn toolchain(&self) -> Option<&dyn Toolchain> {
-        Some(&Installed)
+        Some(&self.assemblers)
     }
 }

@@ -408,3 +408,23 @@ fn several_kernels_have_a_heading_each() {
     assert!(text.starts_with("Kernel sgemm\n"), "{text}");
     assert!(headings.len() >= 2 && headings.iter().all(|one| one.contains("transpose")), "{text}");
 }
+
+/// The interval model carries the stalls of one warp over to all. Warps that take turns at the same
+/// work look to it as if they worked at once, and only the simulation follows their barriers.
+#[test]
+fn models_that_disagree_by_more_than_a_factor_of_two_are_named() {
+    let arguments = "predict turns.ptx --grid 1 --block 256 --arg buf:f32[256]=zero --gpu h100-sxm \
+                     --machine rules --format json";
+    let of = |model: &str| {
+        let prediction = json(&format!("{arguments} --model {model}"))["predictions"][0].take();
+        (prediction["time_ms"].as_f64().unwrap(), prediction["warning_codes"].to_string())
+    };
+    let (simulated, warnings) = of("sm-simulation");
+    let (by_intervals, others) = of("interval");
+    assert!(simulated > 2.0 * by_intervals, "{simulated} {by_intervals}");
+    assert!(warnings.contains("models-disagree"), "{warnings}");
+    assert!(!others.contains("models-disagree"), "{others}");
+    let agreed = json("predict sgemm --size small --gpu h100-sxm --machine rules --format json");
+    let warnings = agreed["predictions"][0]["warning_codes"].to_string();
+    assert!(!warnings.contains("models-disagree"), "{warnings}");
+}

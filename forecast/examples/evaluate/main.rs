@@ -34,8 +34,8 @@ use gpucast_forecast::{Alone, Kernel, LaunchOptions, Supervisor, published};
 use gpucast_model::agreement::{Pair, Summary, rank_correlation};
 use gpucast_model::gpu::Clock;
 use gpucast_model::{
-    ComponentThroughput, Conditions, Gpu, HierarchicalRoofline, Model, QuantitativeRoofline,
-    SmSimulation, Timing,
+    ComponentThroughput, Conditions, Gpu, HierarchicalRoofline, Interval, Model,
+    QuantitativeRoofline, SmSimulation, Timing,
 };
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::{Limits, simulate};
@@ -96,7 +96,10 @@ impl Results {
     ) {
         let (variants, others): (&[Without], &[&dyn Model]) = match self.ablates {
             true => (&Without::ALL, &[]),
-            false => (&[], &[&HierarchicalRoofline, &ComponentThroughput, &QuantitativeRoofline]),
+            false => (
+                &[],
+                &[&Interval, &HierarchicalRoofline, &ComponentThroughput, &QuantitativeRoofline],
+            ),
         };
         let invocations = conditions.simulation.as_ref().unwrap();
         let parameters = gpu.sm_parameters().unwrap();

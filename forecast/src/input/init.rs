@@ -1,6 +1,7 @@
 //! Content of a buffer before the first launch.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gpucast_corpus::generator::{self, Generator, GeneratorError};
 
@@ -40,6 +41,10 @@ pub enum Init {
     },
     /// The contents of a `.npy` or `.bin` file.
     File(PathBuf),
+    /// These bytes, from a caller who is a program.
+    Bytes(Arc<[u8]>),
+    /// Whatever the buffer holds: the caller maps memory of its own, which nothing fills.
+    Lent,
 }
 
 /// Reason why a buffer could not be filled.
@@ -50,6 +55,8 @@ pub enum InitError {
     DoesNotFit(#[from] DoesNotFit),
     #[error("{given} values are given for a buffer of {len} elements")]
     ValueCount { given: usize, len: usize },
+    #[error("{given} bytes are given for a buffer of {bytes} bytes")]
+    ByteCount { given: usize, bytes: usize },
     #[error("uniform needs low <= high, but low is {low} and high is {high}")]
     EmptyRange { low: Literal, high: Literal },
     #[error("uniform needs finite limits, but {0} is not finite")]
@@ -69,7 +76,11 @@ impl Init {
     /// error that [`Init::fill`] would, short of opening files.
     pub fn check(&self, ty: ElementType, len: usize) -> Result<(), InitError> {
         match self {
-            Self::Unstated | Self::Zero | Self::File(_) => Ok(()),
+            Self::Unstated | Self::Zero | Self::File(_) | Self::Lent => Ok(()),
+            Self::Bytes(bytes) if bytes.len() != len * ty.bytes() => {
+                Err(InitError::ByteCount { given: bytes.len(), bytes: len * ty.bytes() })
+            }
+            Self::Bytes(_) => Ok(()),
             Self::Iota => {
                 let last = Literal::Integer(len.saturating_sub(1) as i128);
                 Ok(ty.encode(last).map(drop)?)
@@ -107,7 +118,7 @@ impl Init {
         self.check(ty, bytes.len() / ty.bytes())?;
         let elements = bytes.chunks_exact_mut(ty.bytes()).zip(0_u64..);
         match self {
-            Self::Unstated | Self::Zero => {}
+            Self::Unstated | Self::Zero | Self::Lent => {}
             Self::Iota => {
                 for (place, index) in elements {
                     ty.store(ty.encode(Literal::Integer(index.into()))?, place);
@@ -145,6 +156,7 @@ impl Init {
                     *place = byte;
                 }
             }
+            Self::Bytes(given) => bytes.copy_from_slice(given),
             Self::File(path) => files::read_into(&folder.join(path), ty, bytes)?,
         }
         Ok(())

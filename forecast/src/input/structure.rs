@@ -6,6 +6,9 @@ use super::scalar::ElementType;
 /// Greatest depth of structures in structures.
 pub(super) const DEEPEST: usize = 16;
 
+/// Size of a device address.
+const POINTER_BYTES: usize = 8;
+
 /// The bytes of a structure, but for the addresses of buffers, which are known at the launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Structure {
@@ -32,6 +35,15 @@ impl Structure {
         Self { bytes, align: 1, addresses: Vec::new() }
     }
 
+    /// A structure of these bytes with pointers at some of them, each with the bytes before it.
+    /// `None` if a pointer leaves the bytes.
+    pub fn of_parts(bytes: Vec<u8>, addresses: Vec<(usize, Pointer)>) -> Option<Self> {
+        let fits = |&(at, _): &(usize, Pointer)| {
+            at.checked_add(POINTER_BYTES).is_some_and(|end| end <= bytes.len())
+        };
+        addresses.iter().all(fits).then_some(Self { bytes, align: 1, addresses })
+    }
+
     /// Bytes with an alignment, and the address of a buffer at an offset in them.
     pub(super) fn with_address(bytes: Vec<u8>, align: usize, at: usize, buffer: usize) -> Self {
         Self { bytes, align, addresses: vec![(at, Pointer::to(buffer))] }
@@ -45,9 +57,9 @@ impl Structure {
 
     /// Adds a pointer.
     pub fn push_pointer(&mut self, pointer: Pointer) {
-        self.pad(8);
+        self.pad(POINTER_BYTES);
         self.addresses.push((self.bytes.len(), pointer));
-        self.bytes.extend([0; 8]);
+        self.bytes.extend([0; POINTER_BYTES]);
     }
 
     /// Adds a finished structure.
@@ -83,7 +95,7 @@ impl Structure {
     pub fn with_addresses(&self, address: impl Fn(Pointer) -> u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for &(at, pointer) in &self.addresses {
-            bytes[at..at + 8].copy_from_slice(&address(pointer).to_le_bytes());
+            bytes[at..at + POINTER_BYTES].copy_from_slice(&address(pointer).to_le_bytes());
         }
         bytes
     }

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use gpucast_interpreter::host_memory::{self, Shortage};
 use gpucast_interpreter::{
-    Argument, DeviceMemory, Host, Launch, Observer, Options, Program, RunError, StopReason, Summary,
+    Argument, DeviceMemory, Host, Launch, NoObserver, Observer, Options, Program, RunError,
+    StopReason, Summary,
 };
 use serde::Serialize;
 
@@ -88,6 +89,34 @@ pub trait Watch {
 
     /// All repetitions of the launch have ended.
     fn launched(&mut self, executed: Executed<'_>);
+}
+
+/// Watches nothing but the clock.
+#[derive(Debug, Default)]
+pub struct Unwatched {
+    /// Of each launch that has ended: its duration, and why CTAs ran in order, if they did.
+    pub finished: Vec<(Timing, Option<String>)>,
+}
+
+impl Watch for Unwatched {
+    type Observer = NoObserver;
+
+    fn begin(&mut self, _program: &Program, _launch: &Launch) -> NoObserver {
+        NoObserver
+    }
+
+    fn end(
+        &mut self,
+        _observer: NoObserver,
+        _program: &Program,
+        _memory: &DeviceMemory,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn launched(&mut self, executed: Executed<'_>) {
+        self.finished.push((executed.timing, executed.ordered_because));
+    }
 }
 
 /// Allocates and fills a plan's buffers.

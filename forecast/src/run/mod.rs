@@ -7,6 +7,7 @@
 //! ```
 
 pub mod assembler;
+pub mod check;
 pub mod counting;
 pub mod execute;
 mod instruction_facts;

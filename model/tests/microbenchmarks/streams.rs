@@ -73,5 +73,5 @@ fn streams_over_occupancy_are_those_of_seven_gpus() {
     }
     println!("| all | all | {} |", all.row());
     assert_eq!(all.0.len(), 764);
-    assert!(all.mean() < 0.04, "mean error {:.4}", all.mean());
+    assert!(all.mean() < 0.034, "mean error {:.4}", all.mean());
 }

@@ -2,6 +2,8 @@
 //!
 //! Each clock of a warp has one state. A sub-core's slot that nobody issued in is charged to the
 //! warp that issues next, under the state in which that warp was. So the slots add up to the time.
+//! Slots in front of a new warp are shared between the launch and the server behind the SM: the
+//! server gets the share of the time in which it works.
 
 use super::Sm;
 use super::prepared::Op;
@@ -13,6 +15,7 @@ impl Sm<'_> {
     /// among states.
     pub(super) fn account(&mut self, sub_core: usize, place: u32, pc: u32, op: &Op, clock: u64) {
         let unit_free = self.unit_free(sub_core, pc);
+        let (served, awaited) = self.load_store.served().busiest();
         let warp = &self.warps[place as usize];
         let core = &mut self.sub_cores[sub_core];
         let unit_state = if !op.is_queued {
@@ -67,8 +70,12 @@ impl Sm<'_> {
         match warp.blocked_since() {
             Some(_) => charge(stalled, Some(State::Barrier), None),
             None if warp.is_new => {
-                // The clocks before its start are nobody's.
-                slots.add(State::Launch, until.saturating_sub(idle_from) as f64);
+                // The clocks before its start are nobody's. In those in which the L2 or DRAM works,
+                // an earlier start would only have made its queue longer.
+                let idle = until.saturating_sub(idle_from) as f64;
+                let busy = (served / clock.max(1) as f64).min(1.0);
+                slots.add(awaited, idle * busy);
+                slots.add(State::Launch, idle * (1.0 - busy));
                 return;
             }
             None => charge(stalled, None, Some(&warp.awaited)),

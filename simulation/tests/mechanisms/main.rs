@@ -187,7 +187,8 @@ fn many_waves_are_extrapolated_as_they_would_be_simulated() {
     let trace = WarpTrace::of_loop(10, &[Request::global(0, 0, 4)]);
     for ctas in [80 * 50, 80 * 50 + 30, 80 * 97] {
         let launch = Launch::of_equal_ctas(code.clone(), vec![trace.clone(); 4], ctas);
-        let some = run(&machine, &launch, 4);
+        let few = Limits { steady_instructions: 0, ..Limits::default() };
+        let some = simulate(&launch, 4, &machine, few);
         let limits = Limits { residencies: 1000, ..Limits::default() };
         let all = simulate(&launch, 4, &machine, limits);
         assert_eq!(all.ctas.0, all.ctas.1);
@@ -207,7 +208,8 @@ fn a_run_that_is_cut_goes_on_at_its_rate() {
     let trace = WarpTrace::of_loop(20_000, &[Request::global(0, 4, 0)]);
     let launch = Launch::of_equal_ctas(code, vec![trace; 8], 80);
     let all = run(&machine, &launch, 1);
-    let cut = simulate(&launch, 1, &machine, Limits { instructions: 50_000, residencies: 6 });
+    let limits = Limits { instructions: 50_000, ..Limits::default() };
+    let cut = simulate(&launch, 1, &machine, limits);
     assert!(cut.instructions < all.instructions / 5);
     assert!((cut.clocks / all.clocks - 1.0).abs() < 0.02, "{} {}", cut.clocks, all.clocks);
 }
@@ -317,6 +319,32 @@ fn nothing_is_simulated_of_nothing() {
     assert_eq!((outcome.instructions, outcome.ctas.0), (0, 0));
     let empty = Launch::of_equal_ctas(Code::default(), vec![WarpTrace::default()], 10);
     assert_eq!(run(&machine(), &empty, 0).instructions, 0);
+}
+
+#[test]
+fn starts_in_front_of_busy_memory_are_lost_to_the_memory() {
+    // CTAs of a load and little else, whose replacement takes as long as the load.
+    let mut writer = Writer::default();
+    writer.access(Space::Global, AccessKind::Load, 16, Control::after(1).signals(0));
+    writer.op("FADD", Class::Fp32, Control::after(4).waits(1)).exit();
+    let code = writer.finish();
+    let launch = |sectors: u16| {
+        let trace = WarpTrace {
+            path: vec![0],
+            requests: vec![vec![Request::global(0, 0, sectors)]],
+            left_out_instructions: 0,
+        };
+        Launch::of_equal_ctas(code.clone(), vec![trace; 8], 80 * 400)
+    };
+    let machine = machine();
+    let share = |launch: &Launch, state: State| {
+        let outcome = run(&machine, launch, 8);
+        outcome.slots.of(state) / outcome.clocks
+    };
+    let (few, many) = (launch(1), launch(16));
+    assert!(share(&few, State::Launch) > 0.2, "{}", share(&few, State::Launch));
+    assert!(share(&many, State::Launch) < 0.05, "{}", share(&many, State::Launch));
+    assert!(share(&many, State::DramQueue) > 0.6, "{}", share(&many, State::DramQueue));
 }
 
 #[test]

@@ -18,11 +18,12 @@ use gpucast_model::cost_model::{
 use gpucast_model::{Gpu, GpuLibrary};
 use gpucast_render::table::{Align, aligned, wrapped};
 use gpucast_render::{TextOrJson, json};
+use gpucast_toolchain::compiler::plain_cuda;
 use serde::Serialize;
 
 use crate::cli::{CalibrateCost, ScaleChoice};
-use crate::compiler::plain_cuda;
 use crate::failure::{Failure, Report, SourceText};
+use crate::interrupt;
 use crate::output::{Output, Terminal};
 use crate::project;
 
@@ -175,7 +176,7 @@ impl Gathering<'_> {
         };
         let launch = LaunchOptions {
             size: measured.size,
-            cuda: plain_cuda(),
+            cuda: plain_cuda(interrupt::stop()),
             project: project::current(),
             ..LaunchOptions::default()
         };

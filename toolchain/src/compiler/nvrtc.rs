@@ -10,13 +10,13 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
+use gpucast_forecast::Report;
 use gpucast_forecast::compiler::Compiled;
 use gpucast_ptx_frontend::container::Target;
 use libloading::{Library, Symbol};
 
 use super::headers::HEADERS;
 use super::{Job, find, log};
-use crate::failure::Report;
 
 /// `nvrtcProgram`.
 type Program = *mut c_void;
@@ -65,7 +65,7 @@ pub(super) fn compile(path: &Path, job: &Job) -> Result<Compiled, Vec<Report>> {
     ];
     options.extend(job.options.standard.iter().map(|standard| format!("-std={standard}")));
     options.extend(job.options.defines.iter().map(|define| format!("-D{define}")));
-    let folders = job.include_folders().into_iter().chain(find::cuda_headers(path));
+    let folders = job.include_folders().into_iter().chain(find::cuda_headers(path, &job.search));
     options.extend(folders.map(|folder| format!("-I{}", folder.display())));
     let outcome = nvrtc.compile(&job.source.text, &job.source.name, &options).map_err(wrong)?;
     match outcome.ptx {

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use gpucast_forecast::run::assembler::Assembler;
 use gpucast_ptx_frontend::container::Target;
 
-use super::run::output_within;
-use crate::installed;
+use crate::process::output_within;
+use crate::{Stop, installed};
 
 /// Paths in Python packages, below `site-packages`.
 const IN_PACKAGES: [&str; 4] = [
@@ -27,13 +27,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NAME: &str = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
 
 /// Every assembler that seems to be there, in the order in which they are tried.
-pub(super) fn candidates() -> Vec<PathBuf> {
+pub(super) fn candidates(packages: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders = installed::search_path();
     folders.extend(installed::cuda_installations().iter().map(|root| root.join("bin")));
+    let in_packages = |packages: &Path| IN_PACKAGES.map(|place| packages.join(place));
+    folders.extend(packages.iter().flat_map(|packages| in_packages(packages)));
     for prefix in installed::python_prefixes() {
         folders.push(prefix.join("bin"));
         for packages in installed::package_folders(&prefix) {
-            folders.extend(IN_PACKAGES.iter().map(|place| packages.join(place)));
+            folders.extend(in_packages(&packages));
         }
     }
     let mut found = Vec::new();
@@ -47,7 +49,7 @@ pub(super) fn candidates() -> Vec<PathBuf> {
 
 /// Asks an assembler for its version and its targets; `Err` says why it is none. Each file is asked
 /// once, since one that does not answer costs the whole of our patience.
-pub(super) fn probe(path: &Path) -> Result<Assembler, String> {
+pub(super) fn probe(path: &Path, stop: &Stop) -> Result<Assembler, String> {
     static ANSWERS: Mutex<BTreeMap<PathBuf, Result<Assembler, String>>> =
         Mutex::new(BTreeMap::new());
     // It is run in another folder.
@@ -56,22 +58,22 @@ pub(super) fn probe(path: &Path) -> Result<Assembler, String> {
     if let Some(answer) = known {
         return answer;
     }
-    let answer = ask_all(&path, PATIENCE);
+    let answer = ask_all(&path, PATIENCE, stop);
     if let Ok(mut answers) = ANSWERS.lock() {
         answers.insert(path, answer.clone());
     }
     answer
 }
 
-fn ask_all(path: &Path, patience: Duration) -> Result<Assembler, String> {
+fn ask_all(path: &Path, patience: Duration, stop: &Stop) -> Result<Assembler, String> {
     let ask = |option: &str| {
         let mut command = std::process::Command::new(path);
         command.arg(option);
-        output_within(&mut command, patience).map(|output| output.text).map_err(|error| match error
-            .kind()
-        {
-            ErrorKind::TimedOut => format!("no answer within {} seconds", patience.as_secs()),
-            _ => error.to_string(),
+        output_within(&mut command, patience, stop).map(|output| output.text).map_err(|error| {
+            match error.kind() {
+                ErrorKind::TimedOut => format!("no answer within {} seconds", patience.as_secs()),
+                _ => error.to_string(),
+            }
         })
     };
     let said = ask("--version")?;
@@ -133,10 +135,10 @@ mod tests {
     fn another_file_of_the_same_version_is_another_assembler() {
         let folder = tempfile::tempdir().unwrap();
         let path = script(folder.path(), "echo release 12.9, V12.9.86; echo sm_50");
-        let first = ask_all(&path, PATIENCE).unwrap();
+        let first = ask_all(&path, PATIENCE, &Stop::never()).unwrap();
         assert_eq!((first.version.as_str(), first.targets.len()), ("12.9", 1));
         script(folder.path(), "echo release 12.9, V12.9.86; echo sm_50; true");
-        let second = ask_all(&path, PATIENCE).unwrap();
+        let second = ask_all(&path, PATIENCE, &Stop::never()).unwrap();
         assert_eq!(first.version, second.version);
         assert_ne!(first.identity, second.identity);
     }
@@ -146,7 +148,7 @@ mod tests {
     fn an_assembler_that_does_not_answer_is_given_up() {
         let folder = tempfile::tempdir().unwrap();
         let path = script(folder.path(), "sleep 60");
-        let answer = ask_all(&path, Duration::from_millis(100));
+        let answer = ask_all(&path, Duration::from_millis(100), &Stop::never());
         assert!(answer.unwrap_err().starts_with("no answer within"));
     }
 
@@ -163,8 +165,8 @@ mod tests {
 
     #[test]
     fn what_is_no_assembler_is_not_taken_for_one() {
-        assert!(probe(Path::new("/nonexistent/ptxas")).is_err());
+        assert!(probe(Path::new("/nonexistent/ptxas"), &Stop::never()).is_err());
         // A program that succeeds and says nothing of the kind.
-        assert!(probe(Path::new("/bin/true")).is_err());
+        assert!(probe(Path::new("/bin/true"), &Stop::never()).is_err());
     }
 }

@@ -13,18 +13,36 @@ use gpucast_counters::machine::ptxas::Prepared;
 use gpucast_forecast::run::assembler::{AssembleError, Assembler, Toolchain};
 use gpucast_ptx_frontend::container::Target;
 
-pub(crate) use run::output_within;
+use crate::Stop;
 
 /// The assemblers that are installed on this system.
-pub(crate) struct Installed;
+#[derive(Clone, Debug)]
+pub struct Installed {
+    packages: Vec<PathBuf>,
+    stop: Stop,
+}
+
+impl Installed {
+    /// Assemblers that end when `stop` is asked.
+    #[must_use]
+    pub fn new(stop: Stop) -> Self {
+        Self { packages: Vec::new(), stop }
+    }
+
+    /// The same with folders of Python packages that are looked through after the search path.
+    #[must_use]
+    pub fn with_packages(self, packages: Vec<PathBuf>) -> Self {
+        Self { packages, ..self }
+    }
+}
 
 impl Toolchain for Installed {
     fn candidates(&self) -> Vec<PathBuf> {
-        find::candidates()
+        find::candidates(&self.packages)
     }
 
     fn probe(&self, path: &Path) -> Result<Assembler, String> {
-        find::probe(path)
+        find::probe(path, &self.stop)
     }
 
     fn assemble(
@@ -34,6 +52,6 @@ impl Toolchain for Installed {
         kernel: &str,
         prepared: &Prepared,
     ) -> Result<Vec<u8>, AssembleError> {
-        run::assemble(assembler, target, kernel, prepared)
+        run::assemble(assembler, target, kernel, prepared, &self.stop)
     }
 }

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use gpucast_forecast::Report;
 use gpucast_forecast::compiler::Compiled;
 use gpucast_ptx_frontend::container::Target;
 
 use super::find::Dialect;
 use super::{Job, log};
-use crate::assembler::output_within;
-use crate::failure::Report;
+use crate::Stop;
+use crate::process::output_within;
 
 /// Time after which a run is given up: templates of a large library take minutes.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -33,7 +34,7 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
         Dialect::Nvcc => "nvcc",
         Dialect::Clang => "clang",
     };
-    let target = job.options.target_among(&known_targets(path, dialect));
+    let target = job.options.target_among(&known_targets(path, dialect, job.search.stop));
     let folder = tempfile::Builder::new().prefix("gpucast-cuda-").tempdir().map_err(cannot)?;
     let ptx = folder.path().join("kernel.ptx");
     let mut command = Command::new(path);
@@ -52,22 +53,23 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
     command.args(job.options.defines.iter().map(|define| format!("-D{define}")));
     command.args(job.options.includes.iter().map(|folder| format!("-I{}", folder.display())));
     command.arg(&*job.source.name).arg("-o").arg(&ptx);
-    let finished = output_within(&mut command, PATIENCE).map_err(cannot)?;
+    let finished = output_within(&mut command, PATIENCE, job.search.stop).map_err(cannot)?;
     if !finished.success {
         return Err(job.refusal(name, &finished.text));
     }
     let ptx = std::fs::read_to_string(&ptx).map_err(cannot)?;
-    let by = version(path).map_or_else(|| name.to_owned(), |version| format!("{name} {version}"));
+    let by = version(path, job.search.stop)
+        .map_or_else(|| name.to_owned(), |version| format!("{name} {version}"));
     Ok(Compiled { ptx, by, target, warnings: log::warnings(&finished.text) })
 }
 
 /// The architectures that nvcc knows, in ascending order. Clang does not list CUDA's.
-fn known_targets(path: &Path, dialect: Dialect) -> Vec<Target> {
+fn known_targets(path: &Path, dialect: Dialect, stop: &Stop) -> Vec<Target> {
     match dialect {
         Dialect::Nvcc => {}
         Dialect::Clang => return Vec::new(),
     }
-    let answer = output_within(Command::new(path).arg("--list-gpu-arch"), PATIENCE_FOR_FACTS);
+    let answer = output_within(Command::new(path).arg("--list-gpu-arch"), PATIENCE_FOR_FACTS, stop);
     let Ok(answer) = answer else { return Vec::new() };
     let names = answer.text.split_whitespace().filter_map(|word| word.strip_prefix("compute_"));
     let mut targets: Vec<Target> =
@@ -77,8 +79,9 @@ fn known_targets(path: &Path, dialect: Dialect) -> Vec<Target> {
 }
 
 /// The first word with a dot between digits: `release 12.9`, `clang version 19.1.7`.
-fn version(path: &Path) -> Option<String> {
-    let said = output_within(Command::new(path).arg("--version"), PATIENCE_FOR_FACTS).ok()?.text;
+fn version(path: &Path, stop: &Stop) -> Option<String> {
+    let said =
+        output_within(Command::new(path).arg("--version"), PATIENCE_FOR_FACTS, stop).ok()?.text;
     let mut words = said.split(|letter: char| letter.is_whitespace() || letter == ',');
     let is_version = |word: &&str| {
         let digits = |letter: char| letter.is_ascii_digit() || letter == '.';

@@ -5,9 +5,7 @@
 //! saxpy.cu:3:9: error: use of undeclared identifier     clang
 //! ```
 
-use gpucast_forecast::Anchor;
-
-use crate::failure::{Report, SourceText};
+use gpucast_forecast::{Anchor, Report, SourceText};
 
 /// More errors than this follow from the first ones.
 const MOST_ERRORS: usize = 20;

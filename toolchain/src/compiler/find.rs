@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::Choice;
-use crate::assembler::output_within;
-use crate::installed;
+use super::{Choice, Search};
+use crate::process::output_within;
+use crate::{Stop, installed};
 
 /// Python answers in some 50 ms.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,9 +52,14 @@ const HEADERS_IN_PACKAGES: [&str; 4] = [
 
 /// The compiler of a choice, or the first one that is there. Source with host code is left to
 /// NVRTC only if there is nothing else.
-pub(super) fn compiler(choice: Option<&Choice>, has_host_code: bool) -> Option<Found> {
-    let nvcc = || program("nvcc", Dialect::Nvcc);
-    let clang = || program("clang++", Dialect::Clang);
+pub(super) fn compiler(
+    choice: Option<&Choice>,
+    has_host_code: bool,
+    search: &Search<'_>,
+) -> Option<Found> {
+    let nvrtc = || nvrtc(search);
+    let nvcc = || program("nvcc", Dialect::Nvcc, search);
+    let clang = || program("clang++", Dialect::Clang, search);
     match choice {
         None if has_host_code => nvcc().or_else(clang).or_else(nvrtc),
         None => nvrtc().or_else(nvcc).or_else(clang),
@@ -75,20 +80,21 @@ fn of_path(path: &Path) -> Found {
     Found::Program { path: path.to_owned(), dialect }
 }
 
-/// The folders where Python keeps packages, as far as the file system shows them.
-fn packages() -> Vec<PathBuf> {
+/// The folders where Python keeps packages, as far as the caller or the file system shows them.
+fn packages(search: &Search<'_>) -> Vec<PathBuf> {
     let prefixes = installed::python_prefixes();
-    prefixes.iter().flat_map(|prefix| installed::package_folders(prefix)).collect()
+    let found = prefixes.iter().flat_map(|prefix| installed::package_folders(prefix));
+    search.packages.iter().cloned().chain(found).collect()
 }
 
 /// The folders where the Python of the search path looks for packages. It is asked, because a
 /// user's own folder and those of path files stand nowhere else.
-fn asked_python() -> Vec<PathBuf> {
+fn asked_python(stop: &Stop) -> Vec<PathBuf> {
     let python = installed::search_path().into_iter().map(|folder| folder.join("python3"));
     let Some(python) = python.into_iter().find(|path| path.is_file()) else { return Vec::new() };
     let mut command = Command::new(python);
     command.args(["-c", "import sys; print('\\n'.join(sys.path))"]);
-    match output_within(&mut command, PATIENCE) {
+    match output_within(&mut command, PATIENCE, stop) {
         Ok(finished) if finished.success => finished
             .text
             .lines()
@@ -104,12 +110,12 @@ fn below(folders: &[PathBuf], places: &[&str]) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| places.iter().map(|place| folder.join(place))).collect()
 }
 
-fn nvrtc() -> Option<Found> {
+fn nvrtc(search: &Search<'_>) -> Option<Found> {
     let first = |folders: &[PathBuf]| folders.iter().find_map(|folder| library_in(folder));
-    first(&below(&packages(), &LIBRARIES_IN_PACKAGES))
+    first(&below(&packages(search), &LIBRARIES_IN_PACKAGES))
         .or_else(|| first(&below(&installed::cuda_installations(), &LIBRARIES_IN_CUDA)))
         // Python takes 50 ms to answer, so it is asked last.
-        .or_else(|| first(&below(&asked_python(), &LIBRARIES_IN_PACKAGES)))
+        .or_else(|| first(&below(&asked_python(search.stop), &LIBRARIES_IN_PACKAGES)))
         .map(Found::Library)
 }
 
@@ -132,10 +138,10 @@ fn is_nvrtc(name: &str) -> bool {
     !is_other && (name.starts_with("libnvrtc.so") || windows)
 }
 
-fn program(name: &str, dialect: Dialect) -> Option<Found> {
+fn program(name: &str, dialect: Dialect, search: &Search<'_>) -> Option<Found> {
     let mut folders = installed::search_path();
     folders.extend(below(&installed::cuda_installations(), &["bin"]));
-    folders.extend(below(&packages(), &PROGRAMS_IN_PACKAGES));
+    folders.extend(below(&packages(search), &PROGRAMS_IN_PACKAGES));
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let path = folders.into_iter().map(|folder| folder.join(&name)).find(|path| path.is_file())?;
     Some(Found::Program { path, dialect })
@@ -143,10 +149,10 @@ fn program(name: &str, dialect: Dialect) -> Option<Found> {
 
 /// The folders of CUDA's own headers, for NVRTC, which knows none. Those beside a library in
 /// Python packages come first: they are of the same release.
-pub(super) fn cuda_headers(library: &Path) -> Vec<PathBuf> {
+pub(super) fn cuda_headers(library: &Path, search: &Search<'_>) -> Vec<PathBuf> {
     // site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12
     let beside = library.ancestors().nth(4).map(Path::to_owned);
-    let packages: Vec<PathBuf> = beside.into_iter().chain(packages()).collect();
+    let packages: Vec<PathBuf> = beside.into_iter().chain(packages(search)).collect();
     let mut folders = below(&packages, &HEADERS_IN_PACKAGES);
     folders.extend(below(&installed::cuda_installations(), &["include", "include/cccl"]));
     let mut found: Vec<PathBuf> = Vec::new();

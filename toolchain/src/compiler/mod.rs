@@ -18,13 +18,14 @@ mod program;
 use std::path::{Path, PathBuf};
 
 use gpucast_forecast::compiler::{Compiled, Compiler, CudaOptions};
+use gpucast_forecast::{Report, SourceText};
 
-use crate::failure::{Report, SourceText};
+use crate::Stop;
 use find::Found;
 
-/// The choice of `--cuda-compiler`.
+/// Which compiler is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub enum Choice {
     /// NVIDIA's library for compiling at run time.
     Nvrtc,
     /// NVIDIA's compiler driver.
@@ -48,34 +49,54 @@ impl From<&str> for Choice {
 
 /// The compilers that are installed on this system.
 #[derive(Debug)]
-pub(crate) struct Installed {
+pub struct Installed {
     choice: Option<Choice>,
+    packages: Vec<PathBuf>,
+    stop: Stop,
 }
 
 impl Installed {
     /// The compiler of a choice, or the first that is found.
-    pub(crate) fn new(choice: Option<Choice>) -> Self {
-        Self { choice }
+    ///
+    /// Programs end when `stop` is asked. NVRTC, a library, cannot be stopped.
+    #[must_use]
+    pub fn new(choice: Option<Choice>, stop: Stop) -> Self {
+        Self { choice, packages: Vec::new(), stop }
+    }
+
+    /// The same with folders of Python packages that are looked through first.
+    #[must_use]
+    pub fn with_packages(self, packages: Vec<PathBuf>) -> Self {
+        Self { packages, ..self }
     }
 }
 
 /// Options for files that name CUDA source and have no place for options.
-pub(crate) fn plain_cuda() -> CudaOptions {
-    let compiler = std::sync::Arc::new(Installed::new(None));
+#[must_use]
+pub fn plain_cuda(stop: Stop) -> CudaOptions {
+    let compiler = std::sync::Arc::new(Installed::new(None, stop));
     CudaOptions { compiler: Some(compiler), ..CudaOptions::default() }
 }
 
 impl Compiler for Installed {
     fn compile(&self, source: &SourceText, options: &CudaOptions) -> Result<Compiled, Vec<Report>> {
         let has_host_code = has_host_code(&source.text);
-        let found = find::compiler(self.choice.as_ref(), has_host_code);
+        let search = Search { packages: &self.packages, stop: &self.stop };
+        let found = find::compiler(self.choice.as_ref(), has_host_code, &search);
         let Some(found) = found else { return Err(vec![nothing(source, self.choice.as_ref())]) };
-        let job = Job { source, options, has_host_code };
+        let job = Job { source, options, has_host_code, search };
         match &found {
             Found::Library(path) => nvrtc::compile(path, &job),
             Found::Program { path, dialect } => program::compile(path, *dialect, &job),
         }
     }
+}
+
+/// Where compilers are looked for, and how long.
+struct Search<'a> {
+    /// Folders of Python packages that the caller knows.
+    packages: &'a [PathBuf],
+    stop: &'a Stop,
 }
 
 /// The work of a compiler.
@@ -84,6 +105,7 @@ struct Job<'a> {
     options: &'a CudaOptions,
     /// True if the source seems to hold code for the CPU, too.
     has_host_code: bool,
+    search: Search<'a>,
 }
 
 impl Job<'_> {

@@ -1,0 +1,227 @@
+"""Forecasts how fast a CUDA kernel runs on a GPU that you do not have, and runs it on the CPU.
+
+>>> import gpucast
+>>> forecast = gpucast.predict("transpose", gpu="h100-sxm", size="small", machine="rules")
+>>> forecast.bound
+'compute'
+
+Kernels are PTX or CUDA as text, files, names of the corpus, and kernels of Numba, Triton, Warp
+and CuPy.
+"""
+
+from __future__ import annotations
+
+import json
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+
+from . import _gpucast
+from ._decorators import Emulated, emulated
+from ._errors import ArgumentError, Error, Place
+from ._kernel import OPTIONS, Configured, Kernel, LaunchOptions, prepare
+from ._settings import (
+    ExecutionOptions,
+    Names,
+    ProfileRequest,
+    Request,
+    Settings,
+    SweepRequest,
+    names,
+)
+from .results import (
+    Buffer,
+    Counts,
+    Figure,
+    Finding,
+    Findings,
+    Forecast,
+    LaunchProfile,
+    Picture,
+    Prediction,
+    Profile,
+    Run,
+    Table,
+    Warning,
+)
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__version__: str = _gpucast.__version__
+
+__all__ = [
+    "ArgumentError",
+    "Buffer",
+    "Configured",
+    "Counts",
+    "Emulated",
+    "Error",
+    "ExecutionOptions",
+    "Figure",
+    "Finding",
+    "Findings",
+    "Forecast",
+    "Kernel",
+    "LaunchOptions",
+    "LaunchProfile",
+    "Picture",
+    "Place",
+    "Prediction",
+    "Profile",
+    "Run",
+    "Table",
+    "Warning",
+    "check",
+    "emulated",
+    "gpus",
+    "predict",
+    "profile",
+    "run",
+    "sweep",
+]
+
+_EXECUTION = frozenset(ExecutionOptions.__annotations__)
+
+
+def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], Settings]:
+    """The options of the launch, and those of the execution."""
+    settings = Settings(**{key: value for key, value in options.items() if key in _EXECUTION})
+    return {key: value for key, value in options.items() if key not in _EXECUTION}, settings
+
+
+def predict(
+    kernel: Any,
+    *args: Any,
+    gpu: Names,
+    model: Names = (),
+    refine: Names = (),
+    count_on: str | None = None,
+    timing: str | None = None,
+    clock: str | float | None = None,
+    what_if: Names = (),
+    **options: Any,
+) -> Forecast:
+    """Executes a kernel on the CPU, counts, and predicts its time on GPUs.
+
+    `kernel` is `kernel[grid, block]` of Numba or :class:`Kernel`, `kernel[grid]` of Triton, PTX or
+    CUDA as text, a file, a launch file, or a name of the corpus. The execution works on copies:
+    arrays stay as they are.
+
+    `gpu` has names of the library or paths of TOML files; `model` has names of models, or `all`.
+    The other arguments are those of `gpucast predict`. `options` are those of
+    :class:`LaunchOptions` and :class:`ExecutionOptions`; further ones go to a kernel of Triton.
+    """
+    gpu_names = names(gpu)
+    request = Request(
+        gpus=gpu_names,
+        models=names(model),
+        refine=names(refine),
+        count_on=count_on,
+        timing=timing,
+        clock=None if clock is None else str(clock),
+        what_if=names(what_if),
+    )
+    launch, settings = _split(options)
+    made = prepare(kernel, args, launch, settings, gpu_names)
+    forecast = _gpucast.predict(made.kernel, made.arguments, request, settings)
+    return Forecast(forecast, made.notes)
+
+
+def profile(
+    kernel: Any,
+    *args: Any,
+    gpu: str = "gtx-480",
+    by: str = "launch",
+    stalls: bool = False,
+    **options: Any,
+) -> Profile:
+    """Executes a kernel on the CPU and counts as the profiler of a GPU would.
+
+    `by="stage"` and `by="access"` make counts of their own; `launch`, `line` and `branch` are
+    always there. `stalls` says where the warps of each line spend their time, by a simulation. The
+    execution works on copies: arrays stay as they are.
+    """
+    launch, settings = _split(options)
+    # As on the command line, CUDA is compiled for the usual architecture.
+    made = prepare(kernel, args, launch, settings)
+    request = ProfileRequest(gpu, by, stalls)
+    return Profile(_gpucast.profile(made.kernel, made.arguments, request, settings), made.notes)
+
+
+def run(kernel: Any, *args: Any, **options: Any) -> Run:
+    """Executes a kernel on the CPU; arrays are changed in place, without a copy.
+
+    Arrays that cannot be written are copied first. What a kernel writes there is lost. No other
+    thread may write the arrays until the call returns.
+    """
+    launch, settings = _split(options)
+    made = prepare(kernel, args, launch, settings)
+    return Run(_gpucast.run(made.kernel, made.arguments, settings), made.notes)
+
+
+def check(kernel: Any, *args: Any, checks: Names = "all", **options: Any) -> Findings:
+    """Executes a kernel under the sanitizer; arrays are changed in place.
+
+    `checks` are `memory`, `race`, `init` and `sync`, or `all`. The result is a sequence of
+    findings, empty if nothing is wrong.
+    """
+    launch, settings = _split(options)
+    made = prepare(kernel, args, launch, settings)
+    chosen = ",".join(names(checks))
+    return Findings(_gpucast.check(made.kernel, made.arguments, chosen, settings), made.notes)
+
+
+def sweep(
+    kernels: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    gpu: Names,
+    model: Names = (),
+    size: Names = (),
+    set: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Any] | None = None,
+    count_on: str | None = None,
+    timing: str | None = None,
+    clock: str | float | None = None,
+    **options: Any,
+) -> Table:
+    """Predicts corpus kernels and launch files on grids of GPUs, fields of GPUs and parameters.
+
+    `set` has values of GPU fields, `vary` of a launch file's parameters: a list, or a range as
+    `"40..160:20"`. A combination without a time says why in the column `error`.
+    """
+    launch, settings = _split(options)
+    if launch:
+        raise TypeError(f"unknown option {', '.join(sorted(launch))}")
+    if isinstance(kernels, (str, PathLike)):
+        kernels = [kernels]
+    request = Request(
+        gpus=names(gpu),
+        models=names(model),
+        count_on=count_on,
+        timing=timing,
+        clock=None if clock is None else str(clock),
+    )
+    grid = SweepRequest([fspath(one) for one in kernels], names(size), _axes(set), _axes(vary))
+    return Table(of=_gpucast.sweep(grid, request, settings))
+
+
+def _axes(values: Mapping[str, Any] | None) -> list[str]:
+    def text(value: Any) -> str:
+        if isinstance(value, (str, int, float)):
+            return str(value)
+        return ",".join(str(one) for one in value)
+
+    return [f"{name}={text(value)}" for name, value in (values or {}).items()]
+
+
+def gpus(*names: str) -> list[dict[str, Any]]:
+    """The GPUs of these names, or all of the library: each field with value, unit and source."""
+    described: list[dict[str, Any]] = json.loads(_gpucast.gpus(list(names)))
+    return described
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """`%load_ext gpucast` of a notebook: adds `%%gpucast`."""
+    from .notebook import Magics
+
+    shell.register_magics(Magics)

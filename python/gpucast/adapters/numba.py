@@ -1,0 +1,104 @@
+"""Kernels of Numba: dispatchers of `@cuda.jit`, also as `kernel[grid, block]`.
+
+Numba compiles to PTX without a GPU and without a driver.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Iterator, Mapping, Sequence
+
+from .. import _gpucast
+from .._arguments import Parameter, Value, encoded
+from .._kernel import Source, file_of, launch_of
+from .._memory import Memory, is_array, is_numpy_scalar
+
+USUAL_CAPABILITY = (8, 0)
+OLDEST_CAPABILITY = (5, 0)
+"""Older GPUs than Maxwell execute the same PTX here, as newer Numba knows nothing older."""
+
+OPTIONS = ("fastmath", "opt", "debug", "launch_bounds")
+"""Options of `@cuda.jit` that change the code."""
+
+
+def source(
+    kernel: Any, args: Sequence[Any], options: Mapping[str, Any], gpus: Sequence[str]
+) -> Source:
+    """Compiles the kernel for the types of its arguments."""
+    options = dict(options)
+    if not hasattr(kernel, "py_func"):
+        options.setdefault("grid", kernel.griddim)
+        options.setdefault("block", kernel.blockdim)
+        options.setdefault("shared_bytes", kernel.sharedmem)
+        kernel = kernel.dispatcher
+    if not hasattr(kernel, "py_func") or not hasattr(kernel, "targetoptions"):
+        raise TypeError(f"a {type(kernel).__qualname__} of Numba is no kernel of @cuda.jit")
+    launch = launch_of(options, gpus)
+    if launch.grid is None or launch.block is None:
+        raise TypeError("say the grid and the block: kernel[grid, block]")
+    text = _compiled(kernel, args, gpus)
+    file = file_of(kernel.py_func)
+    if file is not None:
+        launch.source_root = os.path.dirname(os.path.abspath(file))
+
+    def arguments(parameters: Sequence[Parameter], memory: Memory) -> list[Value]:
+        return encoded(list(_flat(args)), parameters, memory)
+
+    return Source(launch, text, f"{kernel.py_func.__name__} (Numba's PTX)", arguments)
+
+
+def _compiled(kernel: Any, args: Sequence[Any], gpus: Sequence[str]) -> str:
+    # Numba is only partly typed.
+    numba: Any = import_module("numba")
+    types = tuple(numba.typeof(value) for value in args)
+    capability = (gpus and _gpucast.capability(list(gpus))) or USUAL_CAPABILITY
+    return _compiled_once(kernel, types, capability)
+
+
+@lru_cache(maxsize=64)
+def _compiled_once(kernel: Any, types: tuple[Any, ...], capability: tuple[int, int]) -> str:
+    cuda: Any = import_module("numba.cuda")
+    chosen = {key: kernel.targetoptions[key] for key in OPTIONS if kernel.targetoptions.get(key)}
+
+    def compiled(capability: tuple[int, int]) -> str:
+        text, _ = cuda.compile(
+            kernel.py_func,
+            types,
+            cc=capability,
+            device=False,
+            abi="numba",
+            output="ptx",
+            lineinfo=not chosen.get("debug"),
+            **chosen,
+        )
+        return str(text)
+
+    try:
+        return compiled(max(capability, OLDEST_CAPABILITY))
+    except Exception as error:
+        # PTX of an older architecture runs on every later GPU.
+        is_unknown = "CCSupport" in type(error).__name__ or "NvvmError" in type(error).__name__
+        if is_unknown and capability > USUAL_CAPABILITY:
+            return compiled(USUAL_CAPABILITY)
+        raise
+
+
+def _flat(args: Sequence[Any]) -> Iterator[Any]:
+    """The values as Numba passes them: seven and more for an array, two for a complex number."""
+    for value in args:
+        if isinstance(value, (tuple, list)):
+            yield from _flat(value)
+        elif isinstance(value, complex) or (
+            is_numpy_scalar(value) and value.dtype.kind == "c"
+        ):
+            yield from (value.real, value.imag)
+        elif is_array(value):
+            interface = getattr(value, "__array_interface__", None)
+            if interface is None:
+                raise TypeError(f"pass NumPy arrays to Numba's kernels, not a {type(value)}")
+            # Reference counter and parent, which kernels never use.
+            yield from (None, None, value.size, value.itemsize, value, *value.shape, *value.strides)
+        else:
+            yield value

@@ -1,0 +1,48 @@
+//! The compiled half of the Python package `gpucast`: the module `gpucast._gpucast`.
+//!
+//! ```text
+//! gpucast (Python) ── adapters, arguments as bytes, results as objects, notebooks, pytest
+//!      │
+//! _gpucast ──┬── kernel, arguments    a plan, and the memory of arrays
+//!            ├── forecast, profile, run, sweep
+//!            ├── supervision          runs on threads of our own, without Python's lock
+//!            ├── table                the Arrow C stream
+//!            └── failure              failures as exceptions
+//! ```
+//!
+//! Results cross the border as the documents that the command line writes. A number in Python is
+//! therefore the number of the command line, to the last bit.
+
+mod arguments;
+mod failure;
+mod forecast;
+mod gpus;
+mod kernel;
+mod profile;
+mod run;
+mod settings;
+mod supervision;
+mod sweep;
+mod table;
+
+use pyo3::prelude::*;
+
+/// Kernels of Python programs, executed and forecast. The package `gpucast` calls it.
+#[pymodule]
+fn _gpucast(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<kernel::Kernel>()?;
+    module.add_class::<forecast::Forecast>()?;
+    module.add_class::<profile::Profile>()?;
+    module.add_class::<run::Run>()?;
+    module.add_class::<run::Findings>()?;
+    module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(forecast::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(profile::profile, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(run::check, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(gpus::gpus, module)?)?;
+    module.add_function(wrap_pyfunction!(gpus::capability, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Grids of predictions, as `gpucast sweep` makes them.
+
+use std::sync::Arc;
+
+use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::run::sources::Counts;
+use gpucast_forecast::settings::Size;
+use gpucast_forecast::sweep::axis::{Axis, Value};
+use gpucast_forecast::sweep::{
+    self as grids, Axes, Case, CaseSource, Cell, Counting, Grid, Rows, Table as Rectangle,
+};
+use gpucast_forecast::{Failure, LaunchOptions, Report};
+use gpucast_model::Gpu;
+use pyo3::prelude::*;
+
+use crate::forecast::Request;
+use crate::kernel::SIZES;
+use crate::settings::{Settings, chosen};
+use crate::supervision::supervised;
+use crate::table::Table;
+
+/// What a sweep combines: attributes of `gpucast._settings.SweepRequest`.
+#[derive(FromPyObject)]
+pub(crate) struct SweepRequest {
+    kernels: Vec<String>,
+    sizes: Vec<String>,
+    /// Values of GPU fields, as `sm_count=40..160:20`.
+    set: Vec<String>,
+    /// Values of a launch file's parameters, in the same notation.
+    vary: Vec<String>,
+}
+
+/// Keeps all rows.
+struct Kept(Vec<Vec<Cell>>);
+
+impl Rows for Kept {
+    fn take(&mut self, _case: &Case, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
+        self.0.extend(rows);
+        Ok(())
+    }
+}
+
+/// Predicts every kernel in every size on every GPU by every model.
+#[pyfunction]
+pub(crate) fn sweep(
+    py: Python<'_>,
+    grid: SweepRequest,
+    request: Request,
+    settings: Settings,
+) -> PyResult<Table> {
+    let done = supervised(py, &settings, |supervision| {
+        let choices = request.choices()?;
+        let fields = axes("--set", &grid.set)?;
+        let unknown = fields.iter().find(|axis| !Gpu::FIELDS.contains(&axis.name.as_str()));
+        if let Some(axis) = unknown {
+            let report = Report::new(format!("a GPU has no field `{}`", axis.name));
+            let known = Gpu::FIELDS.iter().copied();
+            let hint = gpucast_forecast::failure::suggest(&axis.name, known);
+            return Err(Failure::Usage(report.maybe_hint(hint)));
+        }
+        let parameters = axes("--vary", &grid.vary)?;
+        let cases = grid.cases(&parameters)?;
+        let points = grids::number_of_points(choices.gpus.len(), &fields).unwrap_or(usize::MAX);
+        grids::check_size(cases.len(), points, choices.models.number())?;
+        let has_sizes = !grid.sizes.is_empty();
+        let of_cases = has_sizes.then(|| "size".to_owned()).into_iter();
+        let of_cases = of_cases.chain(parameters.iter().map(|axis| axis.name.clone())).collect();
+        let of_gpus = fields.iter().map(|axis| axis.name.clone()).collect();
+        let axes = Axes { of_cases, of_gpus };
+        let points = grids::points(&choices.gpus, &fields);
+        let models = &choices.models;
+        let combined = Grid { axes: &axes, cases: &cases, points: &points, models };
+        let counts = Counts {
+            machine: settings.machine()?,
+            execution: settings.execution()?,
+            ..Counts::default()
+        };
+        let counting = Counting {
+            counts: &counts,
+            count_on: &choices.count_on,
+            timing: choices.timing,
+            supervisor: supervision,
+        };
+        let mut rows = Kept(Vec::new());
+        combined.run(0, &counting, &mut rows)?;
+        Ok(Rectangle { columns: combined.columns(), rows: rows.0 })
+    })?;
+    Ok(Table::from(done.value))
+}
+
+fn axes(option: &str, texts: &[String]) -> Result<Vec<Axis>, Failure> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for text in texts {
+        let axis = Axis::read(option, text).map_err(Failure::Usage)?;
+        if axes.iter().any(|other| other.name == axis.name) {
+            let message = format!("{option} has two axes `{}`", axis.name);
+            return Err(Failure::Usage(Report::new(message).hint("join their values by commas")));
+        }
+        axes.push(axis);
+    }
+    Ok(axes)
+}
+
+impl SweepRequest {
+    /// Every kernel in every size with every combination of parameters.
+    fn cases(&self, axes: &[Axis]) -> Result<Vec<Case>, Failure> {
+        let sizes = self.sizes.iter().map(|size| chosen("size", size, &SIZES));
+        let mut sizes: Vec<Option<Size>> =
+            sizes.map(|size| size.map(Some)).collect::<Result<_, _>>()?;
+        if sizes.is_empty() {
+            sizes.push(None);
+        }
+        let mut cases = Vec::new();
+        for kernel in kernel_argument::expanded(&self.kernels, None)? {
+            if let (Some(axis), true) = (axes.first(), gpucast_corpus::find(&kernel).is_some()) {
+                let name = &axis.name;
+                let message = format!("the corpus kernel {kernel} has no parameter `{name}`");
+                let report = Report::new(message).hint("its sizes are size=[\"small\", \"paper\"]");
+                return Err(Failure::Usage(report));
+            }
+            for &size in &sizes {
+                for values in grids::combinations(axes) {
+                    cases.push(case(&kernel, size, axes, &values)?);
+                }
+            }
+        }
+        Ok(cases)
+    }
+}
+
+fn case(
+    kernel: &str,
+    size: Option<Size>,
+    axes: &[Axis],
+    values: &[&Value],
+) -> Result<Case, Failure> {
+    let mut param = Vec::new();
+    for (axis, value) in axes.iter().zip(values) {
+        let number = value.text.parse::<f64>().ok().filter(|number| number.is_finite());
+        let number = number.ok_or_else(|| {
+            let message = format!("`{}` is no number, and {} needs one", value.text, axis.name);
+            Failure::Usage(Report::new(message))
+        })?;
+        param.push((axis.name.clone(), number));
+    }
+    let mut labels: Vec<Cell> = size.map(|size| Cell::text(size.name())).into_iter().collect();
+    labels.extend(param.iter().map(|&(_, number)| Cell::Real(number)));
+    let launch = LaunchOptions { size, param, ..LaunchOptions::default() };
+    let source = CaseSource::Execution { input: kernel.to_owned(), launch: Box::new(launch) };
+    Ok(Case { name: Arc::from(kernel), labels, source: Ok(source) })
+}
