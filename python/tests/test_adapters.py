@@ -68,6 +68,7 @@ class Numba(unittest.TestCase):
         np.testing.assert_array_equal(y, 2 * x + 1)
         forecast = gpucast.predict(saxpy[4, 256], x, y, 2.0, **GPU)
         self.assertGreater(forecast.time_ms, 0.0)
+        self.assertEqual(forecast[0].kernel, "saxpy")
         lines = gpucast.profile(saxpy[4, 256], x, y, 2.0, machine="rules").table(by="line")
         self.assertIn("y[i] += a * x[i]", lines["cuda"])
 
@@ -162,6 +163,20 @@ class Triton(unittest.TestCase):
         forecast = gpucast.predict(add[grid], x, y, out, 1000, BLOCK=256, num_warps=2, **GPU)
         self.assertEqual(forecast[0].kernel, "add")
         self.assertIn("4 blocks of 64 threads", forecast.counts[0].origin)
+
+    def test_the_decorator_and_several_dimensions(self) -> None:
+        np = self.np
+        from triton_kernels import add
+
+        emulated = gpucast.emulated(gpu="a100", machine="rules")(add)
+        x, out = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+        emulated[(1, 1, 1)](x, x, out, 64, BLOCK=64)
+        np.testing.assert_array_equal(out, 2 * x)
+        self.assertEqual(len(emulated.forecasts), 1)
+        with self.assertRaisesRegex(TypeError, "grid"):
+            gpucast.run(add, x, x, out, 64, BLOCK=64)
+        with self.assertRaisesRegex(TypeError, "num_warps"):
+            gpucast.run(add[(1,)], x, x, out, 64, BLOCK=64, block=32)
 
     def test_softmax_and_product(self) -> None:
         np = self.np

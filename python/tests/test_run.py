@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+import types
 import unittest
 
 import gpucast
@@ -22,6 +23,25 @@ def forked(queue: multiprocessing.SimpleQueue[list[float]]) -> None:
     x, y = array.array("f", [1.0] * 32), array.array("f", [0.0] * 32)
     gpucast.run(SAXPY, 32, 3.0, x, y, grid=1, block=32)
     queue.put(y.tolist())
+
+
+class Tensor:
+    """An array with the interface of PyTorch's tensors, which is too large to install here."""
+
+    def __init__(self, of: array.array[float], device: str = "cpu") -> None:
+        self.of = of
+        self.shape = (len(of),)
+        self.dtype = "torch.float32"
+        self.device = types.SimpleNamespace(type=device)
+
+    def data_ptr(self) -> int:
+        return self.of.buffer_info()[0]
+
+    def element_size(self) -> int:
+        return self.of.itemsize
+
+    def stride(self) -> tuple[int, ...]:
+        return (1,)
 
 
 class InPlace(unittest.TestCase):
@@ -51,6 +71,12 @@ class InPlace(unittest.TestCase):
         before = bytes(16)
         gpucast.run(SAXPY, 4, 2.0, self.x, before, grid=1, block=32)
         self.assertEqual(before, bytes(16))
+
+    def test_tensors_are_taken_by_their_address(self) -> None:
+        gpucast.run(SAXPY, N, 2.0, Tensor(self.x), Tensor(self.y), **LAUNCH)
+        self.assertEqual(self.y[3], 7.0)
+        with self.assertRaisesRegex(TypeError, "cpu"):
+            gpucast.run(SAXPY, N, 2.0, Tensor(self.x, "cuda"), Tensor(self.y), **LAUNCH)
 
     def test_overlapping_views_are_one_memory(self) -> None:
         view = memoryview(self.y)

@@ -6,6 +6,7 @@ Numba compiles to PTX without a GPU and without a driver.
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Iterator, Mapping, Sequence
@@ -73,7 +74,7 @@ def _compiled_once(kernel: Any, types: tuple[Any, ...], capability: tuple[int, i
             lineinfo=not chosen.get("debug"),
             **chosen,
         )
-        return str(text)
+        return _named(str(text), kernel.py_func.__name__)
 
     try:
         return compiled(max(capability, OLDEST_CAPABILITY))
@@ -83,6 +84,19 @@ def _compiled_once(kernel: Any, types: tuple[Any, ...], capability: tuple[int, i
         if is_unknown and capability > USUAL_CAPABILITY:
             return compiled(USUAL_CAPABILITY)
         raise
+
+
+def _named(text: str, name: str) -> str:
+    """The same with the kernel under its name in Python, unless something else has it.
+
+    Numba's own names hold the types of all arguments and a hash, which no reader can use.
+    """
+    entry = re.search(r"\.entry\s+([\w$]+)", text)
+    code = re.sub(r'"[^"]*"|//.*', "", text)
+    is_taken = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", code)
+    if entry is None or is_taken or not name.isascii():
+        return text
+    return text.replace(entry[1], name)
 
 
 def _flat(args: Sequence[Any]) -> Iterator[Any]:
