@@ -198,8 +198,8 @@ pub(crate) struct Predict {
     /// Predict as if something were different, each change alone and all together, separated by
     /// commas: no-bank-conflicts, perfect-coalescing, fma, no-divergence, occupancy=50%,
     /// l2-hits=90%, dram-bytes=64e6, no-local-memory, single-precision, no-barriers, no-contention,
-    /// independent-instructions, fast-arithmetic, vector-accesses, hoisted-accesses, tensor-cores,
-    /// spread-blocks=132, even-waves=132
+    /// independent-instructions, fast-arithmetic, vector-accesses, hoisted-accesses, merged-loads,
+    /// tensor-cores, spread-blocks=132, even-waves=132
     #[arg(long, help_heading = "Prediction", value_name = "CHANGES", value_delimiter = ',')]
     pub(crate) what_if: Vec<String>,
 

@@ -2,15 +2,19 @@
 
 use std::path::Path;
 
+use gpucast_counters::KernelProfile;
+use gpucast_counters::attribution::{Attribution, Shares};
+use gpucast_counters::table::Row;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::cuda_source;
 use gpucast_forecast::input::plan::{Plan, PlannedArgument};
+use gpucast_forecast::prediction::PredictionView;
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::sources::{self, Counts, Launched};
 use gpucast_forecast::{Failure, Kernel, Report, Supervisor};
 use gpucast_model::{
-    ComponentThroughput, Gpu, HierarchicalRoofline, LaunchShape, Model, Needs, Prediction,
-    QuantitativeRoofline, SmSimulation,
+    Bound, ComponentThroughput, Conditions, Gpu, HierarchicalRoofline, Interval, LaunchShape,
+    Model, Needs, Prediction, QuantitativeRoofline, SmSimulation,
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -19,11 +23,41 @@ use crate::case::Case;
 use crate::place::{Place, Places};
 use crate::rules::{self, Evidence, Rule, Suspicion};
 use crate::trial::{self, LEAST_GAIN, Outcome, Trial};
-use crate::verdict::{Verdict, headline};
+use crate::verdict::{Costliest, Verdict, headline};
 
 /// The models that predict: those of kernels alone that need no calibration.
-const MODELS: [&dyn Model; 4] =
-    [&SmSimulation, &ComponentThroughput, &HierarchicalRoofline, &QuantitativeRoofline];
+const MODELS: [&dyn Model; 5] =
+    [&SmSimulation, &Interval, &ComponentThroughput, &HierarchicalRoofline, &QuantitativeRoofline];
+
+/// The models that a question is put to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// All that have a prediction.
+    AllModels,
+    /// The one of the headline alone.
+    OneModel,
+}
+
+/// What is known of a launch before advice is asked for.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// Its predictions on the GPU; models that are not among them predict anew.
+    pub predictions: &'a [PredictionView],
+    /// The models that questions are put to.
+    pub depth: Depth,
+}
+
+impl Known<'_> {
+    /// Nothing is known, and everything is asked.
+    pub const NOTHING: Self = Self { predictions: &[], depth: Depth::AllModels };
+
+    /// The model that the verdict should rest on: the GPU's default, or else the first one.
+    fn preferred(&self, gpu: &Gpu) -> Option<&'static str> {
+        let mut models = self.predictions.iter().map(|view| view.prediction.model);
+        let default = <dyn Model>::default_for(gpu).name();
+        models.clone().find(|&model| model == default).or_else(|| models.next())
+    }
+}
 
 /// Advice on one launch on one GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -114,7 +148,7 @@ pub fn advise_all(
         let launches = sources::launched(plan, &loaded, gpu, &counts, supervisor)?;
         for (index, launched) in launches.iter().enumerate() {
             let places = Places { files: &files, loaded: &loaded };
-            all.push(advise(plan, places, launched, index, gpu)?);
+            all.push(advise(plan, places, launched, index, gpu, Known::NOTHING)?);
         }
     }
     Ok(all)
@@ -131,15 +165,13 @@ pub fn advise(
     launched: &Launched,
     index: usize,
     gpu: &Gpu,
+    known: Known<'_>,
 ) -> Result<Advice, Report> {
     let Launched { counted, source } = launched;
     let (profile, conditions) = (&source.profile, &source.conditions);
-    let predicted: Vec<(&'static dyn Model, Prediction)> = MODELS
-        .par_iter()
-        .filter_map(|model| Some((*model, model.predict(profile, gpu, conditions).ok()?)))
-        .collect();
+    let predicted = predicted(known, profile, gpu, conditions);
     let predictions: Vec<Prediction> = predicted.iter().map(|(_, one)| one.clone()).collect();
-    let headline = headline(&predictions).ok_or_else(|| {
+    let headline = headline(&predictions, known.preferred(gpu)).ok_or_else(|| {
         Report::new(format!("no model predicts kernel {} on {}", profile.kernel, gpu.name))
     })?;
     let case = Case {
@@ -156,8 +188,11 @@ pub fn advise(
         headline,
         places,
     };
-    let models: Vec<(&'static dyn Model, &Prediction)> =
+    let mut models: Vec<(&'static dyn Model, &Prediction)> =
         predicted.iter().map(|(model, one)| (*model, one)).collect();
+    if known.depth == Depth::OneModel {
+        models.retain(|(model, _)| model.name() == headline.model);
+    }
     let mut items: Vec<Item> = rules::ALL
         .par_iter()
         .filter_map(|rule| {
@@ -177,6 +212,29 @@ pub fn advise(
         verdict: Verdict::new(headline, &predictions, costliest(&case)),
         items,
     })
+}
+
+/// The predictions of all models. What is known stands, even of models that nobody asks otherwise.
+fn predicted(
+    known: Known<'_>,
+    profile: &KernelProfile,
+    gpu: &Gpu,
+    conditions: &Conditions,
+) -> Vec<(&'static dyn Model, Prediction)> {
+    let views = known.predictions.iter();
+    let mut all: Vec<(&'static dyn Model, Prediction)> =
+        views.map(|view| (view.model, view.prediction.clone())).collect();
+    let others: Vec<(&'static dyn Model, Prediction)> = MODELS
+        .par_iter()
+        .filter(|model| all.iter().all(|(other, _)| other.name() != model.name()))
+        // It rests on the same record as the simulation, which asks it by itself and warns.
+        .filter(|model| known.depth == Depth::AllModels || model.name() != Interval.name())
+        // Without the counts between barriers a model that reads them answers otherwise.
+        .filter(|model| conditions.stages.is_some() || !model.needs().stages)
+        .filter_map(|model| Some((*model, model.predict(profile, gpu, conditions).ok()?)))
+        .collect();
+    all.extend(others);
+    all
 }
 
 /// The advice of a suspicion, unless the model of the headline sees no gain in it.
@@ -212,14 +270,31 @@ fn item(
     })
 }
 
-/// The line that warps spend most of their clocks on.
-fn costliest(case: &Case<'_>) -> Option<Place> {
-    let analysis = case.analysis()?;
-    let clocks = |row: &gpucast_counters::table::Row| {
-        let of_row = analysis.by_ptx.iter().find(|(ptx, _)| *ptx == Some(row.instruction));
-        of_row.map_or(0.0, |(_, clocks)| clocks.total())
+/// The line that warps spend most of their clocks on; without a simulation, the one with most of
+/// what bounds the kernel.
+fn costliest(case: &Case<'_>) -> Option<Costliest> {
+    let most = |share_of, weight: &dyn Fn(&Row) -> f64| {
+        let place = case.ranked(weight).into_iter().next()?;
+        Some(Costliest { place, share_of })
     };
-    case.ranked(clocks).into_iter().next()
+    if let Some(analysis) = case.analysis() {
+        return most("warps' time", &|row| analysis.clocks_of([row.instruction]).total());
+    }
+    let attribution = Attribution::new(&case.profile.table, case.profile.machine.as_ref());
+    let share = |of: fn(&Shares) -> Option<f64>| {
+        let attribution = &attribution;
+        move |row: &Row| of(&attribution.shares(&attribution.part([row]))).unwrap_or_default()
+    };
+    match case.headline.bound {
+        Bound::Compute => most("instructions", &share(|shares| shares.instructions)),
+        Bound::Shared => most("shared-memory passes", &share(|shares| shares.shared)),
+        Bound::L1 | Bound::L2 => most("sectors", &share(|shares| shares.sectors)),
+        // Stores reach device memory by way of the L2, and belong to no line there.
+        Bound::Memory => most("reads of device memory", &share(|shares| shares.dram_reads))
+            .or_else(|| most("sectors", &share(|shares| shares.sectors))),
+        // No line of the kernel makes it wait for its launch.
+        Bound::Overhead => None,
+    }
 }
 
 /// Bytes of the buffers among the arguments of a launch.

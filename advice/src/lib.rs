@@ -28,5 +28,5 @@ pub mod rules;
 pub mod trial;
 pub mod verdict;
 
-pub use advise::{Advice, Item, advise, advise_all};
+pub use advise::{Advice, Depth, Item, Known, advise, advise_all};
 pub use verdict::Verdict;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpucast_counters::attribution::SourceLine;
 use gpucast_counters::table::Row;
 use gpucast_forecast::input::cuda_source::CudaFile;
 use gpucast_forecast::run::execute::Loaded;
@@ -35,10 +36,10 @@ pub struct Places<'a> {
     pub loaded: &'a Loaded,
 }
 
-/// A line of a CUDA file, or of the module where no `.loc` names one.
+/// A line of the user's own CUDA source, or of the module where no `.loc` names one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    Cuda { file: u32, line: u32 },
+    Cuda(SourceLine),
     Ptx { line: u32 },
 }
 
@@ -55,7 +56,7 @@ impl Places<'_> {
         for row in rows {
             let weight = weight(row);
             if weight > 0.0 {
-                *by_line.entry(key(row)).or_default() += weight;
+                *by_line.entry(self.key(row)).or_default() += weight;
                 whole += weight;
             }
         }
@@ -69,9 +70,17 @@ impl Places<'_> {
             .collect()
     }
 
+    /// The line that a row belongs to: that of the call, if a library's code was inlined.
+    fn key(&self, row: &Row) -> Key {
+        match SourceLine::of(&self.loaded.module, row) {
+            Some(line) => Key::Cuda(line),
+            None => Key::Ptx { line: row.description.line },
+        }
+    }
+
     fn place(&self, key: Key, share: f64) -> Place {
         match key {
-            Key::Cuda { file, line } => {
+            Key::Cuda(SourceLine { file, line }) => {
                 let file = self.files.get(&file);
                 let lines = file.and_then(|file| file.lines.as_ref());
                 let text = lines.and_then(|lines| nth(line, lines.iter().map(String::as_str)));
@@ -90,12 +99,4 @@ impl Places<'_> {
 fn nth<'t>(line: u32, mut lines: impl Iterator<Item = &'t str>) -> Option<String> {
     let text = lines.nth((line as usize).checked_sub(1)?)?.trim();
     (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn key(row: &Row) -> Key {
-    // Compilers write line 0 for instructions that belong to none.
-    match row.description.location.filter(|location| location.line != 0) {
-        Some(location) => Key::Cuda { file: location.file, line: location.line },
-        None => Key::Ptx { line: row.description.line },
-    }
 }

@@ -55,7 +55,7 @@ pub fn outcomes(
     conditions: &Conditions,
     gpu: &Gpu,
 ) -> Vec<Outcome> {
-    let conditions = &Conditions { without_interval: true, ..conditions.clone() };
+    let conditions = &Conditions { only_time: true, ..conditions.clone() };
     let predict = |model: &dyn Model, profile: &KernelProfile, conditions: &Conditions| {
         model.predict(profile, gpu, conditions).ok()
     };

@@ -1,6 +1,6 @@
 //! The time to believe, the resource that bounds it, and the line that costs most.
 
-use gpucast_model::{Bound, Prediction, Warning};
+use gpucast_model::{Bound, Detail, Prediction, Warning};
 use gpucast_simulation::states::State;
 use serde::Serialize;
 
@@ -21,11 +21,21 @@ pub struct Verdict {
     pub bound: Bound,
     /// What the issue slots are spent on, largest first, if the simulation says so.
     pub spent: Vec<Spent>,
-    /// The line that costs most of the time, if the simulation says so.
+    /// The line that costs most.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub costliest: Option<Place>,
+    pub costliest: Option<Costliest>,
     /// The times of all models.
     pub models: Vec<ModelTime>,
+}
+
+/// The line that costs most.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Costliest {
+    /// The line, with its share.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The quantity that it has the share of, in words.
+    pub share_of: &'static str,
 }
 
 /// A part of the time.
@@ -55,16 +65,22 @@ pub struct ModelTime {
 /// Shares of the time below this are not named.
 const LEAST_SPENT: f64 = 0.05;
 
-/// The prediction that the verdict rests on: the simulation's if there is one, otherwise the
-/// slowest. A model that warns of work that it leaves out is not believed while others are there.
+/// The prediction that the verdict rests on: that of the preferred model, else the simulation's if
+/// there is one, otherwise the slowest. A model that warns of work that it leaves out is not
+/// believed while others are there.
 #[must_use]
-pub fn headline(predictions: &[Prediction]) -> Option<&Prediction> {
+pub fn headline<'p>(
+    predictions: &'p [Prediction],
+    preferred: Option<&str>,
+) -> Option<&'p Prediction> {
+    let is_preferred = |one: &&Prediction| preferred == Some(one.model);
+    let preferred = predictions.iter().find(is_preferred).filter(|one| left_out_ms(one).is_none());
     let simulated = predictions.iter().find(|one| one.detail.simulation().is_some());
     let slowest = |credible: bool| {
         let those = predictions.iter().filter(|one| left_out_ms(one).is_none() || !credible);
         those.max_by(|a, b| a.time_ms.total_cmp(&b.time_ms))
     };
-    simulated.or_else(|| slowest(true)).or_else(|| slowest(false))
+    preferred.or(simulated).or_else(|| slowest(true)).or_else(|| slowest(false))
 }
 
 /// The time that a prediction's warning says it would be with what the model leaves out.
@@ -82,7 +98,7 @@ impl Verdict {
     pub fn new(
         headline: &Prediction,
         predictions: &[Prediction],
-        costliest: Option<Place>,
+        costliest: Option<Costliest>,
     ) -> Self {
         let time_ms = headline.time_ms;
         let analysis = headline.detail.simulation();
@@ -90,19 +106,19 @@ impl Verdict {
             let ms = |clocks: f64| clocks / (analysis.clock_mhz * 1e3);
             (ms(analysis.interval.0).min(time_ms), ms(analysis.interval.1).max(time_ms))
         });
-        for one in predictions {
+        for one in others(headline, predictions) {
             // Other models have no interval of their own. Without the simulation, their spread
             // stands for it; beside it, one that is slower and warns of nothing counts.
             let left_out = left_out_ms(one);
             if analysis.is_none() {
-                low_ms = low_ms.min(one.time_ms);
-                high_ms = high_ms.max(left_out.unwrap_or(one.time_ms));
+                let time_ms = left_out.unwrap_or(one.time_ms);
+                low_ms = low_ms.min(time_ms);
+                high_ms = high_ms.max(time_ms);
             } else if left_out.is_none() {
                 high_ms = high_ms.max(one.time_ms);
             }
         }
-        let models = predictions
-            .iter()
+        let models = others(headline, predictions)
             .map(|one| ModelTime {
                 model: one.model,
                 time_ms: one.time_ms,
@@ -117,6 +133,18 @@ impl Verdict {
         let (model, bound) = (headline.model, headline.bound);
         Self { time_ms, low_ms, high_ms, model, bound, spent, costliest, models }
     }
+}
+
+/// The predictions that say something besides the headline. The interval model rests on the same
+/// record as the simulation, which warns where they differ.
+fn others<'p>(
+    headline: &Prediction,
+    predictions: &'p [Prediction],
+) -> impl Iterator<Item = &'p Prediction> {
+    let is_simulated = headline.detail.simulation().is_some();
+    let repeats =
+        move |one: &&Prediction| is_simulated && matches!(one.detail, Detail::Interval(_));
+    predictions.iter().filter(move |one| !repeats(one))
 }
 
 fn spent(state: State, share: f64) -> Spent {

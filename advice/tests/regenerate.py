@@ -53,9 +53,14 @@ def compile_source(library, source, name):
 
 
 def without_folders(ptx):
-    """The PTX with the names of files alone: folders depend on the machine."""
+    """The PTX with names of files as they are included: other folders depend on the machine."""
     start = re.compile(r'(\.file\s+\d+ ")([^"]*)')
-    return start.sub(lambda line: line[1] + pathlib.Path(line[2]).name, ptx)
+
+    def included(name):
+        folder, include, rest = name.rpartition("/include/")
+        return rest if include else pathlib.Path(name).name
+
+    return start.sub(lambda line: line[1] + included(line[2]), ptx)
 
 
 def main():

@@ -48,9 +48,9 @@ pub struct Conditions {
     pub offload: Option<Arc<CalibratedOffload>>,
     /// The way in which the time is measured, if its fixed part is to be added.
     pub timing: Option<Timing>,
-    /// True if the time alone is wanted: the simulation then does not run for the ends of its
-    /// interval.
-    pub without_interval: bool,
+    /// True if the time alone is wanted: the simulation then neither runs for the ends of its
+    /// interval nor asks the interval model.
+    pub only_time: bool,
 }
 
 /// Facts of a launch's PTX instructions. Instructions are indices into the program's.
@@ -63,6 +63,9 @@ pub struct InstructionFacts {
     pub neighbours: Vec<Vec<u32>>,
     /// Loads and stores of a loop whose address is the same in each round.
     pub invariant: Vec<u32>,
+    /// Loads of global memory from an address that the same block loaded before, with a store to
+    /// another address between them.
+    pub repeated: Vec<u32>,
     /// Divisions, remainders, roots and transcendentals.
     pub slow: Vec<u32>,
     /// Accesses to local memory.

@@ -97,11 +97,11 @@ pub(crate) fn predict(
             for (launch, one) in launched.into_iter().enumerate() {
                 let mut source = one.source;
                 source.conditions.timing = choices.timing;
-                let view = predicted(&choices.models, source, &group.gpus, None, &what_ifs)?;
+                let view = predicted(&choices.models, &source, &group.gpus, None, &what_ifs)?;
                 let view = KernelView { launch, launches, ..view };
                 // A roofline shows the traffic of all levels, where the counts have it.
                 let again = sources::of_counted(&one.counted, &plan, gpu);
-                let further = predicted(&levels, again, &group.gpus, None, &[]).ok();
+                let further = predicted(&levels, &again, &group.gpus, None, &[]).ok();
                 with_levels.push(joined(&view, further));
                 kernels.push(view);
             }
@@ -180,7 +180,7 @@ impl Forecast {
 
 impl Forecast {
     fn document(&self, py: Python<'_>, format: Format) -> PyResult<String> {
-        prediction::document(&self.kernels, format)
+        prediction::document(&self.kernels, &[], format)
             .map_err(|report| failure::error(py, vec![report]))
     }
 }

@@ -73,10 +73,10 @@ fn predicted(kernel: &Kernel, gpus: &str) -> String {
         let machine = MachineSettings { machine: MachineChoice::Rules, ..Default::default() };
         let counts = Counts { machine, needs: group.needs, ..Counts::default() };
         for source in kernel.count_with(&group.counting_gpu, &counts, &Alone).unwrap() {
-            kernels.push(predict(&models, source, &group.gpus, None, &[]).unwrap());
+            kernels.push(predict(&models, &source, &group.gpus, None, &[]).unwrap());
         }
     }
-    document(&kernels, Format::Json).unwrap()
+    document(&kernels, &[], Format::Json).unwrap()
 }
 
 #[test]

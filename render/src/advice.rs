@@ -1,13 +1,14 @@
 //! Advice as text and JSON: the verdict in three lines, then what to change, by gain.
 
-use gpucast_advice::verdict::Verdict;
+use gpucast_advice::rules::Evidence;
+use gpucast_advice::verdict::{Costliest, Verdict};
 use gpucast_advice::{Advice, Item};
 use gpucast_forecast::input::kernel_name::signature;
 use gpucast_forecast::{Report, number};
 use gpucast_model::duration;
 use serde::Serialize;
 
-use super::table::wrapped;
+use super::table::{Align, aligned, wrapped};
 use crate::TextOrJson;
 
 /// Text is this wide.
@@ -66,24 +67,13 @@ fn text(advice: &[Advice]) -> String {
 /// The verdict in three lines.
 #[must_use]
 pub fn verdict(verdict: &Verdict) -> String {
-    let Verdict { time_ms, low_ms, high_ms, model, bound, .. } = verdict;
+    let Verdict { time_ms, model, bound, .. } = verdict;
     let mut time = format!("{} by {model}", duration(*time_ms));
-    if low_ms < high_ms {
-        time += &format!(", between {} and {}", duration(*low_ms), duration(*high_ms));
+    if let Some(interval) = interval(verdict) {
+        time += &format!(", {interval}");
     }
-    let others: Vec<f64> = verdict
-        .models
-        .iter()
-        .filter(|one| one.model != *model && !one.leaves_out)
-        .map(|one| one.time_ms)
-        .collect();
-    let (least, most) = others
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(least, most), &time| (least.min(time), most.max(time)));
-    match others.as_slice() {
-        [] => {}
-        [one] => time += &format!("; another model says {}", duration(*one)),
-        _ => time += &format!("; other models say {} to {}", duration(least), duration(most)),
+    if let Some(others) = others(verdict) {
+        time += &format!("; {others}");
     }
     let spent: Vec<String> = verdict
         .spent
@@ -95,24 +85,109 @@ pub fn verdict(verdict: &Verdict) -> String {
     if !spent.is_empty() {
         bound += &format!(": {}", spent.join(", "));
     }
-    let costliest = verdict.costliest.as_ref();
-    let place = costliest.map_or_else(
-        || "no line stands out: the simulation did not run".to_owned(),
-        |place| {
-            format!(
-                "line {} of {} costs most, {:.0} % of the warps' time",
-                place.line,
-                place.file,
-                100.0 * place.share
-            )
-        },
-    );
     let mut lines: String =
-        [time, bound, place].iter().map(|line| wrapped("", 2, WIDTH, line)).collect();
-    if let Some(code) = costliest.and_then(|place| place.text.as_ref()) {
+        [time, bound, costliest(verdict)].iter().map(|line| wrapped("", 2, WIDTH, line)).collect();
+    if let Some(code) = verdict.costliest.as_ref().and_then(|one| one.place.text.as_ref()) {
         lines.push_str(&format!("    {code}\n"));
     }
     lines
+}
+
+/// The range of the time, in words.
+pub(crate) fn interval(verdict: &Verdict) -> Option<String> {
+    let Verdict { low_ms, high_ms, spent, .. } = verdict;
+    // Only the simulation has an interval of its own.
+    let by = if spent.is_empty() { " by other models" } else { "" };
+    let range = || format!("between {} and {}{by}", duration(*low_ms), duration(*high_ms));
+    (low_ms < high_ms).then(range)
+}
+
+/// The times of the other models, in words. Without the simulation their spread stands for the
+/// interval, which is told already.
+pub(crate) fn others(verdict: &Verdict) -> Option<String> {
+    let others = || verdict.models.iter().filter(|one| one.model != verdict.model);
+    let mut parts = Vec::new();
+    if !verdict.spent.is_empty() {
+        let times: Vec<f64> =
+            others().filter(|one| !one.leaves_out).map(|one| one.time_ms).collect();
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = times.iter().copied().fold(0.0, f64::max);
+        match times.as_slice() {
+            [] => {}
+            [one] => parts.push(format!("another model says {}", duration(*one))),
+            _ => parts.push(format!("other models say {} to {}", duration(least), duration(most))),
+        }
+    }
+    for one in others().filter(|one| one.leaves_out) {
+        parts.push(format!("{} says {} and leaves work out", one.model, duration(one.time_ms)));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The line that costs most, in words.
+pub(crate) fn costliest(verdict: &Verdict) -> String {
+    let Some(Costliest { place, share_of }) = &verdict.costliest else {
+        return "no line stands out".to_owned();
+    };
+    format!(
+        "line {} of {} costs most, {:.0} % of the {share_of}",
+        place.line,
+        place.file,
+        100.0 * place.share
+    )
+}
+
+/// A counter with its value and the ideal one, in words.
+pub(crate) fn evidence(one: &Evidence) -> String {
+    let (value, ideal) = (number::real(one.value), number::real(one.ideal));
+    format!("{}: {value}, ideal {ideal} {}", one.counter, one.unit)
+}
+
+/// The models that see a gain and those that see none, or why none can, in words.
+pub(crate) fn models(item: &Item) -> String {
+    if let Some(reason) = item.unseen_because {
+        return format!("No model can see the gain: {reason}.");
+    }
+    let (agree, differ) = item.agreement();
+    let of = |model: &&'static str| {
+        let outcome = item.outcomes.iter().find(|one| one.model == *model);
+        outcome.map_or(String::new(), |one| format!("{model} {:.2} ×", one.speed_up))
+    };
+    let agree: Vec<String> = agree.iter().map(of).collect();
+    match differ.as_slice() {
+        [] => format!("Gain by {}.", agree.join(", ")),
+        _ => format!("Gain by {}; none by {}.", agree.join(", "), differ.join(", ")),
+    }
+}
+
+/// Changes that are named on a first screen.
+const MOST_IN_SHORT: usize = 3;
+
+/// The verdict and the best changes, a line each: the first screen of a prediction.
+pub(crate) fn in_short(advice: &Advice) -> String {
+    let mut text = verdict(&advice.verdict);
+    if advice.items.is_empty() {
+        text.push_str("\n  No rule finds a change that would gain 5 %.\n");
+        return text;
+    }
+    text.push_str("\nWhat to change (`gpucast advise` says how)\n");
+    let row = |item: &Item| {
+        let gain = match item.speed_up {
+            Some(speed_up) => format!("{speed_up:.2} ×"),
+            None => "-".to_owned(),
+        };
+        let place = item.places.first();
+        let place =
+            place.map_or_else(String::new, |place| format!("{}:{}", place.file, place.line));
+        vec![gain, item.rule.to_owned(), item.title.to_owned(), place]
+    };
+    let rows: Vec<Vec<String>> = advice.items.iter().take(MOST_IN_SHORT).map(row).collect();
+    text.push_str(&aligned(2, &[Align::Right, Align::Left, Align::Left, Align::Left], &rows));
+    match advice.items.len().saturating_sub(MOST_IN_SHORT) {
+        0 => {}
+        more => text.push_str(&format!("  and {more} more\n")),
+    }
+    text
 }
 
 /// One piece of advice; `time_ms` is the time without it.
@@ -133,36 +208,17 @@ fn advised(number: usize, item: &Item, time_ms: f64) -> String {
         text.push('\n');
     }
     for one in &item.evidence {
-        text.push_str(&format!(
-            "     {}: {}, ideal {} {}\n",
-            one.counter,
-            number::real(one.value),
-            number::real(one.ideal),
-            one.unit
-        ));
+        text.push_str(&format!("     {}\n", evidence(one)));
     }
-    if let Some(reason) = item.unseen_because {
-        text.push_str(&wrapped("", 5, WIDTH, &format!("No model can see the gain: {reason}.")));
-        return text;
-    }
-    let (agree, differ) = item.agreement();
-    let of = |model: &&'static str| {
-        let outcome = item.outcomes.iter().find(|one| one.model == *model);
-        outcome.map_or(String::new(), |one| format!("{model} {:.2} ×", one.speed_up))
-    };
-    let agree: Vec<String> = agree.iter().map(of).collect();
-    let mut models = format!("Gain by {}", agree.join(", "));
-    if !differ.is_empty() {
-        models += &format!("; none by {}", differ.join(", "));
-    }
-    text.push_str(&wrapped("", 5, WIDTH, &format!("{models}.")));
+    text.push_str(&wrapped("", 5, WIDTH, &models(item)));
     if let Some(asked) = &item.asked {
         text.push_str(&format!("     predict {asked}\n"));
     }
     text
 }
 
-fn capitalised(sentence: &str) -> String {
+/// The sentence with a capital letter.
+pub(crate) fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -22,6 +22,7 @@
 //! | [`gpu`] | figures of a GPU |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
 //! | [`pictures`], [`report`] | all of it, drawn |
+//! | [`several`] | documents of several kernels as one |
 //! | [`table`], [`csv`], [`json`], [`control`] | the forms that these share |
 
 pub mod advice;
@@ -45,6 +46,7 @@ pub mod program;
 pub mod report;
 pub mod run;
 pub mod sensitivity;
+pub mod several;
 pub mod sweep;
 pub mod table;
 

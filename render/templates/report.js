@@ -65,16 +65,23 @@
     const table = document.getElementById(input.dataset.filter);
     const said = document.getElementById(`${input.dataset.filter}-found`);
     input.closest(".search").hidden = false;
-    input.addEventListener("input", () => {
+    const differing = document.querySelector(`input[data-differing="${input.dataset.filter}"]`);
+    const show = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let found = 0;
       for (const row of table.tBodies[0].rows) {
         const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
+        const isSame = differing?.checked && row.classList.contains("muted");
+        row.hidden = isSame || !words.every((word) => text.includes(word));
         found += row.hidden ? 0 : 1;
       }
       said.textContent = `${found} of ${table.tBodies[0].rows.length} rows`;
-    });
+    };
+    input.addEventListener("input", show);
+    if (differing) {
+      differing.addEventListener("change", show);
+      show();
+    }
   }
 
   // Narrow screens leave columns out until somebody asks for them.

@@ -154,9 +154,10 @@ pub(crate) struct LaunchTemplate {
 
 #[derive(Debug, Args)]
 pub(crate) struct Sensitivity {
-    /// A corpus name, a launch file, a module, or a container of one
+    /// Corpus names, launch files, modules, or containers of one; a pattern such as 'sgemm-*'
+    /// stands for the project's and the corpus's kernels whose names fit it
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
-    pub(crate) input: Option<String>,
+    pub(crate) inputs: Vec<String>,
 
     #[command(flatten)]
     pub(crate) launch: LaunchOptions,
@@ -173,7 +174,7 @@ pub(crate) struct Sensitivity {
     pub(crate) field: Vec<String>,
 
     /// Take counts from a metrics file or from the CSV of nvprof or ncu instead of executing
-    #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "input")]
+    #[arg(long, help_heading = "Prediction", value_name = "FILE", conflicts_with = "inputs")]
     pub(crate) from_metrics: Option<PathBuf>,
 
     #[command(flatten)]

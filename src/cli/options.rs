@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use gpucast_counters::hierarchy::L2Contents;
-use gpucast_forecast::input::plan;
+use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::input::plan::{self, Plan};
 use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
 use gpucast_ptx_frontend::container::Target;
 use gpucast_render::Format;
 
 use super::{cuda, size, words};
+use crate::failure::{Failure, Report};
 use crate::project;
 
 /// What to execute.
@@ -20,11 +22,39 @@ use crate::project;
 pub(crate) struct KernelOptions {
     /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
     /// or a fatbin, object, library or executable with PTX inside
-    #[arg(value_name = "KERNEL")]
-    pub(crate) input: String,
+    ///
+    /// Several kernels come one after the other. A pattern such as 'sgemm-*' stands for the
+    /// project's and the corpus's kernels whose names fit it.
+    #[arg(value_name = "KERNEL", required = true)]
+    pub(crate) inputs: Vec<String>,
 
     #[command(flatten)]
     pub(crate) launch: LaunchOptions,
+}
+
+impl KernelOptions {
+    /// The kernels that are meant, each once.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that fits nothing.
+    pub(crate) fn expanded(&self) -> Result<Vec<String>, Report> {
+        kernel_argument::expanded(&self.inputs, project::current().as_deref())
+    }
+
+    /// The plans of the kernels that are meant, by their names.
+    ///
+    /// # Errors
+    ///
+    /// A pattern that fits nothing, or a kernel that cannot be read.
+    pub(crate) fn plans(&self) -> Result<Vec<(String, Plan)>, Failure> {
+        let launch = settings::LaunchOptions::from(&self.launch);
+        let plan = |input: String| {
+            let plan = kernel_argument::read(&input, &launch)?;
+            Ok((input, plan))
+        };
+        self.expanded()?.into_iter().map(plan).collect()
+    }
 }
 
 /// The launch of a module, or the choice of a corpus kernel's files.

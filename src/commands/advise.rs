@@ -1,10 +1,10 @@
 //! `gpucast advise`: what is slow in a kernel, where, why, and what to change.
 
 use gpucast_advice::advise_all;
-use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::LaunchOptions;
+use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_render::{Format, TextOrJson, advice};
 
 use crate::cli::advise::Advise;
@@ -21,13 +21,25 @@ pub(crate) fn run(arguments: &Advise) -> Result<(), Failure> {
     };
     let terminal = Terminal::new(&arguments.execution, format)?;
     let launch = LaunchOptions::from(&arguments.kernel.launch);
-    let kernel = Kernel::open(&arguments.kernel.input, &launch)?;
+    // A kernel that cannot be read is refused before another one is executed.
+    let kernels = arguments
+        .kernel
+        .expanded()?
+        .iter()
+        .map(|input| Kernel::open(input, &launch))
+        .collect::<Result<Vec<Kernel>, _>>()?;
     let counts = Counts {
         machine: (&arguments.machine).into(),
         execution: (&arguments.execution).into(),
         ..Counts::default()
     };
     let root = arguments.source_root.as_deref();
-    let all = advise_all(&kernel, &gpus, &counts, root, &terminal)?;
+    let mut all = Vec::new();
+    for (index, kernel) in kernels.iter().enumerate() {
+        if kernels.len() > 1 {
+            terminal.part(index, kernels.len());
+        }
+        all.extend(advise_all(kernel, &gpus, &counts, root, &terminal)?);
+    }
     output.write(&advice::document(&all, arguments.format)?)
 }

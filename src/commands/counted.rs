@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use gpucast_advice::place::Places;
+use gpucast_advice::{Advice, Depth, Known, advise};
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::count_on::Group;
 use gpucast_forecast::choice::gpu_argument;
@@ -10,12 +12,12 @@ use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::input::cuda_source::{self, CudaFile};
 use gpucast_forecast::input::kernel_argument;
-use gpucast_forecast::prediction::{KernelView, predict};
+use gpucast_forecast::prediction::{KernelView, PredictionView, predict};
 use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
-use gpucast_forecast::run::sources::{self, Counts, Source};
+use gpucast_forecast::run::sources::{self, Counts, Launched};
 use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_model::{Gpu, Needs, sm_simulation};
 use gpucast_render::profile::{By, SourceChoice, View};
@@ -34,6 +36,8 @@ pub(crate) struct Request<'a> {
     pub(crate) machine: &'a MachineOptions,
     pub(crate) execution: &'a ExecutionOptions,
     pub(crate) source_root: Option<&'a Path>,
+    /// True if changes of the kernel are looked for.
+    pub(crate) advised: bool,
 }
 
 /// A kernel with its counts and predictions.
@@ -45,6 +49,8 @@ pub(crate) struct Shown {
     counted: Vec<Counted>,
     /// The predictions of each launch.
     pub(crate) kernels: Vec<KernelView>,
+    /// The advice on each launch on each GPU, if it was asked for.
+    pub(crate) advice: Vec<Advice>,
     simulations: Vec<Option<sm_simulation::Analysis>>,
 }
 
@@ -76,13 +82,33 @@ impl Shown {
         let extras = Extras::of(shown.needs | Needs::STAGES);
         let counting = Counting { device, machine: &machine, extras, supervisor: terminal };
         let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
-        let predicted = |mut source: Source, gpus: &[Gpu]| {
-            source.conditions.timing = request.measurement.timing();
-            predict(request.models, source, gpus, None, &[])
+        let files = cuda_source::files(&plan, &loaded.module, request.source_root);
+        let places = Places { files: &files, loaded: &loaded };
+        let mut advice = Vec::new();
+        let mut predicted = |at: usize, one: &mut Launched, gpus: &[Gpu]| {
+            one.source.conditions.timing = request.measurement.timing();
+            let view = predict(request.models, &one.source, gpus, None, &[])?;
+            // Devices that cannot be counted on have no advice.
+            let advised = gpus.iter().filter(|gpu| request.advised && gpu.device_model().is_ok());
+            for gpu in advised {
+                let of_gpu = view.predictions.iter().filter(|one| one.gpu.name == gpu.name);
+                let predictions: Vec<PredictionView> = of_gpu.cloned().collect();
+                let known = Known { predictions: &predictions, depth: Depth::AllModels };
+                advice.push(advise(&plan, places, one, at, gpu, known)?);
+            }
+            Ok::<_, Report>(view)
         };
-        let mut kernels = counted
-            .iter()
-            .map(|one| predicted(sources::of_counted(one, &plan, counting_gpu), &shown.gpus))
+        let mut launched: Vec<Launched> = counted
+            .into_iter()
+            .map(|one| Launched {
+                source: sources::of_counted(&one, &plan, counting_gpu),
+                counted: one,
+            })
+            .collect();
+        let mut kernels = launched
+            .iter_mut()
+            .enumerate()
+            .map(|(at, one)| predicted(at, one, &shown.gpus))
             .collect::<Result<Vec<KernelView>, Report>>()?;
         // Predictions for GPUs that count otherwise rest on counts of their own, which are not
         // shown.
@@ -90,12 +116,13 @@ impl Shown {
             let counts = Counts {
                 machine: request.machine.into(),
                 execution: ExecutionSettings::from(request.execution),
-                needs: group.needs,
+                needs: group.needs | Needs::STAGES,
                 ..Counts::default()
             };
-            let sources = sources::counted(&plan, &group.counting_gpu, &counts, terminal)?;
-            for (view, source) in kernels.iter_mut().zip(sources) {
-                let further = predicted(source, &group.gpus)?;
+            let mut further =
+                sources::launched(&plan, &loaded, &group.counting_gpu, &counts, terminal)?;
+            for (at, (view, one)) in kernels.iter_mut().zip(&mut further).enumerate() {
+                let further = predicted(at, one, &group.gpus)?;
                 let names: Vec<&str> = group.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
                 view.origin += &format!(
                     " Predictions for {} rest on counts as on the {}, which are not shown.",
@@ -112,12 +139,13 @@ impl Shown {
             here.filter_map(|view| view.prediction.detail.simulation()).next().cloned()
         };
         Ok(Self {
-            files: cuda_source::files(&plan, &loaded.module, request.source_root),
             simulations: kernels.iter().map(simulation).collect(),
             counting_gpu: counting_gpu.clone(),
+            counted: launched.into_iter().map(|one| one.counted).collect(),
             loaded,
-            counted,
+            files,
             kernels,
+            advice,
         })
     }
 

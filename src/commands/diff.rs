@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
         machine: &arguments.machine,
         execution: &arguments.execution,
         source_root: arguments.source_root.as_deref(),
+        advised: false,
     };
     let format = arguments.format();
     let notes = match format {

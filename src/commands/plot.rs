@@ -141,7 +141,7 @@ fn predictions_by(models: Models, arguments: &PlotPredictions) -> Result<Vec<Ker
         let extras = Counts { needs: group.needs, ..Counts::default() };
         let sources = counts(kernels, &group.counting_gpu, &extras, &terminal)?;
         let predicted =
-            sources.into_iter().map(|source| predict(&models, source, &group.gpus, None, &[]));
+            sources.iter().map(|source| predict(&models, source, &group.gpus, None, &[]));
         let predicted = predicted.collect::<Result<Vec<KernelView>, Report>>()?;
         views.extend(left_with_predictions(predicted, &terminal)?);
     }

@@ -1,32 +1,67 @@
 //! `gpucast predict`: the main job. Execute and count, or read counts; then predict with each model
 //! for each GPU.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use gpucast_advice::place::Places;
+use gpucast_advice::{Advice, Depth, Known, advise};
 use gpucast_forecast::choice::cost_model;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::Models;
-use gpucast_forecast::input::{calibration, kernel_argument};
+use gpucast_forecast::input::{calibration, cuda_source, kernel_argument};
 use gpucast_forecast::prediction::{
-    KernelView, left_with_predictions, predict, reference, tell_stand_ins,
+    KernelView, Measured, left_with_predictions, predict, reference, tell_stand_ins,
 };
+use gpucast_forecast::run::module;
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions};
 use gpucast_forecast::what_if;
 use gpucast_forecast::{Kernel, Supervisor as _};
-use gpucast_model::{Gpu, GpuLibrary, Needs};
-use gpucast_render::prediction;
+use gpucast_model::cost_model::CostModels;
+use gpucast_model::{Gpu, GpuLibrary, Needs, Timing, WhatIf};
+use gpucast_render::{Format, prediction};
 
 use crate::cli::Predict;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 use crate::project;
 
-/// Counts, and the GPUs that are predicted from them.
-struct Group {
-    sources: Vec<Source>,
-    gpus: Vec<Gpu>,
+/// Everything but the counts that predictions rest on.
+struct Question<'a> {
+    models: &'a Models,
+    measured: Option<Measured>,
+    what_ifs: &'a [WhatIf],
+    cost_models: Option<Arc<CostModels>>,
+    timing: Option<Timing>,
+}
+
+impl Question<'_> {
+    /// The predictions of the launch at a place, from its counts.
+    fn predict(&self, source: &mut Source, gpus: &[Gpu], at: Place) -> Result<KernelView, Report> {
+        source.conditions.cost_models.clone_from(&self.cost_models);
+        source.conditions.timing = self.timing;
+        let view = predict(self.models, source, gpus, self.measured.as_ref(), self.what_ifs)?;
+        let Place { argument, launch, launches } = at;
+        Ok(KernelView { argument, launch, launches, ..view })
+    }
+}
+
+/// The place of a launch in the command.
+#[derive(Clone, Copy)]
+struct Place {
+    argument: usize,
+    launch: usize,
+    launches: usize,
+}
+
+/// What is printed.
+#[derive(Default)]
+struct Answer {
+    kernels: Vec<KernelView>,
+    /// Advice on each launch, where it is asked for.
+    advice: Vec<Advice>,
 }
 
 pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
@@ -45,27 +80,22 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         })
         .transpose()?;
     let names = cost_model::read_names(&arguments.names.sizes, &arguments.names.tag)?;
-    let cost_models = cost_model::read(&arguments.cost_model, names)?.map(Arc::new);
+    let question = Question {
+        models: &models,
+        measured,
+        what_ifs: &what_ifs,
+        cost_models: cost_model::read(&arguments.cost_model, names)?.map(Arc::new),
+        timing: arguments.measurement.timing(),
+    };
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
-    let groups = groups(&arguments, &library, gpus, &models, &terminal)?;
-    let kernels = groups
-        .into_iter()
-        .flat_map(|Group { sources, gpus }| {
-            let launches = sources.len();
-            let numbered = sources.into_iter().enumerate();
-            numbered.map(move |(launch, source)| (launch, launches, source, gpus.clone()))
-        })
-        .map(|(launch, launches, mut source, gpus)| {
-            source.conditions.cost_models.clone_from(&cost_models);
-            source.conditions.timing = arguments.measurement.timing();
-            let view = predict(&models, source, &gpus, measured.as_ref(), &what_ifs)?;
-            Ok::<_, Report>(KernelView { launch, launches, ..view })
-        })
-        .collect::<Result<Vec<KernelView>, Report>>()?;
-    let kernels = left_with_predictions(kernels, &terminal)?;
+    let answer = match &arguments.from_metrics {
+        Some(path) => from_metrics(&arguments, path, &gpus, &question)?,
+        None => executed(&arguments, &library, gpus, &question, &terminal)?,
+    };
+    let kernels = left_with_predictions(answer.kernels, &terminal)?;
     tell_stand_ins(&kernels, &terminal);
-    output.write(&prediction::document(&kernels, arguments.output.format)?)
+    output.write(&prediction::document(&kernels, &answer.advice, arguments.output.format)?)
 }
 
 /// The models. A profiler's file and a correction by a reference are the thesis's: its model reads
@@ -76,24 +106,40 @@ fn models(arguments: &Predict) -> Result<Models, Failure> {
     Ok(if is_thesis { models.or_thesis() } else { models })
 }
 
-/// Counts once for GPUs whose counts are equal.
-fn groups(
+/// Predictions from the counts of a file.
+fn from_metrics(
+    arguments: &Predict,
+    path: &Path,
+    gpus: &[Gpu],
+    question: &Question<'_>,
+) -> Result<Answer, Failure> {
+    if let Some(option) = LaunchOptions::from(&arguments.launch).first_of_execution() {
+        let message = format!("{option} describes an execution, and --from-metrics is none");
+        return Err(Failure::Usage(Report::new(message)));
+    }
+    let mut sources = sources::from_metrics(path, arguments.launch.kernel.as_deref())?;
+    let launches = sources.len();
+    let kernels = sources
+        .iter_mut()
+        .enumerate()
+        .map(|(launch, source)| {
+            question.predict(source, gpus, Place { argument: 0, launch, launches })
+        })
+        .collect::<Result<Vec<KernelView>, Report>>()?;
+    Ok(Answer { kernels, advice: Vec::new() })
+}
+
+/// Predictions from executions, one for GPUs whose counts are equal.
+fn executed(
     arguments: &Predict,
     library: &GpuLibrary,
     gpus: Vec<Gpu>,
-    models: &Models,
+    question: &Question<'_>,
     terminal: &Terminal,
-) -> Result<Vec<Group>, Failure> {
+) -> Result<Answer, Failure> {
+    let models = question.models;
     let mut launch = LaunchOptions::from(&arguments.launch);
     launch.cuda.suggest_for(&gpus);
-    if let Some(path) = &arguments.from_metrics {
-        if let Some(option) = launch.first_of_execution() {
-            let message = format!("{option} describes an execution, and --from-metrics is none");
-            return Err(Failure::Usage(Report::new(message)));
-        }
-        let sources = sources::from_metrics(path, arguments.launch.kernel.as_deref())?;
-        return Ok(vec![Group { sources, gpus }]);
-    }
     let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
     // A kernel that cannot be read is refused before another one is executed.
     let kernels = inputs
@@ -103,6 +149,7 @@ fn groups(
     let offload = arguments.calibration.as_deref().map(calibration::offload).transpose()?;
     let offload = offload.map(Arc::new);
     let count_on = CountOn::read(library, arguments.counting.count_on.as_deref())?;
+    let is_advised = is_advised(arguments, &gpus, &kernels);
     // A GPU that cannot count is refused before anything is executed.
     let groups = count_on.groups(gpus, models)?;
     if let [first, _, ..] = groups.as_slice() {
@@ -113,11 +160,13 @@ fn groups(
             first.counting_gpu.name
         ));
     }
-    let mut all = Vec::new();
-    for (index, kernel) in kernels.iter().enumerate() {
+    let mut answer = Answer::default();
+    for (argument, kernel) in kernels.iter().enumerate() {
         if kernels.len() > 1 {
-            terminal.part(index, kernels.len());
+            terminal.part(argument, kernels.len());
         }
+        let plan = kernel.plan();
+        let loaded = module::load(plan)?;
         for group in &groups {
             let counts = Counts {
                 machine: (&arguments.machine).into(),
@@ -133,9 +182,33 @@ fn groups(
                 },
                 offload: offload.clone(),
             };
-            let sources = kernel.count_with(&group.counting_gpu, &counts, terminal)?;
-            all.push(Group { sources, gpus: group.gpus.clone() });
+            let mut launched =
+                sources::launched(plan, &loaded, &group.counting_gpu, &counts, terminal)?;
+            let launches = launched.len();
+            for (launch, one) in launched.iter_mut().enumerate() {
+                let at = Place { argument, launch, launches };
+                let view = question.predict(&mut one.source, &group.gpus, at)?;
+                if let ([gpu], true) = (group.gpus.as_slice(), is_advised) {
+                    let files = cuda_source::files(plan, &loaded.module, None);
+                    let places = Places { files: &files, loaded: &loaded };
+                    let known = Known { predictions: &view.predictions, depth: Depth::OneModel };
+                    answer.advice.push(advise(plan, places, one, launch, gpu, known)?);
+                }
+                answer.kernels.push(view);
+            }
         }
     }
-    Ok(all)
+    Ok(answer)
+}
+
+/// Returns true if the answer begins with advice: text about one kernel on one GPU, by models of
+/// the kernel alone. A correction and a way of measuring would change times but not gains.
+fn is_advised(arguments: &Predict, gpus: &[Gpu], kernels: &[Kernel]) -> bool {
+    arguments.output.format == Format::Text
+        && kernels.len() == 1
+        && matches!(gpus, [gpu] if gpu.device_model().is_ok())
+        && arguments.reference.is_none()
+        && arguments.calibration.is_none()
+        && arguments.cost_model.is_empty()
+        && arguments.measurement.timing().is_none()
 }

@@ -1,8 +1,10 @@
-//! `gpucast report`: one HTML file with everything that is known of a kernel on GPUs.
+//! `gpucast report`: one HTML file with everything that is known of kernels on GPUs.
 
+use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::prediction::tell_stand_ins;
+use gpucast_render::report::Part;
 use gpucast_render::{Format, report};
 
 use super::counted::{Request, Shown};
@@ -12,6 +14,7 @@ use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let models = arguments.models.read(&[])?;
+    let inputs = arguments.kernel.expanded()?;
     let library = gpu_argument::library()?;
     let measurement = &arguments.measurement;
     let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
@@ -24,12 +27,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         machine: &arguments.machine,
         execution: &arguments.execution,
         source_root: arguments.source_root.as_deref(),
+        advised: true,
     };
     let terminal = Terminal::new(&arguments.execution, Format::Text)?;
     // An unwritable file is better found before the execution than after it.
     let mut output = Output::open(Some(arguments.output.clone()))?;
-    let shown = Shown::of(&arguments.kernel.input, &request, &terminal)?;
-    tell_stand_ins(&shown.kernels, &terminal);
-    let view = shown.view(arguments.source);
-    output.write(&report::page(&view, &shown.kernels, &gpus, &arguments.kernel.input)?)
+    let mut all = Vec::new();
+    for (index, input) in inputs.iter().enumerate() {
+        if inputs.len() > 1 {
+            terminal.part(index, inputs.len());
+        }
+        let shown = Shown::of(input, &request, &terminal)?;
+        tell_stand_ins(&shown.kernels, &terminal);
+        all.push(shown);
+    }
+    let parts = all.iter().zip(&inputs).map(|(shown, input)| Part {
+        name: input,
+        profile: shown.view(arguments.source),
+        kernels: &shown.kernels,
+        advice: &shown.advice,
+    });
+    output.write(&report::page(&parts.collect::<Vec<Part<'_>>>(), &gpus)?)
 }

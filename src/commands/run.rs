@@ -8,7 +8,7 @@ use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::input::expectation::{Comparison, compare};
 use gpucast_forecast::input::files::FileError;
 use gpucast_forecast::input::plan::{Against, Expectation, Plan};
-use gpucast_forecast::input::{files, kernel_argument, reference_values};
+use gpucast_forecast::input::{files, reference_values};
 use gpucast_forecast::run::check::Check;
 use gpucast_forecast::run::execute::Unwatched;
 use gpucast_forecast::run::{execute, module};
@@ -16,6 +16,7 @@ use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_interpreter::DeviceMemory;
 use gpucast_render::findings::{self, Extent};
 use gpucast_render::run::{self, Checked, Launched};
+use gpucast_render::several::{self, Part};
 use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Sanitizer;
 
@@ -24,42 +25,88 @@ use crate::failure::{Failure, Report, suggest};
 use crate::output::{Output, Terminal, keep_inputs};
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
-    let plan = kernel_argument::read(&arguments.kernel.input, &(&arguments.kernel.launch).into())?;
+    // A kernel that cannot be read is refused before another one is executed.
+    let plans = arguments.kernel.plans()?;
+    if let ([_, _, ..], [dump, ..]) = (plans.as_slice(), arguments.dump.as_slice()) {
+        let report =
+            Report::new(format!("--dump {dump} is about one kernel, and there are several"));
+        return Err(Failure::Usage(report.hint("run the kernels one by one")));
+    }
     let format = match arguments.format {
         TextOrJson::Text => Format::Text,
         TextOrJson::Json => Format::Json,
     };
     let terminal = Terminal::new(&arguments.execution, format)?;
-    plan.note.iter().for_each(|note| terminal.note(note));
-    let dumps = dumps(&plan, &arguments.dump)?;
+    let dumps = match plans.as_slice() {
+        [(_, plan)] => dumps(plan, &arguments.dump)?,
+        _ => Vec::new(),
+    };
     let mut output = Output::open(arguments.output.clone())?;
-    let loaded = module::load(&plan)?;
-    let mut memory = execute::memory(&plan, &loaded)?;
-    let references = References::prepare(&plan, &memory);
+    let number = plans.len();
+    let mut parts = Vec::new();
+    let (mut is_clean, mut failure) = (true, None);
+    for (index, (kernel, plan)) in plans.into_iter().enumerate() {
+        if number > 1 {
+            terminal.part(index, number);
+        }
+        let ran = one(&arguments, &plan, &dumps, &terminal)?;
+        parts.push(Part { kernel, document: ran.document });
+        is_clean &= ran.is_clean;
+        failure = ran.failure;
+        if failure.is_some() {
+            break;
+        }
+    }
+    output.write(&several::document(parts, format)?)?;
+    match failure {
+        Some(failure) => Err(failure),
+        None if is_clean => Ok(()),
+        None => Err(Failure::Said),
+    }
+}
+
+/// What came of a kernel.
+struct Ran {
+    document: String,
+    /// True if nothing was found, and all results are as expected.
+    is_clean: bool,
+    /// The end of a checked run. The findings until then may explain it.
+    failure: Option<Failure>,
+}
+
+/// Runs one kernel.
+fn one(
+    arguments: &Run,
+    plan: &Plan,
+    dumps: &[(usize, PathBuf)],
+    terminal: &Terminal,
+) -> Result<Ran, Failure> {
+    plan.note.iter().for_each(|note| terminal.note(note));
+    let loaded = module::load(plan)?;
+    let mut memory = execute::memory(plan, &loaded)?;
+    let references = References::prepare(plan, &memory);
     let mut options = ExecutionSettings::from(&arguments.execution).options;
     let (finished, found) = match arguments.check {
         None => {
             let mut nothing = Unwatched::default();
-            execute::execute(&plan, &loaded, &mut memory, &options, &terminal, &mut nothing)?;
+            execute::execute(plan, &loaded, &mut memory, &options, terminal, &mut nothing)?;
             (nothing.finished, None)
         }
         Some(checks) => {
             options = Sanitizer::options(checks, options);
-            let mut watch = Check::new(checks, &plan, &memory);
+            let mut watch = Check::new(checks, plan, &memory);
             let outcome =
-                execute::execute(&plan, &loaded, &mut memory, &options, &terminal, &mut watch);
+                execute::execute(plan, &loaded, &mut memory, &options, terminal, &mut watch);
             if let Err(failure) = outcome {
-                // The findings until then may explain the failure.
                 let (checked, format) = (&watch.checked, arguments.format);
-                let found =
+                let document =
                     findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
-                output.write(&found)?;
-                return Err(failure.into());
+                return Ok(Ran { document, is_clean: false, failure: Some(failure.into()) });
             }
             (watch.finished, Some((checks, watch.checked)))
         }
     };
-    for (buffer, path) in &dumps {
+    for (buffer, path) in dumps {
         let buffer = &plan.buffers[*buffer];
         let bytes = memory.bytes(&buffer.name).unwrap_or_default();
         files::write(path, buffer.ty, bytes).map_err(|error| Report::new(error.to_string()))?;
@@ -81,28 +128,23 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let checked = plan
         .expectations
         .iter()
-        .map(|expectation| check(&plan, expectation, &references, &memory))
+        .map(|expectation| check(plan, expectation, &references, &memory))
         .collect::<Result<Vec<Checked>, Report>>()?;
-    let clean = match &found {
-        None => {
-            output.write(&run::document(&launched, &checked, arguments.format)?)?;
-            true
-        }
-        // In JSON the findings are the result.
+    let agrees = checked.iter().all(|checked| checked.comparison.mismatches == 0);
+    let (document, is_clean) = match &found {
+        None => (run::document(&launched, &checked, arguments.format)?, true),
         Some((checks, found)) => {
-            if arguments.format == TextOrJson::Text {
-                output.write(&run::document(&launched, &checked, arguments.format)?)?;
-            }
             let (checks, format) = (*checks, arguments.format);
             let told = findings::document(found, &loaded, checks, Extent::Complete, format)?;
-            output.write(&told)?;
-            found.iter().all(|launch| launch.findings.findings.is_empty())
+            let document = match format {
+                TextOrJson::Text => run::document(&launched, &checked, format)? + &told,
+                // In JSON the findings are the result.
+                TextOrJson::Json => told,
+            };
+            (document, found.iter().all(|launch| launch.findings.findings.is_empty()))
         }
     };
-    match clean && checked.iter().all(|checked| checked.comparison.mismatches == 0) {
-        true => Ok(()),
-        false => Err(Failure::Said),
-    }
+    Ok(Ran { document, is_clean: is_clean && agrees, failure: None })
 }
 
 /// `BUFFER=FILE` as buffer indices and paths.

@@ -2,6 +2,7 @@
 
 use gpucast_forecast::choice::count_on::Group;
 use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::{Kernel, Supervisor as _};
@@ -12,6 +13,7 @@ use gpucast_render::sensitivity;
 use crate::cli::Sensitivity;
 use crate::failure::{Failure, Report, suggest};
 use crate::output::{Output, Terminal};
+use crate::project;
 
 pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
@@ -27,23 +29,35 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
     let launch = LaunchOptions::from(&arguments.launch);
-    let count = |group: &Group| match (&arguments.from_metrics, &arguments.input) {
-        (Some(path), _) => match launch.first_of_execution() {
-            None => Ok(sources::from_metrics(path, arguments.launch.kernel.as_deref())?),
-            Some(option) => Err(Failure::Usage(Report::new(format!(
-                "{option} describes an execution, and --from-metrics is none"
-            )))),
-        },
-        (None, input) => {
-            let counts = Counts {
-                machine: (&arguments.machine).into(),
-                execution: (&arguments.execution).into(),
-                needs: group.needs,
-                ..Counts::default()
+    let inputs = kernel_argument::expanded(&arguments.inputs, project::current().as_deref())?;
+    // A kernel that cannot be read is refused before another one is executed.
+    let kernels = inputs
+        .iter()
+        .map(|input| Kernel::open(input, &launch))
+        .collect::<Result<Vec<Kernel>, _>>()?;
+    let count = |group: &Group| {
+        if let Some(path) = &arguments.from_metrics {
+            return match launch.first_of_execution() {
+                None => Ok(sources::from_metrics(path, arguments.launch.kernel.as_deref())?),
+                Some(option) => Err(Failure::Usage(Report::new(format!(
+                    "{option} describes an execution, and --from-metrics is none"
+                )))),
             };
-            let kernel = Kernel::open(input.as_deref().unwrap_or_default(), &launch)?;
-            kernel.count_with(&group.counting_gpu, &counts, &terminal).map_err(Failure::from)
         }
+        let counts = Counts {
+            machine: (&arguments.machine).into(),
+            execution: (&arguments.execution).into(),
+            needs: group.needs,
+            ..Counts::default()
+        };
+        let mut all = Vec::new();
+        for (index, kernel) in kernels.iter().enumerate() {
+            if kernels.len() > 1 {
+                terminal.part(index, kernels.len());
+            }
+            all.extend(kernel.count_with(&group.counting_gpu, &counts, &terminal)?);
+        }
+        Ok(all)
     };
     let mut analyses: Vec<Analysis> = Vec::new();
     let mut first_refusal = None;

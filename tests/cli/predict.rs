@@ -362,6 +362,53 @@ fn stdout_of_text(arguments: &str) -> String {
     outcome.stdout
 }
 
+/// The part of the text before the counts of one kernel on one GPU.
+fn first_screen(arguments: &str) -> String {
+    let text = stdout(&format!("predict {arguments} --machine rules"));
+    text.split("  Counts from").next().unwrap().to_owned()
+}
+
+/// Verdict and changes come first, and lead to the user's own line.
+#[test]
+fn the_first_screen_says_what_is_slow_and_what_to_change() {
+    let story = "../../advice/tests/stories/product.toml";
+    insta::assert_snapshot!(
+        "predict-first-screen",
+        first_screen(&format!("{story} --gpu rtx-3060"))
+    );
+    // Without a simulation the model that is shown has the headline, unless it leaves work out.
+    let convolution = "../../advice/tests/stories/convolution.toml --gpu gtx-480";
+    insta::assert_snapshot!("predict-first-screen-older", first_screen(convolution));
+}
+
+/// What was asked otherwise is answered without advice.
+#[test]
+fn a_correction_a_way_of_measuring_and_several_gpus_have_no_advice() {
+    for options in [
+        "--gpu a100 --timing events",
+        "--gpu gtx-480 --reference gtx-660=1",
+        "--gpu gtx-480,gtx-660",
+        "--gpu a100 --model sm-simulation,interval --timing graph",
+    ] {
+        let text = stdout(&format!("predict saxpy.toml --machine rules {options}"));
+        assert!(!text.contains("What to change") && !text.contains("No rule"), "{options}: {text}");
+    }
+}
+
+#[test]
+fn several_kernels_have_a_heading_each() {
+    let kernels = "sgemm transpose* --size small --gpu a100 --machine rules";
+    let text = stdout(&format!("predict {kernels}"));
+    let headings: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("Kernel ") && line.len() > 17).collect();
+    let result = json(&format!("predict {kernels} --format json"));
+    let counts = result["counts"].as_array().unwrap();
+    let arguments: Vec<u64> = counts.iter().map(|one| one["argument"].as_u64().unwrap()).collect();
+    assert_eq!(arguments, (0..counts.len() as u64).collect::<Vec<_>>());
+    assert!(text.starts_with("Kernel sgemm\n"), "{text}");
+    assert!(headings.len() >= 2 && headings.iter().all(|one| one.contains("transpose")), "{text}");
+}
+
 /// The interval model carries the stalls of one warp over to all. Warps that take turns at the same
 /// work look to it as if they worked at once, and only the simulation follows their barriers.
 #[test]

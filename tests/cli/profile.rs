@@ -269,3 +269,23 @@ fn the_gpu_says_how_accesses_are_counted() {
     assert_eq!((kepler, tesla), (fermi / 2.0, fermi));
     assert!(odd <= 2.0, "{odd}");
 }
+
+#[test]
+fn several_kernels_come_one_after_the_other() {
+    let kernels = "sgemm histogram --size small --machine rules";
+    let alone = |kernel: &str, rest: &str| {
+        stdout(&format!("profile {kernel} --size small --machine rules {rest}"))
+    };
+    let text = stdout(&format!("profile {kernels}"));
+    assert_eq!(text, format!("{}\n{}", alone("sgemm", ""), alone("histogram", "")));
+    let both = json(&format!("profile {kernels} --format json"));
+    assert_eq!(both["schema"], "gpucast.kernels/1");
+    for (at, kernel) in ["sgemm", "histogram"].into_iter().enumerate() {
+        let one = json(&format!("profile {kernel} --size small --machine rules --format json"));
+        assert_eq!(both["kernels"][at]["kernel"], kernel);
+        assert_eq!(both["kernels"][at]["document"], one);
+    }
+    let table = stdout(&format!("profile {kernels} --format csv"));
+    let rows = |kernel: &str| alone(kernel, "--format csv").lines().count() - 1;
+    assert_eq!(table.lines().count(), 1 + rows("sgemm") + rows("histogram"));
+}

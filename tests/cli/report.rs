@@ -221,3 +221,37 @@ fn what_cannot_be_reported_is_refused_with_a_hint() {
     });
     insta::assert_snapshot!("report-errors", transcripts.join("\n"));
 }
+
+/// The page begins with the verdict and the changes of `advise`.
+#[test]
+fn a_report_says_what_to_change() {
+    let story = "../../advice/tests/stories/product.toml --machine rules";
+    let page = Html::parse_document(&report(&format!("{story} --gpu rtx-3060,h100-sxm"), "a.html"));
+    let advice = json(&format!("advise {story} --gpu rtx-3060,h100-sxm --format json"));
+    for (at, gpu) in ["rtx-3060", "h100-sxm"].into_iter().enumerate() {
+        let changes = selector(&format!(".advice[data-gpu=\"{gpu}\"] ol > li"));
+        let shown: Vec<String> =
+            page.select(&changes).map(|item| item.text().collect::<String>()).collect();
+        let items = advice["advice"][at]["items"].as_array().unwrap();
+        assert_eq!(shown.len(), items.len(), "{gpu}");
+        for (shown, item) in shown.iter().zip(items) {
+            assert!(shown.contains(item["rule"].as_str().unwrap()), "{shown}");
+            assert!(shown.contains(item["change"].as_str().unwrap()), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_report_on_several_kernels_has_a_section_for_each() {
+    let text = report("sgemm histogram --size small --machine rules --gpu gtx-480", "both.html");
+    let page = Html::parse_document(&text);
+    let titles: Vec<String> =
+        page.select(&selector("section[data-launch] h2")).map(|it| it.text().collect()).collect();
+    assert_eq!(titles, ["sgemm", "histogram"]);
+    let ids: Vec<&str> =
+        page.select(&selector("[id]")).filter_map(|element| element.value().attr("id")).collect();
+    let mut unique = ids.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(ids.len(), unique.len());
+}

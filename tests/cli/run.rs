@@ -107,3 +107,22 @@ fn tensor_maps_are_arguments() {
     }
     insta::assert_snapshot!("broken-tensor-maps", refused.join("\n"));
 }
+
+/// What one kernel gets wrong does not hide the next.
+#[test]
+fn several_kernels_run_one_after_the_other() {
+    let outcome = gpucast("run wrong-expectation.toml saxpy.toml");
+    assert_eq!(outcome.status, 1);
+    let (wrong, right) = (gpucast("run wrong-expectation.toml"), gpucast("run saxpy.toml"));
+    assert_eq!(outcome.stdout, format!("{}\n{}", wrong.stdout, right.stdout));
+    let both = gpucast("run wrong-expectation.toml saxpy.toml --format json");
+    let both: serde_json::Value = serde_json::from_str(&both.stdout).unwrap();
+    assert_eq!(both["kernels"][1]["document"]["schema"], "gpucast.run/1");
+}
+
+#[test]
+fn a_dump_of_several_kernels_is_refused() {
+    let outcome = gpucast("run saxpy.toml histogram --dump y=y.npy");
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.stderr.contains("is about one kernel"), "{}", outcome.stderr);
+}

@@ -21,7 +21,20 @@ struct Documented {
     fits: &'static [&'static str],
 }
 
-const DOCUMENTS: [Documented; 10] = [
+/// Runs of `calibrate cost`, with a linear model of the kernels in the samples.
+macro_rules! calibrate_cost {
+    ($options:literal) => {
+        concat!(
+            "calibrate cost cost-samples.csv --gpu titan-v --model ",
+            "p_madd*f_op_float32_madd+p_load*f_mem_access_global_float32_load",
+            "+p_store*f_mem_access_global_float32_store+p_local*f_mem_access_local_float32",
+            "+p_group*f_thread_groups+p_launch*f_sync_kernel_launch ",
+            $options
+        )
+    };
+}
+
+const DOCUMENTS: [Documented; 16] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -125,10 +138,63 @@ const DOCUMENTS: [Documented; 10] = [
             "sweep histogram --size small --gpu l4 --model quantitative-roofline --machine rules --format json",
         ],
     },
+    Documented {
+        schema: "gpucast.advice/1",
+        meaning: "The verdict on each launch, and what to change: `advise`",
+        shown_by: &[
+            "advise ../../advice/tests/stories/product.toml --gpu rtx-3060,gtx-480 --machine rules",
+            "advise ../../advice/tests/kernels/launch-overhead.toml --gpu rtx-3060 --machine rules",
+            "advise saxpy.toml --gpu rtx-3060 --machine rules",
+        ],
+        fits: &["advise ../../advice/tests/stories/softmax.toml --gpu rtx-3060 --machine rules"],
+    },
+    Documented {
+        schema: "gpucast.difference/1",
+        meaning: "Two kernels side by side: `diff`",
+        shown_by: &[
+            "diff transpose.toml transpose-padded.toml --gpu gtx-960 --machine rules",
+            "diff saxpy.toml saxpy.toml --gpu gtx-480 --machine rules",
+        ],
+        fits: &["diff saxpy.toml saxpy.toml --gpu gtx-960 --machine rules"],
+    },
+    Documented {
+        schema: "gpucast.comparison/1",
+        meaning: "Predicted times beside measured ones, with the errors: `compare`",
+        shown_by: &[
+            "compare --published --published-counts --format json",
+            "compare measured.csv --machine rules --format json",
+        ],
+        fits: &["compare measured-clocks.csv --machine rules --format json"],
+    },
+    Documented {
+        schema: "gpucast.calibration/1",
+        meaning: "A model fitted to measurements: `calibrate offload`, `calibrate cost`",
+        shown_by: &[
+            "calibrate offload offload-samples.csv --format json",
+            "calibrate offload offload-samples.csv --gpu gtx-480 --every 1 --format json",
+            calibrate_cost!("--format json"),
+        ],
+        fits: &["calibrate offload offload-samples.csv --every 1 --format json"],
+    },
+    Documented {
+        schema: "gpucast.cost-model/1",
+        meaning: "A calibrated cost model, a TOML file: `calibrate cost --save`, `predict --cost-model`",
+        shown_by: &[calibrate_cost!("--save {file}")],
+        fits: &[],
+    },
+    Documented {
+        schema: "gpucast.kernels/1",
+        meaning: "The documents of several kernels: `profile` and `run` with more than one KERNEL",
+        shown_by: &[
+            "profile sgemm histogram --size small --machine rules",
+            "run sgemm histogram --size small --format json",
+        ],
+        fits: &["profile transpose* --size small --machine rules --by stage"],
+    },
 ];
 
 /// Keys of objects whose own keys are names: of metrics, parameters, buffers, registers.
-const MAPS: [&str; 11] = [
+const MAPS: [&str; 12] = [
     "metrics",
     "ptx_metrics",
     "parameters",
@@ -140,6 +206,7 @@ const MAPS: [&str; 11] = [
     "symbols",
     "warp_instructions",
     "thread_instructions",
+    "terms",
 ];
 
 /// What is known of a value.
@@ -227,11 +294,22 @@ fn file_name(schema: &str) -> String {
 }
 
 fn printed(run: &str) -> Value {
+    if run.contains("{file}") {
+        return saved(run);
+    }
     let run =
         if run.contains("--format") { run.to_owned() } else { format!("{run} --format json") };
     let outcome = gpucast(&run);
     serde_json::from_str(&outcome.stdout)
         .unwrap_or_else(|error| panic!("gpucast {run}: {error}: {}", outcome.stderr))
+}
+
+/// The TOML file that a run writes.
+fn saved(run: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("saved.toml");
+    crate::gpucast::stdout(&run.replace("{file}", file.to_str().unwrap()));
+    toml::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
 fn made(one: &Documented) -> Value {

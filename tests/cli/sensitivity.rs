@@ -40,3 +40,14 @@ fn unknown_fields_and_steps_are_usage_errors() {
         insta::assert_snapshot!(format!("sensitivity-wrong-{name}"), outcome.stderr);
     }
 }
+
+#[test]
+fn several_kernels_are_analysed() {
+    let result = json(
+        "sensitivity sgemm histogram --size small --gpu gtx-480 --machine rules --field sm_count \
+         --format json",
+    );
+    let analyses = result["analyses"].as_array().unwrap();
+    let kernels: Vec<&str> = analyses.iter().map(|one| one["kernel"].as_str().unwrap()).collect();
+    assert_eq!(kernels, ["sgemm", "histogram"]);
+}

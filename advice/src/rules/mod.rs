@@ -77,6 +77,7 @@ rules! {
     idle_lanes,
     local_memory,
     redundant_accesses,
+    read_only_loads,
     l2_thrash,
     contended_atomics,
     double_precision,

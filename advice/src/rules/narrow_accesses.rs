@@ -33,10 +33,11 @@ use crate::trial::Trial;
 pub(super) const CODE: &str = "narrow-accesses";
 pub(super) const TITLE: &str = "neighbouring words are accessed one by one";
 
-/// Returns true if an access is one of several that a vector access could do.
-pub(super) fn is_joined(case: &Case<'_>, row: &Row) -> bool {
+/// The accesses that one vector access could do, a row's own among them.
+pub(super) fn joined(case: &Case<'_>, row: &Row) -> u64 {
     let groups = case.facts().map_or(&[][..], |facts| facts.neighbours.as_slice());
-    groups.iter().any(|group| group.contains(&row.instruction))
+    let own = groups.iter().find(|group| group.contains(&row.instruction));
+    own.map_or(1, |group| group.len() as u64)
 }
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {

@@ -31,7 +31,7 @@ use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::narrow_accesses::is_joined;
+use super::narrow_accesses::joined;
 use super::{Evidence, Suspicion};
 use crate::case::{Case, accesses};
 use crate::trial::Trial;
@@ -43,10 +43,12 @@ pub(super) const TITLE: &str = "threads of a warp access words that lie apart";
 /// in the middle of a line moves five sectors instead of four.
 const LEAST_EXCESS: f64 = 1.25;
 
-/// Sectors of a row, and those that its bytes fill: a request moves one at least.
-fn sectors(row: &Row) -> (f64, f64) {
+/// Sectors of a row, and those that its bytes fill: a request moves one at least. So many accesses
+/// fill them together.
+fn sectors(row: &Row, together: u64) -> (f64, f64) {
     let sum = |(moved, filled): (f64, f64), counts: &MemoryCounts| {
-        let ideal = counts.requested_bytes.div_ceil(32).max(counts.requests).min(counts.sectors);
+        let bytes = counts.requested_bytes.saturating_mul(together);
+        let ideal = bytes.div_ceil(32).max(counts.requests).min(counts.sectors);
         (moved + counts.sectors as f64, filled + ideal as f64)
     };
     accesses(row, StateSpace::Global).fold((0.0, 0.0), sum)
@@ -54,13 +56,13 @@ fn sectors(row: &Row) -> (f64, f64) {
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let excess = |row: &Row| {
-        let (moved, filled) = sectors(row);
-        let is_apart = moved > LEAST_EXCESS * filled && !is_joined(case, row);
-        if is_apart { moved - filled } else { 0.0 }
+        // What one vector access could do is another rule's.
+        let (moved, filled) = sectors(row, joined(case, row));
+        if moved > LEAST_EXCESS * filled { moved - filled } else { 0.0 }
     };
     let (mut moved, mut filled, mut requests) = (0.0, 0.0, 0.0);
     for row in case.rows().filter(|row| excess(row) > 0.0) {
-        let (of_row, ideal) = sectors(row);
+        let (of_row, ideal) = sectors(row, 1);
         moved += of_row;
         filled += ideal;
         requests += accesses(row, StateSpace::Global).map(|one| one.requests as f64).sum::<f64>();

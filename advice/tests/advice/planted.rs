@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gpucast_advice::rules::ALL;
 
-use crate::{advice, folder};
+use crate::{advice, first_screen, folder};
 
 /// A launch of the twin does the work of so many launches of the planted kernel.
 fn work_of_twin(name: &str) -> f64 {
@@ -78,4 +78,19 @@ fn each_rule_is_first_on_its_planted_kernel_and_none_fires_on_the_twin() {
     println!("{table}\n{wrong}");
     assert_eq!(wrong, "");
     insta::assert_snapshot!("ranks", table);
+}
+
+/// The first screen of `predict` asks one model, and says what `advise` says.
+#[test]
+fn first_screens_name_the_same_causes() {
+    for file in files() {
+        for (whole, short) in advice(&file).iter().zip(first_screen(&file)) {
+            let causes = |advice: &gpucast_advice::Advice| -> Vec<(&str, Option<f64>)> {
+                advice.items.iter().map(|item| (item.rule, item.speed_up)).collect()
+            };
+            assert_eq!(causes(whole), causes(&short), "{}", file.display());
+            assert_eq!(whole.verdict.costliest, short.verdict.costliest, "{}", file.display());
+            assert!(short.items.iter().all(|item| item.outcomes.len() <= 1));
+        }
+    }
 }

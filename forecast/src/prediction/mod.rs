@@ -60,6 +60,8 @@ pub struct Declined {
 /// The predictions of one kernel: by all models for a GPU, then for the next one.
 #[derive(Clone)]
 pub struct KernelView {
+    /// The place of the KERNEL among those of the command, from 0 on.
+    pub argument: usize,
     /// The place of the launch in its file, from 0 on.
     pub launch: usize,
     /// Launches of the file.
@@ -116,7 +118,7 @@ pub fn reference(
 /// Predicts with the models of each GPU.
 pub fn predict(
     models: &Models,
-    source: Source,
+    source: &Source,
     gpus: &[Gpu],
     measured: Option<&Measured>,
     what_ifs: &[WhatIf],
@@ -126,7 +128,7 @@ pub fn predict(
     let mut first_refusal = None;
     for gpu in gpus {
         for chosen in models.of(gpu) {
-            let refusal = match predict_one(&chosen, &source, gpu, measured)? {
+            let refusal = match predict_one(&chosen, source, gpu, measured)? {
                 Ok(Answer { value: prediction, .. }) if prediction.time_ms > MOST_MS => {
                     let message = format!(
                         "{} predicts {:.0e} ms for kernel `{}` on `{}`: its counts or the GPU's \
@@ -136,12 +138,12 @@ pub fn predict(
                     return Err(Report::new(message));
                 }
                 Ok(answer) => {
-                    predictions.push(view(answer, &source, gpu));
+                    predictions.push(view(answer, source, gpu));
                     continue;
                 }
                 Err(refusal) => refusal,
             };
-            let report = report_of(&refusal, &source);
+            let report = report_of(&refusal, source);
             // If one kernel of a file lacks an input, the others are still predicted.
             if (chosen.by_name && !source.one_of_several) || !refusal.is_lack() {
                 return Err(report);
@@ -159,15 +161,14 @@ pub fn predict(
         // Nothing but reasons is no prediction.
         Some(report) if predictions.is_empty() && !source.one_of_several => Err(report),
         _ => {
-            let what_ifs = what_if::evaluate(what_ifs, &source, &predictions);
-            let Source { profile, origin, published, .. } = source;
-            let (launch, launches) = (0, 1);
+            let what_ifs = what_if::evaluate(what_ifs, source, &predictions);
             Ok(KernelView {
-                launch,
-                launches,
-                profile,
-                origin,
-                published,
+                argument: 0,
+                launch: 0,
+                launches: 1,
+                profile: source.profile.clone(),
+                origin: source.origin.clone(),
+                published: source.published.clone(),
                 predictions,
                 declined,
                 what_ifs,

@@ -80,7 +80,7 @@ pub fn evaluate(
 fn one(group: &[WhatIf], source: &Source, predictions: &[PredictionView]) -> WhatIfView {
     let names: Vec<String> = group.iter().map(WhatIf::to_string).collect();
     // Only times are compared.
-    let conditions = &Conditions { without_interval: true, ..source.conditions.clone() };
+    let conditions = &Conditions { only_time: true, ..source.conditions.clone() };
     let changed = apply(group, &source.profile, conditions);
     let outcome = |view: &PredictionView| {
         let before_ms = view.prediction.time_ms;

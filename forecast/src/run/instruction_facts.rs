@@ -39,6 +39,7 @@ pub(super) fn instruction_facts(program: &Program, table: &BaseTable) -> Instruc
         let Some(instructions) = program.instructions().get(all) else { continue };
         let accesses = accesses(first as u32, instructions);
         neighbours(&accesses, &mut facts.neighbours);
+        repeated(first as u32, &accesses, instructions, &mut facts.repeated);
         let is_loop = block.successors.contains(&(index as u32));
         if is_loop && !instructions.iter().any(|one| synchronises(one.instruction.opcode)) {
             invariant(&accesses, instructions, &mut facts.invariant);
@@ -82,6 +83,26 @@ struct PlainAccess {
     version: u32,
     offset: i64,
     bytes: i64,
+}
+
+impl PlainAccess {
+    /// Returns true if both access the same bytes in the same way.
+    fn is_same_place(&self, other: &Self) -> bool {
+        self.has_base_of(other)
+            && (self.offset, self.bytes, &self.form) == (other.offset, other.bytes, &other.form)
+    }
+
+    /// Returns true if both surely have bytes in common.
+    fn overlaps(&self, other: &Self) -> bool {
+        self.has_base_of(other)
+            && self.offset < other.offset + other.bytes
+            && other.offset < self.offset + self.bytes
+    }
+
+    fn has_base_of(&self, other: &Self) -> bool {
+        let key = |access: &Self| (access.base.0.0, access.base.1.0, access.version);
+        key(self) == key(other)
+    }
 }
 
 fn accesses(first: u32, instructions: &[StaticInstruction]) -> Vec<PlainAccess> {
@@ -159,6 +180,40 @@ fn neighbours(accesses: &[PlainAccess], groups: &mut Vec<Vec<u32>>) {
                     groups.push(chunk[..elements].iter().map(|one| one.instruction).collect());
                 }
             }
+        }
+    }
+}
+
+/// Loads of global memory whose address the block loaded before. Only stores to other addresses are
+/// between them: without any, compilers merge loads themselves.
+fn repeated(
+    first: u32,
+    accesses: &[PlainAccess],
+    instructions: &[StaticInstruction],
+    found: &mut Vec<u32>,
+) {
+    // The loads whose values registers still hold, and whether a store came since.
+    let mut held: Vec<(&PlainAccess, bool)> = Vec::new();
+    let mut accesses = accesses.iter().peekable();
+    for (at, one) in (first..).zip(instructions) {
+        if synchronises(one.instruction.opcode) {
+            held.clear();
+        }
+        let plain = accesses.next_if(|access| access.instruction == at);
+        if one.instruction.opcode == Opcode::St {
+            // A store whose address is not plain may well lead to any of them.
+            match plain {
+                Some(store) => held.retain(|(load, _)| !load.overlaps(store)),
+                None => held.clear(),
+            }
+            held.iter_mut().for_each(|(_, stored)| *stored = true);
+            continue;
+        }
+        let Some(load) = plain.filter(|access| access.form.starts_with("global")) else { continue };
+        match held.iter_mut().find(|(other, _)| other.is_same_place(load)) {
+            Some((_, true)) => found.push(at),
+            Some((_, false)) => {}
+            None => held.push((load, false)),
         }
     }
 }

@@ -215,7 +215,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
             transfers: counted.transfers,
             offload: None,
             timing: None,
-            without_interval: false,
+            only_time: false,
         },
         published: None,
         timing: None,

@@ -168,7 +168,7 @@ impl Analysis {
             let times = *count as f64;
             let one = simulate(launch, resident_ctas, &parameters, Limits::default());
             analysis.add(launch, &one, times);
-            if conditions.without_interval {
+            if conditions.only_time {
                 analysis.interval = (analysis.clocks, analysis.clocks);
                 continue;
             }
@@ -363,10 +363,12 @@ impl Model for SmSimulation {
         if analysis.drift > MOST_DRIFT {
             warnings.push(Warning::Unsteady { share: analysis.drift });
         }
-        let milliseconds = interval::Analysis::of(profile, gpu, conditions)?.time_ms();
-        let ratio = milliseconds / time_ms;
-        if !(1.0 / MOST_DISAGREEMENT..=MOST_DISAGREEMENT).contains(&ratio) {
-            warnings.push(Warning::ModelsDisagree { milliseconds, ratio });
+        if !conditions.only_time {
+            let milliseconds = interval::Analysis::of(profile, gpu, conditions)?.time_ms();
+            let ratio = milliseconds / time_ms;
+            if !(1.0 / MOST_DISAGREEMENT..=MOST_DISAGREEMENT).contains(&ratio) {
+                warnings.push(Warning::ModelsDisagree { milliseconds, ratio });
+            }
         }
         if analysis.abandoned_barriers > 0 {
             warnings.push(Warning::AbandonedBarriers { barriers: analysis.abandoned_barriers });

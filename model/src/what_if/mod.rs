@@ -28,6 +28,7 @@
 //! | `fast-arithmetic` | divisions, roots and transcendentals take one ordinary instruction |
 //! | `vector-accesses` | accesses of a thread to neighbouring addresses are one |
 //! | `hoisted-accesses` | accesses of a loop whose address stays the same happen once |
+//! | `merged-loads` | loads that only a store to another address parts happen once |
 //! | `tensor-cores` | half-precision multiply-adds are done by tensor cores |
 //! | `spread-blocks=N` | blocks are divided until there are N, by rounds of loops or by warps |
 //! | `even-waves=N` | the same work in whole waves of N blocks |
@@ -83,6 +84,8 @@ pub enum WhatIf {
     VectorAccesses,
     /// Accesses of a loop whose address stays the same, outside of the loop.
     HoistedAccesses,
+    /// Loads of one address, parted only by stores to others, as one.
+    MergedLoads,
     /// Half-precision multiply-adds on tensor cores.
     TensorCores,
     /// Blocks divided until there are as many.
@@ -137,7 +140,7 @@ impl WhatIfError {
 
 impl WhatIf {
     /// The names, in the order of the table above.
-    pub const NAMES: [&'static str; 18] = [
+    pub const NAMES: [&'static str; 19] = [
         "no-bank-conflicts",
         "perfect-coalescing",
         "fma",
@@ -153,6 +156,7 @@ impl WhatIf {
         "fast-arithmetic",
         "vector-accesses",
         "hoisted-accesses",
+        "merged-loads",
         "tensor-cores",
         "spread-blocks",
         "even-waves",
@@ -177,6 +181,7 @@ impl WhatIf {
             Self::FastArithmetic => "fast-arithmetic",
             Self::VectorAccesses => "vector-accesses",
             Self::HoistedAccesses => "hoisted-accesses",
+            Self::MergedLoads => "merged-loads",
             Self::TensorCores => "tensor-cores",
             Self::SpreadBlocks(_) => "spread-blocks",
             Self::EvenWaves(_) => "even-waves",
@@ -203,6 +208,7 @@ impl WhatIf {
             | Self::FastArithmetic
             | Self::VectorAccesses
             | Self::HoistedAccesses
+            | Self::MergedLoads
             | Self::TensorCores => None,
         }
     }
@@ -256,6 +262,7 @@ impl FromStr for WhatIf {
             "fast-arithmetic" => plain(Self::FastArithmetic),
             "vector-accesses" => plain(Self::VectorAccesses),
             "hoisted-accesses" => plain(Self::HoistedAccesses),
+            "merged-loads" => plain(Self::MergedLoads),
             "tensor-cores" => plain(Self::TensorCores),
             "spread-blocks" => {
                 with("spread-blocks", "spread-blocks=132", blocks).map(Self::SpreadBlocks)
@@ -378,6 +385,7 @@ pub fn apply(what_ifs: &[WhatIf], profile: &KernelProfile, conditions: &Conditio
             WhatIf::FastArithmetic => simulated::fast_arithmetic(&mut editor),
             WhatIf::VectorAccesses => simulated::vector_accesses(&mut editor),
             WhatIf::HoistedAccesses => simulated::hoisted_accesses(&mut editor),
+            WhatIf::MergedLoads => simulated::merged_loads(&mut editor),
             WhatIf::TensorCores => simulated::tensor_cores(&mut editor),
             WhatIf::SpreadBlocks(blocks) => simulated::spread_blocks(&mut editor, blocks as u64),
             WhatIf::EvenWaves(blocks) => simulated::even_waves(&mut editor, blocks as u64),

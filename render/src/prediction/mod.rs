@@ -5,6 +5,7 @@ mod parts;
 mod text;
 mod what_if;
 
+use gpucast_advice::Advice;
 use gpucast_counters::Metrics;
 use gpucast_forecast::Report;
 use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
@@ -31,6 +32,8 @@ struct Document<'a> {
 /// The counts that a launch's predictions read, so that nobody needs to execute it again.
 #[derive(Serialize)]
 struct Counts<'a> {
+    /// The place of the KERNEL among those of the command.
+    argument: usize,
     launch: usize,
     kernel: &'a str,
     invocations: u64,
@@ -46,6 +49,7 @@ impl<'a> Counts<'a> {
     fn of(view: &'a KernelView) -> Self {
         let profile = &view.profile;
         Self {
+            argument: view.argument,
             launch: view.launch,
             kernel: &profile.kernel,
             invocations: profile.invocations,
@@ -57,17 +61,19 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// A prediction with the place of its launch in the file.
+/// A prediction with the places of its KERNEL in the command and of its launch in the file.
 #[derive(Serialize)]
 struct Numbered<'a> {
     #[serde(flatten)]
     view: &'a PredictionView,
+    argument: usize,
     launch: usize,
 }
 
-/// The times of all launches of a file on a GPU by a model, added up.
+/// The times of all launches of a KERNEL on a GPU by a model, added up.
 #[derive(Serialize)]
 pub(super) struct Total<'a> {
+    pub(super) argument: usize,
     pub(super) gpu: &'a str,
     pub(super) model: &'static str,
     pub(super) launches: usize,
@@ -77,37 +83,53 @@ pub(super) struct Total<'a> {
 /// The totals where there are several launches, and a model predicts all of them.
 pub(super) fn totals(kernels: &[KernelView]) -> Vec<Total<'_>> {
     let mut totals: Vec<Total<'_>> = Vec::new();
-    for view in kernels.iter().flat_map(|kernel| &kernel.predictions) {
-        let Prediction { gpu, model, time_ms, .. } = &view.prediction;
-        match totals.iter_mut().find(|one| one.gpu == gpu.as_str() && one.model == *model) {
-            Some(total) => {
-                total.launches += 1;
-                total.time_ms += time_ms;
+    for kernel in kernels {
+        let argument = kernel.argument;
+        for view in &kernel.predictions {
+            let Prediction { gpu, model, time_ms, .. } = &view.prediction;
+            let same = |one: &&mut Total<'_>| {
+                (one.argument, one.gpu, one.model) == (argument, gpu.as_str(), *model)
+            };
+            match totals.iter_mut().find(same) {
+                Some(total) => {
+                    total.launches += 1;
+                    total.time_ms += time_ms;
+                }
+                None => {
+                    totals.push(Total { argument, gpu, model, launches: 1, time_ms: *time_ms });
+                }
             }
-            None => totals.push(Total { gpu, model, launches: 1, time_ms: *time_ms }),
         }
     }
-    let launches = kernels.iter().map(|kernel| kernel.launches).max().unwrap_or(1);
-    totals.retain(|total| launches > 1 && total.launches == launches);
+    totals.retain(|total| {
+        let of_argument = kernels.iter().filter(|kernel| kernel.argument == total.argument);
+        let launches = of_argument.map(|kernel| kernel.launches).max().unwrap_or(1);
+        launches > 1 && total.launches == launches
+    });
     totals
 }
 
-/// All predictions in the format asked for.
+/// All predictions in the format asked for. Text begins with the advice on each launch, if there is
+/// any.
 ///
 /// # Errors
 ///
 /// If the result has a value that the form cannot hold, which no input brings about.
-pub fn document(kernels: &[KernelView], format: Format) -> Result<String, Report> {
+pub fn document(
+    kernels: &[KernelView],
+    advice: &[Advice],
+    format: Format,
+) -> Result<String, Report> {
     match format {
-        Format::Text => Ok(text::text(kernels)),
+        Format::Text => Ok(text::text(kernels, advice)),
         Format::Json => super::json::document(&Document {
             schema: "gpucast.predictions/1",
             counts: kernels.iter().map(Counts::of).collect(),
             predictions: kernels
                 .iter()
                 .flat_map(|kernel| {
-                    let launch = kernel.launch;
-                    kernel.predictions.iter().map(move |view| Numbered { launch, view })
+                    let KernelView { argument, launch, .. } = *kernel;
+                    kernel.predictions.iter().map(move |view| Numbered { view, argument, launch })
                 })
                 .collect(),
             totals: totals(kernels),

@@ -1,5 +1,6 @@
 //! Predictions for people: a comparison, the counts, and a section for each model and GPU.
 
+use gpucast_advice::Advice;
 use gpucast_counters::{KernelProfile, Metrics};
 use gpucast_forecast::input::kernel_name::{readable, signature};
 use gpucast_forecast::number;
@@ -7,34 +8,43 @@ use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols, duration};
 
 use super::{comparison, parts, what_if};
+use crate::advice;
 use crate::table::{Align, aligned, wrapped};
 
 /// Text is this wide.
 pub(super) const WIDTH: usize = 96;
 
 /// The predictions of all kernels.
-pub(super) fn text(kernels: &[KernelView]) -> String {
+pub(super) fn text(kernels: &[KernelView], advice: &[Advice]) -> String {
     let mut text = String::new();
-    for launch in launches(kernels) {
-        if !text.is_empty() {
-            text.push('\n');
+    let arguments = kernels.chunk_by(|a, b| a.argument == b.argument);
+    for of_argument in arguments {
+        for launch in launches(of_argument) {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&one_launch(&launch, advice));
         }
-        text.push_str(&one_launch(&launch));
-    }
-    let totals = super::totals(kernels);
-    if !totals.is_empty() {
-        text.push('\n');
-        text.push_str(&heading("All launches together"));
-        let row = |total: &super::Total<'_>| {
-            vec![total.gpu.to_owned(), total.model.to_owned(), duration(total.time_ms)]
-        };
-        let rows: Vec<Vec<String>> = totals.iter().map(row).collect();
-        text.push_str(&aligned(2, &[Align::Left, Align::Left, Align::Right], &rows));
+        text.push_str(&totals(of_argument));
     }
     text
 }
 
-/// The views of each launch: several where it was counted on several GPUs.
+/// The sums over the launches of a KERNEL; empty where there is one launch.
+fn totals(kernels: &[KernelView]) -> String {
+    let totals = super::totals(kernels);
+    if totals.is_empty() {
+        return String::new();
+    }
+    let row = |total: &super::Total<'_>| {
+        vec![total.gpu.to_owned(), total.model.to_owned(), duration(total.time_ms)]
+    };
+    let rows: Vec<Vec<String>> = totals.iter().map(row).collect();
+    let table = aligned(2, &[Align::Left, Align::Left, Align::Right], &rows);
+    format!("\n{}{table}", heading("All launches together"))
+}
+
+/// The views of each launch of a KERNEL: several where it was counted on several GPUs.
 fn launches(kernels: &[KernelView]) -> Vec<Vec<&KernelView>> {
     let mut launches: Vec<Vec<&KernelView>> = Vec::new();
     for view in kernels {
@@ -50,7 +60,7 @@ fn launches(kernels: &[KernelView]) -> Vec<Vec<&KernelView>> {
 }
 
 /// A launch: what was predicted, and what from.
-fn one_launch(views: &[&KernelView]) -> String {
+fn one_launch(views: &[&KernelView], advice: &[Advice]) -> String {
     let Some(first) = views.first() else { return String::new() };
     let mut title = format!("Kernel {}", signature(&first.profile.kernel));
     if first.launches > 1 {
@@ -60,6 +70,11 @@ fn one_launch(views: &[&KernelView]) -> String {
     let table = comparison::table(views);
     let several = comparison::has_several_models(views);
     if let [only] = views {
+        // Advice is on one KERNEL, counted once.
+        if let Some(advice) = advice.iter().find(|one| one.launch == only.launch) {
+            text.push_str(&advice::in_short(advice));
+            text.push('\n');
+        }
         text.push_str(&wrapped("", 2, WIDTH, &only.origin));
         text.push_str(&table.map_or_else(String::new, |table| section("Predicted times") + &table));
         text.push_str(&one_counting(only, several));

@@ -1,5 +1,6 @@
 //! The report's section on one launch.
 
+use gpucast_advice::Advice;
 use gpucast_counters::definitions;
 use gpucast_counters::stages::{CLASSES, Stage};
 use gpucast_forecast::comparison::distinct;
@@ -11,6 +12,7 @@ use gpucast_plot::axis::Kind as Scale;
 use gpucast_plot::number::{duration, percent};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
 
+use super::advised::Advised;
 use super::memory_chart::MemoryChart;
 use super::occupancy::{self, Occupancy};
 use super::source::{self, Sources};
@@ -25,7 +27,8 @@ pub(super) struct Launch {
     pub(super) kernel: String,
     pub(super) shape: String,
     pub(super) origin: String,
-    pub(super) costliest: String,
+    /// What to change, on each GPU.
+    pub(super) advised: Vec<Advised>,
     pub(super) cards: Vec<Card>,
     /// GPUs that can be chosen, by their names and the vendor's.
     pub(super) gpus: Vec<(String, String)>,
@@ -51,6 +54,8 @@ pub(super) struct Launch {
 pub(super) struct Card {
     pub(super) gpu: String,
     pub(super) time: String,
+    /// The range of the time, where the simulation gives one.
+    pub(super) interval: String,
     pub(super) bound: &'static str,
     pub(super) model: &'static str,
     /// The range of the other models' times.
@@ -124,6 +129,7 @@ impl Launch {
         profile: &View<'_>,
         counted: &Counted,
         kernel: &KernelView,
+        advice: &[&Advice],
         gpus: &[Gpu],
         index: usize,
     ) -> Self {
@@ -148,8 +154,8 @@ impl Launch {
                 }
             ),
             origin: kernel.origin.clone(),
-            costliest: sources.costliest().unwrap_or_default(),
-            cards: cards(kernel, gpus),
+            advised: gpus.iter().filter_map(|gpu| Advised::of(advice, gpu)).collect(),
+            cards: cards(kernel, advice, gpus),
             gpus: gpus.iter().map(|gpu| (gpu.name.clone(), gpu.display_name.clone())).collect(),
             model_names: distinct(shown.into_iter().chain(models)),
             panels: kernel.predictions.iter().map(|view| panel(kernel, view)).collect(),
@@ -184,10 +190,21 @@ fn verdict<'a>(kernel: &'a KernelView, gpu: &Gpu) -> Option<&'a PredictionView> 
     of_gpu().find(|view| view.prediction.model == default).or_else(|| of_gpu().next())
 }
 
-/// The verdicts of all GPUs.
-fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
+/// The prediction of a model for a GPU.
+fn of_model<'a>(kernel: &'a KernelView, gpu: &Gpu, model: &str) -> Option<&'a PredictionView> {
+    let is_meant =
+        |view: &&PredictionView| view.gpu.name == gpu.name && view.prediction.model == model;
+    kernel.predictions.iter().find(is_meant)
+}
+
+/// The answer for each GPU: that of the advice, if there is any.
+fn cards(kernel: &KernelView, advice: &[&Advice], gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
-        let view = verdict(kernel, gpu)?;
+        let advice = advice.iter().find(|one| one.gpu == gpu.name);
+        let view = advice
+            .and_then(|one| of_model(kernel, gpu, one.verdict.model))
+            .or_else(|| verdict(kernel, gpu))?;
+        let interval = advice.and_then(|one| crate::advice::interval(&one.verdict));
         let measured = view.published.as_ref().map_or_else(String::new, |one| {
             format!(
                 "measured {} ({}): error {}",
@@ -199,9 +216,13 @@ fn cards(kernel: &KernelView, gpus: &[Gpu]) -> Vec<Card> {
         Some(Card {
             gpu: gpu.display_name.clone(),
             time: view.prediction.time_text(),
+            interval: interval.unwrap_or_default(),
             bound: pictures::breakdown::name(view.prediction.bound),
             model: view.prediction.model,
-            others: others(kernel, view),
+            others: match advice {
+                Some(one) => crate::advice::others(&one.verdict).unwrap_or_default(),
+                None => others(kernel, view),
+            },
             measured,
         })
     };

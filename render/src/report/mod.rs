@@ -3,6 +3,7 @@
 //! `templates/report.html` is the page, which escapes everything but the style sheets, the
 //! script and the pictures; the structures here are its content, already in words.
 
+mod advised;
 mod launch;
 mod memory_chart;
 mod occupancy;
@@ -10,6 +11,7 @@ mod source;
 mod speed_of_light;
 
 use askama::Template;
+use gpucast_advice::Advice;
 use gpucast_forecast::Report;
 use gpucast_forecast::prediction::KernelView;
 use gpucast_model::Gpu;
@@ -66,28 +68,49 @@ const ASSUMPTIONS: &[&str] = &[
     "Times cover the kernel alone, without transfers, unless a model says so.",
 ];
 
-/// The page for all launches.
+/// A kernel of the report.
+pub struct Part<'a> {
+    /// The kernel, as the command line has it.
+    pub name: &'a str,
+    /// Its launches by line.
+    pub profile: View<'a>,
+    /// The predictions of each launch.
+    pub kernels: &'a [KernelView],
+    /// The advice on each launch on each GPU.
+    pub advice: &'a [Advice],
+}
+
+impl Part<'_> {
+    /// The sections of its launches; `first` is the number of the first one in the page.
+    fn launches(&self, gpus: &[Gpu], first: usize) -> Vec<Launch> {
+        let launches = self.profile.counted.iter().zip(self.kernels).enumerate();
+        let section = |(at, (counted, view))| {
+            let advice: Vec<&Advice> = self.advice.iter().filter(|one| one.launch == at).collect();
+            Launch::new(&self.profile, counted, view, &advice, gpus, first + at)
+        };
+        launches.map(section).collect()
+    }
+}
+
+/// The page for all launches of all kernels.
 ///
 /// # Errors
 ///
 /// Returns an error if the template cannot be filled, which no input brings about.
-pub fn page(
-    profile: &View<'_>,
-    kernels: &[KernelView],
-    gpus: &[Gpu],
-    input: &str,
-) -> Result<String, Report> {
+pub fn page(parts: &[Part<'_>], gpus: &[Gpu]) -> Result<String, Report> {
     let names: Vec<&str> = gpus.iter().map(|gpu| gpu.name.as_str()).collect();
-    let launches = profile.counted.iter().zip(kernels).enumerate();
+    let inputs: Vec<&str> = parts.iter().map(|part| part.name).collect();
+    let mut launches = Vec::new();
+    for part in parts {
+        launches.extend(part.launches(gpus, launches.len()));
+    }
     let page = Page {
-        title: format!("{input} on {}", names.join(", ")),
+        title: format!("{} on {}", inputs.join(", "), names.join(", ")),
         version: env!("CARGO_PKG_VERSION"),
         style: include_str!("../../templates/report.css"),
         script: include_str!("../../templates/report.js"),
         dark_pictures: Theme::dark_style(".picture svg"),
-        launches: launches
-            .map(|(at, (counted, view))| Launch::new(profile, counted, view, gpus, at))
-            .collect(),
+        launches,
         gpus: gpus
             .iter()
             .map(|gpu| GpuView {
@@ -98,7 +121,7 @@ pub fn page(
             .collect(),
         kinds: KINDS,
         assumptions: ASSUMPTIONS,
-        command: format!("gpucast report {input} --gpu {}", names.join(",")),
+        command: format!("gpucast report {} --gpu {}", inputs.join(" "), names.join(",")),
     };
     page.render().map_err(|error| Report::new(format!("the report: {error}")))
 }

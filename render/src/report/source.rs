@@ -233,24 +233,3 @@ fn between(view: &View<'_>, from: Option<(&str, u32)>, to: u32) -> Vec<Row> {
     };
     (from + 1..to).map(line).collect()
 }
-
-impl Sources {
-    /// The line that costs most, in words: its number, its share and its text.
-    pub(super) fn costliest(&self) -> Option<String> {
-        let rows = &self.listings.first()?.rows;
-        let share = |row: &&Row| row.share.parse::<f64>().unwrap_or(0.0);
-        let hot = rows.iter().filter(|row| !row.line.is_empty() && share(row) > 0.0);
-        let hot = hot.max_by(|a, b| share(a).total_cmp(&share(b)))?;
-        let excess = match hot.excess.as_str() {
-            "" => String::new(),
-            excess => format!(", {excess} of the ideal"),
-        };
-        Some(format!(
-            "Line {} has {} % of the {}{excess}: {}",
-            hot.line,
-            hot.share,
-            self.share_of,
-            hot.text.trim()
-        ))
-    }
-}

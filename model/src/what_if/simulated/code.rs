@@ -190,6 +190,16 @@ pub(in super::super) fn no_local_memory(counts: &mut Editor) {
     });
 }
 
+/// Loads of a value that the same block loaded before are left out: the register still holds it.
+pub(in super::super) fn merged_loads(counts: &mut Editor) {
+    counts.launches("machine loads merged", "instruction", |launch, facts| {
+        leave_out(&mut launch.code, |_, instruction| {
+            matches!(instruction.action, Action::Access(_))
+                && instruction.ptx.is_some_and(|ptx| facts.repeated.contains(&ptx))
+        })
+    });
+}
+
 /// Accesses of a loop whose address stays the same are done before and behind it.
 pub(in super::super) fn hoisted_accesses(counts: &mut Editor) {
     counts.launches("machine accesses hoisted", "instruction", |launch, facts| {

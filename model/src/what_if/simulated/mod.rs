@@ -20,8 +20,8 @@ use super::editor::Editor;
 use crate::predictor::{Conditions, InstructionFacts};
 
 pub(super) use code::{
-    fast_arithmetic, fma, hoisted_accesses, independent_instructions, no_barriers, no_local_memory,
-    single_precision, tensor_cores, vector_accesses,
+    fast_arithmetic, fma, hoisted_accesses, independent_instructions, merged_loads, no_barriers,
+    no_local_memory, single_precision, tensor_cores, vector_accesses,
 };
 pub(super) use requests::{
     dram_bytes, l2_hits, no_bank_conflicts, no_contention, perfect_coalescing,
