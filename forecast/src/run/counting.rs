@@ -77,7 +77,7 @@ pub struct Extras {
     /// The features of accesses and operations.
     pub features: bool,
     /// The order of events in some CTAs ([`LaunchProfile::trace`]). Of several repetitions the
-    /// first is traced.
+    /// first two are traced: the second one finds caches as all later ones do.
     pub trace: Option<TraceLimits>,
 }
 
@@ -247,7 +247,7 @@ impl<C: Counts> Watch for Count<'_, C> {
 
     fn begin(&mut self, program: &Program, launch: &Launch) -> C {
         let l2 = (self.plan.l2, self.l2.take());
-        counter(self.counting, program, launch, l2, self.repetitions.is_empty())
+        counter(self.counting, program, launch, l2, self.repetitions.is_traced())
     }
 
     fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {
@@ -488,8 +488,8 @@ struct Mean {
     first: Option<LaunchProfile>,
     stages: Option<Stages>,
     features: Option<Vec<(Features, u64)>>,
-    /// The first repetition, which stands for all.
-    simulation: Option<Arc<SimulatedLaunch>>,
+    /// The first repetition, and the second one, which stands for all later ones.
+    simulation: Vec<Invocations>,
     instructions: Option<Arc<InstructionFacts>>,
     invocations: u64,
     metrics: Sums,
@@ -569,15 +569,23 @@ impl Sums {
 }
 
 impl Mean {
-    fn is_empty(&self) -> bool {
-        self.first.is_none()
+    /// Returns true if the order of events in the next repetition is needed.
+    fn is_traced(&self) -> bool {
+        self.invocations < 2
     }
 
     fn add(&mut self, repetition: Repetition) {
         let Repetition { profile, stages, features, simulation, instructions } = repetition;
-        if self.simulation.is_none() {
-            (self.simulation, self.instructions) = (simulation, instructions);
+        match (simulation, self.simulation.last_mut()) {
+            (Some(launch), _) => {
+                let covered: u64 = self.simulation.iter().map(|one| one.count).sum();
+                let count = self.invocations + 1 - covered;
+                self.simulation.push(Invocations { launch, count });
+            }
+            (None, Some(last)) => last.count += 1,
+            (None, None) => {}
         }
+        self.instructions = self.instructions.take().or(instructions);
         if let Some(features) = features {
             let all = self.features.get_or_insert_default();
             match all.last_mut() {
@@ -618,8 +626,7 @@ impl Mean {
         self.metrics.put_means(&mut profile.metrics);
         self.ptx_metrics.put_means(&mut profile.ptx_metrics);
         let (stages, features) = (self.stages, self.features);
-        let count = self.invocations;
-        let simulation = self.simulation.map(|launch| vec![Invocations { launch, count }]);
+        let simulation = (!self.simulation.is_empty()).then_some(self.simulation);
         let (ranges, instructions) = (self.metrics.ranges(), self.instructions);
         Some(Repeated { profile, ranges, stages, features, simulation, instructions })
     }

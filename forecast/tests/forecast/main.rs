@@ -9,5 +9,6 @@
 
 mod common;
 mod launches;
+mod repeats;
 mod stopping;
 mod traces;

@@ -1,0 +1,56 @@
+//! Repeated launches: the first finds caches empty, the others find what it left.
+
+use gpucast_forecast::run::sources::Source;
+use gpucast_forecast::{Kernel, LaunchOptions};
+use gpucast_model::{GpuLibrary, Model, SmSimulation};
+use gpucast_simulation::launch::Launch;
+
+use crate::common::launch_file;
+
+/// Each thread reads one word of `in` and writes one of `out`.
+const COPY: &str = ".version 7.8\n.target sm_80\n.address_size 64\n
+.visible .entry copy(.param .u64 in, .param .u64 out) {
+    .reg .b64 %d<5>; .reg .b32 %r<5>;
+    ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out];
+    mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x;
+    mad.lo.u32 %r3, %r1, %r2, %r0;
+    mul.wide.u32 %d2, %r3, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+    ld.global.u32 %r4, [%d3]; st.global.u32 [%d4], %r4;
+    ret;
+}
+";
+
+fn counted(repeat: u32) -> Source {
+    // 4 MiB in, 4 MiB out: more than all L1 of an A100 hold together, less than its L2.
+    let text = format!(
+        "[buffers.in]\ntype = \"u32\"\nlen = 1048576\n[buffers.out]\ntype = \"u32\"\nlen = 1048576\n\
+         [[launch]]\nkernel = \"copy\"\ngrid = [4096, 1, 1]\nblock = [256, 1, 1]\n\
+         args = [\"in\", \"out\"]\nrepeat = {repeat}\n"
+    );
+    let kernel: Kernel = launch_file(COPY, &text, &LaunchOptions::default()).unwrap();
+    let gpu = GpuLibrary::builtin().unwrap().get("a100-sxm-40gb").unwrap();
+    kernel.count(&gpu).unwrap().remove(0)
+}
+
+fn dram_sectors(launch: &Launch) -> u64 {
+    let warps = launch.classes.iter().flat_map(|class| &class.samples).flat_map(|one| &one.warps);
+    let requests = warps.flat_map(|warp| &warp.requests).flatten();
+    requests.map(|request| u64::from(request.dram_sectors)).sum()
+}
+
+fn predicted_ms(source: &Source) -> f64 {
+    let gpu = GpuLibrary::builtin().unwrap().get("a100-sxm-40gb").unwrap();
+    SmSimulation.predict(&source.profile, &gpu, &source.conditions).unwrap().time_ms
+}
+
+#[test]
+fn later_invocations_are_simulated_with_the_caches_that_they_find() {
+    let (once, often) = (counted(1), counted(10));
+    let kinds = often.conditions.simulation.clone().unwrap();
+    let counts: Vec<u64> = kinds.iter().map(|kind| kind.count).collect();
+    assert_eq!(counts, [1, 9]);
+    assert!(dram_sectors(&kinds[0].launch) > 0);
+    assert_eq!(dram_sectors(&kinds[1].launch), 0);
+    let (cold, all) = (predicted_ms(&once), predicted_ms(&often));
+    assert!(all > cold && all < 8.0 * cold, "{all} ms for ten, {cold} ms for one");
+}
