@@ -50,7 +50,7 @@ pub(crate) fn sweep(
 ) -> PyResult<Table> {
     let done = supervised(py, &settings, |supervision| {
         let choices = request.choices()?;
-        let fields = axes("--set", &grid.set)?;
+        let fields = Axis::read_all("--set", &grid.set).map_err(Failure::Usage)?;
         let unknown = fields.iter().find(|axis| !Gpu::FIELDS.contains(&axis.name.as_str()));
         if let Some(axis) = unknown {
             let report = Report::new(format!("a GPU has no field `{}`", axis.name));
@@ -58,7 +58,7 @@ pub(crate) fn sweep(
             let hint = gpucast_forecast::failure::suggest(&axis.name, known);
             return Err(Failure::Usage(report.maybe_hint(hint)));
         }
-        let parameters = axes("--vary", &grid.vary)?;
+        let parameters = Axis::read_all("--vary", &grid.vary).map_err(Failure::Usage)?;
         let cases = grid.cases(&parameters)?;
         let points = grids::number_of_points(choices.gpus.len(), &fields).unwrap_or(usize::MAX);
         grids::check_size(cases.len(), points, choices.models.number())?;
@@ -86,19 +86,6 @@ pub(crate) fn sweep(
         Ok(Rectangle { columns: combined.columns(), rows: rows.0 })
     })?;
     Ok(Table::from(done.value))
-}
-
-fn axes(option: &str, texts: &[String]) -> Result<Vec<Axis>, Failure> {
-    let mut axes: Vec<Axis> = Vec::new();
-    for text in texts {
-        let axis = Axis::read(option, text).map_err(Failure::Usage)?;
-        if axes.iter().any(|other| other.name == axis.name) {
-            let message = format!("{option} has two axes `{}`", axis.name);
-            return Err(Failure::Usage(Report::new(message).hint("join their values by commas")));
-        }
-        axes.push(axis);
-    }
-    Ok(axes)
 }
 
 impl SweepRequest {
@@ -136,11 +123,7 @@ fn case(
 ) -> Result<Case, Failure> {
     let mut param = Vec::new();
     for (axis, value) in axes.iter().zip(values) {
-        let number = value.text.parse::<f64>().ok().filter(|number| number.is_finite());
-        let number = number.ok_or_else(|| {
-            let message = format!("`{}` is no number, and {} needs one", value.text, axis.name);
-            Failure::Usage(Report::new(message))
-        })?;
+        let number = axis.parameter(value).map_err(Failure::Usage)?;
         param.push((axis.name.clone(), number));
     }
     let mut labels: Vec<Cell> = size.map(|size| Cell::text(size.name())).into_iter().collect();

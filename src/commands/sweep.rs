@@ -32,9 +32,9 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
     let measurement = &arguments.measurement;
     let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
     let count_on = arguments.prediction.count_on(&library)?;
-    let fields = read_axes("--set", &arguments.set)?;
+    let fields = Axis::read_all("--set", &arguments.set).map_err(Failure::Usage)?;
     fields.iter().try_for_each(check_field)?;
-    let parameters = read_axes("--vary", &arguments.vary)?;
+    let parameters = Axis::read_all("--vary", &arguments.vary).map_err(Failure::Usage)?;
     let format = format(&arguments)?;
     let (labels, cases) = cases(&arguments, &parameters)?;
     let number_of_points = sweep::number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
@@ -106,19 +106,6 @@ fn format(arguments: &Sweep) -> Result<TableFormat, Failure> {
         return Err(without_parquet().into());
     }
     Ok(format)
-}
-
-fn read_axes(option: &str, texts: &[String]) -> Result<Vec<Axis>, Failure> {
-    let mut axes: Vec<Axis> = Vec::new();
-    for text in texts {
-        let axis = Axis::read(option, text).map_err(Failure::Usage)?;
-        if axes.iter().any(|other| other.name == axis.name) {
-            let message = format!("{option} has two axes `{}`", axis.name);
-            return Err(Failure::Usage(Report::new(message).hint("join their values by commas")));
-        }
-        axes.push(axis);
-    }
-    Ok(axes)
 }
 
 fn check_field(axis: &Axis) -> Result<(), Failure> {
@@ -202,12 +189,7 @@ fn case(
 ) -> Result<Case, Failure> {
     let mut parameters = Parameters::new();
     for (axis, value) in axes.iter().zip(values) {
-        // `4x` and `4 GB` are no values of a parameter.
-        let number = value.text.parse::<f64>().ok().filter(|number| number.is_finite());
-        let number = number.ok_or_else(|| {
-            let message = format!("`{}` is no number, and {} needs one", value.text, axis.name);
-            Failure::Usage(Report::new(message))
-        })?;
+        let number = axis.parameter(value).map_err(Failure::Usage)?;
         parameters.insert(axis.name.clone(), number);
     }
     let mut labels: Vec<Cell> = Vec::new();

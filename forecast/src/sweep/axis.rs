@@ -49,6 +49,36 @@ impl Axis {
         }
         Ok(axis)
     }
+
+    /// Reads the axes of an option that may be repeated.
+    ///
+    /// # Errors
+    ///
+    /// As [`Axis::read`], and if two axes have one name.
+    pub fn read_all(option: &str, texts: &[String]) -> Result<Vec<Self>, Report> {
+        let mut axes: Vec<Self> = Vec::new();
+        for text in texts {
+            let axis = Self::read(option, text)?;
+            if axes.iter().any(|other| other.name == axis.name) {
+                let message = format!("{option} has two axes `{}`", axis.name);
+                return Err(Report::new(message).hint("join their values by commas"));
+            }
+            axes.push(axis);
+        }
+        Ok(axes)
+    }
+
+    /// The number that a parameter has at a place of this axis.
+    ///
+    /// # Errors
+    ///
+    /// If the value is more or less than a number: `4x` and `4 GB` are none.
+    pub fn parameter(&self, value: &Value) -> Result<f64, Report> {
+        let number = value.text.parse::<f64>().ok().filter(|number| number.is_finite());
+        number.ok_or_else(|| {
+            Report::new(format!("`{}` is no number, and {} needs one", value.text, self.name))
+        })
+    }
 }
 
 /// Reason why an item is invalid.
