@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A text that a report can quote: a file, or an argument of the command line.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SourceText {
@@ -33,8 +35,21 @@ impl SourceText {
     }
 }
 
+impl Serialize for SourceText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&*self.name, &*self.text).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SourceText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (name, text) = <(String, String)>::deserialize(deserializer)?;
+        Ok(Self::new(name, text))
+    }
+}
+
 /// A place in a text, kept so that a later stage can point back at it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// The text.
     pub source: SourceText,

@@ -33,7 +33,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Predict(arguments) => predict::run(arguments),
         Command::Advise(arguments) => advise::run(&arguments),
-        Command::Sweep(arguments) => sweep::run(arguments),
+        Command::Sweep(arguments) => sweep::run(*arguments),
         Command::Sensitivity(arguments) => sensitivity::run(&arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -35,6 +35,7 @@ mod run;
 mod sanitiser;
 mod schemas;
 mod sensitivity;
+mod shared_sweep;
 mod shell;
 mod sweep;
 mod what_if;

@@ -6,7 +6,7 @@
 //! launch file ─┼─► launch_file ──► resolve ──► Plan
 //! PTX module  ─┤   argument ────────┘ scalar: types and bits
 //! CUDA source ─┤   (compiled by the caller's compiler)
-//! container   ─┘   kernel_name: which PTX of it, which kernel
+//! container   ─┘   kernel_name: which PTX of it, which kernel     packed: Plan ⇄ bytes
 //! ```
 
 pub mod argument;
@@ -30,6 +30,7 @@ mod module_listing;
 pub mod module_text;
 pub mod npy;
 pub mod options;
+pub mod packed;
 pub mod plan;
 pub mod project;
 pub mod reference_values;
