@@ -15,6 +15,7 @@ mod prediction;
 pub(crate) mod report;
 pub(crate) mod shared_sweep;
 mod size;
+pub(crate) mod tune;
 mod words;
 
 use std::path::PathBuf;
@@ -117,6 +118,8 @@ pub(crate) enum Command {
     Advise(advise::Advise),
     /// Predict over a grid of kernels, sizes, GPUs, fields of GPUs and models
     Sweep(Box<Sweep>),
+    /// Rank the configurations of a kernel by predicted times
+    Tune(Box<tune::Tune>),
     /// Show how much each parameter of a GPU moves a kernel's time
     Sensitivity(Sensitivity),
     /// Compare predicted times with measured ones

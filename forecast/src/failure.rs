@@ -126,6 +126,34 @@ pub enum Failure {
     Stopped,
 }
 
+impl Failure {
+    /// The reports and their places in one line: a reason in a table.
+    ///
+    /// # Errors
+    ///
+    /// The failure itself if it is no fault of an input, so that nothing else would go better.
+    pub fn in_one_line(self) -> Result<String, Self> {
+        match self {
+            Self::Input(reports) => Ok(in_one_line(&reports)),
+            Self::Usage(report) => Ok(in_one_line(&[report])),
+            failure @ (Self::Explained | Self::Stopped) => Err(failure),
+        }
+    }
+}
+
+/// Joins reports with the lines of their places.
+pub(crate) fn in_one_line(reports: &[Report]) -> String {
+    let line = |report: &Report| match &report.anchor {
+        Some(anchor) => {
+            let (line, _) = anchor.position();
+            format!("{}:{line}: {}", anchor.source.name, report.message)
+        }
+        None => report.message.clone(),
+    };
+    let lines: Vec<String> = reports.iter().map(line).collect();
+    lines.join("; ")
+}
+
 fn paragraphs(reports: &[Report]) -> String {
     let paragraphs: Vec<String> = reports.iter().map(Report::to_string).collect();
     paragraphs.join("\n")

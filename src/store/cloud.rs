@@ -1,4 +1,5 @@
-//! Stores in the object storage of a cloud: S3 and what speaks like it, Google Cloud Storage, Azure.
+//! Stores in the object storage of a cloud: S3 and what speaks its language, Google Cloud Storage,
+//! Azure.
 //!
 //! Credentials and endpoints come from the environment, as the clouds' own programs read them:
 //! `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME` ….

@@ -13,6 +13,7 @@ fn every_command_explains_itself() {
         "sweep status",
         "sweep merge",
         "sweep submit",
+        "tune",
         "sensitivity",
         "compare",
         "profile",

@@ -38,4 +38,5 @@ mod sensitivity;
 mod shared_sweep;
 mod shell;
 mod sweep;
+mod tune;
 mod what_if;

@@ -23,7 +23,7 @@ pub mod files;
 pub mod init;
 pub mod kernel_argument;
 pub mod kernel_name;
-mod launch_file;
+pub(crate) mod launch_file;
 pub mod loaded;
 pub mod measurements;
 mod module_listing;

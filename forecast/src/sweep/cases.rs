@@ -9,7 +9,7 @@ use gpucast_model::{Gpu, Needs, Timing};
 use super::{Cell, Point};
 use crate::choice::count_on::CountOn;
 use crate::choice::model_choice::{self, Models};
-use crate::failure::{Failure, Report};
+use crate::failure::Failure;
 use crate::run::kernel::Kernel;
 use crate::run::sources::{self, Counts, Source};
 use crate::run::supervisor::Supervisor;
@@ -190,35 +190,7 @@ impl Origin<CaseSource> for Counting<'_> {
                 sources.iter_mut().for_each(|source| source.conditions.timing = self.timing);
                 Ok(Ok(sources))
             }
-            Err(failure) => reason(failure).map(Err),
+            Err(failure) => failure.in_one_line().map(Err),
         }
     }
-}
-
-/// Returns the reason why a case has no counts, in one line.
-///
-/// # Errors
-///
-/// A failure that ends the whole sweep: no other case would avoid it.
-pub(super) fn reason(failure: Failure) -> Result<String, Failure> {
-    match failure {
-        Failure::Input(reports) => Ok(in_one_line(&reports)),
-        Failure::Usage(report) => Ok(in_one_line(&[report])),
-        failure @ (Failure::Explained | Failure::Stopped) => Err(failure),
-    }
-}
-
-/// Joins the reports and their places to one line.
-pub(super) fn in_one_line(reports: &[Report]) -> String {
-    let line = |report: &Report| match &report.anchor {
-        Some(anchor) => {
-            let text = &anchor.source.text;
-            let before = text.get(..anchor.range.start).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            format!("{}:{line}: {}", anchor.source.name, report.message)
-        }
-        None => report.message.clone(),
-    };
-    let lines: Vec<String> = reports.iter().map(line).collect();
-    lines.join("; ")
 }

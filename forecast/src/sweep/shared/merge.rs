@@ -9,10 +9,10 @@ use super::plan::{Opened, Planned};
 use super::store::Store;
 use super::work::COUNTS;
 use crate::choice::gpu_argument;
-use crate::failure::{Failure, Report};
+use crate::failure::{Failure, Report, in_one_line};
 use crate::run::sources::Source;
 use crate::run::supervisor::Supervisor;
-use crate::sweep::cases::{self, Group, Origin};
+use crate::sweep::cases::{Group, Origin};
 use crate::sweep::{Case, Grid, Rows};
 
 /// The rows of items that nobody has executed.
@@ -81,7 +81,7 @@ impl Origin<Planned> for Stored<'_> {
         };
         let (item, device) = match (self.plan.item(case, group), gpu_argument::device_model(gpu)) {
             (Some(item), Ok(device)) => (item, device),
-            (_, Err(report)) => return Ok(Err(cases::in_one_line(&[report]))),
+            (_, Err(report)) => return Ok(Err(in_one_line(&[report]))),
             (None, Ok(_)) => return Ok(Err("it cannot be executed".to_owned())),
         };
         let Some(name) = item.names.iter().find(|name| self.stored.contains(*name)) else {

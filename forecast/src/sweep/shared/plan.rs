@@ -168,7 +168,7 @@ impl SweepPlan {
                         plan.and_then(|kernel| packed::pack(kernel.plan()).map_err(Failure::from));
                     match bytes {
                         Ok(bytes) => Ok(store_kernel(store, &bytes)?),
-                        Err(failure) => Err(cases::reason(failure)?),
+                        Err(failure) => Err(failure.in_one_line()?),
                     }
                 }
             };

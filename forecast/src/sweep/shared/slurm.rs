@@ -79,6 +79,11 @@ mod tests {
             partition: None,
             options: vec!["--account=abc".to_owned()],
         };
-        insta::assert_snapshot!(array.script());
+        let expected = "#!/bin/bash\n#SBATCH --job-name=gpucast-sweep\n#SBATCH --array=1-8\n\
+                        #SBATCH --cpus-per-task=4\n#SBATCH --signal=B:TERM@60\n\
+                        #SBATCH --requeue\n#SBATCH --time=02:00:00\n#SBATCH --account=abc\n\
+                        exec '/opt/gpu cast/gpucast' sweep work --store '/scratch/it'\\''s' \
+                        --plan sweep --shard \"$SLURM_ARRAY_TASK_ID/8\" --threads 4\n";
+        assert_eq!(array.script(), expected);
     }
 }

@@ -13,7 +13,6 @@ use crate::failure::{Failure, Report};
 use crate::input::packed;
 use crate::run::sources::{self, Counts};
 use crate::run::supervisor::Supervisor;
-use crate::sweep::cases;
 
 /// The folder of counts in a store.
 pub(super) const COUNTS: &str = "counts";
@@ -161,7 +160,7 @@ impl Worker<'_> {
         let counts = Counts { needs: item.group.needs, ..plan.counts.clone() };
         match sources::counted(&kernel, gpu, &counts, self.supervisor) {
             Ok(sources) => Ok(Ok(sources.iter().map(counts::Counts::of).collect())),
-            Err(failure) => cases::reason(failure).map(Err),
+            Err(failure) => failure.in_one_line().map(Err),
         }
     }
 
