@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A moment in UTC as `2026-11-23 07:05:29`, with the zone's name behind it. Days become dates by the
-/// rule of the Gregorian calendar, counted from 1 March 0000, so that leap days come last.
+/// A moment in UTC as `2026-11-23 07:05:29`, with the zone's name behind it. Days become dates by
+/// the rule of the Gregorian calendar, counted from 1 March 0000, so that leap days come last.
 pub(super) fn date(moment: SystemTime, zone: &str) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (days, of_day) = (seconds / 86_400 + 719_468, seconds % 86_400);

@@ -225,7 +225,7 @@ pub(super) fn value_of(value: &Value) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// As Kernel Tuner leaves a file when it is done, when it is killed, and in the midst of a line.
+    /// As Kernel Tuner leaves a file when it is done, when it is killed, and amid a line.
     #[test]
     fn a_file_is_read_wherever_it_ends() {
         let head = "{\n\"device_name\": \"D\",\n\"kernel_name\": \"k\",\n\

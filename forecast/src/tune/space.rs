@@ -10,7 +10,7 @@
 //! block_y = [1, 2, 4, 8]
 //!
 //! [compile]                          # optional; otherwise as for any CUDA source
-//! command = ["nvcc", "-ptx", "-arch=sm_80", "-DBLOCK_X=${block_x}", "-o", "${output}", "${source}"]
+//! command = ["nvcc", "-ptx", "-DBLOCK_X=${block_x}", "-o", "${output}", "${source}"]
 //! ```
 
 use std::collections::BTreeMap;
