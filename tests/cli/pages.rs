@@ -57,6 +57,92 @@ fn pages_print_what_their_commands_print() {
     assert!(wrong.is_empty(), "GPUCAST_UPDATE=1 rewrites pages:\n{}", wrong.join("\n"));
 }
 
+/// The pages of the repository whose commands a reader may type.
+fn all_pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = [root.join("docs"), root.join("docs/guide"), root.join("corpus")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let mut pages: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
+    pages.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+    pages.push(root.join("README.md"));
+    pages.sort();
+    pages
+}
+
+/// The lines of the blocks of a language.
+fn blocks<'t>(text: &'t str, language: &str) -> Vec<Vec<&'t str>> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some(opened) = line.trim_start().strip_prefix("```") else { continue };
+        let block: Vec<&str> =
+            lines.by_ref().take_while(|line| line.trim_start() != "```").collect();
+        if opened == language {
+            blocks.push(block);
+        }
+    }
+    blocks
+}
+
+#[test]
+fn every_page_with_a_session_is_run() {
+    for page in all_pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        let is_run = PAGES.iter().any(|name| page.ends_with(name));
+        let has_session = !blocks(&text, "console").is_empty();
+        assert!(is_run || !has_session, "{}: nobody runs its session", page.display());
+    }
+}
+
+/// Commands without outputs stand in blocks of `sh`. Each is asked for its help, behind all that it
+/// says: a command or an option that does not exist is refused.
+#[test]
+fn commands_of_all_pages_are_understood() {
+    let mut commands = 0;
+    let mut wrong = Vec::new();
+    for page in all_pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for block in blocks(&text, "sh") {
+            let lines = block.join("\n").replace("\\\n", " ");
+            for line in lines.lines().filter(|line| !line.contains('…')) {
+                let line = line.split("  #").next().unwrap_or_default();
+                for part in line.split(['|', '>', ';']).flat_map(|part| part.split("&&")) {
+                    let Some(arguments) = part.trim().strip_prefix("gpucast ") else { continue };
+                    // What stands behind `--` is another program's.
+                    let arguments = arguments.split(" -- ").next().unwrap_or_default();
+                    commands += 1;
+                    let mut program = command("");
+                    program.args(words(arguments)).arg("--help");
+                    let outcome = outcome(program);
+                    if outcome.status != 0 {
+                        wrong.push(format!("{}: {part}\n{}", page.display(), outcome.stderr));
+                    }
+                }
+            }
+        }
+    }
+    assert!(commands > 60, "{commands} commands");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Blocks of text in the README are what a command prints, shortened by `…`.
+#[test]
+fn the_readme_shows_what_its_commands_print() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let shown = blocks(&text, "text");
+    let commands = ["predict sgemm --gpu gtx-660", "predict sgemm --gpu h100-sxm"];
+    assert_eq!(shown.len(), commands.len());
+    for (arguments, block) in commands.into_iter().zip(shown) {
+        assert!(text.contains(arguments), "the README names gpucast {arguments}");
+        let outcome = outcome(command(arguments));
+        let mut printed = outcome.stdout.lines().map(str::trim_end);
+        for line in block.into_iter().filter(|line| line.trim() != "…") {
+            let found = printed.any(|other| other == line.trim_end());
+            assert!(found, "gpucast {arguments} does not print\n{line}\n{}", outcome.stdout);
+        }
+    }
+}
+
 /// The pictures of a page that its session draws, each with the session's file.
 fn pictures(page: &Path, text: &str) -> Vec<(PathBuf, String)> {
     let stem = format!("{}-", page.file_stem().unwrap().to_str().unwrap());
