@@ -51,11 +51,12 @@ impl Known<'_> {
     /// Nothing is known, and everything is asked.
     pub const NOTHING: Self = Self { predictions: &[], depth: Depth::AllModels };
 
-    /// The model that the verdict should rest on: the GPU's default, or else the first one.
-    fn preferred(&self, gpu: &Gpu) -> Option<&'static str> {
+    /// The model that the verdict should rest on: the GPU's default, or else the first one that is
+    /// shown.
+    fn preferred(&self, gpu: &Gpu) -> &'static str {
         let mut models = self.predictions.iter().map(|view| view.prediction.model);
         let default = <dyn Model>::default_for(gpu).name();
-        models.clone().find(|&model| model == default).or_else(|| models.next())
+        models.clone().find(|&model| model == default).or_else(|| models.next()).unwrap_or(default)
     }
 }
 
@@ -91,13 +92,16 @@ pub struct Item {
     pub places: Vec<Place>,
     /// The counters that tell, with what would be ideal.
     pub evidence: Vec<Evidence>,
-    /// The time before over the time after, by the model of the headline; `None` if no model can
-    /// see it.
+    /// The time before over the time after, by the model of the headline, or by the one that
+    /// `gain_by` names; `None` if no model can see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
-    /// The time after, in milliseconds.
+    /// The time after, in milliseconds, by the model of the headline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_ms: Option<f64>,
+    /// The model that sees the gain, where that of the headline cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain_by: Option<&'static str>,
     /// The option of `predict` that asks the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
@@ -186,6 +190,7 @@ pub fn advise(
         gpu,
         device: gpu_argument::device_model(gpu)?,
         headline,
+        simulated: predictions.iter().find_map(|one| one.detail.simulation()),
         places,
     };
     let mut models: Vec<(&'static dyn Model, &Prediction)> =
@@ -201,8 +206,13 @@ pub fn advise(
             item(rule, suspicion, outcomes, headline)
         })
         .collect();
+    // Gains by the model of the headline come first, since gains of several models do not compare.
     // Sorting keeps the order of the registry where gains are equal.
-    items.sort_by(|a, b| b.speed_up.unwrap_or(0.0).total_cmp(&a.speed_up.unwrap_or(0.0)));
+    items.sort_by(|a, b| {
+        let gain = |item: &Item| item.speed_up.unwrap_or(0.0);
+        let of_headline = |item: &Item| item.gain_by.is_none() && item.speed_up.is_some();
+        of_headline(b).cmp(&of_headline(a)).then(gain(b).total_cmp(&gain(a)))
+    });
     Ok(Advice {
         kernel: profile.kernel.clone(),
         launch: index,
@@ -237,7 +247,8 @@ fn predicted(
     all
 }
 
-/// The advice of a suspicion, unless the model of the headline sees no gain in it.
+/// The advice of a suspicion, unless it gains nothing. What the model of the headline cannot see,
+/// the simulation answers.
 fn item(
     rule: &Rule,
     suspicion: Suspicion,
@@ -246,24 +257,29 @@ fn item(
 ) -> Option<Item> {
     let Suspicion { trial, change, places, evidence } = suspicion;
     let asked = trial.option();
-    let (speed_up, unseen_because) = match trial {
+    let (answer, unseen_because) = match trial {
         Trial::Unseen(reason) => (None, Some(reason)),
         Trial::WhatIf(_) | Trial::Launches => {
-            let own = outcomes.iter().find(|one| one.model == headline.model)?;
-            if own.speed_up < LEAST_GAIN {
+            let of = |model: &str| outcomes.iter().find(|one| one.model == model);
+            let own = of(headline.model).filter(|one| one.sees);
+            let answer = own.or_else(|| of(SmSimulation.name()))?;
+            if answer.speed_up < LEAST_GAIN {
                 return None;
             }
-            (Some(own.speed_up), None)
+            (Some((answer.speed_up, answer.model)), None)
         }
     };
+    let speed_up = answer.map(|(speed_up, _)| speed_up);
+    let gain_by = answer.map(|(_, model)| model).filter(|&model| model != headline.model);
     Some(Item {
         rule: rule.code,
         title: rule.title,
         change,
         places,
         evidence,
-        time_ms: speed_up.map(|speed_up| headline.time_ms / speed_up),
+        time_ms: speed_up.filter(|_| gain_by.is_none()).map(|gain| headline.time_ms / gain),
         speed_up,
+        gain_by,
         asked,
         unseen_because,
         outcomes,
@@ -277,7 +293,7 @@ fn costliest(case: &Case<'_>) -> Option<Costliest> {
         let place = case.ranked(weight).into_iter().next()?;
         Some(Costliest { place, share_of })
     };
-    if let Some(analysis) = case.analysis() {
+    if let Some(analysis) = case.headline.detail.simulation() {
         return most("warps' time", &|row| analysis.clocks_of([row.instruction]).total());
     }
     let attribution = Attribution::new(&case.profile.table, case.profile.machine.as_ref());

@@ -30,6 +30,8 @@ pub struct Case<'a> {
     pub device: DeviceModel,
     /// The prediction that the verdict rests on.
     pub headline: &'a Prediction,
+    /// The values of the simulation, if it predicts too.
+    pub simulated: Option<&'a Analysis>,
     /// Where lines are.
     pub places: Places<'a>,
 }
@@ -70,16 +72,10 @@ impl Case<'_> {
         sum(&|row| instructions.contains(&row.instruction)) / sum(&|_| true).max(1.0)
     }
 
-    /// The simulation's values, if it made the headline.
-    #[must_use]
-    pub fn analysis(&self) -> Option<&Analysis> {
-        self.headline.detail.simulation()
-    }
-
     /// The share of the time that issue slots spend in some states, by the simulation.
     #[must_use]
     pub fn time_in(&self, states: &[State]) -> f64 {
-        let Some(analysis) = self.analysis() else { return 0.0 };
+        let Some(analysis) = self.simulated else { return 0.0 };
         let sum: f64 = states.iter().map(|&state| analysis.slots.of(state)).sum();
         sum / analysis.slots.total().max(f64::MIN_POSITIVE)
     }
@@ -87,7 +83,7 @@ impl Case<'_> {
     /// The lines whose warps spend most clocks in some states, by the simulation.
     #[must_use]
     pub fn lines_in(&self, states: &[State]) -> Vec<Place> {
-        let Some(analysis) = self.analysis() else { return Vec::new() };
+        let Some(analysis) = self.simulated else { return Vec::new() };
         self.ranked(|row| {
             let of_row = analysis.by_ptx.iter().find(|(ptx, _)| *ptx == Some(row.instruction));
             of_row.map_or(0.0, |(_, clocks)| states.iter().map(|&state| clocks.of(state)).sum())

@@ -25,8 +25,9 @@ pub fn page() -> String {
          `advice/src/rules`; a test keeps\nthem the same.\n\n\
          Each gain comes from predicting again under other circumstances, by every model that can \
          see them.\nGains below {:.0} % are not shown: the interval of a predicted time is as \
-         wide. A cause that no model can\nsee is listed without a number. Gains are those of one \
-         change alone and do not add up.\n\n\
+         wide. A cause that no model can\nsee is listed without a number. Where the GPU's default \
+         model cannot see one, the simulation's gain is\nnamed. Gains are those of one change alone \
+         and do not add up.\n\n\
          | rule | cause |\n|---|---|\n",
         100.0 * (LEAST_GAIN - 1.0)
     );

@@ -26,6 +26,9 @@ pub struct Verdict {
     pub costliest: Option<Costliest>,
     /// The times of all models.
     pub models: Vec<ModelTime>,
+    /// True if the time is shorter than its launch, so that two digits say all.
+    #[serde(skip)]
+    pub is_rough: bool,
 }
 
 /// The line that costs most.
@@ -60,6 +63,9 @@ pub struct ModelTime {
     pub bound: Bound,
     /// True if one of its own warnings says that the time would be much longer.
     pub leaves_out: bool,
+    /// True if the time is shorter than its launch, so that two digits say all.
+    #[serde(skip)]
+    pub is_rough: bool,
 }
 
 /// Shares of the time below this are not named.
@@ -67,13 +73,10 @@ const LEAST_SPENT: f64 = 0.05;
 
 /// The prediction that the verdict rests on: that of the preferred model, else the simulation's if
 /// there is one, otherwise the slowest. A model that warns of work that it leaves out is not
-/// believed while others are there.
+/// believed while others are there. The preferred model is the GPU's default, as everywhere.
 #[must_use]
-pub fn headline<'p>(
-    predictions: &'p [Prediction],
-    preferred: Option<&str>,
-) -> Option<&'p Prediction> {
-    let is_preferred = |one: &&Prediction| preferred == Some(one.model);
+pub fn headline<'p>(predictions: &'p [Prediction], preferred: &str) -> Option<&'p Prediction> {
+    let is_preferred = |one: &&Prediction| preferred == one.model;
     let preferred = predictions.iter().find(is_preferred).filter(|one| left_out_ms(one).is_none());
     let simulated = predictions.iter().find(|one| one.detail.simulation().is_some());
     let slowest = |credible: bool| {
@@ -124,6 +127,7 @@ impl Verdict {
                 time_ms: one.time_ms,
                 bound: one.bound,
                 leaves_out: left_out_ms(one).is_some(),
+                is_rough: one.is_below_launch(),
             })
             .collect();
         let spent = analysis.map_or_else(Vec::new, |analysis| {
@@ -131,7 +135,8 @@ impl Verdict {
             named.map(|(state, share)| spent(state, share)).collect()
         });
         let (model, bound) = (headline.model, headline.bound);
-        Self { time_ms, low_ms, high_ms, model, bound, spent, costliest, models }
+        let is_rough = headline.is_below_launch();
+        Self { time_ms, low_ms, high_ms, model, bound, spent, costliest, models, is_rough }
     }
 }
 

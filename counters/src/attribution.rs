@@ -20,10 +20,10 @@ pub struct SourceLine {
 
 impl SourceLine {
     /// The line that an instruction belongs to: that of the call, if a library's code was inlined.
-    /// `None` if the module names none.
+    /// `None` if the module names none, or line 0, by which compilers say the same.
     #[must_use]
     pub fn of(module: &Module, row: &Row) -> Option<Self> {
-        let own = module.own_place(row.description.location?)?;
+        let own = module.own_place(row.description.location?).filter(|own| own.line > 0)?;
         Some(Self { file: own.file, line: own.line })
     }
 }

@@ -1,5 +1,6 @@
 //! The inputs of every model, and the models by name.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpucast_counters::KernelProfile;
@@ -67,6 +68,9 @@ pub struct InstructionFacts {
     /// Loads of global memory from an address that the same block loaded before, with a store to
     /// another address between them.
     pub repeated: Vec<u32>,
+    /// Loads of global memory most of whose sectors the CTA has asked for before, with the share of
+    /// these sectors. Their addresses depend on no loaded data.
+    pub reread: BTreeMap<u32, f64>,
     /// Divisions, remainders, roots and transcendentals.
     pub slow: Vec<u32>,
     /// Accesses to local memory.

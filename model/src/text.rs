@@ -2,7 +2,7 @@
 
 /// A time, given in milliseconds, with two digits in the unit that suits it: `≈ 2.1 µs`.
 #[must_use]
-pub(crate) fn rough_duration(ms: f64) -> String {
+pub fn rough_duration(ms: f64) -> String {
     let (value, unit) = match ms {
         ms if ms >= 1.0 => (ms, "ms"),
         ms if ms >= 1e-3 => (ms * 1e3, "µs"),

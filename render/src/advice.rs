@@ -1,11 +1,11 @@
 //! Advice as text and JSON: the verdict in three lines, then what to change, by gain.
 
 use gpucast_advice::rules::Evidence;
-use gpucast_advice::verdict::{Costliest, Verdict};
+use gpucast_advice::verdict::{Costliest, ModelTime, Verdict};
 use gpucast_advice::{Advice, Item};
 use gpucast_forecast::input::kernel_name::signature;
 use gpucast_forecast::{Report, number};
-use gpucast_model::duration;
+use gpucast_model::{duration, rough_duration};
 use serde::Serialize;
 
 use super::table::{Align, aligned, wrapped};
@@ -55,7 +55,7 @@ fn text(advice: &[Advice]) -> String {
         text.push_str(&wrapped("", 2, WIDTH, &one.origin));
         text.push_str("\nWhat to change\n");
         if one.items.is_empty() {
-            text.push_str("  No rule finds a change that would gain 5 %.\n");
+            text.push_str(&format!("  {NO_CHANGE}\n"));
         }
         for (at, item) in one.items.iter().enumerate() {
             text.push_str(&advised(at + 1, item, one.verdict.time_ms));
@@ -64,11 +64,14 @@ fn text(advice: &[Advice]) -> String {
     text
 }
 
+/// What stands where changes would.
+pub(crate) const NO_CHANGE: &str = "No rule finds a change that would gain 5 %.";
+
 /// The verdict in three lines.
 #[must_use]
 pub fn verdict(verdict: &Verdict) -> String {
     let Verdict { time_ms, model, bound, .. } = verdict;
-    let mut time = format!("{} by {model}", duration(*time_ms));
+    let mut time = format!("{} by {model}", time_text(*time_ms, verdict.is_rough));
     if let Some(interval) = interval(verdict) {
         time += &format!(", {interval}");
     }
@@ -93,12 +96,18 @@ pub fn verdict(verdict: &Verdict) -> String {
     lines
 }
 
+/// A time for people, with two digits if it is shorter than its launch.
+fn time_text(time_ms: f64, is_rough: bool) -> String {
+    if is_rough { rough_duration(time_ms) } else { duration(time_ms) }
+}
+
 /// The range of the time, in words.
 pub(crate) fn interval(verdict: &Verdict) -> Option<String> {
-    let Verdict { low_ms, high_ms, spent, .. } = verdict;
+    let Verdict { low_ms, high_ms, spent, is_rough, .. } = verdict;
     // Only the simulation has an interval of its own.
     let by = if spent.is_empty() { " by other models" } else { "" };
-    let range = || format!("between {} and {}{by}", duration(*low_ms), duration(*high_ms));
+    let end = |time_ms: f64| time_text(time_ms, *is_rough);
+    let range = || format!("between {} and {}{by}", end(*low_ms), end(*high_ms));
     (low_ms < high_ms).then(range)
 }
 
@@ -108,18 +117,23 @@ pub(crate) fn others(verdict: &Verdict) -> Option<String> {
     let others = || verdict.models.iter().filter(|one| one.model != verdict.model);
     let mut parts = Vec::new();
     if !verdict.spent.is_empty() {
-        let times: Vec<f64> =
-            others().filter(|one| !one.leaves_out).map(|one| one.time_ms).collect();
-        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = times.iter().copied().fold(0.0, f64::max);
+        let mut times: Vec<&ModelTime> = others().filter(|one| !one.leaves_out).collect();
+        times.sort_by(|a, b| a.time_ms.total_cmp(&b.time_ms));
+        let text = |one: &ModelTime| time_text(one.time_ms, one.is_rough);
         match times.as_slice() {
             [] => {}
-            [one] => parts.push(format!("another model says {}", duration(*one))),
-            _ => parts.push(format!("other models say {} to {}", duration(least), duration(most))),
+            [one] => parts.push(format!("another model says {}", text(one))),
+            [least, .., most] => {
+                parts.push(format!("other models say {} to {}", text(least), text(most)));
+            }
         }
     }
     for one in others().filter(|one| one.leaves_out) {
-        parts.push(format!("{} says {} and leaves work out", one.model, duration(one.time_ms)));
+        parts.push(format!(
+            "{} says {} and leaves work out",
+            one.model,
+            time_text(one.time_ms, one.is_rough)
+        ));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }
@@ -141,6 +155,15 @@ pub(crate) fn costliest(verdict: &Verdict) -> String {
 pub(crate) fn evidence(one: &Evidence) -> String {
     let (value, ideal) = (number::real(one.value), number::real(one.ideal));
     format!("{}: {value}, ideal {ideal} {}", one.counter, one.unit)
+}
+
+/// The factor by which the time falls, in words.
+pub(crate) fn gain(item: &Item) -> String {
+    match (item.speed_up, item.gain_by) {
+        (Some(speed_up), None) => format!("{speed_up:.2} ×"),
+        (Some(speed_up), Some(model)) => format!("{speed_up:.2} × by {model}"),
+        (None, _) => "not known".to_owned(),
+    }
 }
 
 /// The models that see a gain and those that see none, or why none can, in words.
@@ -167,7 +190,7 @@ const MOST_IN_SHORT: usize = 3;
 pub(crate) fn in_short(advice: &Advice) -> String {
     let mut text = verdict(&advice.verdict);
     if advice.items.is_empty() {
-        text.push_str("\n  No rule finds a change that would gain 5 %.\n");
+        text.push_str(&format!("\n  {NO_CHANGE}\n"));
         return text;
     }
     text.push_str("\nWhat to change (`gpucast advise` says how)\n");
@@ -194,10 +217,11 @@ pub(crate) fn in_short(advice: &Advice) -> String {
 fn advised(number: usize, item: &Item, time_ms: f64) -> String {
     let mut text = String::from("\n");
     let gain = match (item.speed_up, item.time_ms) {
-        (Some(speed_up), Some(after)) => {
-            format!("{speed_up:.2} ×  {} → {}", duration(time_ms), duration(after))
+        (Some(_), Some(after)) => {
+            format!("{}  {} → {}", gain(item), duration(time_ms), duration(after))
         }
-        _ => "gain not known".to_owned(),
+        (Some(_), None) => gain(item),
+        (None, _) => "gain not known".to_owned(),
     };
     text.push_str(&format!("  {number}. {gain}  {}\n", item.rule));
     text.push_str(&wrapped("", 5, WIDTH, &format!("{}. {}", capitalised(item.title), item.change)));

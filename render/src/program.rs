@@ -123,10 +123,15 @@ fn row(report: &ProcessReport, index: usize, launch: &LaunchRow) -> Vec<Cell> {
 #[derive(Template)]
 #[template(path = "program.html")]
 struct Page {
+    title: String,
+    version: &'static str,
+    style: &'static str,
+    script: &'static str,
     processes: Vec<Process>,
 }
 
 struct Process {
+    id: String,
     program: String,
     gpu: String,
     how: String,
@@ -138,45 +143,77 @@ struct Process {
 struct KernelLine {
     kernel: String,
     launches: String,
-    time: String,
-    mean: String,
-    range: String,
+    time: Time,
+    mean: Time,
+    shortest: Time,
+    longest: Time,
     share: String,
     /// The share in percent, for the bar.
     percent: f64,
     bound: String,
-    warnings: String,
+    warnings: Vec<String>,
+}
+
+/// A time in words, and in milliseconds for sorting; empty and endless if nothing is predicted.
+struct Time {
+    text: String,
+    ms: f64,
+}
+
+impl Time {
+    fn of(ms: Option<f64>) -> Self {
+        Self { text: ms.map_or_else(String::new, duration), ms: ms.unwrap_or(f64::INFINITY) }
+    }
 }
 
 fn html(reports: &[ProcessReport]) -> Result<String, Failure> {
-    let page = Page { processes: reports.iter().map(process).collect() };
+    // Most programs are one process.
+    let mut names: Vec<&str> = reports.iter().map(|report| file_name(&report.program)).collect();
+    names.dedup();
+    let page = Page {
+        title: match names.as_slice() {
+            [] => "Launches of a program".to_owned(),
+            names => format!("Launches of {}", names.join(", ")),
+        },
+        version: env!("CARGO_PKG_VERSION"),
+        style: include_str!("../templates/report.css"),
+        script: include_str!("../templates/report.js"),
+        processes: reports.iter().enumerate().map(process).collect(),
+    };
     page.render().map_err(|error| Report::new(format!("cannot write the page: {error}")).into())
 }
 
-fn process(report: &ProcessReport) -> Process {
-    let time = |ms: Option<f64>| ms.map_or(String::new(), duration);
+/// A path without its folders.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn process((at, report): (usize, &ProcessReport)) -> Process {
     let kernels = report.kernels.iter().map(|row| KernelLine {
         kernel: row.kernel.clone(),
         launches: number::count(row.launches),
-        time: time(row.time_ms),
-        mean: time(row.time_ms.map(|all| all / row.launches.max(1) as f64)),
-        range: match (row.least_ms, row.most_ms) {
-            (Some(least), Some(most)) => format!("{} to {}", duration(least), duration(most)),
-            _ => String::new(),
-        },
+        time: Time::of(row.time_ms),
+        mean: Time::of(row.time_ms.map(|all| all / row.launches.max(1) as f64)),
+        shortest: Time::of(row.least_ms),
+        longest: Time::of(row.most_ms),
         share: row.share.map_or(String::new(), |share| format!("{:.1} %", 100.0 * share)),
         percent: 100.0 * row.share.unwrap_or(0.0),
         bound: row.bound.clone().unwrap_or_default(),
-        warnings: row.warning_codes.join(", "),
+        warnings: row.warning_codes.clone(),
     });
     let copies = report.copies.iter().map(|copies| {
         let direction = json!(copies.direction);
+        let copied = if copies.count == 1 { "copy" } else { "copies" };
+        // Without a link copies take no time.
+        let time = match copies.time_ms {
+            0.0 => "no time (--link gives them one)".to_owned(),
+            ms => duration(ms),
+        };
         format!(
-            "{}: {} copies, {} bytes, {}",
+            "{}: {} {copied}, {} bytes, {time}",
             direction.as_str().unwrap_or_default().replace('-', " "),
             number::count(copies.count),
             number::count(copies.bytes),
-            duration(copies.time_ms)
         )
     });
     let findings = report
@@ -185,6 +222,7 @@ fn process(report: &ProcessReport) -> Process {
         .flatten()
         .map(|found| format!("{}: {} ({} times)", found.kernel, found.text, found.occurrences));
     Process {
+        id: format!("process-{at}"),
         program: report.program.clone(),
         gpu: format!("{} ({})", report.gpu_name, report.gpu),
         how: format!(

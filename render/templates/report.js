@@ -91,6 +91,15 @@
     box.addEventListener("change", () => table.classList.toggle("all-columns", box.checked));
   }
 
+  // A long source begins at the line that costs most.
+  for (const frame of all("div.source")) {
+    const part = (cell) => parseFloat(cell.style.getPropertyValue("--part")) || 0;
+    const cells = all("td.share", frame);
+    const most = cells.reduce((most, cell) => (most && part(most) >= part(cell) ? most : cell), null);
+    const top = most?.closest("tr").offsetTop ?? 0;
+    if (top > frame.clientHeight * 0.8) frame.scrollTop = top - frame.clientHeight / 2;
+  }
+
   // Values of pictures, where they are pointed at and where the keyboard is.
   const tip = document.createElement("div");
   tip.className = "tip";

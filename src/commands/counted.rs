@@ -36,8 +36,8 @@ pub(crate) struct Request<'a> {
     pub(crate) machine: &'a MachineOptions,
     pub(crate) execution: &'a ExecutionOptions,
     pub(crate) source_root: Option<&'a Path>,
-    /// True if changes of the kernel are looked for.
-    pub(crate) advised: bool,
+    /// The models that are asked what a change of the kernel would gain.
+    pub(crate) depth: Depth,
 }
 
 /// A kernel with its counts and predictions.
@@ -49,7 +49,7 @@ pub(crate) struct Shown {
     counted: Vec<Counted>,
     /// The predictions of each launch.
     pub(crate) kernels: Vec<KernelView>,
-    /// The advice on each launch on each GPU, if it was asked for.
+    /// The advice on each launch on each GPU.
     pub(crate) advice: Vec<Advice>,
     simulations: Vec<Option<sm_simulation::Analysis>>,
 }
@@ -89,11 +89,10 @@ impl Shown {
             one.source.conditions.timing = request.measurement.timing();
             let view = predict(request.models, &one.source, gpus, None, &[])?;
             // Devices that cannot be counted on have no advice.
-            let advised = gpus.iter().filter(|gpu| request.advised && gpu.device_model().is_ok());
-            for gpu in advised {
+            for gpu in gpus.iter().filter(|gpu| gpu.device_model().is_ok()) {
                 let of_gpu = view.predictions.iter().filter(|one| one.gpu.name == gpu.name);
                 let predictions: Vec<PredictionView> = of_gpu.cloned().collect();
-                let known = Known { predictions: &predictions, depth: Depth::AllModels };
+                let known = Known { predictions: &predictions, depth: request.depth };
                 advice.push(advise(&plan, places, one, at, gpu, known)?);
             }
             Ok::<_, Report>(view)

@@ -1,11 +1,13 @@
 //! `gpucast diff`: two kernels side by side.
 
+use gpucast_advice::Depth;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::difference::Difference;
 use gpucast_forecast::prediction::tell_stand_ins;
 use gpucast_render::Format;
 use gpucast_render::difference::{self, DifferenceFormat, Side};
+use gpucast_render::profile::SourceChoice;
 
 use super::counted::{Request, Shown};
 use crate::cli::diff::Diff;
@@ -26,7 +28,7 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
         machine: &arguments.machine,
         execution: &arguments.execution,
         source_root: arguments.source_root.as_deref(),
-        advised: false,
+        depth: Depth::OneModel,
     };
     let format = arguments.format();
     let notes = match format {
@@ -40,8 +42,8 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     tell_stand_ins(&before.kernels, &terminal);
     tell_stand_ins(&after.kernels, &terminal);
     let difference = Difference::of(&before.kernels, &after.kernels)?;
-    let side = |name, shown| Side { name, view: Shown::view(shown, arguments.source) };
-    let sides = [side(arguments.before.as_str(), &before), side(&arguments.after, &after)];
+    let source = arguments.source;
+    let sides = [side(&arguments.before, &before, source), side(&arguments.after, &after, source)];
     output.write(&difference::document(&difference, &sides, format)?)?;
     let Some(condition) = arguments.fail_if else { return Ok(()) };
     let slower = difference.slower_by(condition.slower).map(|time| {
@@ -57,4 +59,8 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     });
     let slower: Vec<Report> = slower.collect();
     if slower.is_empty() { Ok(()) } else { Err(slower.into()) }
+}
+
+fn side<'a>(name: &'a str, shown: &'a Shown, source: SourceChoice) -> Side<'a> {
+    Side { name, view: shown.view(source), advice: &shown.advice }
 }

@@ -1,5 +1,6 @@
 //! `gpucast report`: one HTML file with everything that is known of kernels on GPUs.
 
+use gpucast_advice::Depth;
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         machine: &arguments.machine,
         execution: &arguments.execution,
         source_root: arguments.source_root.as_deref(),
-        advised: true,
+        depth: Depth::AllModels,
     };
     let terminal = Terminal::new(&arguments.execution, Format::Text)?;
     // An unwritable file is better found before the execution than after it.

@@ -164,6 +164,7 @@ const DOCUMENTS: [Documented; 17] = [
         meaning: "Two kernels side by side: `diff`",
         shown_by: &[
             "diff transpose.toml transpose-padded.toml --gpu gtx-960 --machine rules",
+            "diff transpose-padded.toml transpose.toml --gpu gtx-960 --machine rules",
             "diff saxpy.toml saxpy.toml --gpu gtx-480 --machine rules",
         ],
         fits: &["diff saxpy.toml saxpy.toml --gpu gtx-960 --machine rules"],

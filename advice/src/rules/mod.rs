@@ -78,6 +78,7 @@ rules! {
     local_memory,
     redundant_accesses,
     read_only_loads,
+    untiled_loads,
     l2_thrash,
     contended_atomics,
     double_precision,

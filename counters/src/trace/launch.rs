@@ -1,5 +1,6 @@
 //! The trace of a launch, from its CTAs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpucast_interpreter::AccessKind;
@@ -147,7 +148,10 @@ impl LaunchTracer {
     /// Takes over the next CTA of the grid.
     pub(crate) fn collect(&mut self, tracer: &CtaTracer, sample: Option<Box<CtaSample>>) {
         let class = self.classes.push(tracer.class());
-        self.samples.extend(sample.map(|sample| (class, *sample)));
+        self.samples.extend(sample.map(|mut sample| {
+            sample.end();
+            (class, *sample)
+        }));
     }
 
     /// Keeps the traffic of single requests and adds it to the rows of their instructions.
@@ -185,7 +189,9 @@ impl LaunchTracer {
         let mut traces: Vec<ClassTrace> = grouped.classes.iter().map(empty).collect();
         let mut levels = LaunchLevels::new(table);
         let mut is_saturated = false;
+        let mut reuse = BTreeMap::new();
         for (class, sample) in samples {
+            sample.add_reuse(&mut reuse);
             let finished = sample.finish(|key, sectors| levels.draw(key, sectors));
             is_saturated |= finished.is_saturated;
             let group = grouped.group_of[class as usize];
@@ -217,6 +223,7 @@ impl LaunchTracer {
             classes: traces,
             order: grouped.order,
             dram_writes_per_store: dram_writes_per_store(table, l2),
+            reuse,
             notes,
         }
     }

@@ -20,6 +20,7 @@ mod classes;
 mod launch;
 mod levels;
 mod recorder;
+mod reuse;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use gpucast_simulation::launch::{CtaRun, Request};
 pub use launch::TracePlan;
 pub(crate) use launch::{LaunchTracer, PlannedLaunch};
 pub(crate) use recorder::CtaTracer;
+pub use reuse::SectorReuse;
 pub(crate) use sample::{CtaSample, Served};
 
 /// The most that a trace holds. Each recorded CTA has an equal share, and each of its warps has an
@@ -66,6 +68,8 @@ pub struct LaunchTrace {
     /// Sectors that DRAM writes for each sector stored to global or local memory, atomics and
     /// reductions included.
     pub dram_writes_per_store: f64,
+    /// The loads of global memory by instruction of the program, as far as the recorded CTAs tell.
+    pub reuse: BTreeMap<u32, SectorReuse>,
     /// What is approximate about it, in sentences.
     pub notes: Vec<String>,
 }

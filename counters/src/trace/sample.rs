@@ -10,6 +10,7 @@ use gpucast_simulation::launch::Request;
 
 use super::launch::TracePlan;
 use super::levels::LevelKey;
+use super::reuse::{CtaReuse, SectorReuse};
 use super::{BlockVisit, CtaRecord, WarpRecord};
 use crate::hierarchy::{CtaStream, RowTraffic};
 use crate::patterns::lane_addresses;
@@ -46,6 +47,7 @@ pub(crate) struct CtaSample {
     parts: Vec<Part>,
     /// Those whose levels are not told.
     others: Vec<Part>,
+    reuse: CtaReuse,
     /// Lines of `parts`.
     lines: u64,
     /// Sectors of the CTA that the caches have not seen.
@@ -98,6 +100,7 @@ impl CtaSample {
             warps: vec![WarpSample::default(); plan.warps_per_cta()],
             parts: Vec::new(),
             others: Vec::new(),
+            reuse: CtaReuse::default(),
             lines: 0,
             left_out_sectors: 0,
             is_saturated: false,
@@ -132,6 +135,7 @@ impl CtaSample {
     /// that of its instruction.
     pub(crate) fn access(&mut self, access: &Access<'_>, served: &Served) -> Option<u32> {
         let warp = self.warps.get_mut(access.warp as usize).filter(|warp| !warp.is_cut)?;
+        self.reuse.note(access, self.plan.lines_per_cta());
         let kind = 1 << served.row.kind();
         if !warp.requests.last().is_some_and(|last| last.continues_with(access, kind)) {
             warp.requests.push(Recorded::new(access));
@@ -166,6 +170,16 @@ impl CtaSample {
             self.lines = lines;
             self.plan.first_row(self.place) + self.parts.len() as u32 - 1
         })
+    }
+
+    /// The CTA has ended: what only its own events needed is given back.
+    pub(super) fn end(&mut self) {
+        self.reuse.end();
+    }
+
+    /// Adds what its loads asked for to that of other CTAs.
+    pub(super) fn add_reuse(&self, all: &mut BTreeMap<u32, SectorReuse>) {
+        self.reuse.add_to(all);
     }
 
     /// The caches have served the `index`-th of its rows. Returns the row of the instruction.

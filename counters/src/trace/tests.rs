@@ -186,6 +186,21 @@ fn requests_have_the_lanes_that_take_part() {
 }
 
 #[test]
+fn sectors_that_the_cta_has_asked_for_before_are_told() {
+    // Words of each warp's own, twice from the same addresses; one word for all warps; then words
+    // whose sector every warp has asked for, at another address.
+    let case = Case::new(
+        "mad.wide.u32 %d0, %tid, 4, %in; mad.wide.u32 %d1, %warp, 128, %in;\n\
+         ld.global.u32 %r0, [%d0+4096]; ld.global.u32 %r0, [%d0+4096];\n\
+         ld.global.u32 %r0, [%in]; ld.global.u32 %r0, [%d1+4100]; ret;",
+    );
+    let (trace, _) = case.block(96).trace();
+    let reuse: Vec<[u64; 2]> =
+        trace.reuse.values().map(|reuse| [reuse.sectors, reuse.again]).collect();
+    assert_eq!(reuse, [[12, 0], [12, 0], [3, 2], [3, 3]]);
+}
+
+#[test]
 fn lines_sectors_and_passes_are_those_of_the_pattern() {
     // DRAM is read by 64 bytes, two sectors. Strides of 4, 8 and 128 bytes; then a column and a row
     // of shared memory; atomics.

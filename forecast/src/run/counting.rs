@@ -327,8 +327,9 @@ fn repetition<C: Counts>(
         Some(machine) => profile.with_machine(machine),
         None => profile,
     };
+    let instructions = profile.trace.as_ref().filter(|_| simulation.is_some());
     let instructions =
-        simulation.as_ref().map(|_| Arc::new(instruction_facts(program, &profile.table)));
+        instructions.map(|trace| Arc::new(instruction_facts(program, &profile.table, trace)));
     let simulation = simulation.map(Arc::new);
     Ok((Repetition { profile, stages, features, simulation, instructions }, l2))
 }

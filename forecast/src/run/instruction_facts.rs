@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpucast_counters::table::BaseTable;
+use gpucast_counters::trace::LaunchTrace;
 use gpucast_interpreter::Program;
 use gpucast_interpreter::program::StaticInstruction;
 use gpucast_model::InstructionFacts;
@@ -11,11 +12,17 @@ use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::{AddressBase, FunctionId, Instruction, Operand, RegisterId};
 use gpucast_ptx_frontend::types::StateSpace;
 
+use crate::run::reread_loads::reread_loads;
+
 /// Bytes of the widest access of a thread that every GPU has.
 const WIDEST_ACCESS: i64 = 16;
 
-/// The facts of a program's instructions, with the executions of a launch.
-pub(super) fn instruction_facts(program: &Program, table: &BaseTable) -> InstructionFacts {
+/// The facts of a program's instructions, with the executions and the trace of a launch.
+pub(super) fn instruction_facts(
+    program: &Program,
+    table: &BaseTable,
+    trace: &LaunchTrace,
+) -> InstructionFacts {
     let mut facts = InstructionFacts {
         active_lanes: vec![0.0; program.instructions().len()],
         ..InstructionFacts::default()
@@ -45,6 +52,8 @@ pub(super) fn instruction_facts(program: &Program, table: &BaseTable) -> Instruc
             invariant(&accesses, instructions, &mut facts.invariant);
         }
     }
+    facts.reread = reread_loads(program, table, trace);
+    facts.reread.retain(|load, _| !facts.invariant.contains(load));
     facts
 }
 

@@ -14,6 +14,7 @@ mod instruction_facts;
 pub mod kernel;
 pub mod machine;
 pub mod module;
+mod reread_loads;
 pub mod sources;
 pub mod supervisor;
 mod trouble;

@@ -3,6 +3,8 @@
 //! The crate `gpucast-simulation` simulates. This module gives it a GPU's parameters, adds up the
 //! invocations of a launch, and says what its clocks were spent on.
 
+mod shared_path;
+
 use std::sync::Arc;
 
 use gpucast_counters::KernelProfile;
@@ -59,6 +61,8 @@ pub struct Analysis {
     pub drift: f64,
     /// Clocks that the L2 and DRAM work.
     pub served: Served,
+    /// Clocks that the data paths of all SMs together work for shared memory, of all invocations.
+    pub shared_clocks: f64,
     /// Barriers that were opened because no other warp could arrive.
     pub abandoned_barriers: u64,
 }
@@ -162,6 +166,7 @@ impl Analysis {
             ctas: (0, 0),
             drift: 0.0,
             served: Served::default(),
+            shared_clocks: 0.0,
             abandoned_barriers: 0,
         };
         for Invocations { launch, count } in invocations {
@@ -172,6 +177,8 @@ impl Analysis {
                 analysis.interval = (analysis.clocks, analysis.clocks);
                 continue;
             }
+            analysis.shared_clocks +=
+                shared_path::shared_clocks(launch, &parameters.load_store) * times;
             let best = simulate(launch, resident_ctas, &fast, Limits::default());
             let worst = simulate(launch, resident_ctas, &slow, Limits::default());
             analysis.interval.0 += best.clocks.min(one.clocks) * times;

@@ -29,6 +29,7 @@
 //! | `vector-accesses` | accesses of a thread to neighbouring addresses are one |
 //! | `hoisted-accesses` | accesses of a loop whose address stays the same happen once |
 //! | `merged-loads` | loads that only a store to another address parts happen once |
+//! | `tiled-loads` | loads that warps of a CTA have in common come from tiles in shared memory |
 //! | `tensor-cores` | half-precision multiply-adds are done by tensor cores |
 //! | `spread-blocks=N` | blocks are divided until there are N, by rounds of loops or by warps |
 //! | `even-waves=N` | the same work in whole waves of N blocks |
@@ -86,6 +87,8 @@ pub enum WhatIf {
     HoistedAccesses,
     /// Loads of one address, parted only by stores to others, as one.
     MergedLoads,
+    /// Loads that warps of a CTA have in common, from tiles in shared memory.
+    TiledLoads,
     /// Half-precision multiply-adds on tensor cores.
     TensorCores,
     /// Blocks divided until there are as many.
@@ -140,7 +143,7 @@ impl WhatIfError {
 
 impl WhatIf {
     /// The names, in the order of the table above.
-    pub const NAMES: [&'static str; 19] = [
+    pub const NAMES: [&'static str; 20] = [
         "no-bank-conflicts",
         "perfect-coalescing",
         "fma",
@@ -157,6 +160,7 @@ impl WhatIf {
         "vector-accesses",
         "hoisted-accesses",
         "merged-loads",
+        "tiled-loads",
         "tensor-cores",
         "spread-blocks",
         "even-waves",
@@ -182,6 +186,7 @@ impl WhatIf {
             Self::VectorAccesses => "vector-accesses",
             Self::HoistedAccesses => "hoisted-accesses",
             Self::MergedLoads => "merged-loads",
+            Self::TiledLoads => "tiled-loads",
             Self::TensorCores => "tensor-cores",
             Self::SpreadBlocks(_) => "spread-blocks",
             Self::EvenWaves(_) => "even-waves",
@@ -209,6 +214,7 @@ impl WhatIf {
             | Self::VectorAccesses
             | Self::HoistedAccesses
             | Self::MergedLoads
+            | Self::TiledLoads
             | Self::TensorCores => None,
         }
     }
@@ -263,6 +269,7 @@ impl FromStr for WhatIf {
             "vector-accesses" => plain(Self::VectorAccesses),
             "hoisted-accesses" => plain(Self::HoistedAccesses),
             "merged-loads" => plain(Self::MergedLoads),
+            "tiled-loads" => plain(Self::TiledLoads),
             "tensor-cores" => plain(Self::TensorCores),
             "spread-blocks" => {
                 with("spread-blocks", "spread-blocks=132", blocks).map(Self::SpreadBlocks)
@@ -386,6 +393,7 @@ pub fn apply(what_ifs: &[WhatIf], profile: &KernelProfile, conditions: &Conditio
             WhatIf::VectorAccesses => simulated::vector_accesses(&mut editor),
             WhatIf::HoistedAccesses => simulated::hoisted_accesses(&mut editor),
             WhatIf::MergedLoads => simulated::merged_loads(&mut editor),
+            WhatIf::TiledLoads => simulated::tiled_loads(&mut editor),
             WhatIf::TensorCores => simulated::tensor_cores(&mut editor),
             WhatIf::SpreadBlocks(blocks) => simulated::spread_blocks(&mut editor, blocks as u64),
             WhatIf::EvenWaves(blocks) => simulated::even_waves(&mut editor, blocks as u64),

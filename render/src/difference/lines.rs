@@ -9,6 +9,9 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use crate::profile::{Line, View, lines};
 
+/// What stands in place of the text where the compiler names no line.
+const WITHOUT_LINE: &str = "(code of no line)";
+
 /// A line of either run, or of both.
 #[derive(Clone, Debug, Serialize)]
 pub struct LineChange {
@@ -25,7 +28,7 @@ pub struct LineChange {
 pub struct Costs {
     /// The number of the line; 0 for code without a line.
     pub line: u32,
-    /// The text of the line, if it is known.
+    /// The text of the line, if it is known; words in brackets for code without a line.
     pub text: String,
     /// Warp instructions of PTX.
     pub warps: u64,
@@ -44,9 +47,10 @@ pub struct Costs {
 impl Costs {
     fn of(line: &Line<'_>) -> Self {
         let text = line.ptx.as_deref().or(line.cuda).unwrap_or_default();
+        let number = line.ptx_line.or(line.cuda_line).unwrap_or(0);
         Self {
-            line: line.ptx_line.or(line.cuda_line).unwrap_or(0),
-            text: text.trim().to_owned(),
+            line: number,
+            text: if number == 0 { WITHOUT_LINE.to_owned() } else { text.trim().to_owned() },
             warps: line.counts.warp_executions,
             sectors: line.counts.sectors,
             ideal_sectors: line.counts.ideal_sectors,
@@ -84,10 +88,11 @@ impl LineChange {
         }
     }
 
-    /// The numbers of the line before and after.
+    /// The numbers of the line before and after; empty for code without a line.
     pub(super) fn numbers(&self) -> [String; 2] {
         let number = |side: &Option<Costs>| {
-            side.as_ref().map_or_else(String::new, |costs| costs.line.to_string())
+            let known = side.as_ref().filter(|costs| costs.line > 0);
+            known.map_or_else(String::new, |costs| costs.line.to_string())
         };
         [number(&self.before), number(&self.after)]
     }

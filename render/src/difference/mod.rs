@@ -1,8 +1,10 @@
 //! Two runs side by side as text, JSON and HTML.
 
+mod advised;
 mod lines;
 mod page;
 
+use gpucast_advice::Advice;
 use gpucast_forecast::Report;
 use gpucast_forecast::difference::{CountChange, Difference, TimeChange};
 use gpucast_forecast::number;
@@ -10,6 +12,7 @@ use serde::Serialize;
 
 use crate::profile::View;
 use crate::table::{Align, aligned};
+pub use advised::{AdviceChange, Found, State};
 pub use lines::LineChange;
 
 /// The form of a difference.
@@ -29,6 +32,8 @@ pub struct Side<'a> {
     pub name: &'a str,
     /// Its launches with their lines.
     pub view: View<'a>,
+    /// The advice on each launch on each GPU.
+    pub advice: &'a [Advice],
 }
 
 #[derive(Serialize)]
@@ -37,6 +42,15 @@ struct Document<'a> {
     difference: &'a Difference,
     /// The lines of each launch.
     lines: Vec<Vec<LineChange>>,
+    /// The causes of each launch.
+    advice: Vec<Vec<AdviceChange>>,
+}
+
+/// The parts of one launch.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    lines: &'a [LineChange],
+    advice: &'a [AdviceChange],
 }
 
 /// The difference in the form asked for.
@@ -53,10 +67,15 @@ pub fn document(
     let launches = before.view.counted.iter().zip(after.view.counted);
     let lines: Vec<Vec<LineChange>> =
         launches.map(|launch| lines::changes([&before.view, &after.view], launch)).collect();
+    let sides = [before.advice, after.advice];
+    let advice: Vec<Vec<AdviceChange>> =
+        (0..lines.len()).map(|launch| advised::changes(sides, launch)).collect();
+    let parts = lines.iter().zip(&advice).map(|(lines, advice)| Parts { lines, advice });
+    let parts: Vec<Parts<'_>> = parts.collect();
     match format {
-        DifferenceFormat::Text => Ok(text(difference, [before.name, after.name], &lines)),
-        DifferenceFormat::Json => crate::json::document(&Document { difference, lines }),
-        DifferenceFormat::Html => page::page(difference, [before.name, after.name], &lines),
+        DifferenceFormat::Text => Ok(text(difference, [before.name, after.name], &parts)),
+        DifferenceFormat::Json => crate::json::document(&Document { difference, lines, advice }),
+        DifferenceFormat::Html => page::page(difference, [before.name, after.name], &parts),
     }
 }
 
@@ -107,9 +126,9 @@ fn times(times: &[TimeChange]) -> String {
     aligned(2, &[Left, Left, Right, Right, Right], &rows)
 }
 
-fn text(difference: &Difference, names: [&str; 2], lines: &[Vec<LineChange>]) -> String {
+fn text(difference: &Difference, names: [&str; 2], parts: &[Parts<'_>]) -> String {
     let mut text = format!("before  {}\nafter   {}\n", names[0], names[1]);
-    for (launch, lines) in difference.launches.iter().zip(lines) {
+    for (launch, Parts { lines, advice }) in difference.launches.iter().zip(parts) {
         let title = match launch.before == launch.after {
             true => launch.before.clone(),
             false => format!("{} → {}", launch.before, launch.after),
@@ -117,6 +136,8 @@ fn text(difference: &Difference, names: [&str; 2], lines: &[Vec<LineChange>]) ->
         text += &format!("\n{title}\n{}\n", "=".repeat(title.chars().count()));
         text += "Times\n";
         text += &times(&launch.times);
+        text += "\nWhat to change (`gpucast advise` says how)\n";
+        text += &advised::text(advice);
         let changed: Vec<&CountChange> =
             launch.counts.iter().filter(|count| !count.is_same()).collect();
         let same = launch.counts.len() - changed.len();

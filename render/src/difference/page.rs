@@ -5,7 +5,8 @@ use gpucast_forecast::Report;
 use gpucast_forecast::difference::{Difference, TimeChange};
 
 use super::lines::{LineChange, SHOWN};
-use super::{change, percent, value};
+use super::{AdviceChange, Parts, change, percent, value};
+use crate::advice::{self, capitalised};
 
 #[derive(Template)]
 #[template(path = "difference.html")]
@@ -22,6 +23,8 @@ struct Launch {
     id: String,
     title: String,
     times: Vec<TimeRow>,
+    advice: Vec<AdviceRow>,
+    no_change: &'static str,
     counts: Vec<CountRow>,
     titles: Vec<&'static str>,
     lines: Vec<LineRow>,
@@ -35,6 +38,19 @@ struct TimeRow {
     change: String,
     /// The relative change, for sorting.
     raw: f64,
+}
+
+struct AdviceRow {
+    gpu: String,
+    state: &'static str,
+    rule: &'static str,
+    title: String,
+    before: String,
+    after: String,
+    place: String,
+    models: String,
+    /// What to change; what was changed, if the cause is gone.
+    change: String,
 }
 
 struct CountRow {
@@ -60,10 +76,10 @@ struct LineRow {
 pub(super) fn page(
     difference: &Difference,
     [before, after]: [&str; 2],
-    lines: &[Vec<LineChange>],
+    parts: &[Parts<'_>],
 ) -> Result<String, Report> {
-    let launches = difference.launches.iter().zip(lines).enumerate();
-    let launch = |(at, (launch, lines)): (usize, (&_, &Vec<LineChange>))| {
+    let launches = difference.launches.iter().zip(parts).enumerate();
+    let launch = |(at, (launch, parts)): (usize, (&_, &Parts<'_>))| {
         let launch: &gpucast_forecast::difference::LaunchChange = launch;
         Launch {
             id: format!("launch-{at}"),
@@ -72,6 +88,8 @@ pub(super) fn page(
                 false => format!("{} → {}", launch.before, launch.after),
             },
             times: launch.times.iter().map(time_row).collect(),
+            advice: parts.advice.iter().map(advice_row).collect(),
+            no_change: advice::NO_CHANGE,
             counts: launch
                 .counts
                 .iter()
@@ -86,7 +104,7 @@ pub(super) fn page(
                 })
                 .collect(),
             titles: SHOWN.iter().map(|(title, _)| *title).collect(),
-            lines: lines.iter().map(line_row).collect(),
+            lines: parts.lines.iter().map(line_row).collect(),
         }
     };
     let page = Page {
@@ -108,6 +126,21 @@ fn time_row(time: &TimeChange) -> TimeRow {
         after: time.texts[1].clone(),
         change: percent(time.change),
         raw: time.change,
+    }
+}
+
+fn advice_row(change: &AdviceChange) -> AdviceRow {
+    let [before, after] = change.gains();
+    AdviceRow {
+        gpu: change.gpu.clone(),
+        state: change.state.word(),
+        rule: change.rule,
+        title: capitalised(change.title),
+        before,
+        after,
+        place: change.place(),
+        models: change.models(),
+        change: change.said().map_or_else(String::new, |found| found.change.clone()),
     }
 }
 

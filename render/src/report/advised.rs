@@ -56,7 +56,7 @@ impl Advised {
 fn change(item: &Item, advice: &Advice) -> Change {
     let before = advice.verdict.time_ms;
     Change {
-        gain: item.speed_up.map_or_else(|| "not known".to_owned(), |gain| format!("{gain:.2} ×")),
+        gain: advice::gain(item),
         times: item.time_ms.map_or_else(String::new, |after| {
             format!("{} → {}", duration(before), duration(after))
         }),

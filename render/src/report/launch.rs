@@ -250,7 +250,11 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
     let published = view.published.as_ref();
     let symbols = prediction.parameters.iter().chain(prediction.intermediate.iter());
     let end = |name: &str| prediction.intermediate.find(name)?.value.as_f64();
-    let meters = meters(&kernel.profile, &view.gpu, prediction.time_ms);
+    // A pass takes a clock of the data path.
+    let of_gpu = kernel.predictions.iter().filter(|one| one.gpu.name == view.gpu.name);
+    let simulated = of_gpu.filter_map(|one| one.prediction.detail.simulation()).next();
+    let shared_passes = simulated.map(|analysis| analysis.shared_clocks);
+    let meters = meters(&kernel.profile, &view.gpu, prediction.time_ms, shared_passes);
     let interval = end("time_low").zip(end("time_high"));
     Panel {
         gpu: prediction.gpu.clone(),

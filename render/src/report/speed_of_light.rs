@@ -24,7 +24,16 @@ pub(super) struct Meter {
 }
 
 /// Every unit that the GPU has a peak of and the kernel uses, in the order of the way to memory.
-pub(super) fn meters(profile: &KernelProfile, gpu: &Gpu, time_ms: f64) -> Vec<Meter> {
+///
+/// `shared_passes` are those of the machine code's accesses to shared memory, if the kernel was
+/// simulated on the GPU. The metrics count the accesses of PTX, of which compilers join several.
+/// Time and work would otherwise follow different rules, and the work might exceed the peak.
+pub(super) fn meters(
+    profile: &KernelProfile,
+    gpu: &Gpu,
+    time_ms: f64,
+    shared_passes: Option<f64>,
+) -> Vec<Meter> {
     let invocations = profile.invocations as f64;
     let sum = |metrics: &[&str]| {
         let known = metrics.iter().filter_map(|name| profile.metrics.get(*name));
@@ -72,7 +81,10 @@ pub(super) fn meters(profile: &KernelProfile, gpu: &Gpu, time_ms: f64) -> Vec<Me
         ),
         (
             "shared memory",
-            PASS_BYTES * sum(&["shared_load_transactions", "shared_store_transactions"]),
+            PASS_BYTES
+                * shared_passes.unwrap_or_else(|| {
+                    sum(&["shared_load_transactions", "shared_store_transactions"])
+                }),
             peak!(shared_bandwidth),
             "GB/s",
         ),

@@ -213,12 +213,20 @@ pub(in super::super) fn hoisted_accesses(counts: &mut Editor) {
 /// Accesses of a thread to neighbouring addresses are one wide access.
 pub(in super::super) fn vector_accesses(counts: &mut Editor) {
     counts.launches("machine accesses joined", "instruction", |launch, facts| {
-        let mut left_out = BTreeSet::new();
-        for group in &facts.neighbours {
-            join_group(launch, group, &mut left_out);
-        }
-        leave_out(&mut launch.code, |index, _| left_out.contains(&index))
+        join_groups(launch, &facts.neighbours)
     });
+}
+
+/// Joins the accesses of each group. Returns how many machine instructions that spares.
+pub(super) fn join_groups<'a>(
+    launch: &mut Launch,
+    groups: impl IntoIterator<Item = &'a Vec<u32>>,
+) -> u64 {
+    let mut left_out = BTreeSet::new();
+    for group in groups {
+        join_group(launch, group, &mut left_out);
+    }
+    leave_out(&mut launch.code, |index, _| left_out.contains(&index))
 }
 
 /// Joins the accesses of one group, if each of them is one machine instruction of its own queue.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `requests` | sectors, lines, passes and levels of the recorded requests |
 //! | `code` | machine instructions: left out, or of another unit |
+//! | `tiles` | loads from global memory, to tiles in shared memory |
 //! | `shape` | CTAs of the grid, warps of a CTA, executions of blocks by a warp |
 //!
 //! Each change leaves the recorded ways of the warps as they are unless its name says otherwise.
@@ -11,6 +12,7 @@
 mod code;
 mod requests;
 mod shape;
+mod tiles;
 
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ pub(super) use requests::{
     dram_bytes, l2_hits, no_bank_conflicts, no_contention, perfect_coalescing,
 };
 pub(super) use shape::{even_waves, no_divergence, spread_blocks};
+pub(super) use tiles::tiled_loads;
 
 impl Editor {
     /// Changes each recorded launch, if there are any. Notes under `quantity` how many of its items

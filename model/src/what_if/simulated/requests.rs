@@ -6,9 +6,9 @@ use gpucast_simulation::launch::{Launch, Request};
 use super::super::editor::Editor;
 
 /// Bytes of a sector.
-const SECTOR_BYTES: u32 = 32;
+pub(super) const SECTOR_BYTES: u32 = 32;
 /// Bytes of a line, and of one pass over the banks.
-const LINE_BYTES: u32 = 128;
+pub(super) const LINE_BYTES: u32 = 128;
 
 /// The instructions that take requests from a queue.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +54,11 @@ pub(super) fn sectors(request: &Request) -> u32 {
 }
 
 /// A count of a request; larger ones do not occur, for a request has 32 lanes.
-fn count(value: u32) -> u16 {
+pub(super) fn count(value: u32) -> u16 {
     u16::try_from(value).unwrap_or(u16::MAX)
 }
 
-fn of_lanes(request: &Request, queue: Queue) -> u32 {
+pub(super) fn of_lanes(request: &Request, queue: Queue) -> u32 {
     u32::from(request.lanes) * queue.bytes
 }
 
@@ -247,22 +247,34 @@ fn move_between_l2_and_dram(launch: &mut Launch, of_dram: impl Fn(f64, f64) -> f
     touched
 }
 
-/// One request for several whose addresses follow each other: the lanes' bytes together.
+/// One request for several whose addresses follow each other: the lanes' bytes together. Where one
+/// of them goes to global memory, all do.
 pub(super) fn joined(first: &Request, others: &[Request], bytes: u32) -> Request {
     let sum = |of: fn(&Request) -> u16| -> u32 {
         u32::from(of(first)) + others.iter().map(|other| u32::from(of(other))).sum::<u32>()
     };
     let lanes = others.iter().map(|other| other.lanes).fold(first.lanes, u8::max);
     let all = u32::from(lanes) * bytes;
-    let sectors = all.div_ceil(SECTOR_BYTES).max(1);
+    // Threads whose words lie apart move a sector each, however wide their accesses are.
+    let most = |of: fn(&Request) -> u32| others.iter().map(of).fold(of(first), u32::max);
+    let sectors = all.div_ceil(SECTOR_BYTES).max(most(sectors)).max(1);
     let dram = sum(|request| request.dram_sectors).min(sectors);
     let l2 = sum(|request| request.l2_sectors).min(sectors - dram);
     let l1 = sum(|request| request.l1_sectors).min(sectors - dram - l2);
-    let lines = all.div_ceil(LINE_BYTES).max(1);
+    let lines = all.div_ceil(LINE_BYTES).max(most(|request| request.lines.into())).max(1);
+    let mut each = std::iter::once(first).chain(others);
+    let is_shared = each.clone().all(|request| request.space == Space::Shared);
+    let passes = match is_shared {
+        // Words that follow each other lie in other banks; the bytes of all lanes count besides.
+        true => each.clone().map(|request| request.passes.into()).max().unwrap_or(1),
+        false => lines.min(sum(|request| request.passes)),
+    };
+    let beyond = each.find(|request| request.space != Space::Shared);
     Request {
+        space: beyond.map_or(first.space, |request| request.space),
         lanes,
         lines: count(lines.min(sum(|request| request.lines))),
-        passes: count(lines.min(sum(|request| request.passes)).max(1)),
+        passes: count(passes.max(1)),
         l1_sectors: count(l1),
         l2_sectors: count(l2),
         dram_sectors: count(dram),

@@ -80,6 +80,26 @@ fn coalescing_leaves_full_and_shared_sectors_alone() {
 }
 
 #[test]
+fn tiles_serve_what_the_cta_has_asked_for_before() {
+    // Four in five requests find their line in the L1 or bring it anew from the L2.
+    let mut all = vec![Request::global(4, 0, 0); 10];
+    (all[0], all[5]) = (Request::global(0, 0, 4), Request::global(0, 4, 0));
+    let mut launch = loop_of(Space::Global, AccessKind::Load, 4, all);
+    for instruction in &mut launch.code.instructions {
+        let is_load = matches!(instruction.action, Action::Access(_));
+        instruction.ptx = is_load.then_some(7);
+    }
+    let facts = InstructionFacts { reread: [(7, 0.8)].into(), ..InstructionFacts::default() };
+    let after = launch_of(&changed(WhatIf::TiledLoads, &conditions(launch, facts)));
+    let (shared, global): (Vec<Request>, Vec<Request>) =
+        requests(&after).into_iter().partition(|request| request.space == Space::Shared);
+    assert_eq!((shared.len(), global.len()), (8, 2));
+    assert!(shared.iter().all(|one| one.passes == 1 && one.l1_sectors == 0));
+    let sum = |of: fn(&Request) -> u16| global.iter().map(of).sum::<u16>();
+    assert_eq!((sum(|one| one.l2_sectors), sum(|one| one.dram_sectors)), (4, 4));
+}
+
+#[test]
 fn coalesced_stores_write_no_more_to_memory() {
     let mut apart = Request::global(0, 32, 0);
     apart.lines = 32;
