@@ -25,6 +25,28 @@ pub struct CtaShape {
     pub registers_per_thread: Option<u32>,
 }
 
+impl DeviceModel {
+    /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
+    #[must_use]
+    pub fn occupancy(&self, cta: CtaShape) -> Occupancy {
+        occupancy(self, cta)
+    }
+
+    /// CTAs that one SM runs at the same time.
+    ///
+    /// A CTA that fits no SM counts as one, because refusing it is the launch's business.
+    #[must_use]
+    pub fn ctas_per_sm(&self, cta: CtaShape) -> u32 {
+        self.occupancy(cta).ctas_per_sm.max(1)
+    }
+
+    /// CTAs that the whole GPU runs at the same time.
+    #[must_use]
+    pub fn wave(&self, cta: CtaShape) -> usize {
+        self.sm_count.max(1) as usize * self.ctas_per_sm(cta) as usize
+    }
+}
+
 /// A limit that can keep an SM from running more CTAs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limiter {

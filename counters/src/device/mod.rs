@@ -8,7 +8,6 @@ mod rows;
 use crate::banks::BankGeometry;
 use crate::coalescing::{Coalescing, SECTOR_BYTES};
 use crate::hierarchy::{HierarchyGeometry, L1Geometry, L2Geometry, Schedule};
-use crate::occupancy::{CtaShape, Occupancy, occupancy};
 
 pub use crate::cache_operators::LoadCaching;
 pub use capability::{Capability, Source};
@@ -192,26 +191,6 @@ impl DeviceModel {
     #[must_use]
     pub fn sector_bytes(&self) -> u64 {
         self.coalescing.sector.bytes()
-    }
-
-    /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
-    #[must_use]
-    pub fn occupancy(&self, cta: CtaShape) -> Occupancy {
-        occupancy(self, cta)
-    }
-
-    /// CTAs that one SM runs at the same time.
-    ///
-    /// A CTA that fits no SM counts as one, because refusing it is the launch's business.
-    #[must_use]
-    pub fn ctas_per_sm(&self, cta: CtaShape) -> u32 {
-        self.occupancy(cta).ctas_per_sm.max(1)
-    }
-
-    /// CTAs that the whole GPU runs at the same time.
-    #[must_use]
-    pub fn wave(&self, cta: CtaShape) -> usize {
-        self.sm_count.max(1) as usize * self.ctas_per_sm(cta) as usize
     }
 
     /// The L2 as every launch has it.

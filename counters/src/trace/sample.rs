@@ -12,7 +12,7 @@ use super::launch::TracePlan;
 use super::levels::LevelKey;
 use super::{BlockVisit, CtaRecord, WarpRecord};
 use crate::hierarchy::{CtaStream, RowTraffic};
-use crate::recorder::RowKey;
+use crate::row_key::RowKey;
 
 /// What an access took of the load-store path.
 #[derive(Clone, Copy, Debug)]

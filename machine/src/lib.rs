@@ -1,0 +1,18 @@
+//! The GPU's own instructions that stand for the PTX of a kernel, and the executions of each.
+//!
+//! There are two back ends. Each makes a [`MachineProfile`], which the metrics of `gpucast-counters`
+//! are sums over, and a [`Launch`](gpucast_simulation::launch::Launch) for the simulation of an SM.
+//!
+//! | back end | its source |
+//! |---|---|
+//! | [`ptxas`] | machine code that NVIDIA's assembler made of the kernel |
+//! | [`rules`] | passes and tables of our own |
+//!
+//! Both know the classes of units that execute a mnemonic (`unit_class`). Nothing here runs a
+//! program or reads a file.
+//!
+//! [`MachineProfile`]: gpucast_counters::machine::MachineProfile
+
+pub mod ptxas;
+pub mod rules;
+mod unit_class;
