@@ -13,10 +13,10 @@
 //! one place, [`definitions`], under the names that nvprof and Nsight Compute give them. [`import`]
 //! reads and [`export`] writes such profilers' files by the same definitions. If a back end (the
 //! crate `gpucast-machine`) gives the GPU's own instructions as a [`machine::MachineProfile`], they
-//! take the place of PTX in the metrics of instructions. [`attribution`] adds up the table by line, and a [`stages::StageCounter`] also
-//! cuts the counts of each CTA at its barriers. A [`features::FeatureCounter`] recovers strides and
-//! footprints of accesses from their addresses. A [`trace`] keeps the order of events of a few
-//! CTAs.
+//! take the place of PTX in the metrics of instructions. [`attribution`] adds up the table by line,
+//! and a [`stages::StageCounter`] also cuts the counts of each CTA at its barriers. A
+//! [`features::FeatureCounter`] recovers strides and footprints of accesses from their addresses. A
+//! [`trace`] keeps the order of events of a few CTAs.
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance

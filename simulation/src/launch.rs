@@ -87,4 +87,7 @@ pub struct Request {
     pub l2_sectors: u16,
     /// Sectors that come from DRAM.
     pub dram_sectors: u16,
+    /// The sector of the lowest lane, as a number within the address space; `None` where it is not
+    /// known. Requests of a CTA that begin with one sector are taken to share the others, too.
+    pub first_sector: Option<u32>,
 }

@@ -23,7 +23,7 @@ struct Server {
 }
 
 /// Utilisation beyond which the queueing formula is not followed: the rate limits instead.
-const MOST_UTILISATION: f64 = 0.9;
+const MOST_UTILISATION: f64 = 0.95;
 
 /// The utilisation is an average over this many unloaded latencies.
 const AVERAGED_LATENCIES: f64 = 8.0;

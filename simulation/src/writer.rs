@@ -102,7 +102,14 @@ impl Request {
             l1_sectors,
             l2_sectors,
             dram_sectors,
+            first_sector: None,
         }
+    }
+
+    /// The same from a sector on.
+    #[must_use]
+    pub const fn beginning_at(self, sector: u32) -> Self {
+        Self { first_sector: Some(sector), ..self }
     }
 
     /// A request of all lanes to shared memory.

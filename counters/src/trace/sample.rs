@@ -12,7 +12,9 @@ use super::launch::TracePlan;
 use super::levels::LevelKey;
 use super::{BlockVisit, CtaRecord, WarpRecord};
 use crate::hierarchy::{CtaStream, RowTraffic};
+use crate::patterns::lane_addresses;
 use crate::row_key::RowKey;
+use crate::units::SECTOR_BYTES;
 
 /// What an access took of the load-store path.
 #[derive(Clone, Copy, Debug)]
@@ -237,6 +239,7 @@ impl Recorded {
             l1_sectors: 0,
             l2_sectors: 0,
             dram_sectors: 0,
+            first_sector: first_sector(access),
         };
         let Access { instruction, time, .. } = *access;
         Self { instruction, mask: 0, time, kinds: 0, loads: false, stores: false, request }
@@ -273,6 +276,15 @@ impl Recorded {
         };
         add(&mut request.passes, passes) | add(&mut request.lines, served.lines as u64)
     }
+}
+
+/// The sector of the lowest lane of an access to global memory.
+fn first_sector(access: &Access<'_>) -> Option<u32> {
+    let is_global = matches!(access.space, StateSpace::Global | StateSpace::Tex);
+    let lane = access.mask.trailing_zeros() as usize;
+    let address = lane_addresses(access, &mut [0; 32]).get(lane).copied()?;
+    // Sectors 128 GiB apart are taken for one.
+    is_global.then_some((address / SECTOR_BYTES) as u32)
 }
 
 fn space(space: StateSpace) -> Space {

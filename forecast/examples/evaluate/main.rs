@@ -3,6 +3,7 @@
 //! ```text
 //! evaluate [ablate] coulomb [EVERY [FIRST]] [rules]         KTT's space on an RTX 2080 Ti
 //! evaluate [ablate] published [EVERY [FIRST]] rules|PTXAS   corpus kernels, capability 5.0 on
+//! evaluate cost [EVERY [FIRST]]                             CPU seconds for the corpus
 //! ```
 //!
 //! `ablate` takes parts of the simulation away instead of asking other models. `coulomb` has the
@@ -16,6 +17,7 @@
     reason = "it is a program for its authors"
 )]
 
+mod cost;
 mod ptxas;
 #[expect(dead_code, reason = "the counters are for tests")]
 #[path = "../../tests/coulomb/space.rs"]
@@ -242,7 +244,7 @@ impl Choice {
     }
 }
 
-const USAGE: &str = "usage: evaluate [ablate] coulomb|published [EVERY [FIRST]] [rules|PTXAS]";
+const USAGE: &str = "usage: evaluate [ablate] coulomb|published|cost [EVERY [FIRST]] [rules|PTXAS]";
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -254,6 +256,10 @@ fn main() -> Result<(), String> {
     let choice = Choice::take(&mut rest);
     let (rules, code) = (MachineChoice::Rules, MachineChoice::Ptxas);
     match (*set, rest) {
+        ("cost", []) => {
+            cost::print(choice);
+            return Ok(());
+        }
         ("coulomb", []) => coulomb(&mut results, code, choice),
         ("coulomb", ["rules"]) => coulomb(&mut results, rules, choice),
         ("published", ["rules"]) => of_publications(&mut results, rules, &Alone, choice),

@@ -1,12 +1,11 @@
 //! The back end `rules` against published counts and against machine code that `ptxas` made.
 //!
-//! The dynamic counts of the corpus are in `tests/ptxas/*.counts`: for each kernel, ranges of PTX lines
-//! with the executions by warps and by threads, as `gpucast profile --by line` gives them (the
-//! example `machine_rules --ranges` writes the form). `corpus-small.ptxas` holds what the
-//! back end `ptxas` finds in the code that `ptxas` 12.9 makes of the same PTX: `inst_executed` and
-//! `ldst_executed`. `against_ptxas.py` writes it. The same of kernels that the rules were
-//! not made for is in `holdout.counts` and `holdout.ptxas`, which
-//! `holdout.py` writes.
+//! The dynamic counts of the corpus are in `tests/ptxas/*.counts`: for each kernel, ranges of PTX
+//! lines with the executions by warps and by threads, as `gpucast profile --by line` gives them
+//! (the example `machine_rules --ranges` writes the form). `corpus-small.ptxas` holds what the back
+//! end `ptxas` finds in the code that `ptxas` 12.9 makes of the same PTX: `inst_executed` and
+//! `ldst_executed`. `against_ptxas.py` writes it. The same of kernels that the rules were not made
+//! for is in `holdout.counts` and `holdout.ptxas`, which `holdout.py` writes.
 
 #![allow(
     clippy::unwrap_used,

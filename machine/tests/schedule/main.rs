@@ -384,6 +384,7 @@ const REQUEST: Request = Request {
     l1_sectors: 0,
     l2_sectors: 4,
     dram_sectors: 0,
+    first_sector: None,
 };
 
 /// A trace of one class whose only warp visits blocks.

@@ -67,6 +67,7 @@ impl Recorder for Warps {
             l1_sectors: 0,
             l2_sectors: 4,
             dram_sectors: 0,
+            first_sector: None,
         };
         self.warp(access.warp).requests.entry(access.instruction).or_default().push(request);
     }

@@ -172,8 +172,13 @@ impl Sm<'_> {
     fn access(&mut self, sub_core: usize, place: u32, access: &MemoryAccess, clock: u64) -> Way {
         let warp = &mut self.warps[place as usize];
         let request = warp.next_request(access.queue);
-        let mut way =
-            self.load_store.access(sub_core, clock, access, request.as_ref(), self.active_sms);
+        let mut way = self.load_store.access(
+            (sub_core, warp.cta),
+            clock,
+            access,
+            request.as_ref(),
+            self.active_sms,
+        );
         match access.kind {
             AccessKind::AsyncCopy => {
                 if way.result.done > warp.copied.done {

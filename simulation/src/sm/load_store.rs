@@ -14,6 +14,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::held::Held;
 use super::scoreboard::Event;
+use super::under_way::UnderWay;
 use crate::code::{AccessKind, MemoryAccess, Space};
 use crate::launch::Request;
 use crate::memory::{MemorySystem, Served};
@@ -57,6 +58,8 @@ pub(super) struct LoadStorePath {
     pending: Outgoing,
     /// Stores that the L2 has not taken.
     stored: Outgoing,
+    /// Sectors that hits wait for.
+    under_way: UnderWay,
     /// The clock at which the L2 has taken all stores so far.
     last_store: u64,
     /// What kept the path of late.
@@ -95,6 +98,7 @@ impl LoadStorePath {
             data: Stage::default(),
             pending: Outgoing::new(load_store.pending_accesses, load_store.pending_sectors),
             stored: Outgoing::new(u32::MAX, load_store.stored_sectors),
+            under_way: UnderWay::new(),
             last_store: 0,
             held: Held::default(),
             memory: MemorySystem::new(parameters),
@@ -168,10 +172,10 @@ impl LoadStorePath {
     }
 
     /// Takes an access. `request` is what was recorded for it: `None`, or one without
-    /// lanes, if no lane takes part.
+    /// lanes, if no lane takes part. `cta` is the place of the warp's CTA.
     pub(super) fn access(
         &mut self,
-        sub_core: usize,
+        (sub_core, cta): (usize, u32),
         now: u64,
         access: &MemoryAccess,
         request: Option<&Request>,
@@ -199,7 +203,7 @@ impl LoadStorePath {
             }
             Space::Shared => self.shared(sub_core, now, access, request),
             Space::Global | Space::Local | Space::Generic => {
-                self.cached(sub_core, now, access, request, active_sms)
+                self.cached((sub_core, cta), now, access, request, active_sms)
             }
         }
     }
@@ -223,7 +227,7 @@ impl LoadStorePath {
 
     fn cached(
         &mut self,
-        sub_core: usize,
+        (sub_core, cta): (usize, u32),
         now: u64,
         access: &MemoryAccess,
         request: &Request,
@@ -273,9 +277,12 @@ impl LoadStorePath {
                     }
                 };
                 let span = latency + own + waits.l2 + waits.dram;
-                let way = self.way(now, span, [own, waits.l2, waits.dram], state);
+                let mut way = self.way(now, span, [own, waits.l2, waits.dram], state);
                 if missed > 0 {
                     self.pending.push(way.result.done, missed);
+                    self.under_way.fetch(cta, request, way.result);
+                } else if let Some(fetch) = self.under_way.arrival(cta, request, way.result.done) {
+                    way.result = fetch;
                 }
                 way
             }
@@ -367,5 +374,6 @@ fn spill(bytes: u32) -> Request {
         l1_sectors: sectors,
         l2_sectors: 0,
         dram_sectors: 0,
+        first_sector: None,
     }
 }

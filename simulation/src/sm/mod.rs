@@ -10,6 +10,7 @@ mod issue;
 mod load_store;
 mod prepared;
 mod scoreboard;
+mod under_way;
 mod warp;
 
 use crate::launch::Launch;
@@ -92,6 +93,8 @@ pub(crate) struct Sm<'a> {
     pub(crate) issued: u64,
     pub(crate) clock: u64,
     next_sub_core: usize,
+    /// The clock from which the SM can start another warp.
+    next_start: f64,
     age: u64,
     /// Barriers that were given up because nobody else could come.
     pub(crate) abandoned_barriers: u64,
@@ -130,6 +133,7 @@ impl<'a> Sm<'a> {
             issued: 0,
             clock: 0,
             next_sub_core: 0,
+            next_start: 0.0,
             age: 0,
             abandoned_barriers: 0,
             ends: Vec::new(),
@@ -150,7 +154,10 @@ impl<'a> Sm<'a> {
         });
         let mut live = 0;
         for (index, warp) in trace.warps.iter().enumerate() {
-            let begins = at + (index as f64 * self.parameters.launch.warp_interval) as u64;
+            // An SM starts one warp after the other, whichever CTA it is of.
+            let start = self.next_start.max(at as f64);
+            self.next_start = start + self.parameters.launch.warp_interval;
+            let begins = start as u64;
             let slot = self.free_warp();
             let executions = &self.code.executions[class as usize][sample][index];
             let runs = self.warps[slot as usize]

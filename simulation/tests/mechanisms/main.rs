@@ -407,3 +407,47 @@ fn spills_hit_the_first_level_cache() {
     let clocks = round(&machine, &code, 1, &[]);
     assert!((clocks - machine.load_store.l1_latency).abs() < 1.5, "{clocks}");
 }
+
+#[test]
+fn a_hit_waits_for_the_sector_that_another_warp_fetches() {
+    let machine = machine();
+    let code = looped(|writer| {
+        writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
+        writer.op("FADD", Class::Fp32, Control::after(4).waits(1));
+    });
+    // The first warp fetches the sectors that the second one finds in the cache a moment later.
+    let clocks = |first: u32, second: u32| {
+        let warps = vec![
+            WarpTrace::of_loop(1, &[Request::global(0, 0, 4).beginning_at(first)]),
+            WarpTrace::of_loop(1, &[Request::global(4, 0, 0).beginning_at(second)]),
+        ];
+        let launch = Launch::of_equal_ctas(code.clone(), warps, 1);
+        run(&machine, &launch, 1).slots.of(State::DramLatency)
+    };
+    // Slots are averaged over the sub-cores, and each warp has one of its own.
+    let sub_cores = f64::from(machine.issue.sub_cores);
+    let waited = |clocks: f64| clocks * sub_cores / machine.memory.dram_latency;
+    let (one, both) = (waited(clocks(8, 16)), waited(clocks(8, 8)));
+    assert!((0.9..1.1).contains(&one), "{one}");
+    assert!((1.9..2.1).contains(&both), "{both}");
+    // Within the sectors of the fetch, too, but not beyond them.
+    assert_eq!(waited(clocks(8, 11)), both);
+    assert_eq!(waited(clocks(8, 12)), one);
+}
+
+#[test]
+fn an_sm_starts_one_warp_after_the_other_whichever_cta_it_is_of() {
+    let mut machine = machine();
+    machine.launch.warp_interval = 100.0;
+    machine.launch.cta_interval = 0.0;
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::after(4)).exit();
+    let code = writer.finish();
+    let clocks = |warps: usize, ctas: u64| {
+        let warp = WarpTrace { path: vec![0], ..WarpTrace::default() };
+        let all = ctas * u64::from(machine.sm_count);
+        run(&machine, &Launch::of_equal_ctas(code.clone(), vec![warp; warps], all), 8).clocks
+    };
+    let (one_cta, eight_ctas) = (clocks(8, 1), clocks(1, 8));
+    assert!((one_cta / eight_ctas - 1.0).abs() < 0.01, "{one_cta} {eight_ctas}");
+}

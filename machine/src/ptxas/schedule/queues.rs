@@ -155,6 +155,7 @@ mod tests {
             l1_sectors,
             l2_sectors,
             dram_sectors,
+            first_sector: None,
         };
         // The first one fetched what the second one found in the first-level cache.
         let mut one = request(16, 0, 0);

@@ -197,6 +197,7 @@ const fn idle(space: Space) -> Request {
         l1_sectors: 0,
         l2_sectors: 0,
         dram_sectors: 0,
+        first_sector: None,
     }
 }
 
