@@ -1,7 +1,7 @@
 //! The GPU's own instructions that stand for the PTX of a kernel, and the executions of each.
 //!
-//! There are two back ends. Each makes a [`MachineProfile`], which the metrics of `gpucast-counters`
-//! are sums over, and a [`Launch`](gpucast_simulation::launch::Launch) for the simulation of an SM.
+//! There are two back ends. Each makes a [`MachineProfile`], over which the metrics of
+//! `gpucast-counters` are sums, and a [`Launch`] for the simulation of an SM.
 //!
 //! | back end | its source |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! Both know the classes of units that execute a mnemonic (`unit_class`). Nothing here runs a
 //! program or reads a file.
 //!
+//! [`Launch`]: gpucast_simulation::launch::Launch
 //! [`MachineProfile`]: gpucast_counters::machine::MachineProfile
 
 pub mod ptxas;

@@ -3,7 +3,7 @@
 //! Each step solves the linear problem at hand with a damping λ. A large λ makes the step short and
 //! turns it downhill. λ follows the gain of the last step over the gain that the linear problem
 //! promised (Nielsen 1999, "Damping parameter in Marquardt's method", IMM-REP-1999-05). Parameters
-//! are scaled by the longest column of the Jacobian so far (Moré 1978), so their units do not matter.
+//! are scaled by the longest column of the Jacobian so far (Moré 1978); their units do not matter.
 
 use crate::qr::{Decomposition, dot, norm};
 
