@@ -12,6 +12,7 @@
 //! they are left out.
 
 use crate::device::{DeviceModel, RegisterAllocation};
+use crate::hierarchy::{HierarchyGeometry, L1Geometry};
 
 /// The resources that one CTA of a launch takes on an SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,25 @@ impl DeviceModel {
     #[must_use]
     pub fn wave(&self, cta: CtaShape) -> usize {
         self.sm_count.max(1) as usize * self.ctas_per_sm(cta) as usize
+    }
+
+    /// The caches as a launch of such CTAs finds them.
+    #[must_use]
+    pub fn hierarchy(&self, cta: CtaShape) -> HierarchyGeometry {
+        let ctas_per_sm = u64::from(self.ctas_per_sm(cta));
+        let of_cta = cta.shared_bytes + self.limits.shared_reserved_bytes_per_cta;
+        let first_level = self.first_level.beside(ctas_per_sm.saturating_mul(of_cta));
+        let with_fill =
+            |cache: L1Geometry| L1Geometry { fill_bytes: self.fill(cache.fill_bytes), ..cache };
+        HierarchyGeometry {
+            sm_count: self.sm_count,
+            resident_ctas: self.wave(cta) as u32,
+            warps_per_cta: cta.threads.div_ceil(32) as u32,
+            schedule: self.schedule,
+            l1: first_level.l1.map(with_fill),
+            read_only: first_level.read_only.map(with_fill),
+            l2: self.l2_geometry(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use crate::banks::{BankGeometry, BankPasses, Banks, come_in_pairs};
 use crate::coalescing::{Coalescer, Coalescing, Moved};
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
-use crate::hierarchy::{CtaStream, Demand, Request, RowTraffic};
+use crate::hierarchy::{CtaStream, Demand, Request};
 use crate::patterns::{Spread, lane_addresses};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;

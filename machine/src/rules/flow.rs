@@ -102,6 +102,27 @@ pub(super) fn outside_of_loops(graph: &Graph<'_>, dominators: &Dominators) -> Ve
         .collect()
 }
 
+/// For each block, the blocks of the shortest loop that it is in; none outside of loops.
+pub(super) fn innermost_loops(graph: &Graph<'_>, dominators: &Dominators) -> Vec<Vec<u32>> {
+    let mut innermost: Vec<Vec<u32>> = vec![Vec::new(); graph.blocks.len()];
+    for latch in 0..graph.blocks.len() as u32 {
+        for &header in &graph.blocks[latch as usize].successors {
+            if header > latch || !dominators.dominates(header, latch) {
+                continue;
+            }
+            let blocks: Vec<u32> =
+                (header..=latch).filter(|&block| dominators.dominates(header, block)).collect();
+            for &block in &blocks {
+                let known = &mut innermost[block as usize];
+                if known.is_empty() || blocks.len() < known.len() {
+                    known.clone_from(&blocks);
+                }
+            }
+        }
+    }
+    innermost
+}
+
 /// Returns the registers that hold the same value in all lanes of a warp.
 ///
 /// A register is uniform if everything that it is computed from is: constants, parameters, launch

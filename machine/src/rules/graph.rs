@@ -120,9 +120,20 @@ pub(super) struct Op<'p> {
     pub(super) shared_by: u32,
     /// True if nobody reads the high half of its 64-bit result.
     pub(super) low_half_only: bool,
-    /// The number of registers from which the thread chooses the accessed one; 0 if it accesses
-    /// memory.
-    pub(super) chosen_of: u32,
+    /// The registers among which the thread chooses those that it accesses, in place of memory.
+    pub(super) choice: Option<Choice>,
+}
+
+/// An access to a local array in registers whose place a thread chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// Places that the access can have.
+    pub(super) places: u32,
+    /// Registers that it loads or stores.
+    pub(super) words: u32,
+    /// True if the address is compared with those of all places for it; false if an access before
+    /// it has done so.
+    pub(super) compares: bool,
 }
 
 impl Op<'_> {
@@ -411,7 +422,7 @@ fn build<'p>(
         state: State::Dead,
         shared_by: 1,
         low_half_only: false,
-        chosen_of: 0,
+        choice: None,
     };
     bank_load(names, in_kernel, &mut op);
     op

@@ -55,8 +55,7 @@ struct Compiled<'p> {
 impl<'p> Compiled<'p> {
     fn new(family: &Family, program: &'p Program, table: &BaseTable) -> Self {
         let mut graph = Graph::new(program, table);
-        let may_unroll = !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"));
-        let merged = passes::run(&mut graph, family, may_unroll);
+        let merged = passes::run(&mut graph, family, may_unroll(program));
         let dominators = Dominators::new(&graph);
         guards::guard_short_branches(&mut graph, family, &dominators);
         let dominators = Dominators::new(&graph);
@@ -101,16 +100,21 @@ pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> 
     }
 }
 
+/// Returns true if a program leaves it to the assembler to unroll loops.
+fn may_unroll(program: &Program) -> bool {
+    !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"))
+}
+
 /// The instructions of `program` that access local memory and whose data the rules keep in
 /// registers on `target`, as indices into [`Program::instructions`].
 #[must_use]
 pub fn local_in_registers(target: Architecture, program: &Program) -> Vec<u32> {
     // These passes look at the code alone.
     let mut graph = Graph::new(program, &BaseTable::default());
-    passes::find_locals(&mut graph, Family::of(target).family());
+    passes::find_locals(&mut graph, Family::of(target).family(), may_unroll(program));
     let is_in_registers = |op: &Op<'_>| {
         let is_local = op.memory.is_some_and(|memory| memory.space == Some(StateSpace::Local));
-        is_local && (!op.is_live() || op.chosen_of > 0)
+        is_local && (!op.is_live() || op.choice.is_some())
     };
     let ops = (0..).zip(&graph.ops);
     ops.filter(|(_, op)| is_in_registers(op)).map(|(index, _)| index).collect()

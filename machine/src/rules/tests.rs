@@ -459,6 +459,66 @@ fn local_arrays_with_known_indices_are_registers() {
     }
 }
 
+/// `ptxas -v` 12.9 for sm_75 and sm_90 said which arrays of these loops have a stack frame.
+#[test]
+fn a_loop_chooses_among_registers_if_it_is_long_enough_for_the_comparisons() {
+    let array = |words: u32, width: usize, further: usize, pragma: &str| {
+        let vector = if width == 1 { String::new() } else { format!(".v{width}") };
+        let registers: Vec<_> = (0..width).map(|word| format!("%w{word}")).collect();
+        let values =
+            if width == 1 { registers[0].clone() } else { format!("{{{}}}", registers.join(", ")) };
+        let products: String =
+            registers.iter().map(|one| format!("fma.rn.f32 {one}, {one}, %f1, %f2;\n")).collect();
+        let rest = "ex2.approx.f32 %f1, %f1;\n".repeat(further);
+        format!(
+            "{{ .local .align 16 .b8 array[{bytes}]; .reg .b64 %a<4>; .reg .f32 %w<4>; .reg .b32 %c<2>;\n\
+             mov.u64 %a1, array; mov.u64 %a2, %a1; mov.u32 %c1, 0;\n\
+             st.local.f32 [%a1+{last}], %f1;\n\
+             again:\n{pragma}\
+             ld.local{vector}.f32 {values}, [%a2];\n{products}{rest}\
+             st.local{vector}.f32 [%a2], {values};\n\
+             add.s32 %c1, %c1, 1; add.s64 %a2, %a2, {step}; setp.ne.s32 %p1, %c1, {trips};\n\
+             @%p1 bra again;\n\
+             ld.local.f32 %f4, [%a1+4]; st.global.f32 [%rd1], %f4; }}",
+            bytes = 4 * words,
+            last = 4 * words - 4,
+            step = 4 * width,
+            trips = words as usize / width,
+        )
+    };
+    let accesses = |body: &str| -> u64 {
+        let accesses = profile("sm_75", body).local_accesses();
+        accesses.values().map(|one| one.loads + one.stores).sum()
+    };
+    // Words, words of an access, instructions beside the accesses and their products.
+    for (words, width, further, in_registers) in [
+        (4, 1, 0, false),
+        (8, 2, 0, true),
+        (12, 2, 0, false),
+        (16, 4, 0, true),
+        (24, 4, 0, false),
+        (5, 1, 4, true),
+        (8, 1, 4, false),
+        (8, 1, 14, true),
+        (48, 4, 57, true),
+        (64, 4, 57, false),
+    ] {
+        let body = array(words, width, further, ".pragma \"nounroll\";\n");
+        assert_eq!(accesses(&body) == 0, in_registers, "{words} {width} {further}");
+        if in_registers {
+            let places = u64::from(words) / width as u64;
+            // One more comparison ends the loop.
+            assert_eq!(count("sm_75", &body, "ISETP"), places + 1, "{words} {width}");
+        }
+    }
+    // Without the pragma the loop is unrolled completely.
+    for (words, width, further) in [(4, 1, 0), (24, 4, 0), (8, 1, 14), (32, 1, 0)] {
+        let body = array(words, width, further, "");
+        assert_eq!(accesses(&body), 0, "{words} {width}");
+        assert_eq!(count("sm_75", &body, "MUFU"), further as u64);
+    }
+}
+
 /// Every name that a rule gives, over a kernel for each row of the instruction table.
 #[test]
 fn machine_instructions_of_rules_are_instructions_of_machines() {

@@ -23,7 +23,7 @@ use super::graph::Graph;
 ///
 /// `may_unroll` is true if the kernel leaves it to the compiler to unroll loops.
 pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> Vec<MergedAccess> {
-    find_locals(graph, family);
+    find_locals(graph, family, may_unroll);
     let merged = merge::merge(graph);
     contract::contract(graph, family);
     logic::fold(graph, family);
@@ -35,7 +35,7 @@ pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> V
 }
 
 /// Runs the passes up to the one that keeps local arrays in registers.
-pub(super) fn find_locals(graph: &mut Graph<'_>, family: &Family) {
+pub(super) fn find_locals(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) {
     let dominators = Dominators::new(graph);
     copies::propagate(graph);
     constants::fold(graph);
@@ -47,6 +47,6 @@ pub(super) fn find_locals(graph: &mut Graph<'_>, family: &Family) {
     share::share(graph, &dominators);
     addresses::fold(graph, family);
     dead::remove(graph);
-    locals::promote(graph, &dominators);
+    locals::promote(graph, &dominators, may_unroll);
     dead::remove(graph);
 }

@@ -18,7 +18,7 @@ use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
 use smallvec::{SmallVec, smallvec};
 
 use super::family::{Convergence, Family};
-use super::graph::{Graph, Op};
+use super::graph::{Choice, Graph, Op};
 use crate::ptxas::meaning;
 pub(super) use operands::{ConstantUses, Operands};
 
@@ -72,11 +72,12 @@ impl Selected {
 pub(super) fn select(graph: &Graph<'_>, family: &Family, index: u32) -> Selection {
     use Opcode as O;
     let op = graph.op(index);
-    if op.chosen_of > 0 {
-        // Each word is moved if it is the one; a thread executes one of the moves.
-        let others = Selected { is_idle: true, ..Selected::new("MOV", op.chosen_of - 1) };
-        let words = [Selected::new("ISETP", op.chosen_of), Selected::new("MOV", 1), others];
-        return words.into_iter().filter(|selected| selected.count > 0).collect();
+    if let Some(Choice { places, words, compares }) = op.choice {
+        // The words of each place are moved if it is the one; a thread executes those moves.
+        let comparisons = Selected::new("ISETP", if compares { places } else { 0 });
+        let others = Selected { is_idle: true, ..Selected::new("MOV", words * (places - 1)) };
+        let all = [comparisons, Selected::new("MOV", words), others];
+        return all.into_iter().filter(|selected| selected.count > 0).collect();
     }
     match op.opcode {
         O::Bra | O::BrxIdx | O::Ret | O::Exit | O::Call => smallvec![],
