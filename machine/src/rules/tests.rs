@@ -563,3 +563,12 @@ fn unknown_targets_are_said_to_be_unknown() {
     assert!(notes.iter().any(|note| note.contains("no rules are known for sm_130")), "{notes:?}");
     assert!(!profile("sm_121", "").notes.iter().any(|note| note.contains("no rules are known")));
 }
+
+/// The names in the table of facts are what the rules write.
+#[test]
+fn names_of_mnemonics_are_those_of_machine_instructions() {
+    for &opcode in gpucast_ptx_frontend::isa::Opcode::ALL {
+        let name = gpucast_counters::opcode_facts::opcode_facts(opcode).machine;
+        assert!(meaning(name).is_some(), "{opcode} {name}");
+    }
+}

@@ -262,8 +262,8 @@ fn place(graph: &Graph<'_>, register: usize, places: &[Option<Place>]) -> Option
     let defined = |index: u32| {
         let op = graph.op(index);
         match (op.opcode, op.args.as_slice()) {
-            // An address that becomes generic and local again is still known. An access by the generic
-            // one keeps the variable in memory.
+            // An address that becomes generic and local again is still known. An access by the
+            // generic one keeps the variable in memory.
             (Opcode::Mov | Opcode::Cvta, [arg]) => place_of(arg),
             (Opcode::Add, [arg, Arg::Constant(by)]) => place_of(arg).map(|place| Place {
                 offset: place.offset.map(|offset| offset.wrapping_add(*by as i64)),
