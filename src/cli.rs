@@ -13,7 +13,9 @@ mod options;
 pub(crate) mod plot;
 mod prediction;
 pub(crate) mod report;
+pub(crate) mod shared_sweep;
 mod size;
+pub(crate) mod tune;
 mod words;
 
 use std::path::PathBuf;
@@ -31,7 +33,7 @@ use crate::project;
 
 pub(crate) use calibrate::{Calibrate, CalibrateCost, CalibrateOffload, ScaleChoice};
 pub(crate) use early::Early;
-pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep};
+pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep, SweepGrid};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
 pub(crate) use options::{
     ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions, OutputOptions, Size, extent,
@@ -115,7 +117,9 @@ pub(crate) enum Command {
     /// Say what is slow in a kernel, where, why, and what to change
     Advise(advise::Advise),
     /// Predict over a grid of kernels, sizes, GPUs, fields of GPUs and models
-    Sweep(Sweep),
+    Sweep(Box<Sweep>),
+    /// Rank the configurations of a kernel by predicted times
+    Tune(Box<tune::Tune>),
     /// Show how much each parameter of a GPU moves a kernel's time
     Sensitivity(Sensitivity),
     /// Compare predicted times with measured ones

@@ -15,6 +15,7 @@ mod failure;
 mod interrupt;
 mod output;
 mod project;
+mod store;
 
 use std::io::Write as _;
 use std::process::ExitCode;

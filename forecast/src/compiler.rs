@@ -38,6 +38,9 @@ pub struct Compiled {
 pub struct CudaOptions {
     /// Macros, as `NAME` or `NAME=VALUE`.
     pub defines: Vec<String>,
+    /// Values of a tuned kernel's parameters, as `NAME=VALUE`. They are macros of CUDA source, and
+    /// nothing to other modules, which are filled in elsewhere.
+    pub parameters: Vec<String>,
     /// Folders of headers.
     pub includes: Vec<PathBuf>,
     /// The version of C++, such as `c++17`.
@@ -67,7 +70,7 @@ impl CudaOptions {
 impl PartialEq for CudaOptions {
     /// Compilers are compared as objects: equal options must lead to equal code.
     fn eq(&self, other: &Self) -> bool {
-        let Self { defines, includes, standard, target, suggested, compiler } = self;
+        let Self { defines, parameters, includes, standard, target, suggested, compiler } = self;
         let same_compiler = match (compiler, &other.compiler) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (None, None) => true,
@@ -75,7 +78,8 @@ impl PartialEq for CudaOptions {
         };
         same_compiler
             && (defines, includes, standard) == (&other.defines, &other.includes, &other.standard)
-            && (target, suggested) == (&other.target, &other.suggested)
+            && (parameters, target, suggested)
+                == (&other.parameters, &other.target, &other.suggested)
     }
 }
 

@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A text that a report can quote: a file, or an argument of the command line.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SourceText {
@@ -33,8 +35,21 @@ impl SourceText {
     }
 }
 
+impl Serialize for SourceText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (&*self.name, &*self.text).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SourceText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (name, text) = <(String, String)>::deserialize(deserializer)?;
+        Ok(Self::new(name, text))
+    }
+}
+
 /// A place in a text, kept so that a later stage can point back at it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// The text.
     pub source: SourceText,
@@ -109,6 +124,34 @@ pub enum Failure {
     /// The [`Supervisor`](crate::Supervisor) stopped the run.
     #[error("the run was stopped")]
     Stopped,
+}
+
+impl Failure {
+    /// The reports and their places in one line: a reason in a table.
+    ///
+    /// # Errors
+    ///
+    /// The failure itself if it is no fault of an input, so that nothing else would go better.
+    pub fn in_one_line(self) -> Result<String, Self> {
+        match self {
+            Self::Input(reports) => Ok(in_one_line(&reports)),
+            Self::Usage(report) => Ok(in_one_line(&[report])),
+            failure @ (Self::Explained | Self::Stopped) => Err(failure),
+        }
+    }
+}
+
+/// Joins reports with the lines of their places.
+pub(crate) fn in_one_line(reports: &[Report]) -> String {
+    let line = |report: &Report| match &report.anchor {
+        Some(anchor) => {
+            let (line, _) = anchor.position();
+            format!("{}:{line}: {}", anchor.source.name, report.message)
+        }
+        None => report.message.clone(),
+    };
+    let lines: Vec<String> = reports.iter().map(line).collect();
+    lines.join("; ")
 }
 
 fn paragraphs(reports: &[Report]) -> String {

@@ -4,7 +4,7 @@
 //! choice (GPUs, models, metrics) ─────────────────────────────┐
 //! input (KERNEL, launch, buffers) ──► Plan ──► run (execute, count) ──► Source ──► prediction
 //!                                                │                         ├──► what_if
-//!            supervisor (notes, progress, stop) ◄┘                         ├──► sweep
+//!            supervisor (notes, progress, stop) ◄┘                         ├──► sweep, tune
 //!                                                              published ──┴──► comparison
 //! ```
 //!
@@ -29,6 +29,7 @@ pub mod replacement;
 pub mod run;
 pub mod settings;
 pub mod sweep;
+pub mod tune;
 
 pub use failure::{Anchor, Failure, Report, SourceText};
 pub use prediction::what_if;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::container::Target;
+use serde::{Deserialize, Serialize};
 
 pub use crate::input::options::{LaunchOptions, LoadCaching, Size};
 
@@ -30,7 +31,8 @@ pub struct MachineSettings {
 }
 
 /// Source of machine instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum MachineChoice {
     /// NVIDIA's assembler where there is one, else the built-in rules.
     #[default]

@@ -6,6 +6,7 @@ use gpucast_counters::KernelProfile;
 use gpucast_counters::device::DeviceModel;
 use gpucast_counters::features::Features;
 use gpucast_counters::stages::Stages;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::component_throughput::ComponentThroughput;
@@ -90,7 +91,7 @@ impl CountedOn {
 }
 
 /// The threads that were launched, and the resources that they take on an SM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchShape {
     /// Blocks of the grid.
     pub blocks: u64,

@@ -34,7 +34,7 @@ pub(crate) struct SweepRequest {
 struct Kept(Vec<Vec<Cell>>);
 
 impl Rows for Kept {
-    fn take(&mut self, _case: &Case, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
+    fn take(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), Failure> {
         self.0.extend(rows);
         Ok(())
     }
@@ -69,18 +69,15 @@ pub(crate) fn sweep(
         let axes = Axes { of_cases, of_gpus };
         let points = grids::points(&choices.gpus, &fields);
         let models = &choices.models;
-        let combined = Grid { axes: &axes, cases: &cases, points: &points, models };
+        let count_on = &choices.count_on;
+        let combined = Grid { axes: &axes, cases: &cases, points: &points, models, count_on };
         let counts = Counts {
             machine: settings.machine()?,
             execution: settings.execution()?,
             ..Counts::default()
         };
-        let counting = Counting {
-            counts: &counts,
-            count_on: &choices.count_on,
-            timing: choices.timing,
-            supervisor: supervision,
-        };
+        let counting =
+            Counting { counts: &counts, timing: choices.timing, supervisor: supervision };
         let mut rows = Kept(Vec::new());
         combined.run(0, &counting, &mut rows)?;
         Ok(Rectangle { columns: combined.columns(), rows: rows.0 })

@@ -13,7 +13,7 @@
 //!
 //! | module | shows |
 //! |---|---|
-//! | [`prediction`], [`comparison`], [`difference`], [`sensitivity`], [`sweep`] | predicted times |
+//! | [`prediction`], [`comparison`], [`difference`], [`sensitivity`], [`sweep`], [`tuning`] | predicted times |
 //! | [`advice`] | what to change |
 //! | [`profile`], [`metric`] | counts |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
@@ -49,5 +49,6 @@ pub mod sensitivity;
 pub mod several;
 pub mod sweep;
 pub mod table;
+pub mod tuning;
 
 pub use format::{Format, TextOrJson};

@@ -1,6 +1,7 @@
 //! Tables in the forms that users ask for.
 
 use gpucast_forecast::Report;
+use gpucast_forecast::sweep::shared::Status;
 use gpucast_forecast::sweep::{Cell, Table};
 use gpucast_forecast::{Failure, number};
 use serde::Serialize;
@@ -145,6 +146,22 @@ fn text(table: &Table) -> String {
         text.push_str(&format!(
             "The first {SHOWN} are shown; --output FILE.csv, .json or .parquet has all of them.\n"
         ));
+    }
+    text
+}
+
+/// The state of a shared sweep, for people.
+pub fn state(status: &Status) -> String {
+    let count = |number: usize| number::count(number as u64);
+    let Status { executions, stored, leased, rows } = status;
+    let mut text = format!(
+        "{} of {} executions are stored; the table will have {} rows or more\n",
+        count(*stored),
+        count(*executions),
+        count(*rows)
+    );
+    for one in leased {
+        text += &format!("  {} is at {:.12}\n", one.worker, one.item);
     }
     text
 }

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// The machine code of a kernel, as basic blocks.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Code {
     /// All instructions, block by block.
     pub instructions: Vec<Instruction>,
@@ -28,7 +30,7 @@ impl Code {
 }
 
 /// A machine instruction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instruction {
     /// Its name without modifiers, such as `FFMA`.
     pub mnemonic: Cow<'static, str>,
@@ -43,7 +45,7 @@ pub struct Instruction {
 }
 
 /// The kind of work that decides which unit executes an instruction, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Class {
     /// Single-precision addition, multiplication, multiply-add.
     Fp32,
@@ -108,7 +110,7 @@ impl Class {
 }
 
 /// What an instruction does besides occupying a unit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Action {
     /// Computes.
     Compute,
@@ -151,7 +153,7 @@ pub enum Action {
 }
 
 /// The threads that a fence orders memory for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FenceScope {
     /// Those of the CTA.
     Cta,
@@ -162,7 +164,7 @@ pub enum FenceScope {
 }
 
 /// The formats of matrix elements that tensor cores have rates for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TensorFormat {
     /// `f64`.
     Fp64,
@@ -200,7 +202,7 @@ impl TensorFormat {
 }
 
 /// The access of a machine instruction to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryAccess {
     /// Its space; a generic access takes the space of each of its requests.
     pub space: Space,
@@ -216,7 +218,7 @@ pub struct MemoryAccess {
 }
 
 /// A state space, as far as the load-store path tells them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Space {
     /// Global memory.
     Global,
@@ -231,7 +233,7 @@ pub enum Space {
 }
 
 /// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AccessKind {
     /// Reads into registers.
     Load,
@@ -252,7 +254,7 @@ pub enum AccessKind {
 /// Since Maxwell machine code carries them. For other code an emulated assembler writes them. A
 /// *barrier* is a counter of the warp: an instruction that signals one raises it when it issues and
 /// lowers it later. NVIDIA's have six; emulated code may use up to 64.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
     /// Clocks until the warp may issue its next instruction. Zero pairs both in one clock, on
     /// machines with dual issue.

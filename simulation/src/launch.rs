@@ -1,9 +1,11 @@
 //! CTAs of a launch: the way of each warp through the code, and its requests.
 
+use serde::{Deserialize, Serialize};
+
 use crate::code::{Code, Space};
 
 /// A launch, ready to be simulated.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     /// The machine code.
     pub code: Code,
@@ -25,7 +27,7 @@ impl Launch {
 }
 
 /// Consecutive CTAs of one class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CtaRun {
     /// Index into [`Launch::classes`].
     pub class: u32,
@@ -34,7 +36,7 @@ pub struct CtaRun {
 }
 
 /// CTAs that execute the same blocks equally often.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CtaClass {
     /// Recorded CTAs that stand for the class, in order of the grid; at least one. They take turns.
     pub samples: Vec<CtaTrace>,
@@ -44,14 +46,14 @@ pub struct CtaClass {
 }
 
 /// One recorded CTA.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CtaTrace {
     /// Its warps.
     pub warps: Vec<WarpTrace>,
 }
 
 /// The way of a warp through the code, and its requests.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WarpTrace {
     /// The blocks it executes, in order: indices into [`Code::blocks`].
     pub path: Vec<u32>,
@@ -66,7 +68,7 @@ pub struct WarpTrace {
 }
 
 /// One request of a warp to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The space that its addresses are in.
     pub space: Space,

@@ -34,6 +34,7 @@ impl From<&CudaOptions> for compiler::CudaOptions {
     fn from(options: &CudaOptions) -> Self {
         Self {
             defines: options.define.clone(),
+            parameters: Vec::new(),
             includes: options.include.clone(),
             standard: options.std.clone(),
             target: None,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args};
 use gpucast_forecast::choice::count_on::CountOn;
-use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::choice::model_choice::{ModelWords, Models};
 use gpucast_forecast::{Failure, Report};
 use gpucast_model::GpuLibrary;
 use gpucast_render::sweep::TableFormat;
@@ -13,6 +13,7 @@ use super::cuda::CudaOptions;
 use super::prediction::{
     CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions,
 };
+use super::shared_sweep::SharedSweep;
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, OutputOptions, Size, words};
 
 /// Which models predict, and from whose counts.
@@ -30,6 +31,15 @@ pub(crate) struct PredictionOptions {
 }
 
 impl PredictionOptions {
+    /// The choice of models, in words.
+    pub(crate) fn words(&self) -> ModelWords {
+        ModelWords {
+            names: self.models.model.clone(),
+            refinements: self.refinements.refine.clone(),
+            or_thesis: false,
+        }
+    }
+
     /// The models, with those of `--refine`.
     pub(crate) fn models(&self) -> Result<Models, Failure> {
         self.models.read(&self.refinements.refine)
@@ -51,8 +61,33 @@ fn of_sweep(model: Arg) -> Arg {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("model", of_sweep))]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Sweep {
+    /// Many processes, on one machine or on many
+    #[command(subcommand)]
+    pub(crate) shared: Option<SharedSweep>,
+
+    #[command(flatten)]
+    pub(crate) grid: SweepGrid,
+
+    /// The form of the result [default: what the output file's name ends in, else text]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::table_format())]
+    pub(crate) format: Option<TableFormat>,
+
+    /// Write the result to a file; CSV and JSON get their rows as they come
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Continue a sweep that was stopped: keep the rows of the CSV file that --output names, and
+    /// leave out the kernels and sizes that it has
+    #[arg(long, help_heading = "Output", requires = "output")]
+    pub(crate) resume: bool,
+}
+
+/// The grid of a sweep.
+#[derive(Debug, Args)]
+#[command(mut_arg("model", of_sweep))]
+pub(crate) struct SweepGrid {
     /// Corpus names, launch files, or a module; all stands for the whole corpus
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) input: Vec<String>,
@@ -100,19 +135,6 @@ pub(crate) struct Sweep {
 
     #[command(flatten)]
     pub(crate) execution: ExecutionOptions,
-
-    /// The form of the result [default: what the output file's name ends in, else text]
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::table_format())]
-    pub(crate) format: Option<TableFormat>,
-
-    /// Write the result to a file; CSV and JSON get their rows as they come
-    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Continue a sweep that was stopped: keep the rows of the CSV file that --output names, and
-    /// leave out the kernels and sizes that it has
-    #[arg(long, help_heading = "Output", requires = "output")]
-    pub(crate) resume: bool,
 }
 
 /// The launch of a module with parameters in it, or the choice of a corpus kernel's files.

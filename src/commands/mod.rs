@@ -18,6 +18,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sensitivity;
 pub(crate) mod sweep;
+pub(crate) mod tune;
 
 use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Report};
@@ -33,7 +34,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Predict(arguments) => predict::run(arguments),
         Command::Advise(arguments) => advise::run(&arguments),
-        Command::Sweep(arguments) => sweep::run(arguments),
+        Command::Sweep(arguments) => sweep::run(*arguments),
+        Command::Tune(arguments) => tune::run(&arguments),
         Command::Sensitivity(arguments) => sensitivity::run(&arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -140,11 +140,7 @@ impl RowFile {
 }
 
 impl Rows for RowFile {
-    fn take(
-        &mut self,
-        _case: &Case,
-        rows: Vec<Vec<Cell>>,
-    ) -> Result<(), gpucast_forecast::Failure> {
+    fn take(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), gpucast_forecast::Failure> {
         self.add(rows).map_err(|failure| match failure {
             Failure::Input(reports) => reports.into(),
             Failure::Usage(report) => gpucast_forecast::Failure::Usage(report),

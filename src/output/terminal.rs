@@ -1,6 +1,8 @@
 //! The program around a run: notes, progress and printed text go to the terminal.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use gpucast_forecast::Supervisor;
 use gpucast_forecast::run::assembler::Toolchain;
@@ -26,13 +28,13 @@ pub(crate) struct Terminal {
     /// True if notes are shown.
     notes: bool,
     assemblers: Installed,
+    /// The moment at which the run ends.
+    end: Option<Instant>,
 }
 
 impl Terminal {
     /// Shows notes where the result is text: then it is for people.
     pub(crate) fn new(options: &ExecutionOptions, format: Format) -> Result<Self, Failure> {
-        let printed = Printed::open(options.print_to.clone())?;
-        interrupt::listen();
         let notes = match manner::verbosity() {
             Verbosity::Quiet => false,
             Verbosity::Usual => format == Format::Text,
@@ -43,9 +45,21 @@ impl Terminal {
         {
             diagnostic::note(&format!("project {}", project.path.display()));
         }
+        Ok(Self { notes, ..Self::of_worker(options.print_to.clone())? })
+    }
+
+    /// Shows no notes; what kernels print goes to the standard error or a file.
+    pub(crate) fn of_worker(print_to: Option<PathBuf>) -> Result<Self, Failure> {
+        let printed = Printed::open(print_to)?;
+        interrupt::listen();
         let assemblers = Installed::new(interrupt::stop());
         let (progress, whole) = (Mutex::new(None), Mutex::new(None));
-        Ok(Self { printed, progress, whole, notes, assemblers })
+        Ok(Self { printed, progress, whole, notes: false, assemblers, end: None })
+    }
+
+    /// The same, which stops the run at a moment.
+    pub(crate) fn until(self, end: Instant) -> Self {
+        Self { end: Some(end), ..self }
     }
 
     /// Shows no notes: those about each of many kernels would be noise.
@@ -126,7 +140,7 @@ impl Supervisor for Terminal {
     }
 
     fn should_stop(&self) -> bool {
-        interrupt::is_asked()
+        interrupt::is_asked() || self.end.is_some_and(|end| Instant::now() >= end)
     }
 
     fn toolchain(&self) -> Option<&dyn Toolchain> {

@@ -35,6 +35,8 @@ mod run;
 mod sanitiser;
 mod schemas;
 mod sensitivity;
+mod shared_sweep;
 mod shell;
 mod sweep;
+mod tune;
 mod what_if;

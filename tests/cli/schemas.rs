@@ -34,7 +34,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-const DOCUMENTS: [Documented; 16] = [
+const DOCUMENTS: [Documented; 17] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -136,6 +136,17 @@ const DOCUMENTS: [Documented; 16] = [
         ],
         fits: &[
             "sweep histogram --size small --gpu l4 --model quantitative-roofline --machine rules --format json",
+        ],
+    },
+    Documented {
+        schema: "gpucast.tuning/1",
+        meaning: "The configurations of a tuning space, the fastest first: `tune`",
+        shown_by: &[
+            "tune tuning/space.toml --gpu h100-sxm --model all --machine rules --format json",
+            "tune tuning/space.toml --gpu a100 --machine rules --measured tuning/measured-ktt.json --format json",
+        ],
+        fits: &[
+            "tune tuning/space.toml --gpu gtx-480 --model quantitative-roofline --machine rules --format json",
         ],
     },
     Documented {

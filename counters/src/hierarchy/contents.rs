@@ -20,8 +20,10 @@
 //!
 //! Source: Nsight Compute, Kernel Profiling Guide, "Cache Control".
 
+use serde::{Deserialize, Serialize};
+
 /// The L2's contents when a launch begins, and the fate of the lines that it leaves dirty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum L2Contents {
     /// Nothing, at each launch. Sectors that stay dirty at its end are not written in its time: as
     /// Nsight Compute counts by default.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use gpucast_interpreter::{Launch, Observer, Program};
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
+use serde::{Deserialize, Serialize};
 
 use crate::counts::MemoryCounts;
 use crate::device::DeviceModel;
@@ -35,7 +36,7 @@ pub use recorder::StageRecorder;
 pub const MOST_STAGES: usize = 1024;
 
 /// The executions of instructions of one class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassCount {
     /// Times that a warp issued one.
     pub warps: u64,
@@ -44,7 +45,7 @@ pub struct ClassCount {
 }
 
 /// The accesses of a stage to one kind of memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageMemory {
     /// Executions by a warp with at least one lane that takes part.
     pub requests: u64,
@@ -82,7 +83,7 @@ impl StageMemory {
 }
 
 /// The counts of one stage, of all CTAs together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
     /// CTAs that have it.
     pub ctas: u64,
@@ -213,7 +214,7 @@ impl Stage {
 }
 
 /// The stages of a launch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stages {
     /// The stages in order of time, at most [`MOST_STAGES`].
     pub stages: Vec<Stage>,

@@ -7,6 +7,8 @@ use gpucast_model::{
     Warning,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::failure::{Failure, Report, suggest};
 
 /// A model that is to predict.
@@ -102,6 +104,17 @@ pub struct Models {
     further: Vec<Chosen>,
 }
 
+/// A choice of models in words, from which the same choice can be made elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelWords {
+    /// As [`Models::read`] takes them.
+    pub names: Vec<String>,
+    /// As [`Models::read`] takes them.
+    pub refinements: Vec<String>,
+    /// True if the thesis's model takes the place of defaults ([`Models::or_thesis`]).
+    pub or_thesis: bool,
+}
+
 /// The word that stands for all models.
 const ALL: &str = "all";
 
@@ -122,6 +135,16 @@ impl Models {
         };
         refine(&mut named, refinements)?;
         Ok(Self { named: Some(named), further: Vec::new() })
+    }
+
+    /// The models of a choice in words.
+    ///
+    /// # Errors
+    ///
+    /// As [`Models::read`].
+    pub fn of_words(words: &ModelWords) -> Result<Self, Failure> {
+        let models = Self::read(&words.names, &words.refinements)?;
+        Ok(if words.or_thesis { models.or_thesis() } else { models })
     }
 
     /// The thesis's model, which reproduces the numbers of its tables.

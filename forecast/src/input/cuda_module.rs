@@ -55,7 +55,9 @@ fn compiled(source: &SourceText, options: &CudaOptions) -> Result<Code, Failure>
         let hint = format!("compile it first: nvcc -ptx -lineinfo -arch=sm_80 {}", source.name);
         return Err(report.hint(hint).into());
     };
-    let compiled = compiler.compile(source, options)?;
+    let mut options = options.clone();
+    options.defines.append(&mut options.parameters);
+    let compiled = compiler.compile(source, &options)?;
     let mut note = format!("{}: compiled by {} for {}", source.name, compiled.by, compiled.target);
     for warning in &compiled.warnings {
         note += "; ";

@@ -8,6 +8,14 @@
 //! atom    = number | name | function "(" sum { "," sum } ")" | "(" sum ")"
 //! ```
 //!
+//! Constraints of tuning spaces compare sums:
+//!
+//! ```text
+//! condition  = both { "||" both }
+//! both       = comparison { "&&" comparison }
+//! comparison = sum [ ("<=" | ">=" | "==" | "!=" | "<" | ">") sum ]
+//! ```
+//!
 //! Division is that of real numbers; `ceil`, `floor` and `round` make whole numbers of its results.
 
 use std::collections::BTreeMap;
@@ -48,6 +56,34 @@ pub fn evaluate(text: &str, parameters: &Parameters) -> Result<f64, ExpressionEr
     } else {
         Err(error(0..text.len(), &format!("this is {value}, no number"), None))
     }
+}
+
+/// Returns true if a condition holds. A sum that is compared with nothing holds unless it is zero.
+///
+/// The condition stands in `source` from byte `start` on.
+///
+/// # Errors
+///
+/// The place in `source` and the fault of a condition that cannot be evaluated.
+pub fn holds(
+    source: &SourceText,
+    start: usize,
+    text: &str,
+    parameters: &Parameters,
+) -> Result<bool, Report> {
+    let mut reader = Reader { text, at: 0, depth: 0, parameters };
+    let condition = reader.condition().and_then(|holds| {
+        reader.skip_space();
+        let rest = reader.at..text.len();
+        match rest.is_empty() {
+            true => Ok(holds),
+            false => Err(error(rest, "this does not belong to the condition", None)),
+        }
+    });
+    condition.map_err(|error| {
+        let range = start + error.range.start..start + error.range.end;
+        source.report(range, error.message).maybe_hint(error.hint)
+    })
 }
 
 /// Replaces every `${expression}` of a text by its value; with `quoted`, every `"${expression}"`
@@ -108,6 +144,47 @@ impl<'a> Reader<'a> {
         let next = self.rest().chars().next().filter(|next| characters.contains(*next))?;
         self.at += next.len_utf8();
         Some(next)
+    }
+
+    /// Goes on behind the first of these words that is next.
+    fn take_one_of(&mut self, words: &[&'static str]) -> Option<&'static str> {
+        self.skip_space();
+        let next = words.iter().find(|word| self.rest().starts_with(**word))?;
+        self.at += next.len();
+        Some(next)
+    }
+
+    fn condition(&mut self) -> Result<bool, ExpressionError> {
+        let mut holds = self.both()?;
+        while self.take_one_of(&["||"]).is_some() {
+            // The right side is read whatever the left one is.
+            holds = self.both()? || holds;
+        }
+        Ok(holds)
+    }
+
+    fn both(&mut self) -> Result<bool, ExpressionError> {
+        let mut holds = self.comparison()?;
+        while self.take_one_of(&["&&"]).is_some() {
+            holds = self.comparison()? && holds;
+        }
+        Ok(holds)
+    }
+
+    fn comparison(&mut self) -> Result<bool, ExpressionError> {
+        let left = self.sum()?;
+        let Some(operator) = self.take_one_of(&["<=", ">=", "==", "!=", "<", ">"]) else {
+            return Ok(left != 0.0);
+        };
+        let right = self.sum()?;
+        Ok(match operator {
+            "<=" => left <= right,
+            ">=" => left >= right,
+            "==" => left == right,
+            "!=" => left != right,
+            "<" => left < right,
+            _ => left > right,
+        })
     }
 
     fn sum(&mut self) -> Result<f64, ExpressionError> {
@@ -257,6 +334,26 @@ mod tests {
             ("10 - 4 - 3", 3.0),
         ] {
             assert_eq!(evaluate(text, &parameters()), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_compare_sums() {
+        for (text, value) in [
+            ("n > 999", true),
+            ("n < 1000", false),
+            ("n <= 1000 && tile >= 17", false),
+            ("n == 1 || tile * 2 == 32", true),
+            ("n != 1000 || n == 1000 && tile == 1", false),
+            ("n % tile", true),
+            ("tile % 16", false),
+        ] {
+            let source = SourceText::new("t", text);
+            assert_eq!(holds(&source, 0, text, &parameters()), Ok(value), "{text}");
+        }
+        for wrong in ["n >", "n > 1 tile", "n = 1", "&& n", "z == 1"] {
+            let source = SourceText::new("t", wrong);
+            assert!(holds(&source, 0, wrong, &parameters()).is_err(), "{wrong}");
         }
     }
 

@@ -68,25 +68,49 @@ pub fn read_into(path: &Path, ty: ElementType, bytes: &mut [u8]) -> Result<(), F
             file.read_exact(bytes).map_err(failed)
         }
         Format::Npy => {
-            let elements = npy::read(ty, BufReader::new(file)).map_err(|error| match error {
-                NpyError::CutOff => FileError::CutOff(path.to_owned()),
-                NpyError::Io(error) => failed(error),
-                NpyError::OtherType(found) => {
-                    FileError::Type { path: path.to_owned(), found, expected: ty.name() }
-                }
-                error @ (NpyError::Header(_) | NpyError::Extra(_)) => {
-                    FileError::Npy { path: path.to_owned(), error }
-                }
-            })?;
+            let elements = npy_elements(path, ty, file)?;
             let (found, expected) = (elements.len(), bytes.len() / ty.bytes());
             if found != expected {
                 return Err(FileError::Length { path: path.to_owned(), found, expected });
             }
-            for (place, bits) in bytes.chunks_exact_mut(ty.bytes()).zip(elements) {
-                ty.store(bits, place);
-            }
+            store(elements, ty, bytes);
             Ok(())
         }
+    }
+}
+
+/// All elements of a file of type `ty`, as the bytes of a buffer.
+pub fn read_all(path: &Path, ty: ElementType) -> Result<Vec<u8>, FileError> {
+    let failed = |error| FileError::Io { what: "read", path: path.to_owned(), error };
+    match format(path, ty)? {
+        Format::Bin => std::fs::read(path).map_err(failed),
+        Format::Npy => {
+            let elements = npy_elements(path, ty, File::open(path).map_err(failed)?)?;
+            let mut bytes = vec![0; elements.len() * ty.bytes()];
+            store(elements, ty, &mut bytes);
+            Ok(bytes)
+        }
+    }
+}
+
+/// The bits of a `.npy` file's elements.
+fn npy_elements(path: &Path, ty: ElementType, file: File) -> Result<Vec<u64>, FileError> {
+    npy::read(ty, BufReader::new(file)).map_err(|error| match error {
+        NpyError::CutOff => FileError::CutOff(path.to_owned()),
+        NpyError::Io(error) => FileError::Io { what: "read", path: path.to_owned(), error },
+        NpyError::OtherType(found) => {
+            FileError::Type { path: path.to_owned(), found, expected: ty.name() }
+        }
+        error @ (NpyError::Header(_) | NpyError::Extra(_)) => {
+            FileError::Npy { path: path.to_owned(), error }
+        }
+    })
+}
+
+/// Writes elements to as many places.
+fn store(elements: Vec<u64>, ty: ElementType, bytes: &mut [u8]) {
+    for (place, bits) in bytes.chunks_exact_mut(ty.bytes()).zip(elements) {
+        ty.store(bits, place);
     }
 }
 

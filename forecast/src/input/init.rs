@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gpucast_corpus::generator::{self, Generator, GeneratorError};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::files::{self, FileError};
 use super::reference_values;
@@ -11,7 +12,7 @@ use super::scalar::{DoesNotFit, ElementType, Literal};
 use super::uniform;
 
 /// The initial contents of a buffer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Init {
     /// No content is given: the bytes are zero here, but uninitialised on a GPU.
     Unstated,
@@ -42,9 +43,18 @@ pub enum Init {
     /// The contents of a `.npy` or `.bin` file.
     File(PathBuf),
     /// These bytes, from a caller who is a program.
+    #[serde(serialize_with = "write_bytes", deserialize_with = "read_bytes")]
     Bytes(Arc<[u8]>),
     /// Whatever the buffer holds: the caller maps memory of its own, which nothing fills.
     Lent,
+}
+
+fn write_bytes<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+    bytes.as_ref().serialize(serializer)
+}
+
+fn read_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
+    Vec::deserialize(deserializer).map(Arc::from)
 }
 
 /// Reason why a buffer could not be filled.

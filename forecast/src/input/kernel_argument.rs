@@ -7,6 +7,7 @@ use wildmatch::WildMatch;
 
 use super::command_line;
 use super::cuda_module::{self, no_choice};
+use super::expression::{self, Parameters};
 use super::module_text::{Contents, ModuleFile};
 use super::options::{LaunchOptions, Size};
 use super::plan::{Plan, PlannedLaunch};
@@ -97,7 +98,8 @@ pub fn of_texts(
     folder: &Path,
     parameters: &[(String, f64)],
 ) -> Result<Plan, Report> {
-    let launch = launch_file::with_parameters(launch, parameters)?;
+    let parameters = launch_file::parameters(&launch, parameters)?;
+    let launch = launch_file::with_parameters(launch, &parameters)?;
     let file = launch_file::parse(&launch)?;
     resolve::resolve(&launch, file, module, folder.to_owned(), None)
 }
@@ -133,7 +135,8 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
         Some(Size::Small) => (entry.launch_small, "launch-small.toml"),
     };
     let source = SourceText::new(format!("corpus/{}/{file_name}", entry.name), text);
-    let source = launch_file::with_parameters(source, &options.param)?;
+    let parameters = launch_file::parameters(&source, &options.param)?;
+    let source = launch_file::with_parameters(source, &parameters)?;
     let file = launch_file::parse(&source)?;
     let wanted = options.arch.as_deref().unwrap_or(file.module.get_ref());
     let Some(module) = entry.module(wanted) else {
@@ -192,8 +195,20 @@ fn select(plan: &mut Plan, wanted: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// PTX with the values of a launch file's parameters in the place of each `${expression}`. PTX
+/// itself has no such characters.
+fn filled(module: SourceText, parameters: &Parameters) -> Result<SourceText, Report> {
+    if parameters.is_empty() || !module.text.contains("${") {
+        return Ok(module);
+    }
+    let text = expression::substitute(&module, parameters, false)?;
+    Ok(SourceText { name: module.name, text: text.into() })
+}
+
 fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
-    let source = launch_file::with_parameters(module_text::read_text(path)?, &options.param)?;
+    let source = module_text::read_text(path)?;
+    let parameters = launch_file::parameters(&source, &options.param)?;
+    let source = launch_file::with_parameters(source, &parameters)?;
     let file = launch_file::parse(&source)?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let module_path = folder.join(file.module.get_ref());
@@ -204,7 +219,7 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
     let mut asked = None;
     let code = cuda_module::code(module_text::read(&module_path).map_err(anchored)?, options)?;
     let (module, note) = match code.file {
-        ModuleFile::Text(module) => (module, code.note),
+        ModuleFile::Text(module) => (filled(module, &parameters)?, code.note),
         ModuleFile::Container { name, bytes } => {
             let target = container::target(options.arch.as_deref())?;
             // All launches are of one module; without a launch `resolve` complains.

@@ -25,10 +25,7 @@ pub(super) struct LaunchFile {
     /// The PTX file, relative to this one.
     pub(super) module: Spanned<String>,
     #[serde(default)]
-    #[expect(
-        dead_code,
-        reason = "`with_parameters` has read it; here it is only allowed to be there"
-    )]
+    #[expect(dead_code, reason = "`parameters` has read it; here it is only allowed to be there")]
     parameters: BTreeMap<String, f64>,
     #[serde(default)]
     pub(super) buffers: BTreeMap<Spanned<String>, BufferTable>,
@@ -164,8 +161,21 @@ pub(super) enum ArgumentValue {
 /// after.
 pub(super) fn with_parameters(
     source: SourceText,
-    given: &[(String, f64)],
+    parameters: &Parameters,
 ) -> Result<SourceText, Report> {
+    let text = expression::substitute(&source, parameters, true)?;
+    Ok(SourceText { name: source.name, text: text.into() })
+}
+
+/// The values of a file's parameters: the given ones, and for the others their usual ones.
+///
+/// # Errors
+///
+/// A given value of a parameter that the file does not declare.
+pub(super) fn parameters(
+    source: &SourceText,
+    given: &[(String, f64)],
+) -> Result<Parameters, Report> {
     // Faults of the file as a whole are reported when it is read.
     let table: toml::Table = toml::from_str(&source.text).unwrap_or_default();
     let declared = table.get("parameters").and_then(toml::Value::as_table);
@@ -188,8 +198,7 @@ pub(super) fn with_parameters(
         }
         parameters.insert(name.clone(), *value);
     }
-    let text = expression::substitute(&source, &parameters, true)?;
-    Ok(SourceText { name: source.name, text: text.into() })
+    Ok(parameters)
 }
 
 /// Reads the text's shape.
@@ -198,7 +207,7 @@ pub(super) fn parse(source: &SourceText) -> Result<LaunchFile, Report> {
 }
 
 /// An error of a file's shape, at its place.
-pub(super) fn toml_report(source: &SourceText, error: &toml::de::Error) -> Report {
+pub(crate) fn toml_report(source: &SourceText, error: &toml::de::Error) -> Report {
     let range = error.span().unwrap_or(0..0);
     let (message, hint) = in_our_words(error.message());
     source.report(range, message).maybe_hint(hint)

@@ -6,7 +6,7 @@
 //! launch file ─┼─► launch_file ──► resolve ──► Plan
 //! PTX module  ─┤   argument ────────┘ scalar: types and bits
 //! CUDA source ─┤   (compiled by the caller's compiler)
-//! container   ─┘   kernel_name: which PTX of it, which kernel
+//! container   ─┘   kernel_name: which PTX of it, which kernel     packed: Plan ⇄ bytes
 //! ```
 
 pub mod argument;
@@ -23,13 +23,14 @@ pub mod files;
 pub mod init;
 pub mod kernel_argument;
 pub mod kernel_name;
-mod launch_file;
+pub(crate) mod launch_file;
 pub mod loaded;
 pub mod measurements;
 mod module_listing;
 pub mod module_text;
 pub mod npy;
 pub mod options;
+pub mod packed;
 pub mod plan;
 pub mod project;
 pub mod reference_values;

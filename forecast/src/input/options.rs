@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpucast_counters::hierarchy::L2Contents;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::project::Project;
 use crate::compiler::CudaOptions;
@@ -81,7 +81,7 @@ impl LaunchOptions {
 }
 
 /// Cache level that keeps loads without a cache operator: the compiler's option `-dlcm`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadCaching {
     /// In all caches.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_ptx_frontend::container::{Cubin, Target};
+use serde::{Deserialize, Serialize};
 
 use super::init::Init;
 use super::scalar::ElementType;
@@ -43,7 +44,7 @@ pub struct Plan {
 }
 
 /// A buffer in device memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Buffer {
     /// Its name.
     pub name: String,
@@ -65,7 +66,7 @@ impl Buffer {
 }
 
 /// One launch, possibly repeated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedLaunch {
     /// The kernel's name in the module.
     pub kernel: String,
@@ -88,7 +89,7 @@ pub struct PlannedLaunch {
 }
 
 /// The places of a launch's parts, so that reports can point at a fault.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchPlaces {
     /// The launch as a whole.
     pub launch: Anchor,
@@ -105,7 +106,7 @@ pub struct LaunchPlaces {
 }
 
 /// A device address: bytes behind the beginning of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pointer {
     /// An index into [`Plan::buffers`].
     pub buffer: usize,
@@ -161,7 +162,7 @@ pub(super) enum PointerError {
 }
 
 /// Values for a variable of the module, as `cudaMemcpyToSymbol` would write them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Symbol {
     /// The variable: its name, mangled or not, or a part that only one has.
     pub name: String,
@@ -176,7 +177,7 @@ pub struct Symbol {
 }
 
 /// A kernel argument.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PlannedArgument {
     /// A pointer into a buffer.
     Pointer(Pointer),

@@ -2,11 +2,12 @@
 
 use gpucast_ptx_frontend::ScalarType;
 use half::{bf16, f16};
+use serde::{Deserialize, Serialize};
 
 use crate::failure::suggest;
 
 /// A type that a launch file or `--arg` may name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ElementType {
     /// Unsigned, 8 bits.
     U8,
@@ -78,7 +79,7 @@ const ALIASES: [(&str, &str); 21] = [
 ];
 
 /// A number as written, before it has a type.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Literal {
     /// A whole number.
     Integer(i128),

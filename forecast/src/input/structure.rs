@@ -1,5 +1,7 @@
 //! Structures passed by value: members at the offsets that C gives them.
 
+use serde::{Deserialize, Serialize};
+
 use super::plan::Pointer;
 use super::scalar::ElementType;
 
@@ -10,7 +12,7 @@ pub(super) const DEEPEST: usize = 16;
 const POINTER_BYTES: usize = 8;
 
 /// The bytes of a structure, but for the addresses of buffers, which are known at the launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Structure {
     bytes: Vec<u8>,
     align: usize,

@@ -9,7 +9,7 @@ use gpucast_model::{Gpu, Needs, Timing};
 use super::{Cell, Point};
 use crate::choice::count_on::CountOn;
 use crate::choice::model_choice::{self, Models};
-use crate::failure::{Failure, Report};
+use crate::failure::Failure;
 use crate::run::kernel::Kernel;
 use crate::run::sources::{self, Counts, Source};
 use crate::run::supervisor::Supervisor;
@@ -33,25 +33,25 @@ pub enum CaseSource {
     },
 }
 
-/// A kernel in one size.
-pub struct Case {
+/// A kernel in one size. `S` describes the source of its counts.
+pub struct Case<S = CaseSource> {
     /// As it was named on the command line.
     pub name: Arc<str>,
     /// Its size and parameters.
     pub labels: Vec<Cell>,
     /// The source to count, or the reason why there is none.
-    pub source: Result<CaseSource, String>,
+    pub source: Result<S, String>,
 }
 
 /// A case that has been counted for points whose counts are equal.
-pub(super) struct Counted<'a> {
+pub(super) struct Counted<'a, S> {
     /// The case.
-    pub case: &'a Case,
+    pub case: &'a Case<S>,
     /// One for each launch, or why there is none.
     sources: Result<Vec<Source>, String>,
 }
 
-impl Counted<'_> {
+impl<S> Counted<'_, S> {
     /// The launches with their numbers from 1 on; one `None` if there are none.
     pub(super) fn launches(&self) -> impl Iterator<Item = Option<(usize, &Source)>> {
         let sources = self.sources.as_deref().unwrap_or_default();
@@ -72,8 +72,6 @@ impl Counted<'_> {
 pub struct Counting<'a> {
     /// Settings by which launches are executed and counted. The models say what else is recorded.
     pub counts: &'a Counts,
-    /// The GPUs whose counters are modelled.
-    pub count_on: &'a CountOn,
     /// The way of measuring whose fixed part is added.
     pub timing: Option<Timing>,
     /// Caller that is told of the runs' progress.
@@ -81,14 +79,15 @@ pub struct Counting<'a> {
 }
 
 /// Points with the same counts, which are taken once.
-pub(super) struct Group {
+pub struct Group {
     /// The GPU whose counters are modelled, or why there is none.
-    gpu: Result<Gpu, String>,
+    pub(super) gpu: Result<Gpu, String>,
     /// All of it that counts depend on, if it can be counted on.
-    device: Option<DeviceModel>,
+    pub(super) device: Option<DeviceModel>,
     /// The places of the points.
-    pub points: Vec<usize>,
-    needs: Needs,
+    pub(super) points: Vec<usize>,
+    /// The inputs that their models read beyond metrics.
+    pub(super) needs: Needs,
 }
 
 /// The points in groups of equal counts. GPUs that cannot be are told off beside the first ones
@@ -135,62 +134,63 @@ pub(super) fn groups(points: &[Point], count_on: &CountOn, models: &Models) -> V
     groups
 }
 
+/// Origin of the counts of a grid's cases.
+pub trait Origin<S> {
+    /// Caller that is told of progress, and can end it.
+    fn supervisor(&self) -> &dyn Supervisor;
+
+    /// The counts of a case's launches for the points of a group, or why there are none.
+    ///
+    /// # Errors
+    ///
+    /// What ends the whole sweep: [`Failure::Stopped`], and faults that somebody explains.
+    fn count(&self, case: &Case<S>, group: &Group) -> Result<Result<Vec<Source>, String>, Failure>;
+}
+
 /// Counts a case for the points of a group.
 ///
 /// # Errors
 ///
-/// Only [`Failure::Stopped`], and faults that somebody explains: no other case would avoid them.
-pub(super) fn count<'a>(
-    case: &'a Case,
+/// Those of the origin.
+pub(super) fn count<'a, S>(
+    case: &'a Case<S>,
     group: &Group,
-    counting: &Counting<'_>,
-) -> Result<Counted<'a>, Failure> {
+    origin: &dyn Origin<S>,
+) -> Result<Counted<'a, S>, Failure> {
     let sources = match &group.gpu {
-        Ok(gpu) => one(case, gpu, group, counting)?,
+        Ok(_) => origin.count(case, group)?,
         Err(reason) => Err(reason.clone()),
     };
     Ok(Counted { case, sources })
 }
 
-fn one(
-    case: &Case,
-    gpu: &Gpu,
-    group: &Group,
-    counting: &Counting<'_>,
-) -> Result<Result<Vec<Source>, String>, Failure> {
-    let counted = match &case.source {
-        Err(reason) => return Ok(Err(reason.clone())),
-        Ok(CaseSource::Metrics { path, kernel }) => {
-            sources::from_metrics(path, kernel.as_deref()).map_err(Failure::from)
-        }
-        Ok(CaseSource::Execution { input, launch }) => {
-            let counts = Counts { needs: group.needs, ..counting.counts.clone() };
-            Kernel::open(input, launch)
-                .and_then(|kernel| kernel.count_with(gpu, &counts, counting.supervisor))
-        }
-    };
-    match counted {
-        Ok(mut sources) => {
-            sources.iter_mut().for_each(|source| source.conditions.timing = counting.timing);
-            Ok(Ok(sources))
-        }
-        Err(Failure::Input(reports)) => Ok(Err(in_one_line(&reports))),
-        Err(Failure::Usage(report)) => Ok(Err(in_one_line(&[report]))),
-        Err(failure @ (Failure::Explained | Failure::Stopped)) => Err(failure),
+impl Origin<CaseSource> for Counting<'_> {
+    fn supervisor(&self) -> &dyn Supervisor {
+        self.supervisor
     }
-}
 
-/// Joins the reports and their places to one line.
-pub(super) fn in_one_line(reports: &[Report]) -> String {
-    let line = |report: &Report| match &report.anchor {
-        Some(anchor) => {
-            let text = &anchor.source.text;
-            let before = text.get(..anchor.range.start).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            format!("{}:{line}: {}", anchor.source.name, report.message)
+    fn count(&self, case: &Case, group: &Group) -> Result<Result<Vec<Source>, String>, Failure> {
+        let gpu = match &group.gpu {
+            Ok(gpu) => gpu,
+            Err(reason) => return Ok(Err(reason.clone())),
+        };
+        let counted = match &case.source {
+            Err(reason) => return Ok(Err(reason.clone())),
+            Ok(CaseSource::Metrics { path, kernel }) => {
+                sources::from_metrics(path, kernel.as_deref()).map_err(Failure::from)
+            }
+            Ok(CaseSource::Execution { input, launch }) => {
+                let counts = Counts { needs: group.needs, ..self.counts.clone() };
+                Kernel::open(input, launch)
+                    .and_then(|kernel| kernel.count_with(gpu, &counts, self.supervisor))
+            }
+        };
+        match counted {
+            Ok(mut sources) => {
+                sources.iter_mut().for_each(|source| source.conditions.timing = self.timing);
+                Ok(Ok(sources))
+            }
+            Err(failure) => failure.in_one_line().map(Err),
         }
-        None => report.message.clone(),
-    };
-    let lines: Vec<String> = reports.iter().map(line).collect();
-    lines.join("; ")
+    }
 }

@@ -6,11 +6,13 @@
 //! ```
 //!
 //! Every combination is a row, in the order of the command line with the last axis changing
-//! fastest, whatever the number of threads. A combination that has no time says why.
+//! fastest, whatever the number of threads. A combination that has no time says why. [`shared`] has
+//! the counts made by many processes.
 
 pub mod axis;
 mod cases;
 mod points;
+pub mod shared;
 mod table;
 
 use std::sync::Arc;
@@ -18,11 +20,12 @@ use std::sync::Arc;
 use gpucast_model::Prediction;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
+use crate::choice::count_on::CountOn;
 use crate::choice::model_choice::{Chosen, Models};
 use crate::failure::{Failure, Report};
 use crate::run::sources::Source;
 use cases::Counted;
-pub use cases::{Case, CaseSource, Counting};
+pub use cases::{Case, CaseSource, Counting, Group, Origin};
 pub use points::{Point, combinations, number_of_points, points};
 pub use table::{Cell, Table};
 
@@ -71,15 +74,17 @@ pub fn check_size(cases: usize, points: usize, models: usize) -> Result<(), Fail
 }
 
 /// Everything that a sweep combines.
-pub struct Grid<'a> {
+pub struct Grid<'a, S = CaseSource> {
     /// The parameters to vary.
     pub axes: &'a Axes,
     /// Kernels in sizes.
-    pub cases: &'a [Case],
+    pub cases: &'a [Case<S>],
     /// GPUs with changed fields.
     pub points: &'a [Point],
     /// The models.
     pub models: &'a Models,
+    /// The GPUs whose counters are modelled.
+    pub count_on: &'a CountOn,
 }
 
 /// Takes the rows of a sweep as they come.
@@ -89,10 +94,10 @@ pub trait Rows {
     /// # Errors
     ///
     /// Returns the reason if they cannot be taken; the sweep ends with it.
-    fn take(&mut self, case: &Case, rows: Vec<Vec<Cell>>) -> Result<(), Failure>;
+    fn take(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), Failure>;
 }
 
-impl Grid<'_> {
+impl<S: Sync> Grid<'_, S> {
     /// The names of the columns of each row.
     pub fn columns(&self) -> Vec<String> {
         self.axes.columns()
@@ -107,30 +112,34 @@ impl Grid<'_> {
     pub fn run(
         &self,
         first: usize,
-        counting: &Counting<'_>,
+        origin: &dyn Origin<S>,
         rows: &mut dyn Rows,
     ) -> Result<(), Failure> {
-        let groups = cases::groups(self.points, counting.count_on, self.models);
+        let groups = cases::groups(self.points, self.count_on, self.models);
         for (index, case) in self.cases.iter().enumerate().skip(first) {
-            counting.supervisor.part(index, self.cases.len());
+            origin.supervisor().part(index, self.cases.len());
             let mut of_case = Vec::new();
             for group in &groups {
-                if counting.supervisor.should_stop() {
+                if origin.supervisor().should_stop() {
                     return Err(Failure::Stopped);
                 }
                 // Counts are large, and those of one group are of no use to the next one.
-                let counted = cases::count(case, group, counting)?;
+                let counted = cases::count(case, group, origin)?;
                 of_case.extend(self.predict(&counted, &group.points));
             }
             // Sorting is stable: a point's models stay in their order.
             of_case.sort_by_key(|(place, _)| *place);
-            rows.take(case, of_case.into_iter().map(|(_, row)| row).collect())?;
+            rows.take(of_case.into_iter().map(|(_, row)| row).collect())?;
         }
         Ok(())
     }
 
     /// A row for each launch, point and model, with its place among those of the case.
-    fn predict(&self, counted: &Counted<'_>, points: &[usize]) -> Vec<((usize, usize), Vec<Cell>)> {
+    fn predict(
+        &self,
+        counted: &Counted<'_, S>,
+        points: &[usize],
+    ) -> Vec<((usize, usize), Vec<Cell>)> {
         let combinations: Vec<_> = counted
             .launches()
             .flat_map(|launch| points.iter().map(move |&at| (launch, at, &self.points[at])))
@@ -155,8 +164,8 @@ impl Grid<'_> {
 }
 
 /// The cells of one combination.
-fn row(
-    counted: &Counted<'_>,
+fn row<S>(
+    counted: &Counted<'_, S>,
     launch: Option<(usize, &Source)>,
     point: &Point,
     chosen: &Chosen,
@@ -190,8 +199,8 @@ fn row(
 }
 
 /// The prediction, or why there is none.
-fn outcome(
-    counted: &Counted<'_>,
+fn outcome<S>(
+    counted: &Counted<'_, S>,
     launch: Option<(usize, &Source)>,
     point: &Point,
     chosen: &Chosen,

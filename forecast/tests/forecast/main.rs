@@ -8,6 +8,7 @@
 )]
 
 mod common;
+mod counting_version;
 mod launches;
 mod repeats;
 mod stopping;

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! find ──► nvrtc (a library, loaded when it is needed) ──┐
-//!     └──► program (nvcc, clang)  ──────────────────────┴──► PTX, or log ──► reports
+//!     └──► program (nvcc, clang)  ──────────────────────┼──► PTX, or log ──► reports
+//! command (what a user wrote) ──────────────────────────┘
 //! ```
 //!
 //! NVRTC comes first: it is one Python package, needs no host compiler, and compiles a kernel in
 //! less than a second. It knows device code alone, so source with host code goes to nvcc or clang
 //! where there is one.
 
+mod command;
 mod find;
 mod headers;
 mod log;
@@ -22,6 +24,8 @@ use gpucast_forecast::{Report, SourceText};
 
 use crate::Stop;
 use find::Found;
+
+pub use command::CommandLine;
 
 /// Which compiler is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,111 +1,75 @@
-//! `gpucast sweep`: predictions over grids of kernels, sizes, GPUs, fields of GPUs and models.
+//! The grid of a sweep, as its options describe it.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::model_choice::{ModelWords, Models};
 use gpucast_forecast::input::expression::{self, Parameters};
 use gpucast_forecast::input::kernel_argument;
-use gpucast_forecast::number;
 use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::{LaunchOptions, Size as CorpusSize};
 use gpucast_forecast::sweep::axis::{Axis, Value};
-use gpucast_forecast::sweep::{self, Axes, Case, CaseSource, Cell, Grid};
-use gpucast_model::Gpu;
-use gpucast_render::sweep::{TableFormat, without_parquet};
+use gpucast_forecast::sweep::{self, Axes, Case, CaseSource, Cell};
+use gpucast_model::{Gpu, Timing};
 
-use crate::cli::{LaunchTemplate, Sweep};
+use crate::cli::{LaunchTemplate, SweepGrid};
 use crate::failure::{Failure, Report, SourceText, suggest};
-use crate::output::rows::{Earlier, RowFile};
-use crate::output::{Terminal, diagnostic};
 use crate::project;
 
-pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
-    // Everything that is cheap to refuse is refused before anything is executed.
-    let models = arguments.prediction.models()?;
-    // Counts of a file have no order of events, which the simulation needs. And with its default
-    // model every GPU of the library would have each kernel executed for itself.
-    let is_library = arguments.gpus.gpu.iter().any(|gpu| gpu == crate::cli::names::ALL);
-    let is_file = !arguments.from_metrics.is_empty();
-    let models = if is_file || is_library { models.or_thesis() } else { models };
-    let library = gpu_argument::library()?;
-    let measurement = &arguments.measurement;
-    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
-    let count_on = arguments.prediction.count_on(&library)?;
-    let fields = Axis::read_all("--set", &arguments.set).map_err(Failure::Usage)?;
-    fields.iter().try_for_each(check_field)?;
-    let parameters = Axis::read_all("--vary", &arguments.vary).map_err(Failure::Usage)?;
-    let format = format(&arguments)?;
-    let (labels, cases) = cases(&arguments, &parameters)?;
-    let number_of_points = sweep::number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
-    sweep::check_size(cases.len(), number_of_points, models.number())?;
-    let axes =
-        Axes { of_cases: labels, of_gpus: fields.iter().map(|axis| axis.name.clone()).collect() };
-    let points = sweep::points(&gpus, &fields);
-    let grid = Grid { axes: &axes, cases: &cases, points: &points, models: &models };
-    let earlier = match (&arguments.output, arguments.resume) {
-        (Some(path), true) if format == TableFormat::Csv => {
-            Some(Earlier::read(path, &grid.columns(), &cases)?)
-        }
-        (_, true) => {
-            let report = Report::new("only a sweep that writes CSV can be continued");
-            return Err(Failure::Usage(report.hint("name a file: --output sweep.csv")));
-        }
-        (_, false) => None,
-    };
-    let mut rows = RowFile::open(arguments.output.clone(), format, grid.columns())?;
-    let first = earlier.map_or(Ok(0), |earlier| rows.resume(earlier))?;
-    let terminal = Terminal::without_notes(&arguments.execution)?;
-    let counts = Counts {
-        machine: (&arguments.machine).into(),
-        execution: (&arguments.execution).into(),
-        ..Counts::default()
-    };
-    let counting = sweep::Counting {
-        counts: &counts,
-        count_on: &count_on,
-        timing: measurement.timing(),
-        supervisor: &terminal,
-    };
-    let outcome = grid.run(first, &counting, &mut rows);
-    let (has_times, taken) = (rows.has_times(), rows.len());
-    match outcome {
-        Ok(()) => rows.finish()?,
-        Err(failure) => {
-            if taken > 0 {
-                rows.finish()?;
-                diagnostic::note(&stopped(&arguments, format, taken));
-            } else {
-                rows.discard();
-            }
-            return Err(failure.into());
-        }
-    }
-    // Each row has said why it has no time.
-    if has_times { Ok(()) } else { Err(Failure::Said) }
+/// Everything that a sweep combines, checked as far as nothing has to be executed for it.
+pub(super) struct Parts {
+    /// The parameters that vary.
+    pub(super) axes: Axes,
+    pub(super) cases: Vec<Case>,
+    pub(super) gpus: Vec<Gpu>,
+    /// The fields of GPUs that vary.
+    pub(super) fields: Vec<Axis>,
+    pub(super) models: Models,
+    /// The same models in words.
+    pub(super) words: ModelWords,
+    pub(super) count_on: CountOn,
+    pub(super) counts: Counts,
+    pub(super) timing: Option<Timing>,
 }
 
-/// Describes the output of a sweep that did not end.
-fn stopped(arguments: &Sweep, format: TableFormat, rows: usize) -> String {
-    let resume = match (&arguments.output, format) {
-        (Some(_), TableFormat::Csv) => "; the same command with --resume continues",
-        _ => "",
-    };
-    let plural = if rows == 1 { "" } else { "s" };
-    format!("the sweep was stopped after {} row{plural}{resume}", number::count(rows as u64))
-}
-
-fn format(arguments: &Sweep) -> Result<TableFormat, Failure> {
-    let by_name = arguments.output.as_deref().and_then(TableFormat::of_file);
-    let format = arguments.format.or(by_name).unwrap_or(TableFormat::Text);
-    if format == TableFormat::Parquet && arguments.output.is_none() {
-        let report = Report::new("Parquet is not for a terminal");
-        return Err(Failure::Usage(report.hint("name a file: --output sweep.parquet")));
+impl Parts {
+    /// Reads the options.
+    pub(super) fn of(arguments: &SweepGrid) -> Result<Self, Failure> {
+        // Counts of a file have no order of events, which the simulation needs. And with its
+        // default model every GPU of the library would have each kernel executed for itself.
+        let is_library = arguments.gpus.gpu.iter().any(|gpu| gpu == crate::cli::names::ALL);
+        let is_file = !arguments.from_metrics.is_empty();
+        let words = ModelWords { or_thesis: is_file || is_library, ..arguments.prediction.words() };
+        let models = Models::of_words(&words)?;
+        let library = gpu_argument::library()?;
+        let measurement = &arguments.measurement;
+        let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
+        let count_on = arguments.prediction.count_on(&library)?;
+        let fields = Axis::read_all("--set", &arguments.set).map_err(Failure::Usage)?;
+        fields.iter().try_for_each(check_field)?;
+        let parameters = Axis::read_all("--vary", &arguments.vary).map_err(Failure::Usage)?;
+        let (labels, cases) = cases(arguments, &parameters)?;
+        let number_of_points = sweep::number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
+        sweep::check_size(cases.len(), number_of_points, models.number())?;
+        let of_gpus = fields.iter().map(|axis| axis.name.clone()).collect();
+        Ok(Self {
+            axes: Axes { of_cases: labels, of_gpus },
+            cases,
+            gpus,
+            fields,
+            models,
+            words,
+            count_on,
+            counts: Counts {
+                machine: (&arguments.machine).into(),
+                execution: (&arguments.execution).into(),
+                ..Counts::default()
+            },
+            timing: measurement.timing(),
+        })
     }
-    if format == TableFormat::Parquet && cfg!(not(feature = "parquet")) {
-        return Err(without_parquet().into());
-    }
-    Ok(format)
 }
 
 fn check_field(axis: &Axis) -> Result<(), Failure> {
@@ -120,7 +84,7 @@ fn check_field(axis: &Axis) -> Result<(), Failure> {
 }
 
 /// Every kernel in every size with every combination of parameters, and the parameters' names.
-fn cases(arguments: &Sweep, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), Failure> {
+fn cases(arguments: &SweepGrid, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), Failure> {
     if !arguments.from_metrics.is_empty() {
         let given = !axes.is_empty() || !arguments.size.is_empty();
         if given || arguments.launch.first_given().is_some() {
@@ -181,7 +145,7 @@ fn is_launch_file(input: &str) -> bool {
 }
 
 fn case(
-    arguments: &Sweep,
+    arguments: &SweepGrid,
     input: &str,
     size: Option<CorpusSize>,
     axes: &[Axis],

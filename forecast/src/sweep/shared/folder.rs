@@ -1,0 +1,187 @@
+//! A store in a folder that all machines see.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::store::{Put, Store, StoreError};
+
+/// A folder. An object is written beside its place and gets its name by `link`, which fails where
+/// the name is taken; local file systems, NFS and Lustre do so atomically.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    place: String,
+    /// Distinguishes the unfinished files of one process.
+    written: AtomicU64,
+}
+
+/// The folder of files that are not complete.
+const UNFINISHED: &str = "unfinished";
+
+impl Folder {
+    /// The store in `path`, which is made with the first object.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let place = path.display().to_string();
+        Self { path, place, written: AtomicU64::new(0) }
+    }
+
+    fn failed<'a>(&'a self, verb: &'static str, name: &'a str) -> impl Fn(io::Error) -> StoreError {
+        move |error| {
+            // `std::io::Error` adds "(os error 2)", which tells a user nothing.
+            let text = error.to_string();
+            let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
+            StoreError { verb, name: name.to_owned(), place: self.place.clone(), reason }
+        }
+    }
+
+    /// Writes a file of a name that no other process uses.
+    fn unfinished(&self, bytes: &[u8]) -> io::Result<PathBuf> {
+        let folder = self.path.join(UNFINISHED);
+        fs::create_dir_all(&folder)?;
+        loop {
+            let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let number = self.written.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{}-{}-{number}", std::process::id(), clock.as_nanos());
+            let path = folder.join(name);
+            match File::create_new(&path) {
+                Ok(mut file) => {
+                    file.write_all(bytes)?;
+                    file.sync_all()?;
+                    return Ok(path);
+                }
+                // A process of another machine with the same number, at the same time.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn place_of(&self, name: &str) -> io::Result<PathBuf> {
+        let path = self.path.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+        Ok(path)
+    }
+}
+
+impl Store for Folder {
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        match fs::read(self.path.join(name)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed("read", name)(error)),
+        }
+    }
+
+    fn put_new(&self, name: &str, bytes: &[u8]) -> Result<Put, StoreError> {
+        let put = || {
+            let path = self.place_of(name)?;
+            if path.exists() {
+                return Ok(Put::Present);
+            }
+            let unfinished = self.unfinished(bytes)?;
+            let put = match fs::hard_link(&unfinished, &path) {
+                Ok(()) => Ok(Put::Stored),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Put::Present),
+                Err(error) => Err(error),
+            };
+            fs::remove_file(&unfinished)?;
+            put
+        };
+        put().map_err(self.failed("write", name))
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let put = || fs::rename(self.unfinished(bytes)?, self.place_of(name)?);
+        put().map_err(self.failed("write", name))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreError> {
+        match fs::remove_file(self.path.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.failed("remove", name)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        let entries = match fs::read_dir(self.path.join(folder)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(self.failed("list", folder)(error)),
+        };
+        let name = |entry: io::Result<fs::DirEntry>| {
+            entry.map(|entry| entry.file_name().to_string_lossy().into_owned())
+        };
+        let names: io::Result<Vec<String>> = entries.map(name).collect();
+        let mut names = names.map_err(self.failed("list", folder))?;
+        names.sort();
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_stored_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Folder::new(folder.path());
+        assert_eq!(store.get("counts/a"), Ok(None));
+        assert_eq!(store.list("counts"), Ok(Vec::new()));
+        assert_eq!(store.put_new("counts/b", b"1"), Ok(Put::Stored));
+        assert_eq!(store.put_new("counts/b", b"2"), Ok(Put::Present));
+        assert_eq!(store.get("counts/b"), Ok(Some(b"1".to_vec())));
+        store.put("counts/b", b"3").unwrap();
+        store.put("counts/a", b"").unwrap();
+        assert_eq!(store.get("counts/b"), Ok(Some(b"3".to_vec())));
+        assert_eq!(store.list("counts"), Ok(vec!["a".to_owned(), "b".to_owned()]));
+        store.remove("counts/a").unwrap();
+        store.remove("counts/a").unwrap();
+        assert_eq!(store.list("counts"), Ok(vec!["b".to_owned()]));
+        assert_eq!(store.list(UNFINISHED), Ok(Vec::new()));
+    }
+
+    /// Eight threads store under the same names: each name has one winner, and its bytes are whole.
+    #[test]
+    fn of_several_writers_one_stores() {
+        let folder = tempfile::tempdir().unwrap();
+        let stores: Vec<Folder> = (0..8).map(|_| Folder::new(folder.path())).collect();
+        let stored = std::sync::Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for (writer, store) in stores.iter().enumerate() {
+                let stored = &stored;
+                scope.spawn(move || {
+                    for name in 0..100 {
+                        let bytes = [writer as u8; 1000];
+                        if store.put_new(&format!("counts/{name}"), &bytes) == Ok(Put::Stored) {
+                            stored.lock().unwrap().push((name, writer as u8));
+                        }
+                    }
+                });
+            }
+        });
+        let mut stored = stored.into_inner().unwrap();
+        stored.sort_unstable();
+        assert!(stored.iter().map(|(name, _)| *name).eq(0..100));
+        for (name, writer) in stored {
+            assert_eq!(stores[0].get(&format!("counts/{name}")), Ok(Some(vec![writer; 1000])));
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_no_folder_is_told_of() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Folder::new(file.path()).put_new("counts/a", b"").unwrap_err();
+        assert!(error.to_string().starts_with("cannot write counts/a in "), "{error}");
+    }
+}

@@ -1,0 +1,118 @@
+//! From stored counts to the rows of the table.
+
+use std::collections::BTreeSet;
+
+use gpucast_model::CountedOn;
+
+use super::counts;
+use super::plan::{Opened, Planned};
+use super::store::Store;
+use super::work::COUNTS;
+use crate::choice::gpu_argument;
+use crate::failure::{Failure, Report, in_one_line};
+use crate::run::sources::Source;
+use crate::run::supervisor::Supervisor;
+use crate::sweep::cases::{Group, Origin};
+use crate::sweep::{Case, Grid, Rows};
+
+/// The rows of items that nobody has executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// There must be none.
+    Refused,
+    /// They say so in place of a time.
+    Told,
+}
+
+/// Predicts from stored counts. The rows are those that one process writes.
+///
+/// # Errors
+///
+/// Items that are missing or damaged; [`Failure::Stopped`] if the supervisor says so; errors of the
+/// store and of `rows`.
+pub fn merge(
+    plan: &Opened,
+    store: &dyn Store,
+    missing: Missing,
+    supervisor: &dyn Supervisor,
+    rows: &mut dyn Rows,
+) -> Result<(), Failure> {
+    let stored: BTreeSet<String> = store.list(COUNTS)?.into_iter().collect();
+    if missing == Missing::Refused {
+        let items = plan.items();
+        let is_missing = |names: &[String]| !names.iter().any(|name| stored.contains(name));
+        let lacking = items.iter().filter(|item| is_missing(&item.names)).count();
+        if lacking > 0 {
+            let message = format!("{lacking} of {} executions are missing", items.len());
+            return Err(Report::new(message)
+                .hint("run `gpucast sweep work`, or merge what there is with --allow-missing")
+                .into());
+        }
+    }
+    let origin = Stored { plan, store, stored, missing, supervisor };
+    let Opened { axes, cases, points, models, count_on, .. } = plan;
+    Grid { axes, cases, points, models, count_on }.run(0, &origin, rows)
+}
+
+struct Stored<'a> {
+    plan: &'a Opened,
+    store: &'a dyn Store,
+    stored: BTreeSet<String>,
+    missing: Missing,
+    supervisor: &'a dyn Supervisor,
+}
+
+impl Origin<Planned> for Stored<'_> {
+    fn supervisor(&self) -> &dyn Supervisor {
+        self.supervisor
+    }
+
+    fn count(
+        &self,
+        case: &Case<Planned>,
+        group: &Group,
+    ) -> Result<Result<Vec<Source>, String>, Failure> {
+        if let Err(reason) = &case.source {
+            return Ok(Err(reason.clone()));
+        }
+        let gpu = match &group.gpu {
+            Ok(gpu) => gpu,
+            Err(reason) => return Ok(Err(reason.clone())),
+        };
+        let (item, device) = match (self.plan.item(case, group), gpu_argument::device_model(gpu)) {
+            (Some(item), Ok(device)) => (item, device),
+            (_, Err(report)) => return Ok(Err(in_one_line(&[report]))),
+            (None, Ok(_)) => return Ok(Err("it cannot be executed".to_owned())),
+        };
+        let Some(name) = item.names.iter().find(|name| self.stored.contains(*name)) else {
+            return Ok(Err("it is not executed yet".to_owned()));
+        };
+        let object = format!("{COUNTS}/{name}");
+        let outcome = self.store.get(&object)?.and_then(|bytes| counts::read(&bytes));
+        let sources = match outcome {
+            Some(Err(reason)) => return Ok(Err(reason)),
+            Some(Ok(launches)) => launches
+                .into_iter()
+                .map(|launch| {
+                    let counted_on = CountedOn { gpu: gpu.name.clone(), device };
+                    launch.source(group.needs, counted_on, self.plan.timing)
+                })
+                .collect(),
+            None => None,
+        };
+        match (sources, self.missing) {
+            (Some(sources), _) => Ok(Ok(sources)),
+            (None, missing) => {
+                // Gone, so that a worker executes it again.
+                self.store.remove(&object)?;
+                let message = format!("the counts {name} in {} are damaged", self.store.place());
+                match missing {
+                    Missing::Told => Ok(Err(message)),
+                    Missing::Refused => Err(Report::new(message)
+                        .hint("they are removed; run `gpucast sweep work` again")
+                        .into()),
+                }
+            }
+        }
+    }
+}

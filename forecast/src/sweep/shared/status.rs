@@ -1,0 +1,63 @@
+//! The state of a shared sweep.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::lease::LEASES;
+use super::plan::Opened;
+use super::store::Store;
+use super::work::COUNTS;
+use crate::failure::Failure;
+
+/// How far a shared sweep is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Executions of the plan.
+    pub executions: usize,
+    /// Those that are stored.
+    pub stored: usize,
+    /// Those that a worker says it is at, dead workers among them.
+    pub leased: Vec<Leased>,
+    /// Rows that the table will have if each kernel is launched once.
+    pub rows: usize,
+}
+
+/// An execution under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Leased {
+    /// The item.
+    pub item: String,
+    /// The worker.
+    pub worker: String,
+}
+
+/// Looks at the store.
+///
+/// # Errors
+///
+/// If the store does not answer.
+pub fn status(plan: &Opened, store: &dyn Store) -> Result<Status, Failure> {
+    let stored: BTreeSet<String> = store.list(COUNTS)?.into_iter().collect();
+    let items = plan.items();
+    let is_stored = |names: &[String]| names.iter().any(|name| stored.contains(name));
+    let mut leased = Vec::new();
+    for name in store.list(LEASES)? {
+        if !items.iter().any(|item| item.names[0] == name && !is_stored(&item.names)) {
+            continue;
+        }
+        let Some(contents) = store.get(&format!("{LEASES}/{name}"))? else { continue };
+        let contents = String::from_utf8_lossy(&contents);
+        let worker = contents.rsplit_once(' ').map_or(&*contents, |(worker, _)| worker).to_owned();
+        leased.push(Leased { item: name, worker });
+    }
+    let models = |point| plan.models.of(point).len();
+    let of_case: usize =
+        plan.points.iter().map(|point| models(point.gpu.as_ref().unwrap_or(&point.base))).sum();
+    Ok(Status {
+        executions: items.len(),
+        stored: items.iter().filter(|item| is_stored(&item.names)).count(),
+        leased,
+        rows: plan.cases.len() * of_case,
+    })
+}

@@ -1,0 +1,20 @@
+//! Tuning: which configuration of a kernel is fast, by the models, without the GPU.
+//!
+//! ```text
+//! space.toml ──► Space ──► configurations ──► launch file and macros ──► counts ──► times
+//!                                              Kernel Tuner's and KTT's files ◄──┴──► ranks
+//! ```
+//!
+//! A [`Space`] names a launch file, values of its parameters, and constraints. Each configuration
+//! is compiled, executed and predicted by itself, so that any of them can be left out or taken from
+//! a file.
+
+mod date;
+pub mod kernel_tuner;
+pub mod ktt;
+pub mod ranks;
+mod space;
+mod trial;
+
+pub use space::{Configuration, Parameter, Space};
+pub use trial::{ModelTime, Trial, TriedLaunch, Trouble, Tuning};

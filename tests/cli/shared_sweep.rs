@@ -1,0 +1,277 @@
+//! Sweeps that many processes execute together: `sweep plan|work|status|merge|submit`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::gpucast::{Outcome, command, gpucast, outcome, stdout};
+
+/// A grid with launch files, one that is not there, a GPU of another maker and all models.
+const GRID: &str = "saxpy.toml transpose.toml saxpy-n.toml nowhere.toml --gpu gtx-480,gtx-960,r9-nano \
+                    --set memory_bandwidth=0.5x,1x --model all --machine rules";
+
+/// A folder with a store, and what is written beside it.
+struct Sweep {
+    folder: tempfile::TempDir,
+}
+
+impl Sweep {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `sweep WHAT --store …`.
+    fn words(&self, what: &str) -> String {
+        format!("sweep {what} --store '{}'", self.path("store").display())
+    }
+
+    fn run(&self, what: &str) -> Outcome {
+        gpucast(&self.words(what))
+    }
+
+    #[track_caller]
+    fn succeeds(&self, what: &str) -> String {
+        let Outcome { status, stdout, stderr } = self.run(what);
+        assert_eq!(status, 0, "sweep {what}: {stderr}");
+        stdout + &stderr
+    }
+
+    fn start(&self, what: &str) -> Child {
+        let mut command = command(&self.words(what));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    /// The files of a folder of the store.
+    fn objects(&self, folder: &str) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.path("store").join(folder)) else { return Vec::new() };
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    }
+
+    /// The merged table and that of one process.
+    #[track_caller]
+    fn assert_merged(&self, grid: &str, form: &str) {
+        let (merged, alone) = (self.path(&format!("m.{form}")), self.path(&format!("a.{form}")));
+        self.succeeds(&format!("merge -o '{}'", merged.display()));
+        let status = gpucast(&format!("sweep {grid} -o '{}'", alone.display())).status;
+        assert_eq!(status, 0);
+        let [merged, alone] = [merged, alone].map(|path| fs::read(path).unwrap());
+        assert!(merged == alone, "the merged {form} is another one");
+    }
+}
+
+/// Failures are rows, too, and every model's numbers come back to the last bit.
+#[test]
+fn several_workers_write_what_one_process_writes() {
+    let sweep = Sweep::new();
+    let planned = sweep.succeeds(&format!("plan {GRID}"));
+    assert_eq!(planned, "note: 6 executions are planned, 0 of them are stored already\n");
+    let mut workers = ["1/3", "2/3", "3/3"].map(|it| sweep.start(&format!("work --shard {it}")));
+    for worker in &mut workers {
+        assert!(worker.wait().unwrap().success());
+    }
+    assert_eq!(sweep.objects("counts").len(), 6);
+    assert!(sweep.objects("leases").is_empty() && sweep.objects("unfinished").is_empty());
+    let state = sweep.succeeds("status");
+    assert!(state.starts_with("6 of 6 executions are stored"), "{state}");
+    for form in ["csv", "json", "txt"] {
+        sweep.assert_merged(GRID, form);
+    }
+    // Whoever comes late finds nothing to do.
+    assert_eq!(sweep.succeeds("work"), "note: 0 executed, 0 of them failed\n");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_merged_parquet_table_is_that_of_one_process() {
+    let sweep = Sweep::new();
+    sweep.succeeds(&format!("plan {GRID}"));
+    sweep.succeeds("work");
+    sweep.assert_merged(GRID, "parquet");
+}
+
+/// A change of GPUs that count alike executes nothing, whatever is predicted for them.
+#[test]
+fn other_gpus_and_models_execute_nothing() {
+    let sweep = Sweep::new();
+    let kernels = "transpose histogram --size small --machine rules";
+    sweep.succeeds(&format!("plan {kernels} --gpu gtx-960,h100-sxm"));
+    assert_eq!(sweep.succeeds("work"), "note: 4 executed, 0 of them failed\n");
+    let other = format!(
+        "{kernels} --gpu h100-sxm,gtx-960 --set memory_bandwidth=1x,3x \
+         --model hierarchical-roofline,sm-simulation"
+    );
+    sweep.succeeds(&format!("plan {other} --replace"));
+    assert_eq!(sweep.succeeds("work"), "note: 0 executed, 0 of them failed\n");
+    sweep.assert_merged(&other, "csv");
+    // Another size of the L2 counts something else.
+    sweep.succeeds(&format!("plan {kernels} --gpu gtx-960 --set l2_size=0.5x --plan smaller"));
+    assert_eq!(sweep.succeeds("work --plan smaller"), "note: 2 executed, 0 of them failed\n");
+}
+
+/// Workers are killed at whatever they do; what they leave behind changes nothing.
+#[cfg(unix)]
+#[test]
+fn killed_workers_change_nothing() {
+    let sweep = Sweep::new();
+    let grid = "sgemm lmsor transpose --gpu h100-sxm,gtx-960 --machine rules";
+    sweep.succeeds(&format!("plan {grid} --size small"));
+    for _ in 0..3 {
+        let before = sweep.objects("counts").len();
+        let mut worker = sweep.start("work --lease 1");
+        // At least one item more, and then in the middle of something.
+        while sweep.objects("counts").len() == before && worker.try_wait().unwrap().is_none() {}
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+    }
+    sweep.succeeds("work --lease 1");
+    assert_eq!(sweep.objects("counts").len(), 6);
+    sweep.assert_merged(&format!("{grid} --size small"), "csv");
+}
+
+#[test]
+fn damaged_counts_are_executed_again() {
+    let sweep = Sweep::new();
+    let grid = "transpose histogram --size small --gpu gtx-480 --machine rules";
+    sweep.succeeds(&format!("plan {grid}"));
+    sweep.succeeds("work");
+    let path = sweep.objects("counts").pop().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let refused = sweep.run("merge");
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("are damaged"), "{}", refused.stderr);
+    let partial = sweep.run("merge --format csv --allow-missing");
+    assert_eq!(partial.status, 0);
+    assert_eq!(partial.stdout.matches("it is not executed yet").count(), 1, "{}", partial.stdout);
+    assert_eq!(sweep.succeeds("work"), "note: 1 executed, 0 of them failed\n");
+    sweep.assert_merged(grid, "csv");
+}
+
+/// What fails is stored, and executed again on request alone.
+#[test]
+fn failures_are_stored_and_retried() {
+    let sweep = Sweep::new();
+    let grid = "sgemm --size small --gpu gtx-480 --machine rules --budget 100";
+    sweep.succeeds(&format!("plan {grid}"));
+    assert_eq!(sweep.succeeds("work"), "note: 1 executed, 1 of them failed\n");
+    assert_eq!(sweep.succeeds("work"), "note: 0 executed, 0 of them failed\n");
+    assert_eq!(sweep.succeeds("work --retry"), "note: 1 executed, 1 of them failed\n");
+    let merged = sweep.succeeds("merge --format csv");
+    assert_eq!(merged, gpucast(&format!("sweep {grid} --format csv")).stdout);
+}
+
+#[test]
+fn what_cannot_be_shared_is_refused() {
+    let sweep = Sweep::new();
+    let mut transcript = String::new();
+    sweep.succeeds("plan transpose --size small --gpu gtx-480 --machine rules");
+    for what in [
+        "plan histogram --size small --gpu gtx-480 --machine rules",
+        "plan transpose --gpu gtx-480 --time-limit 5",
+        "plan --from-metrics sgemm-metrics.toml --gpu gtx-480",
+        "plan transpose --gpu gtx-480 --plan ../outside",
+        "work --plan another",
+        "work --shard 3/2",
+        "merge",
+        "merge --format parquet",
+        "submit",
+    ] {
+        let Outcome { status, stderr, .. } = sweep.run(what);
+        let stderr = stderr.replace(&sweep.path("store").display().to_string(), "STORE");
+        transcript += &format!("{what}: status {status}\n{stderr}\n");
+    }
+    insta::assert_snapshot!("shared-sweep-refusals", transcript);
+}
+
+#[cfg(not(feature = "cloud"))]
+#[test]
+fn a_cloud_needs_a_feature() {
+    let outcome = gpucast("sweep status --store s3://bucket/sweep");
+    assert_eq!(outcome.status, 1);
+    assert!(outcome.stderr.contains("--features cloud"), "{}", outcome.stderr);
+}
+
+/// A stand-in for Slurm's `sbatch` takes the script, whose tasks are then run by hand.
+#[cfg(unix)]
+#[test]
+fn a_job_array_is_submitted_and_its_tasks_work() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let sweep = Sweep::new();
+    let grid = "transpose histogram --size small --gpu gtx-480,h100-sxm --machine rules";
+    sweep.succeeds(&format!("plan {grid}"));
+    let options = "submit --slurm --array 2 --time 00:10:00 --partition short";
+    let script = sweep.succeeds(&format!("{options} --dry-run"));
+    let sbatch = sweep.path("sbatch");
+    let taken = sweep.path("taken.sh");
+    let stand_in = format!(
+        "#!/bin/sh\nwhile IFS= read -r line; do printf '%s\\n' \"$line\"; done > '{}'\n\
+         echo Submitted batch job 7\n",
+        taken.display()
+    );
+    fs::write(&sbatch, stand_in).unwrap();
+    fs::set_permissions(&sbatch, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut submit = command(&sweep.words(options));
+    submit.env("PATH", sweep.folder.path());
+    assert_eq!(outcome(submit).stdout, "Submitted batch job 7\n");
+    assert_eq!(fs::read_to_string(&taken).unwrap(), script);
+    for task in ["2", "1"] {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg(&taken).env("SLURM_ARRAY_TASK_ID", task).stderr(Stdio::null());
+        let status = shell.status().unwrap();
+        assert!(status.success());
+    }
+    sweep.assert_merged(grid, "csv");
+    // Without Slurm the command says what to do.
+    let nowhere = sweep.run("submit --slurm");
+    assert_eq!(nowhere.status, 1);
+    assert!(nowhere.stderr.contains("sbatch cannot be run"), "{}", nowhere.stderr);
+}
+
+/// A worker that is told to stop gives back what it is at.
+#[test]
+fn the_end_of_the_time_is_a_status() {
+    let sweep = Sweep::new();
+    sweep.succeeds("plan sgemm lmsor --gpu h100-sxm --machine rules");
+    let Outcome { status, stderr, .. } = sweep.run("work --max-seconds 1");
+    // A fast machine is done; nobody else would be.
+    if status != 0 {
+        assert_eq!(status, 75, "{stderr}");
+        assert!(stderr.contains("the same command continues"), "{stderr}");
+    }
+    assert!(sweep.objects("leases").is_empty());
+}
+
+/// The kernels travel with the plan: workers need none of the files.
+#[test]
+fn workers_need_no_files_but_the_store() {
+    let sweep = Sweep::new();
+    let inputs = sweep.path("inputs");
+    fs::create_dir(&inputs).unwrap();
+    let from = crate::gpucast::inputs();
+    for name in ["saxpy-n.toml", "saxpy.ptx"] {
+        fs::copy(from.join(name), inputs.join(name)).unwrap();
+    }
+    let grid = "saxpy-n.toml --vary n=256,512 --gpu gtx-480 --machine rules --format csv";
+    let in_folder = |words: &str, folder: &Path| {
+        let mut command = command(words);
+        command.current_dir(folder);
+        outcome(command)
+    };
+    let alone = in_folder(&format!("sweep {grid}"), &inputs).stdout;
+    let grid = grid.strip_suffix(" --format csv").unwrap();
+    assert_eq!(in_folder(&sweep.words(&format!("plan {grid}")), &inputs).status, 0);
+    fs::remove_dir_all(&inputs).unwrap();
+    assert_eq!(in_folder(&sweep.words("work"), sweep.folder.path()).status, 0);
+    let merged = in_folder(&sweep.words("merge --format csv"), sweep.folder.path()).stdout;
+    assert_eq!(merged, alone);
+    assert!(stdout("sweep work --help").contains("75"));
+}
