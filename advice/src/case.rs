@@ -1,8 +1,8 @@
 //! What rules look at: one launch on one GPU.
 
+use gpucast_counters::counts::MemoryCounts;
 use gpucast_counters::device::DeviceModel;
 use gpucast_counters::occupancy::{CtaShape, Occupancy};
-use gpucast_counters::recorder::MemoryCounts;
 use gpucast_counters::table::Row;
 use gpucast_counters::{LaunchProfile, Metrics};
 use gpucast_interpreter::AccessKind;

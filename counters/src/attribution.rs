@@ -216,9 +216,9 @@ mod tests {
     use gpucast_ptx_frontend::source::Span;
 
     use super::*;
+    use crate::counts::{BranchCounts, MemoryCounts};
     use crate::hierarchy::RowTraffic;
     use crate::machine::{BackEnd, MachineRow};
-    use crate::recorder::{BranchCounts, MemoryCounts};
     use crate::table::Description;
 
     fn row(instruction: u32, warps: u64, memory: Vec<MemoryCounts>) -> Row {

@@ -11,12 +11,12 @@
 //! [`table::BaseTable`], one row for each static instruction. It replays the accesses to memory
 //! through the modelled caches. Every metric is a sum over that table. All metrics are defined in
 //! one place, [`definitions`], under the names that nvprof and Nsight Compute give them. [`import`]
-//! reads and [`export`] writes such profilers' files by the same definitions. If a back end of
-//! [`machine`] knows the GPU's own instructions, they take the place of PTX in the metrics of
-//! instructions. [`attribution`] adds up the table by line, and a [`stages::StageCounter`] also
-//! cuts the counts of each CTA at its barriers. A [`features::FeatureCounter`] recovers strides and
-//! footprints of accesses from their addresses. A [`trace`] keeps the order of events of a few
-//! CTAs.
+//! reads and [`export`] writes such profilers' files by the same definitions. If a back end (the
+//! crate `gpucast-machine`) gives the GPU's own instructions as a [`machine::MachineProfile`], they
+//! take the place of PTX in the metrics of instructions. [`attribution`] adds up the table by line,
+//! and a [`stages::StageCounter`] also cuts the counts of each CTA at its barriers. A
+//! [`features::FeatureCounter`] recovers strides and footprints of accesses from their addresses. A
+//! [`trace`] keeps the order of events of a few CTAs.
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance
@@ -26,6 +26,7 @@ pub mod attribution;
 pub mod banks;
 pub mod cache_operators;
 pub mod coalescing;
+pub mod counts;
 pub mod definitions;
 pub mod device;
 pub mod export;
@@ -38,11 +39,12 @@ pub mod machine;
 pub mod metric;
 pub mod observer;
 pub mod occupancy;
-mod opcode_facts;
+pub mod opcode_facts;
 pub mod operation;
 mod patterns;
 pub mod profile;
 pub mod recorder;
+mod row_key;
 mod sparse;
 pub mod stages;
 pub mod table;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gpucast_interpreter::{Launch, Observer, Program};
 
 use crate::cache_operators::{LoadCaching, past_first_level};
+use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
 use crate::device::DeviceModel;
 use crate::hierarchy::{
     CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic,
@@ -12,9 +13,8 @@ use crate::hierarchy::{
 };
 use crate::launch_profile::LaunchProfile;
 use crate::occupancy::{CtaShape, Occupancy};
-use crate::recorder::{
-    BlockCount, BranchCounts, CtaRecorder, MemoryCounts, RecorderShape, Route, RowKey,
-};
+use crate::recorder::{CtaRecorder, RecorderShape, Route};
+use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::LaunchFacts;
@@ -212,13 +212,8 @@ impl Counter {
     }
 
     /// Keeps the accesses to local memory of these instructions from the caches, because machine
-    /// code has their data in registers: [`machine::ptxas::local_in_registers`] and
-    /// [`machine::rules::local_in_registers`]. They move no sectors. As requests of the PTX they
-    /// count until [`LaunchProfile::with_machine`] takes them away. Call it before the launch
-    /// begins.
-    ///
-    /// [`machine::ptxas::local_in_registers`]: crate::machine::ptxas::local_in_registers
-    /// [`machine::rules::local_in_registers`]: crate::machine::rules::local_in_registers
+    /// code has their data in registers. They move no sectors. As requests of the PTX they count
+    /// until [`LaunchProfile::with_machine`] takes them away. Call it before the launch begins.
     #[must_use]
     pub fn with_local_in_registers(mut self, instructions: &[u32]) -> Self {
         let mut routes = self.shape.routes.to_vec();

@@ -12,6 +12,7 @@
 //! they are left out.
 
 use crate::device::{DeviceModel, RegisterAllocation};
+use crate::hierarchy::{HierarchyGeometry, L1Geometry};
 
 /// The resources that one CTA of a launch takes on an SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,47 @@ pub struct CtaShape {
     /// Registers of a thread; PTX does not say it, so it may be unknown, and then it limits
     /// nothing.
     pub registers_per_thread: Option<u32>,
+}
+
+impl DeviceModel {
+    /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
+    #[must_use]
+    pub fn occupancy(&self, cta: CtaShape) -> Occupancy {
+        occupancy(self, cta)
+    }
+
+    /// CTAs that one SM runs at the same time.
+    ///
+    /// A CTA that fits no SM counts as one, because refusing it is the launch's business.
+    #[must_use]
+    pub fn ctas_per_sm(&self, cta: CtaShape) -> u32 {
+        self.occupancy(cta).ctas_per_sm.max(1)
+    }
+
+    /// CTAs that the whole GPU runs at the same time.
+    #[must_use]
+    pub fn wave(&self, cta: CtaShape) -> usize {
+        self.sm_count.max(1) as usize * self.ctas_per_sm(cta) as usize
+    }
+
+    /// The caches as a launch of such CTAs finds them.
+    #[must_use]
+    pub fn hierarchy(&self, cta: CtaShape) -> HierarchyGeometry {
+        let ctas_per_sm = u64::from(self.ctas_per_sm(cta));
+        let of_cta = cta.shared_bytes + self.limits.shared_reserved_bytes_per_cta;
+        let first_level = self.first_level.beside(ctas_per_sm.saturating_mul(of_cta));
+        let with_fill =
+            |cache: L1Geometry| L1Geometry { fill_bytes: self.fill(cache.fill_bytes), ..cache };
+        HierarchyGeometry {
+            sm_count: self.sm_count,
+            resident_ctas: self.wave(cta) as u32,
+            warps_per_cta: cta.threads.div_ceil(32) as u32,
+            schedule: self.schedule,
+            l1: first_level.l1.map(with_fill),
+            read_only: first_level.read_only.map(with_fill),
+            l2: self.l2_geometry(),
+        }
+    }
 }
 
 /// A limit that can keep an SM from running more CTAs.

@@ -11,13 +11,9 @@
 
 use gpucast_ptx_frontend::isa::Opcode;
 
-use crate::integer_kind::IntegerKind;
-use crate::operation::FlopKind;
-use crate::throughput::Operation;
-
 /// The effect of an instruction besides writing its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub enum Effect {
     /// Nothing, and its operands alone decide the results.
     Value,
     /// Nothing, but the carry flag takes part, and may be a result.
@@ -32,7 +28,7 @@ pub(crate) enum Effect {
 
 /// The row of the vendor's table that an integer instruction belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IntegerRow {
+pub enum IntegerRow {
     /// "32-bit integer add, extended-precision add, subtract".
     Add,
     /// "32-bit integer multiply, multiply-add".
@@ -55,41 +51,9 @@ pub(crate) enum IntegerRow {
     Simd,
 }
 
-impl IntegerRow {
-    /// The kind that the metrics of integer instructions tell apart.
-    pub(crate) const fn kind(self) -> IntegerKind {
-        match self {
-            Self::Add => IntegerKind::Add,
-            Self::Multiply => IntegerKind::Multiply,
-            Self::Compare => IntegerKind::Compare,
-            Self::Shift => IntegerKind::Shift,
-            Self::Logic => IntegerKind::Logic,
-            Self::Divide | Self::BitField | Self::BitCount | Self::Absolute | Self::Simd => {
-                IntegerKind::Other
-            }
-        }
-    }
-
-    /// The rate of GPU descriptions that it runs at.
-    ///
-    /// Bit fields and absolute differences have the rate of shifts in the vendor's table, and SIMD
-    /// video instructions that of additions. This holds wherever they are one instruction, except
-    /// on capabilities 3.5 and 3.7, where they are half as fast as shifts.
-    pub(crate) const fn operation(self) -> Operation {
-        match self {
-            Self::Add | Self::Simd => Operation::IntegerAdd,
-            Self::Multiply | Self::Divide => Operation::IntegerMultiply,
-            Self::Compare => Operation::IntegerCompare,
-            Self::Shift | Self::BitField | Self::Absolute => Operation::Shift,
-            Self::Logic => Operation::Logic,
-            Self::BitCount => Operation::BitCount,
-        }
-    }
-}
-
 /// The kind of result that a floating-point instruction computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FloatRow {
+pub enum FloatRow {
     /// Additions and subtractions.
     Sum,
     /// Multiplications.
@@ -106,41 +70,18 @@ pub(crate) enum FloatRow {
     Quotient,
 }
 
-impl FloatRow {
-    /// The floating-point operation that profilers count.
-    pub(crate) const fn flop(self) -> Option<FlopKind> {
-        match self {
-            Self::Sum => Some(FlopKind::Add),
-            Self::Product => Some(FlopKind::Mul),
-            Self::MultiplyAdd => Some(FlopKind::Fma),
-            Self::Special => Some(FlopKind::Special),
-            Self::Compare | Self::Sign | Self::Quotient => None,
-        }
-    }
-
-    /// The rate of GPU descriptions that single precision runs at.
-    pub(crate) const fn operation(self) -> Operation {
-        match self {
-            Self::Sum | Self::MultiplyAdd | Self::Sign => Operation::Fp32,
-            Self::Product => Operation::Fp32Multiply,
-            Self::Compare => Operation::Fp32Compare,
-            Self::Special | Self::Quotient => Operation::Special,
-        }
-    }
-}
-
 /// The row of a mnemonic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OpcodeFacts {
+pub struct OpcodeFacts {
     /// The effect besides writing its results.
-    pub(crate) effect: Effect,
+    pub effect: Effect,
     /// Its row if it works on integers; `None` if it never does.
-    pub(crate) integer: Option<IntegerRow>,
+    pub integer: Option<IntegerRow>,
     /// Its row if it works on floating-point numbers; `None` if it never does.
-    pub(crate) float: Option<FloatRow>,
+    pub float: Option<FloatRow>,
     /// The machine instruction that does it, if there is one, as the vendor's disassembler names
     /// it.
-    pub(crate) machine: &'static str,
+    pub machine: &'static str,
 }
 
 macro_rules! facts {
@@ -148,7 +89,8 @@ macro_rules! facts {
     (@row $row:expr) => { Some($row) };
     ($($($opcode:ident)+ => $effect:ident, [$($integer:tt)+], [$($float:tt)+], $machine:literal;)+) => {
         /// The facts of a mnemonic.
-        pub(crate) const fn opcode_facts(opcode: Opcode) -> OpcodeFacts {
+        #[must_use]
+        pub const fn opcode_facts(opcode: Opcode) -> OpcodeFacts {
             use FloatRow as F;
             use IntegerRow as I;
             match opcode {
@@ -341,7 +283,6 @@ mod tests {
     use gpucast_ptx_frontend::isa::{InstructionClass, forms_of};
 
     use super::*;
-    use crate::machine::is_machine_mnemonic;
 
     /// A mnemonic has a row exactly where some form of it is of a class that asks for one.
     #[test]
@@ -353,14 +294,6 @@ mod tests {
             assert_eq!(facts.integer.is_some(), has(C::Integer), "{opcode}");
             let is_float = has(C::Fp16) || has(C::Fp32) || has(C::Fp64);
             assert_eq!(facts.float.is_some(), is_float, "{opcode}");
-        }
-    }
-
-    #[test]
-    fn machine_names_are_those_of_machine_instructions() {
-        for &opcode in Opcode::ALL {
-            let name = opcode_facts(opcode).machine;
-            assert!(is_machine_mnemonic(name), "{opcode} {name}");
         }
     }
 }

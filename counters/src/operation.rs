@@ -4,7 +4,7 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
-use crate::opcode_facts::opcode_facts;
+use crate::opcode_facts::{FloatRow, opcode_facts};
 
 /// The floating-point format that the `flop_count_*` metrics tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ pub struct Flops {
 /// profilers count them apart.
 #[must_use]
 pub fn flops(instruction: &Instruction) -> Option<Flops> {
-    let kind = opcode_facts(instruction.opcode).float?.flop()?;
+    let kind = flop_kind(opcode_facts(instruction.opcode).float?)?;
     let (precision, per_thread) = match instruction.types().next()? {
         ScalarType::F16 | ScalarType::Bf16 => (Precision::Half, 1),
         ScalarType::F16x2 | ScalarType::Bf16x2 => (Precision::Half, 2),
@@ -58,6 +58,17 @@ pub fn flops(instruction: &Instruction) -> Option<Flops> {
         _ => return None,
     };
     Some(Flops { precision, kind, per_thread })
+}
+
+/// The operation that profilers count for a row.
+const fn flop_kind(row: FloatRow) -> Option<FlopKind> {
+    match row {
+        FloatRow::Sum => Some(FlopKind::Add),
+        FloatRow::Product => Some(FlopKind::Mul),
+        FloatRow::MultiplyAdd => Some(FlopKind::Fma),
+        FloatRow::Special => Some(FlopKind::Special),
+        FloatRow::Compare | FloatRow::Sign | FloatRow::Quotient => None,
+    }
 }
 
 /// The class that `instruction` is counted in: that of its row in the instruction table, except

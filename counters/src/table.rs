@@ -7,8 +7,8 @@ use gpucast_ptx_frontend::source::Span;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use crate::counts::{BranchCounts, MemoryCounts};
 use crate::operation::{Flops, class, class_metric, flops};
-use crate::recorder::{BranchCounts, MemoryCounts};
 use crate::tensor::{TensorOperations, tensor_operations};
 
 /// The facts of an instruction that are known before it runs.

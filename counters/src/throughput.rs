@@ -133,9 +133,9 @@ impl Operation {
         let facts = opcode_facts(instruction.opcode);
         match class(instruction) {
             InstructionClass::Fp16 => Self::Fp16,
-            InstructionClass::Fp32 => facts.float.map_or(Self::Fp32, FloatRow::operation),
+            InstructionClass::Fp32 => facts.float.map_or(Self::Fp32, Self::from),
             InstructionClass::Fp64 => Self::Fp64,
-            InstructionClass::Integer => facts.integer.map_or(Self::Other, IntegerRow::operation),
+            InstructionClass::Integer => facts.integer.map_or(Self::Other, Self::from),
             InstructionClass::BitConvert => match instruction.types().any(is_wide) {
                 true => Self::WideConversion,
                 false => Self::Conversion,
@@ -144,6 +144,36 @@ impl Operation {
             InstructionClass::LoadStore | InstructionClass::Texture => Self::LoadStore,
             InstructionClass::Tensor => Self::Tensor,
             InstructionClass::Control | InstructionClass::Misc => Self::Other,
+        }
+    }
+}
+
+impl From<IntegerRow> for Operation {
+    /// The rate of GPU descriptions that integer instructions of the row run at.
+    ///
+    /// Bit fields and absolute differences have the rate of shifts in the vendor's table, and SIMD
+    /// video instructions that of additions. This holds wherever they are one instruction, except
+    /// on capabilities 3.5 and 3.7, where they are half as fast as shifts.
+    fn from(row: IntegerRow) -> Self {
+        match row {
+            IntegerRow::Add | IntegerRow::Simd => Self::IntegerAdd,
+            IntegerRow::Multiply | IntegerRow::Divide => Self::IntegerMultiply,
+            IntegerRow::Compare => Self::IntegerCompare,
+            IntegerRow::Shift | IntegerRow::BitField | IntegerRow::Absolute => Self::Shift,
+            IntegerRow::Logic => Self::Logic,
+            IntegerRow::BitCount => Self::BitCount,
+        }
+    }
+}
+
+impl From<FloatRow> for Operation {
+    /// The rate of GPU descriptions that single precision of the row runs at.
+    fn from(row: FloatRow) -> Self {
+        match row {
+            FloatRow::Sum | FloatRow::MultiplyAdd | FloatRow::Sign => Self::Fp32,
+            FloatRow::Product => Self::Fp32Multiply,
+            FloatRow::Compare => Self::Fp32Compare,
+            FloatRow::Special | FloatRow::Quotient => Self::Special,
         }
     }
 }

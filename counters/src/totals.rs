@@ -4,15 +4,15 @@ use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::types::StateSpace;
 
+use crate::counts::MemoryCounts;
 use crate::device::DeviceModel;
 use crate::hierarchy::L2Traffic;
 use crate::integer_kind::IntegerKind;
 use crate::machine::architecture::Architecture;
 use crate::machine::{MachineProfile, MachineRow};
 use crate::occupancy::CtaShape;
-use crate::opcode_facts::{IntegerRow, opcode_facts};
+use crate::opcode_facts::opcode_facts;
 use crate::operation::{FlopKind, Flops, Precision};
-use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Row};
 use crate::tensor::TensorFormat;
 
@@ -168,7 +168,7 @@ impl From<&Row> for Counted {
             class: row.description.class,
             integer: opcode_facts(row.description.opcode)
                 .integer
-                .map_or(IntegerKind::Other, IntegerRow::kind),
+                .map_or(IntegerKind::Other, IntegerKind::from),
             flops: row.description.flops,
             warps: row.warp_executions,
             lanes: row.issued_lanes,

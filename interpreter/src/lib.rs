@@ -10,10 +10,12 @@
 //! The crate knows PTX semantics and memory. It knows nothing of counts, caches or times. A fault
 //! of the kernel is a value, never a panic.
 
+mod access_kind;
 mod exec;
 pub mod fault;
 pub mod host_memory;
 mod instance;
+mod lane;
 pub mod launch;
 pub mod memory;
 pub mod observer;

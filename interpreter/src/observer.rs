@@ -9,6 +9,7 @@ mod synchronisation;
 
 use gpucast_ptx_frontend::types::StateSpace;
 
+pub use crate::access_kind::AccessKind;
 use crate::program::Program;
 pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
@@ -233,21 +234,6 @@ pub struct Release<'a> {
     /// Number of lanes that have executed each guarded instruction of the CTA so far, by
     /// [`Program::guarded`] index.
     pub guarded_lanes: &'a [u64],
-}
-
-/// The effect of an access on memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AccessKind {
-    /// Reads.
-    Load,
-    /// Reads data that the kernel promises not to write (`ld.global.nc`, `ldu`).
-    LoadReadOnly,
-    /// Writes.
-    Store,
-    /// Reads and writes in one step and returns the old value.
-    Atomic,
-    /// Reads and writes in one step and returns nothing.
-    Reduction,
 }
 
 /// Relation of the lanes' addresses, as far as the engine found out on its way.

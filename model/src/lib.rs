@@ -34,6 +34,7 @@ mod needs;
 pub mod offload;
 pub mod prediction;
 pub mod predictor;
+mod qr;
 pub mod quantitative_roofline;
 pub mod reference;
 pub mod regression;

@@ -1,9 +1,10 @@
 //! Linear least squares with the uncertainty of its coefficients.
 
-use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use thiserror::Error;
+
+use crate::qr::{Decomposition, dot, norm};
 
 /// A fitted coefficient.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -75,40 +76,41 @@ impl LinearFit {
         }
         // Columns of bytes and of ones differ by many orders of magnitude: scaled to length 1 they
         // are all alike to the decomposition.
-        let mut columns = DMatrix::from_fn(samples, coefficients, |row, column| rows[row][column]);
-        let lengths: Vec<f64> = columns.column_iter().map(|column| column.norm()).collect();
-        for (column, length) in lengths.iter().enumerate() {
+        let column = |at: usize| rows[..samples].iter().map(|row| row[at]).collect();
+        let mut columns: Vec<Vec<f64>> = (0..coefficients).map(column).collect();
+        let lengths: Vec<f64> = columns.iter().map(|column| norm(column)).collect();
+        for (at, (column, length)) in columns.iter_mut().zip(&lengths).enumerate() {
             if *length == 0.0 {
-                return Err(RegressionError::Dependent { column });
+                return Err(RegressionError::Dependent { column: at });
             }
-            columns.column_mut(column).unscale_mut(*length);
+            column.iter_mut().for_each(|one| *one /= length);
         }
-        let y = DVector::from_column_slice(&y[..samples]);
-        let decomposition = columns.clone().qr();
-        let triangle = decomposition.r();
-        if let Some(column) = (0..coefficients).find(|&at| triangle[(at, at)].abs() < DEPENDENT) {
+        let y = &y[..samples];
+        let decomposition = Decomposition::new(columns.clone(), y.to_vec());
+        let depends = |column: &usize| decomposition.independent_part(*column) < DEPENDENT;
+        if let Some(column) = (0..coefficients).find(depends) {
             return Err(RegressionError::Dependent { column });
         }
-        let projected = decomposition.q().transpose() * &y;
-        let (Some(scaled), Some(inverse)) =
-            (triangle.solve_upper_triangular(&projected), triangle.clone().try_inverse())
-        else {
-            return Err(RegressionError::Dependent { column: coefficients - 1 });
-        };
-        let residuals = &y - columns * &scaled;
+        let scaled = decomposition.solution();
+        let inverse = decomposition.inverse_row_norms();
+        let mut residuals = y.to_vec();
+        for (column, coefficient) in columns.iter().zip(&scaled) {
+            residuals.iter_mut().zip(column).for_each(|(rest, one)| *rest -= one * coefficient);
+        }
+        let residual_squares = dot(&residuals, &residuals);
         let degrees_of_freedom = samples - coefficients;
         let variance = match degrees_of_freedom {
             0 => None,
-            degrees => Some(residuals.norm_squared() / degrees as f64),
+            degrees => Some(residual_squares / degrees as f64),
         };
         let estimate = |at: usize| Estimate {
             value: scaled[at] / lengths[at],
             // Covariance: σ²·(XᵀX)⁻¹ = σ²·R⁻¹·R⁻ᵀ.
-            standard_error: variance
-                .map(|variance| (variance * inverse.row(at).norm_squared()).sqrt() / lengths[at]),
+            standard_error: variance.map(|variance| variance.sqrt() * inverse[at] / lengths[at]),
         };
-        let spread = y.add_scalar(-y.mean()).norm_squared();
-        let r_squared = if spread > 0.0 { 1.0 - residuals.norm_squared() / spread } else { 1.0 };
+        let mean = y.iter().sum::<f64>() / samples as f64;
+        let spread: f64 = y.iter().map(|one| (one - mean).powi(2)).sum();
+        let r_squared = if spread > 0.0 { 1.0 - residual_squares / spread } else { 1.0 };
         Ok(Self {
             coefficients: (0..coefficients).map(estimate).collect(),
             r_squared,

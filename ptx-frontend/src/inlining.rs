@@ -6,15 +6,6 @@
 
 use crate::module::{Location, Module};
 
-/// A call that was replaced by the body of its callee.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InlinedCall {
-    /// The callee's name, mangled, if the module's debug strings have it.
-    pub callee: Option<String>,
-    /// The place of the call. It may lie in a function that was inlined itself.
-    pub at: Location,
-}
-
 /// A function under way at an instruction, as a debugger lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {

@@ -6,7 +6,6 @@
 use smallvec::SmallVec;
 
 use crate::capability::ComputeCapability;
-use crate::inlining::InlinedCall;
 use crate::isa::{FormId, Modifier, Opcode, SpecialRegister};
 use crate::source::Span;
 use crate::types::{ScalarType, StateSpace};
@@ -281,6 +280,15 @@ pub struct Guard {
     pub register: RegisterId,
     /// Execute where the predicate is false.
     pub negated: bool,
+}
+
+/// A call that was replaced by the body of its callee.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlinedCall {
+    /// The callee's name, mangled, if the module's debug strings have it.
+    pub callee: Option<String>,
+    /// The place of the call. It may lie in a function that was inlined itself.
+    pub at: Location,
 }
 
 /// A CUDA source position (`.loc`).

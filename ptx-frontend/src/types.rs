@@ -212,18 +212,6 @@ impl ScalarType {
     pub const fn is_signed(self) -> bool {
         matches!(self.kind(), TypeKind::Signed)
     }
-
-    /// The type as it is written, without the dot.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        crate::isa::Modifier::of_type(self).text()
-    }
-}
-
-impl std::fmt::Display for ScalarType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, ".{}", self.text())
-    }
 }
 
 /// A state space (manual, section 5.1).

@@ -153,7 +153,7 @@ fn injected_lines_leave_the_machine_code_as_it_is() {
     for kernel in ["sgemm", "lmsor", "reduction", "histogram", "transpose"] {
         let path = format!("{}/corpus/kernels/{kernel}/sm_80.ptx", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
-        let prepared = gpucast_counters::machine::ptxas::prepare(&text).unwrap();
+        let prepared = gpucast_machine::ptxas::prepare(&text).unwrap();
         let assembled = |name: &str, text: &str| {
             let source = folder.path().join(format!("{name}.ptx"));
             let cubin = source.with_extension("cubin");

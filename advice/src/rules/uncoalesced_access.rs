@@ -26,7 +26,7 @@
 //! CUDA C++ Programming Guide 12.9, section 8.3.2; CUDA C++ Best Practices Guide 12.9, section
 //! 9.2.1.
 
-use gpucast_counters::recorder::MemoryCounts;
+use gpucast_counters::counts::MemoryCounts;
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::types::StateSpace;

@@ -7,7 +7,7 @@
                                      also assemble the machine code that tests read
     regenerate.py --ktt RESULTS.json make published/coulomb-sum-3d.csv of KTT's results
 
-PROGRAM is what `cargo build --release -p gpucast-counters --example with_lines` makes. RESULTS.json
+PROGRAM is what `cargo build --release -p gpucast-machine --example with_lines` makes. RESULTS.json
 is Examples/CoulombSum3d/coulomb_2080_full_search_space.json of github.com/HiPerCoRe/KTT; LICENCE
 is the License.txt beside it.
 """

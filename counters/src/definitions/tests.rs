@@ -6,9 +6,9 @@ use gpucast_ptx_frontend::source::Span;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::*;
+use crate::counts::MemoryCounts;
 use crate::hierarchy::L2Traffic;
 use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
-use crate::recorder::MemoryCounts;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::LaunchFacts;
 

@@ -84,7 +84,7 @@ impl FirstLevel {
 
     /// The caches when resident CTAs hold `shared_bytes` of shared memory on an SM.
     #[must_use]
-    pub(super) fn beside(self, shared_bytes: u64) -> Self {
+    pub(crate) fn beside(self, shared_bytes: u64) -> Self {
         if self.unified_bytes == 0 {
             return self;
         }

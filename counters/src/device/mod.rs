@@ -7,8 +7,7 @@ mod rows;
 
 use crate::banks::BankGeometry;
 use crate::coalescing::{Coalescing, SECTOR_BYTES};
-use crate::hierarchy::{HierarchyGeometry, L1Geometry, L2Geometry, Schedule};
-use crate::occupancy::{CtaShape, Occupancy, occupancy};
+use crate::hierarchy::{L2Geometry, Schedule};
 
 pub use crate::cache_operators::LoadCaching;
 pub use capability::{Capability, Source};
@@ -194,26 +193,6 @@ impl DeviceModel {
         self.coalescing.sector.bytes()
     }
 
-    /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
-    #[must_use]
-    pub fn occupancy(&self, cta: CtaShape) -> Occupancy {
-        occupancy(self, cta)
-    }
-
-    /// CTAs that one SM runs at the same time.
-    ///
-    /// A CTA that fits no SM counts as one, because refusing it is the launch's business.
-    #[must_use]
-    pub fn ctas_per_sm(&self, cta: CtaShape) -> u32 {
-        self.occupancy(cta).ctas_per_sm.max(1)
-    }
-
-    /// CTAs that the whole GPU runs at the same time.
-    #[must_use]
-    pub fn wave(&self, cta: CtaShape) -> usize {
-        self.sm_count.max(1) as usize * self.ctas_per_sm(cta) as usize
-    }
-
     /// The L2 as every launch has it.
     #[must_use]
     pub fn l2_geometry(&self) -> L2Geometry {
@@ -222,28 +201,9 @@ impl DeviceModel {
     }
 
     /// Bytes of a fill. One of one sector stays one of one sector, whatever its size.
-    fn fill(&self, bytes: u64) -> u64 {
+    pub(crate) fn fill(&self, bytes: u64) -> u64 {
         let sector_bytes = self.sector_bytes();
         if bytes > SECTOR_BYTES { bytes.max(sector_bytes) } else { sector_bytes }
-    }
-
-    /// The caches as a launch of such CTAs finds them.
-    #[must_use]
-    pub fn hierarchy(&self, cta: CtaShape) -> HierarchyGeometry {
-        let ctas_per_sm = u64::from(self.ctas_per_sm(cta));
-        let of_cta = cta.shared_bytes + self.limits.shared_reserved_bytes_per_cta;
-        let first_level = self.first_level.beside(ctas_per_sm.saturating_mul(of_cta));
-        let with_fill =
-            |cache: L1Geometry| L1Geometry { fill_bytes: self.fill(cache.fill_bytes), ..cache };
-        HierarchyGeometry {
-            sm_count: self.sm_count,
-            resident_ctas: self.wave(cta) as u32,
-            warps_per_cta: cta.threads.div_ceil(32) as u32,
-            schedule: self.schedule,
-            l1: first_level.l1.map(with_fill),
-            read_only: first_level.read_only.map(with_fill),
-            l2: self.l2_geometry(),
-        }
     }
 }
 

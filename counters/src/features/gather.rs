@@ -10,7 +10,7 @@ use super::kind::{AccessDirection, ElementType, MemorySpace};
 use super::pattern::{Point, Stride, Strides, fit, offset};
 use super::recorder::{AccessSample, lanes};
 use super::{AccessPattern, Buffer, Features, MemoryAccess, OperationCount};
-use crate::recorder::RowKey;
+use crate::row_key::RowKey;
 use crate::table::{BaseTable, Row};
 
 /// A thread's first access.
@@ -235,7 +235,7 @@ impl Members {
         &mut self,
         row: &Row,
         place: Option<u32>,
-        counts: &crate::recorder::MemoryCounts,
+        counts: &crate::counts::MemoryCounts,
         lane_bytes: u32,
         element: ElementType,
         pattern: Option<AccessPattern>,

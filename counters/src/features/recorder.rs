@@ -9,7 +9,7 @@ use super::code::FeatureCode;
 use super::footprint::{Footprints, Marker};
 use super::kind::MemorySpace;
 use crate::patterns::lane_addresses;
-use crate::recorder::RowKey;
+use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 
 /// Executions of a warp that are compared with its first: the second, third, fifth, ninth …, each

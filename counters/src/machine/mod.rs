@@ -1,14 +1,12 @@
 //! Counts of the GPU's own instructions.
 //!
 //! A back end gives the machine instructions that stand for the PTX of a kernel, and the executions
-//! of each. The metrics that a profiler takes at machine level are sums over its rows.
+//! of each. The metrics that a profiler takes at machine level are sums over its rows. The back
+//! ends themselves are the crate `gpucast-machine`.
 
 pub mod architecture;
 mod local;
-pub mod ptxas;
-pub mod rules;
 mod summary;
-mod unit_class;
 
 use std::borrow::Cow;
 
@@ -79,10 +77,4 @@ pub struct MachineProfile {
     pub rows: Vec<MachineRow>,
     /// The approximations that were made, in sentences; empty if there were none.
     pub notes: Vec<String>,
-}
-
-/// Returns true if a machine instruction of any generation has this name.
-#[cfg(test)]
-pub(crate) fn is_machine_mnemonic(mnemonic: &str) -> bool {
-    ptxas::meaning(mnemonic).is_some()
 }

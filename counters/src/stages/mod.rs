@@ -21,11 +21,12 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
 
+use crate::counts::MemoryCounts;
 use crate::device::DeviceModel;
 use crate::hierarchy::L2;
 use crate::launch_profile::LaunchProfile;
 use crate::observer::Counter;
-use crate::recorder::{CtaRecorder, MemoryCounts};
+use crate::recorder::CtaRecorder;
 use crate::throughput::Operation;
 use code::StageCode;
 

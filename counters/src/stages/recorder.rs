@@ -8,7 +8,9 @@ use super::code::StageCode;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::{MOST_STAGES, Stage};
-use crate::recorder::{BlockCount, CtaRecorder, MemoryCounts, RowKey};
+use crate::counts::{BlockCount, MemoryCounts};
+use crate::recorder::CtaRecorder;
+use crate::row_key::RowKey;
 
 /// Lanes of a warp that wait at a barrier.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::classes::ClassKey;
 use super::launch::TracePlan;
 use super::sample::CtaSample;
-use crate::recorder::BlockCount;
+use crate::counts::BlockCount;
 
 /// The part of a CTA's recorder that only a trace needs.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use super::reuse::{CtaReuse, SectorReuse};
 use super::{BlockVisit, CtaRecord, WarpRecord};
 use crate::hierarchy::{CtaStream, RowTraffic};
 use crate::patterns::lane_addresses;
-use crate::recorder::RowKey;
+use crate::row_key::RowKey;
 use crate::units::SECTOR_BYTES;
 
 /// What an access took of the load-store path.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gpucast_counters::machine::ptxas::Prepared;
 use gpucast_forecast::Supervisor;
 use gpucast_forecast::run::assembler::{AssembleError, Assembler, Toolchain};
+use gpucast_machine::ptxas::Prepared;
 use gpucast_ptx_frontend::container::Target;
 
 /// The architectures of the GPUs with published times.

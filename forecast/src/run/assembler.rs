@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use gpucast_counters::machine::ptxas::Prepared;
+use gpucast_machine::ptxas::Prepared;
 use gpucast_ptx_frontend::container::Target;
 
 /// Finds assemblers and runs them.

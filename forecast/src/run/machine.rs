@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use gpucast_counters::Capability;
+use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::machine::architecture::Architecture;
-use gpucast_counters::machine::ptxas::{self, Prepared};
-use gpucast_counters::machine::{MachineProfile, rules};
 use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::LaunchTrace;
 use gpucast_interpreter::Program;
+use gpucast_machine::ptxas::{self, Prepared};
+use gpucast_machine::rules;
 use gpucast_ptx_frontend::container::{Cubin, ParseTargetError, Target};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 

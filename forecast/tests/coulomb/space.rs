@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gpucast_counters::machine::ptxas::Prepared;
 use gpucast_forecast::run::assembler::{AssembleError, Assembler, Toolchain};
 use gpucast_forecast::{Kernel, LaunchOptions, Supervisor};
+use gpucast_machine::ptxas::Prepared;
 use gpucast_ptx_frontend::container::Target;
 
 /// The kernels of all configurations.

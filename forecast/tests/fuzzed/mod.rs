@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use gpucast_counters::import;
-use gpucast_counters::machine::ptxas;
 use gpucast_forecast::SourceText;
 use gpucast_forecast::input::scalar::ElementType;
 use gpucast_forecast::input::{kernel_argument, npy};
+use gpucast_machine::ptxas;
 use gpucast_model::Gpu;
 use gpucast_ptx_frontend::container::Cubin;
 

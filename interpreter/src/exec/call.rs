@@ -19,7 +19,7 @@ const MAX_CALL_DEPTH: usize = 1 << 12;
 /// share the same storage, each lane using its own part.
 #[derive(Debug, Default)]
 pub(super) struct SavedActivation {
-    rows: Vec<super::lane::Row>,
+    rows: Vec<crate::lane::Row>,
     predicates: Vec<u32>,
 }
 
@@ -174,7 +174,7 @@ impl Warp {
         let saved = &mut self.saved[depth];
         let needed = list.rows.iter().map(|row| row.rows as usize).sum();
         if saved.rows.len() < needed {
-            saved.rows.resize(needed, super::lane::Row::ZERO);
+            saved.rows.resize(needed, crate::lane::Row::ZERO);
         }
         if saved.predicates.len() < list.predicates.len() {
             saved.predicates.resize(list.predicates.len(), 0);
@@ -236,7 +236,7 @@ impl Warp {
 }
 
 /// Copies the lanes of `mask` of a register of one, two or four rows.
-fn copy_lanes(from: &[super::lane::Row], to: &mut [super::lane::Row], mask: u32) {
+fn copy_lanes(from: &[crate::lane::Row], to: &mut [crate::lane::Row], mask: u32) {
     if mask == super::lanes::FULL_MASK {
         to.copy_from_slice(from);
         return;

@@ -57,14 +57,14 @@ impl Cluster {
 
     /// Begins the cluster whose first CTA is `first` in the order of CTAs. There is one recorder
     /// for each CTA.
-    pub(crate) fn start<R: Recorder>(
+    pub(crate) fn start(
         &mut self,
         launch: &LaunchContext<'_>,
-        recorders: &mut [R],
+        recorders: &mut [&mut dyn Recorder],
         first: u64,
     ) {
         for ((cta, recorder), index) in self.ctas.iter_mut().zip(recorders).zip(first..) {
-            cta.start(launch, recorder, index);
+            cta.start(launch, *recorder, index);
         }
     }
 
@@ -81,10 +81,10 @@ impl Cluster {
     /// Runs until all threads have exited or about `limit` warp-instructions have been issued in
     /// all by this cluster. There is one recorder for each CTA. Threads that only wait for each
     /// other are a deadlock if no other cluster `may_help`.
-    pub(crate) fn run<R: Recorder>(
+    pub(crate) fn run(
         &mut self,
         launch: &LaunchContext<'_>,
-        recorders: &mut [R],
+        recorders: &mut [&mut dyn Recorder],
         limit: u64,
         may_help: bool,
     ) -> Result<ClusterTurn, Box<Fault>> {
@@ -101,7 +101,7 @@ impl Cluster {
                 if !cta.is_live() {
                     continue;
                 }
-                let round = cta.round(launch, recorder, &shared, idle > 0)?;
+                let round = cta.round(launch, *recorder, &shared, idle > 0)?;
                 all.merge(&round);
                 if !round.live {
                     // Its shared memory is gone, and others may have waited for just that.
@@ -132,10 +132,10 @@ impl Cluster {
 
     /// Begins the next phase of the cluster's barrier if every thread that has not exited has
     /// arrived. Returns true if it did.
-    fn release_cluster_barrier<R: Recorder>(
+    fn release_cluster_barrier(
         &mut self,
         launch: &LaunchContext<'_>,
-        recorders: &mut [R],
+        recorders: &mut [&mut dyn Recorder],
     ) -> Result<bool, Box<Fault>> {
         let warps = || self.ctas.iter().flat_map(|cta| &cta.warps);
         let arrived = warps().any(|warp| warp.cluster.arrived != 0);

@@ -9,11 +9,11 @@ mod call;
 mod cluster;
 mod cluster_barrier;
 mod cta;
-pub(crate) mod lane;
 mod lanes;
 mod level;
 mod matrix;
 mod mbarrier;
+mod observation;
 mod printf;
 mod rare;
 mod runtime;
@@ -39,6 +39,7 @@ use crate::program::Program;
 use cluster::{Cluster, ClusterTurn};
 use cta::LaunchContext;
 use level::Level;
+use observation::{Batches, Observation, Observed};
 use stop::Stop;
 use watch::{Decision, Plan};
 
@@ -77,7 +78,8 @@ pub fn run<O: Observer>(
     options: &Options,
     host: &dyn Host,
 ) -> Result<Summary, RunError> {
-    run_at(Level::detect(), program, launch, memory, observer, options, host)
+    let request = Request { level: Level::detect(), program, launch, options, host };
+    request.run(memory, &mut Observed::new(observer))
 }
 
 /// As [`run`], with the variables of a module that a host program has loaded. Constant memory has
@@ -95,174 +97,175 @@ pub fn run_in<O: Observer>(
     options: &Options,
     host: &dyn Host,
 ) -> Result<Summary, RunError> {
-    let variables = instance.addresses();
-    run_with(Level::detect(), variables, program, launch, memory, observer, options, host)
+    let request = Request { level: Level::detect(), program, launch, options, host };
+    request.run_with(instance.addresses(), memory, &mut Observed::new(observer))
 }
 
-/// [`run`] on a CPU level that this CPU has.
-fn run_at<O: Observer>(
+/// A launch that is asked for, without the memory that it changes.
+struct Request<'a> {
+    /// A level that this CPU has.
     level: Level,
-    program: &Program,
-    launch: &Launch,
-    memory: &mut DeviceMemory,
-    observer: &mut O,
-    options: &Options,
-    host: &dyn Host,
-) -> Result<Summary, RunError> {
-    let globals = setup::allocate_globals(program, memory)?;
-    run_with(level, &globals, program, launch, memory, observer, options, host)
+    program: &'a Program,
+    launch: &'a Launch,
+    options: &'a Options,
+    host: &'a dyn Host,
 }
 
-/// [`run`] with the addresses of the module's variables.
-#[expect(clippy::too_many_arguments, reason = "the parts of a run have nothing else in common")]
-fn run_with<O: Observer>(
-    level: Level,
-    globals: &HashMap<VariableId, u64>,
-    program: &Program,
-    launch: &Launch,
-    memory: &mut DeviceMemory,
-    observer: &mut O,
-    options: &Options,
-    host: &dyn Host,
-) -> Result<Summary, RunError> {
-    setup::allocate_grid_workspace(program, memory)?;
-    if program.uses_heap() {
-        memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
+impl Request<'_> {
+    /// [`run`].
+    fn run(
+        &self,
+        memory: &mut DeviceMemory,
+        observation: &mut dyn Observation,
+    ) -> Result<Summary, RunError> {
+        let globals = setup::allocate_globals(self.program, memory)?;
+        self.run_with(&globals, memory, observation)
     }
-    let wants = Wants::of::<O>();
-    let stop = || Stop::new(host, options.deadline);
-    let context = setup::context(level, program, launch, memory, globals, options, wants, stop())?;
-    let clusters = launch.ctas() / u64::from(context.shape.ctas_per_cluster());
-    let decision = match (options.schedule, &program.ordered_because) {
-        (Schedule::Parallel, _) => Decision::Independent,
-        (Schedule::Ordered, _) => Decision::Ordered("asked for".to_owned()),
-        (Schedule::Automatic, Some(reason)) => Decision::Ordered(reason.clone()),
-        (Schedule::Automatic, None) => Plan::of(&context, memory, clusters, wants.values),
-    };
-    let mut plan = match decision {
-        Decision::Independent => {
-            return run_all(&context, observer, options, host, None);
-        }
-        Decision::Ordered(reason) => {
-            return run_all(&context, observer, options, host, Some(reason));
-        }
-        Decision::Watched(plan) => plan,
-    };
-    let mut attempt = observer.fresh();
-    let watched = LaunchContext { watch: Some(&plan.watch), ..context };
-    let outcome = run_all(&watched, &mut attempt, options, host, None);
-    drop(watched);
-    if let Err(stopped @ RunError::Stopped { .. }) = outcome {
-        return Err(stopped);
-    }
-    if let Ok(summary) = outcome
-        && !plan.watch.has_conflict()
-    {
-        *observer = attempt;
-        return Ok(Summary { watched: true, ..summary });
-    }
-    drop(attempt);
-    plan.watch.begin_again();
-    memory.restore(&plan.before);
-    let context = setup::context(level, program, launch, memory, globals, options, wants, stop())?;
-    let ctas_per_cluster = u64::from(context.shape.ctas_per_cluster());
-    // Watched once more, since only the order says which conflict is the first.
-    let watched = LaunchContext { watch: Some(&plan.watch), ..context };
-    let summary = run_all(&watched, observer, options, host, Some(String::new()))?;
-    let reason = plan.watch.reason(program, ctas_per_cluster);
-    Ok(Summary { ordered_because: Some(reason), watched: true, ..summary })
-}
 
-/// Runs all CTAs of a launch once, in order if there is a reason for that.
-fn run_all<O: Observer>(
-    context: &LaunchContext<'_>,
-    observer: &mut O,
-    options: &Options,
-    host: &dyn Host,
-    ordered_because: Option<String>,
-) -> Result<Summary, RunError> {
-    let program = context.program;
-    let ordered = ordered_because.is_some();
-    let ctas = context.shape.ctas();
-    let wave = observer.wave().max(1);
-    // In order, the outcome must not depend on the number of threads.
-    let batch = match ordered {
-        true => ORDERED_BATCH,
-        false => MIN_BATCH.max(4 * rayon::current_num_threads()),
-    };
-    // Whole waves and whole clusters.
-    let cluster = context.shape.ctas_per_cluster() as usize;
-    let unit = if wave.is_multiple_of(cluster) { wave } else { wave * cluster };
-    let batch = unit * batch.div_ceil(unit);
-    let batch = batch.min(ctas as usize).max(1);
-    let mut engine = Engine {
-        context,
-        pool: Mutex::new(Vec::new()),
-        done: AtomicU64::new(0),
-        ctas,
-        cluster,
-        under_way: clusters_under_way(context)?,
-        host,
-        clusters: AtomicU64::new(0),
-    };
-    // Two sets of recorders: while one is collected, the other fills.
-    let mut current: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
-    let mut next: Vec<_> = (0..batch).map(|_| observer.recorder(program)).collect();
-    let mut summary =
-        Summary { warp_instructions: 0, issued_lanes: 0, ordered_because, watched: false };
+    /// The inputs of an execution with the addresses of the module's variables.
+    fn context<'c>(
+        &'c self,
+        memory: &'c DeviceMemory,
+        globals: &HashMap<VariableId, u64>,
+        wants: Wants,
+    ) -> Result<LaunchContext<'c>, LaunchError> {
+        let stop = Stop::new(self.host, self.options.deadline);
+        let Self { level, program, launch, options, .. } = *self;
+        setup::context(level, program, launch, memory, globals, options, wants, stop)
+    }
 
-    let mut first = 0;
-    let mut pending: Option<u64> = None;
-    while first < ctas {
-        let count = batch.min((ctas - first) as usize);
-        let mut limit = options.instruction_budget.saturating_sub(summary.warp_instructions);
-        if context.watch.is_some() && !ordered {
-            limit = limit.min(ATTEMPT_TURN);
+    /// [`run`] with the addresses of the module's variables.
+    fn run_with(
+        &self,
+        globals: &HashMap<VariableId, u64>,
+        memory: &mut DeviceMemory,
+        observation: &mut dyn Observation,
+    ) -> Result<Summary, RunError> {
+        let Self { program, launch, options, .. } = *self;
+        setup::allocate_grid_workspace(program, memory)?;
+        if program.uses_heap() {
+            memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
         }
-        let execute = || {
-            if ordered {
-                engine.run_ordered(first, &mut next[..count], limit)
-            } else {
-                engine.run_parallel(first, &mut next[..count], limit)
-            }
+        let wants = observation.wants();
+        let context = self.context(memory, globals, wants)?;
+        let clusters = launch.ctas() / u64::from(context.shape.ctas_per_cluster());
+        let decision = match (options.schedule, &program.ordered_because) {
+            (Schedule::Parallel, _) => Decision::Independent,
+            (Schedule::Ordered, _) => Decision::Ordered("asked for".to_owned()),
+            (Schedule::Automatic, Some(reason)) => Decision::Ordered(reason.clone()),
+            (Schedule::Automatic, None) => Plan::of(&context, memory, clusters, wants.values),
         };
-        let collect = || {
-            if let Some(first) = pending {
-                hand_over(observer, first, &mut current, wave);
+        let mut plan = match decision {
+            Decision::Independent => return self.run_all(&context, observation, None),
+            Decision::Ordered(reason) => {
+                return self.run_all(&context, observation, Some(reason));
             }
+            Decision::Watched(plan) => plan,
         };
-        let (outcome, ()) = rayon::join(execute, collect);
-        let (issued, lanes) = match outcome {
-            Ok(issued) => issued,
-            Err(Failed { error, reached }) => {
-                let error = engine.stopped().unwrap_or(error);
-                let mut recorders: Vec<_> = next[..reached.min(count)].iter_mut().collect();
-                observer.collect_failed(first, &mut recorders);
+        observation.begin_attempt();
+        let watched = LaunchContext { watch: Some(&plan.watch), ..context };
+        let outcome = self.run_all(&watched, observation, None);
+        drop(watched);
+        let holds = outcome.is_ok() && !plan.watch.has_conflict();
+        observation.end_attempt(holds);
+        match outcome {
+            Err(stopped @ RunError::Stopped { .. }) => return Err(stopped),
+            Ok(summary) if holds => return Ok(Summary { watched: true, ..summary }),
+            Ok(_) | Err(_) => {}
+        }
+        plan.watch.begin_again();
+        memory.restore(&plan.before);
+        let context = self.context(memory, globals, wants)?;
+        let ctas_per_cluster = u64::from(context.shape.ctas_per_cluster());
+        // Watched once more, since only the order says which conflict is the first.
+        let watched = LaunchContext { watch: Some(&plan.watch), ..context };
+        let summary = self.run_all(&watched, observation, Some(String::new()))?;
+        let reason = plan.watch.reason(program, ctas_per_cluster);
+        Ok(Summary { ordered_because: Some(reason), watched: true, ..summary })
+    }
+
+    /// Runs all CTAs of a launch once, in order if there is a reason for that.
+    fn run_all(
+        &self,
+        context: &LaunchContext<'_>,
+        observation: &mut dyn Observation,
+        ordered_because: Option<String>,
+    ) -> Result<Summary, RunError> {
+        let ordered = ordered_because.is_some();
+        let ctas = context.shape.ctas();
+        let wave = observation.wave();
+        // In order, the outcome must not depend on the number of threads.
+        let batch = match ordered {
+            true => ORDERED_BATCH,
+            false => MIN_BATCH.max(4 * rayon::current_num_threads()),
+        };
+        // Whole waves and whole clusters.
+        let cluster = context.shape.ctas_per_cluster() as usize;
+        let unit = if wave.is_multiple_of(cluster) { wave } else { wave * cluster };
+        let batch = unit * batch.div_ceil(unit);
+        let batch = batch.min(ctas as usize).max(1);
+        let mut engine = Engine {
+            context,
+            pool: Mutex::new(Vec::new()),
+            done: AtomicU64::new(0),
+            ctas,
+            cluster,
+            under_way: clusters_under_way(context)?,
+            host: self.host,
+            clusters: AtomicU64::new(0),
+        };
+        observation.begin(context.program, batch);
+        let mut summary =
+            Summary { warp_instructions: 0, issued_lanes: 0, ordered_because, watched: false };
+
+        let mut first = 0;
+        let mut pending: Option<u64> = None;
+        while first < ctas {
+            let count = batch.min((ctas - first) as usize);
+            let budget = self.options.instruction_budget;
+            let mut limit = budget.saturating_sub(summary.warp_instructions);
+            if context.watch.is_some() && !ordered {
+                limit = limit.min(ATTEMPT_TURN);
+            }
+            let Batches { mut filling, collect } = observation.batches(pending);
+            let recorders = &mut filling[..count];
+            let execute = || {
+                if ordered {
+                    engine.run_ordered(first, recorders, limit)
+                } else {
+                    engine.run_parallel(first, recorders, limit)
+                }
+            };
+            let (outcome, ()) = rayon::join(execute, collect);
+            drop(filling);
+            let (issued, lanes) = match outcome {
+                Ok(issued) => issued,
+                Err(Failed { error, reached }) => {
+                    observation.fail(first, reached.min(count));
+                    return Err(engine.stopped().unwrap_or(error));
+                }
+            };
+            summary.warp_instructions += issued;
+            summary.issued_lanes += lanes;
+            let over = summary.warp_instructions > budget;
+            let error = match engine.stopped() {
+                None if over => Some(engine.over_budget()),
+                stopped => stopped,
+            };
+            if let Some(error) = error {
+                observation.fail(first, count);
                 return Err(error);
             }
-        };
-        summary.warp_instructions += issued;
-        summary.issued_lanes += lanes;
-        let over = summary.warp_instructions > options.instruction_budget;
-        let error = match engine.stopped() {
-            None if over => Some(engine.over_budget()),
-            stopped => stopped,
-        };
-        if let Some(error) = error {
-            let mut recorders: Vec<_> = next[..count].iter_mut().collect();
-            observer.collect_failed(first, &mut recorders);
-            return Err(error);
+            observation.turn();
+            pending = Some(first);
+            first += count as u64;
         }
-        std::mem::swap(&mut current, &mut next);
-        pending = Some(first);
-        first += count as u64;
+        if let Some(pending) = pending {
+            observation.end(pending, (ctas - pending) as usize);
+        }
+        engine.pool.get_mut().map(Vec::clear).unwrap_or_default();
+        Ok(summary)
     }
-    if let Some(pending) = pending {
-        let count = (ctas - pending) as usize;
-        hand_over(observer, pending, &mut current[..count], wave);
-    }
-    engine.pool.get_mut().map(Vec::clear).unwrap_or_default();
-    Ok(summary)
 }
 
 /// Returns the number of clusters that may be under way together, at least one.
@@ -275,19 +278,6 @@ fn clusters_under_way(context: &LaunchContext<'_>) -> Result<usize, LaunchError>
             Err(LaunchError::Memory { needed, buffers, limit: Some(limit) })
         }
         clusters => Ok(usize::try_from(clusters).unwrap_or(usize::MAX)),
-    }
-}
-
-/// Hands the records of the CTAs from `first` on to the observer, wave by wave.
-fn hand_over<O: Observer>(
-    observer: &mut O,
-    first: u64,
-    recorders: &mut [O::Recorder],
-    wave: usize,
-) {
-    for (index, recorders) in recorders.chunks_mut(wave).enumerate() {
-        let mut recorders: Vec<_> = recorders.iter_mut().collect();
-        observer.collect(first + (index * wave) as u64, &mut recorders);
     }
 }
 
@@ -378,10 +368,10 @@ impl Engine<'_> {
     }
 
     /// Runs the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
-    fn run_parallel<R: Recorder>(
+    fn run_parallel(
         &self,
         first: u64,
-        recorders: &mut [R],
+        recorders: &mut [&mut dyn Recorder],
         limit: u64,
     ) -> Result<Issued, Failed> {
         // The first cluster that failed; later ones do not matter any more.
@@ -434,10 +424,10 @@ impl Engine<'_> {
 
     /// Runs the CTAs from `first` on, one cluster after the other; one that does not end in its
     /// turn is continued after the others have had theirs.
-    fn run_ordered<R: Recorder>(
+    fn run_ordered(
         &self,
         first: u64,
-        recorders: &mut [R],
+        recorders: &mut [&mut dyn Recorder],
         limit: u64,
     ) -> Result<Issued, Failed> {
         let reached = recorders.len();
@@ -445,10 +435,10 @@ impl Engine<'_> {
     }
 
     /// [`Self::run_ordered`], with the error alone.
-    fn take_turns<R: Recorder>(
+    fn take_turns(
         &self,
         first: u64,
-        recorders: &mut [R],
+        recorders: &mut [&mut dyn Recorder],
         limit: u64,
     ) -> Result<Issued, RunError> {
         let mut total = (0, 0);
@@ -480,10 +470,10 @@ impl Engine<'_> {
 
     /// Gives each of `waiting` one more turn, longer than the last, up to `limit` in all. Returns
     /// those that have not ended.
-    fn next_round<R: Recorder>(
+    fn next_round(
         &self,
         mut waiting: Vec<(usize, Cluster)>,
-        recorders: &mut [R],
+        recorders: &mut [&mut dyn Recorder],
         turn: &mut OrderedTurn,
         limit: u64,
         total: &mut Issued,
@@ -508,10 +498,10 @@ impl Engine<'_> {
 
     /// Gives each of `waiting` one turn, up to `limit` warp-instructions of each in all. Returns
     /// those that have not ended. Where they only wait, other clusters `may_help` them.
-    fn ordered_turns<R: Recorder>(
+    fn ordered_turns(
         &self,
         waiting: Vec<(usize, Cluster)>,
-        recorders: &mut [R],
+        recorders: &mut [&mut dyn Recorder],
         limit: u64,
         may_help: bool,
         total: &mut Issued,
@@ -582,8 +572,8 @@ mod tests {
             schedule: Schedule::Ordered,
             ..Options::default()
         };
-        let result =
-            run_at(level, program, &launch, &mut memory, &mut NoObserver, &options, &Silent);
+        let request = Request { level, program, launch: &launch, options: &options, host: &Silent };
+        let result = request.run(&mut memory, &mut Observed::new(&mut NoObserver));
         let contents = program.parameters().iter();
         (contents.map(|p| memory.bytes(&p.name).unwrap().to_vec()).collect(), result)
     }

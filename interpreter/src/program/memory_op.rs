@@ -5,7 +5,7 @@ use gpucast_ptx_frontend::isa::Modifier;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::StateSpace;
 
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 use crate::semantics::{Bf16, F16, atomic};
 
 /// The address space of an instruction's operand.

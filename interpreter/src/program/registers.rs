@@ -7,7 +7,7 @@
 use gpucast_ptx_frontend::isa::{Component, SpecialRegister};
 use gpucast_ptx_frontend::module::VariableId;
 
-use crate::exec::lane::Row;
+use crate::lane::Row;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug)]

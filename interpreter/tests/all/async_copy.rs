@@ -13,7 +13,7 @@ use gpucast_interpreter::{
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
-use crate::common::log::{Accessed, Log};
+use crate::common::log::{Accessed, logged};
 use crate::common::{Shape, kernel, launch, module, words};
 
 /// Sums tiles of `threads` words with `stages` tiles under way; every thread reads the words that
@@ -194,27 +194,7 @@ fn an_observer_sees_the_global_load_and_the_shared_store() {
          selp.u32 %r2, 8, 0, %q; selp.u32 %r2, 16, %r2, %p;\n\
          cp.async.cg.shared.global [%r1], [%d0], 16, %r2; cp.async.wait_all; ret;",
     );
-    let module = gpucast_ptx_frontend::load(&text).unwrap();
-    let program = Program::new(&module, &text, "k").unwrap();
-    let mut memory = DeviceMemory::new();
-    let out = memory.allocate("out", 128).unwrap();
-    let launch = Launch {
-        grid: [1; 3],
-        block: [8, 1, 1],
-        cluster: None,
-        dynamic_shared_bytes: 0,
-        arguments: vec![Argument::Address(out)],
-    };
-    let mut log = Log::default();
-    run(
-        &program,
-        &launch,
-        &mut memory,
-        &mut log,
-        &Options::default(),
-        &gpucast_interpreter::Silent,
-    )
-    .unwrap();
+    let (log, out) = logged(&text, 8, 128);
     let load = |bytes_per_lane, mask, first| Accessed {
         space: StateSpace::Global,
         kind: AccessKind::Load,

@@ -10,12 +10,10 @@
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
-use gpucast_interpreter::{
-    AccessKind, Argument, DeviceMemory, Launch, Options, Program, RunError, run,
-};
+use gpucast_interpreter::{AccessKind, RunError};
 use gpucast_ptx_frontend::types::StateSpace;
 
-use crate::common::log::{Accessed, Log};
+use crate::common::log::{Accessed, logged};
 use crate::common::{Shape, kernel, launch, words};
 
 /// Shared memory for copies, and an mbarrier of one arrival, which thread 0 initialises.
@@ -200,27 +198,7 @@ fn an_observer_sees_both_sides_of_a_copy() {
          @%p {TO_GLOBAL} [%d0], [%r10+16], %r0; setp.eq.u32 %p, %tid, 4;\n\
          @%p cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%d0], [%r10], %r0; ret;"
     ));
-    let module = gpucast_ptx_frontend::load(&text).unwrap();
-    let program = Program::new(&module, &text, "k").unwrap();
-    let mut memory = DeviceMemory::new();
-    let out = memory.allocate("out", 4096).unwrap();
-    let launch = Launch {
-        grid: [1; 3],
-        block: [32, 1, 1],
-        cluster: None,
-        dynamic_shared_bytes: 0,
-        arguments: vec![Argument::Address(out)],
-    };
-    let mut log = Log::default();
-    run(
-        &program,
-        &launch,
-        &mut memory,
-        &mut log,
-        &Options::default(),
-        &gpucast_interpreter::Silent,
-    )
-    .unwrap();
+    let (log, out) = logged(&text, 32, 4096);
     use AccessKind::{Load, Reduction, Store};
     let (global, shared) = (StateSpace::Global, StateSpace::Shared);
     let seen = |&Accessed { space, kind, bytes_per_lane, mask, first }: &Accessed| {

@@ -1,8 +1,10 @@
 //! Calibration: parameters that fit measured times (section 7.2).
 //!
-//! The minimum is found in `least_squares`; this file holds the inputs and outputs.
+//! `least_squares` states the problem and its starting places, and `levenberg_marquardt` finds the
+//! minimum; this file holds the inputs and outputs.
 
 mod least_squares;
+mod levenberg_marquardt;
 
 use std::collections::BTreeMap;
 
@@ -10,7 +12,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::formula::Formula;
-use least_squares::{Prepared, best, in_words, standard_errors};
+use least_squares::{Problem, best, standard_errors};
+use levenberg_marquardt::LeastSquares as _;
 
 /// A measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,10 +194,10 @@ pub fn calibrate(
     settings: &Settings,
 ) -> Result<Calibration, CalibrationError> {
     check(formula, samples, settings)?;
-    let problem = Prepared::new(formula, samples, settings.scale);
-    let (found, termination) = best(&problem, &settings.start)?;
-    let jacobian = problem.at(&found).jacobian_rows();
-    let residuals: Vec<f64> = problem.at(&found).residual_values();
+    let problem = Problem::new(formula, samples, settings.scale);
+    let (found, ending) = best(&problem, &settings.start)?;
+    let jacobian = problem.gradient_rows(&found);
+    let residuals: Vec<f64> = problem.residuals(&found);
     let (errors, degrees_of_freedom) = standard_errors(formula, &jacobian, &residuals)?;
     let parameters = formula.parameters.iter().zip(&found).zip(&errors);
     let parameters = parameters
@@ -239,8 +242,8 @@ pub fn calibrate(
         samples,
         scale: settings.scale,
         confidence: settings.confidence,
-        converged: termination.was_successful(),
-        termination: in_words(&termination),
+        converged: ending.is_minimum(),
+        termination: ending.in_words().to_owned(),
     })
 }
 

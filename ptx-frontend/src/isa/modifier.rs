@@ -5,6 +5,20 @@ use std::fmt;
 use super::names::Names;
 use crate::types::{ScalarType, StateSpace};
 
+impl ScalarType {
+    /// The type as it is written, without the dot.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        Modifier::of_type(self).text()
+    }
+}
+
+impl fmt::Display for ScalarType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ".{}", self.text())
+    }
+}
+
 macro_rules! modifiers {
     (
         types { $($ty:ident $ty_text:literal)+ }

@@ -5,8 +5,7 @@
 
 use crate::ast::{Loc, Section};
 use crate::hash::FastMap;
-use crate::inlining::InlinedCall;
-use crate::module::{InlinedCallId, Location};
+use crate::module::{InlinedCall, InlinedCallId, Location};
 
 /// Longer chains of inlined calls lose the frames in their middle.
 const MOST_FRAMES: u32 = 64;

@@ -9,8 +9,8 @@ mod run;
 
 use std::path::{Path, PathBuf};
 
-use gpucast_counters::machine::ptxas::Prepared;
 use gpucast_forecast::run::assembler::{AssembleError, Assembler, Toolchain};
+use gpucast_machine::ptxas::Prepared;
 use gpucast_ptx_frontend::container::Target;
 
 use crate::Stop;

@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use gpucast_counters::machine::ptxas::{Prepared, examine};
 use gpucast_forecast::run::assembler::{AssembleError, Assembler};
+use gpucast_machine::ptxas::{Prepared, examine};
 use gpucast_ptx_frontend::container::Target;
 
 use super::cache;
@@ -130,7 +130,7 @@ mod tests {
             targets: Vec::new(),
         };
         let text = ".version 7.8\n.target sm_50\n.address_size 64\n.entry k() { ret; }\n";
-        let prepared = gpucast_counters::machine::ptxas::prepare(text).unwrap();
+        let prepared = gpucast_machine::ptxas::prepare(text).unwrap();
         let target = "sm_50".parse().unwrap();
         // Twice: the first time must leave nothing behind.
         for _ in 0..2 {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn complaints_lead_back_to_the_users_line() {
         let text = ".version 7.8\n.target sm_50\n.address_size 64\n.entry k() {\n.reg .u32 r;\nmov.u32 r, 1;\nmov.u32 r, 2;\nret;\n}\n";
-        let prepared = gpucast_counters::machine::ptxas::prepare(text).unwrap();
+        let prepared = gpucast_machine::ptxas::prepare(text).unwrap();
         let line = prepared.text.lines().position(|line| line == "mov.u32 r, 2;").unwrap() + 1;
         let said = format!(
             "ptxas /tmp/a/kernel.ptx, line {line}; error   : Bad thing\nptxas fatal   : Aborted"

@@ -12,8 +12,8 @@ use super::addresses::addresses;
 use super::memories::Memories;
 use super::racing::{Element, load_row, store_row};
 use super::transfer::for_lanes;
-use crate::exec::lane::Lane;
 use crate::exec::lanes::{FULL_MASK, Frame};
+use crate::lane::Lane;
 use crate::observer::{AccessKind, Pattern};
 use crate::program::memory_op::{MemoryOp, Space};
 

@@ -3,9 +3,9 @@
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
 use super::racing::Element;
-use crate::exec::lane::Row;
+use crate::access_kind::AccessKind;
 use crate::exec::lanes::{FULL_MASK, Frame};
-use crate::observer::AccessKind;
+use crate::lane::Row;
 use crate::program::memory_op::{Extend, MemoryOp};
 
 /// Lane by lane, element by element.

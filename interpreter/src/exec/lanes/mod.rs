@@ -7,8 +7,8 @@
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
-use super::lane::{Lane, Row};
 use super::rare;
+use crate::lane::{Lane, Row};
 use crate::program::op::{
     Code, GUARD_REPEATED, GuardPredicate, MEMBERS, Op, compare as flag, extremum,
 };

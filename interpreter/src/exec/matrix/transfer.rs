@@ -3,8 +3,8 @@
 
 use super::super::lanes::{FULL_MASK, Frame};
 use super::OperandFault;
+use crate::access_kind::AccessKind;
 use crate::fault::FaultKind;
-use crate::observer::AccessKind;
 use crate::program::matrix_op::{FragmentPart, FragmentTransfer, RowTransfer};
 use crate::semantics::matrix::transfer;
 

@@ -11,7 +11,7 @@ use super::super::op::{Code, GuardPredicate};
 use super::super::side_tables;
 use super::builder::{Builder, Lowered, operand};
 use super::memory;
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 
 /// The value of an operand that must be a literal.
 pub(super) fn literal(instruction: &Instruction, index: usize) -> Lowered<u64> {

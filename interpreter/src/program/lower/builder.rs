@@ -441,54 +441,55 @@ impl<'m> Builder<'m> {
 
     /// Calls `emit` with a destination row for a result of type `ty`, then brings the result into
     /// the operand's register if that is wider: with its sign if `ty` is signed, else zeros.
+    // Little more than the call, since each caller compiles it again.
     pub(crate) fn define(
         &mut self,
         operand: &Operand,
         ty: ScalarType,
         emit: impl FnOnce(&mut Self, u32) -> Lowered<()>,
     ) -> Lowered<()> {
+        let destination = self.destination(operand, ty)?;
+        emit(self, destination.row)?;
+        self.finish(&destination);
+        Ok(())
+    }
+
+    /// The row for a result of type `ty` that `operand` receives.
+    fn destination(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Destination> {
         let width = Width::of(ty);
         let (register, element) = match operand {
             Operand::Register(register) => (*register, 0),
             Operand::Element(register, element) => (*register, *element),
             Operand::Sink => {
-                let row = self.temporary(width);
-                return emit(self, row);
+                return Ok(Destination { row: self.temporary(width), widening: Widening::None });
             }
             other => return Err(format!("operand {other:?} cannot be written")),
         };
         match self.slot_of(self.function, register, element) {
             Slot::Row { row, bits } if bits == width.bits() => {
-                emit(self, row)?;
                 let declared = self.current_function().registers[register.index()].ty;
-                if ty.is_signed() && ty.bytes() < declared.bytes() && declared.bytes() <= 4 {
-                    let code = match (ty.bytes(), declared.bytes()) {
-                        (1, 2) => Code::SignExtend8To16,
-                        (1, _) => Code::SignExtend8To32,
-                        _ => Code::SignExtend16To32,
-                    };
-                    self.emit(code, 0, row, [row, 0, 0]);
-                }
-                Ok(())
+                let widening = match (ty.bytes(), declared.bytes()) {
+                    _ if !ty.is_signed() => Widening::None,
+                    (1, 2) => Widening::Extend { code: Code::SignExtend8To16, wide: row },
+                    (1, 4) => Widening::Extend { code: Code::SignExtend8To32, wide: row },
+                    (2, 4) => Widening::Extend { code: Code::SignExtend16To32, wide: row },
+                    _ => Widening::None,
+                };
+                Ok(Destination { row, widening })
             }
             Slot::Row { row, bits: 64 } if width == Width::W32 => {
-                let narrow = self.temporary(Width::W32);
-                emit(self, narrow)?;
                 let code = match (ty.is_signed(), ty.bytes()) {
                     (true, 1) => Code::SignExtend8To64,
                     (true, 2) => Code::SignExtend16To64,
                     (true, _) => Code::SignExtend32To64,
                     (false, _) => Code::ZeroExtend32,
                 };
-                self.emit(code, 0, row, [narrow, 0, 0]);
-                Ok(())
+                let widening = Widening::Extend { code, wide: row };
+                Ok(Destination { row: self.temporary(Width::W32), widening })
             }
             Slot::Row { row, bits: 128 } if width == Width::W64 && !ty.is_signed() => {
-                let narrow = self.temporary(Width::W64);
-                emit(self, narrow)?;
-                let high = self.bits(0, Width::W64);
-                self.emit(Code::Pack64, 0, row, [narrow, high, 0]);
-                Ok(())
+                let widening = Widening::Pack { wide: row };
+                Ok(Destination { row: self.temporary(Width::W64), widening })
             }
             Slot::Row { bits, .. } => {
                 Err(format!("a {}-bit result does not fit a {bits}-bit register", width.bits()))
@@ -497,11 +498,41 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// Brings a result into the register that receives it.
+    fn finish(&mut self, destination: &Destination) {
+        let narrow = destination.row;
+        match destination.widening {
+            Widening::None => {}
+            Widening::Extend { code, wide } => self.emit(code, 0, wide, [narrow, 0, 0]),
+            Widening::Pack { wide } => {
+                let high = self.bits(0, Width::W64);
+                self.emit(Code::Pack64, 0, wide, [narrow, high, 0]);
+            }
+        }
+    }
+
     /// Adds `window` to a row, or subtracts it: address conversion.
     pub(crate) fn window_row(&mut self, window: u64, width: Width) -> u32 {
         debug_assert!(window.is_multiple_of(window::BYTES), "windows are multiples of their size");
         self.bits(window, width)
     }
+}
+
+/// The place of a result.
+struct Destination {
+    /// The row that the operation writes.
+    row: u32,
+    widening: Widening,
+}
+
+/// The operation that brings a result into a wider register.
+enum Widening {
+    /// The operation writes the register itself.
+    None,
+    /// An extension to the row `wide`.
+    Extend { code: Code, wide: u32 },
+    /// The low half of the 128 bits of row `wide`; the high half is zero.
+    Pack { wide: u32 },
 }
 
 /// The bits of a literal as a value of type `ty`, in the low bits.

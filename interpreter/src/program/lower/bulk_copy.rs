@@ -13,7 +13,7 @@ use super::super::side_tables;
 use super::async_copy::literal;
 use super::builder::{Builder, Lowered, Width, operand};
 use super::{mbarrier, memory};
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 use crate::tensor_map;
 
 /// `cp.async.bulk`, `cp.reduce.async.bulk`, and both with `multimem`.

@@ -9,7 +9,7 @@ use super::super::op::Code;
 use super::super::side_tables;
 use super::builder::{Builder, Lowered, Width, operand};
 use super::memory;
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 use crate::semantics::mbarrier::{MAX_COUNT, PENDING_SHIFT};
 
 /// Any instruction that accesses an mbarrier object.

@@ -13,7 +13,7 @@ use super::super::op::Code;
 use super::super::registers::{ConstantValue, ParameterRow};
 use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, Width, operand};
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 
 /// The place that an address operand means: the space, a base row and its width, and an offset.
 pub(super) struct Target {

@@ -11,7 +11,7 @@ use super::super::StaticInstruction;
 use super::super::asynchronous::{Direction, TensorOp};
 use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
 use super::builder::Builder;
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 
 /// Returns true if anything reads the result of an atomic. Compilers write `atom` with a register
 /// that nothing reads where CUDA ignores the result of `atomicAdd`.

@@ -12,7 +12,7 @@ use super::super::side_tables;
 use super::async_copy::literal;
 use super::builder::{Builder, Lowered, operand};
 use super::memory;
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 use crate::tensor_map::{Element, Field};
 
 /// `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor`.

@@ -1,8 +1,9 @@
 //! One observer for all tests that look at events: it keeps what recorders are told of.
 
 use gpucast_interpreter::{
-    Access, AccessKind, Arrival, BadAccess, CopyDone, CtaStart, Exit, HeapUse, MbarrierStep,
-    MbarrierUse, Observer, Program, Recorder, Release, WarpArrival, WarpRelease,
+    Access, AccessKind, Argument, Arrival, BadAccess, CopyDone, CtaStart, DeviceMemory, Exit,
+    HeapUse, Launch, MbarrierStep, MbarrierUse, Observer, Options, Program, Recorder, Release,
+    Silent, WarpArrival, WarpRelease, run,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -46,6 +47,25 @@ pub(crate) struct Log {
 pub(crate) struct LogRecorder {
     events: Vec<Event>,
     accesses: Vec<Accessed>,
+}
+
+/// Launches kernel `k` of a module with one CTA of `threads` threads and a buffer of `bytes` bytes.
+/// Returns the events, and the buffer's address.
+pub(crate) fn logged(text: &str, threads: u32, bytes: u64) -> (Log, u64) {
+    let module = gpucast_ptx_frontend::load(text).unwrap();
+    let program = Program::new(&module, text, "k").unwrap();
+    let mut memory = DeviceMemory::new();
+    let out = memory.allocate("out", bytes).unwrap();
+    let launch = Launch {
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        cluster: None,
+        dynamic_shared_bytes: 0,
+        arguments: vec![Argument::Address(out)],
+    };
+    let mut log = Log::default();
+    run(&program, &launch, &mut memory, &mut log, &Options::default(), &Silent).unwrap();
+    (log, out)
 }
 
 impl Observer for Log {

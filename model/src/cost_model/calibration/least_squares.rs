@@ -13,33 +13,21 @@
 
 use std::collections::BTreeMap;
 
-use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt, TerminationReason};
-use nalgebra::storage::Owned;
-use nalgebra::{DMatrix, DVector, Dyn};
-
+use super::levenberg_marquardt::{Ending, LeastSquares, Minimum, minimise};
 use super::{CalibrationError, Sample, Scale};
 use crate::cost_model::expression::Expression;
 use crate::cost_model::formula::Formula;
 use crate::regression::{LinearFit, RegressionError};
 
-/// The least squares problem, at some parameters.
-#[derive(Clone)]
+/// The least squares problem of a formula and its samples.
 pub(super) struct Problem<'a> {
     formula: &'a Formula,
-    gradient: &'a [Expression],
+    gradient: Vec<Expression>,
     /// Features and output of each sample, and the factor of its residual.
     samples: Vec<(Vec<f64>, f64, f64)>,
-    parameters: DVector<f64>,
 }
 
-/// The least squares problem without parameters, which a [`Problem`] borrows.
-pub(super) struct Prepared<'a> {
-    formula: &'a Formula,
-    gradient: Vec<Expression>,
-    samples: Vec<(Vec<f64>, f64, f64)>,
-}
-
-impl<'a> Prepared<'a> {
+impl<'a> Problem<'a> {
     pub(super) fn new(formula: &'a Formula, samples: &[Sample], scale: Scale) -> Self {
         let scaled = |sample: &Sample| match scale {
             Scale::Features => {
@@ -56,29 +44,8 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    pub(super) fn at(&'a self, parameters: &[f64]) -> Problem<'a> {
-        Problem {
-            formula: self.formula,
-            gradient: &self.gradient,
-            samples: self.samples.clone(),
-            parameters: DVector::from_column_slice(parameters),
-        }
-    }
-}
-
-impl Problem<'_> {
-    /// t − g(p) of each sample.
-    pub(super) fn residual_values(&self) -> Vec<f64> {
-        let parameters = self.parameters.as_slice();
-        let of = |(features, output, weight): &(Vec<f64>, f64, f64)| {
-            (output - self.formula.evaluate(parameters, features)) * weight
-        };
-        self.samples.iter().map(of).collect()
-    }
-
     /// ∂g/∂p of each sample.
-    pub(super) fn jacobian_rows(&self) -> Vec<Vec<f64>> {
-        let parameters = self.parameters.as_slice();
+    pub(super) fn gradient_rows(&self, parameters: &[f64]) -> Vec<Vec<f64>> {
         let row = |(features, _, weight): &(Vec<f64>, f64, f64)| {
             let of = |one: &Expression| one.evaluate(parameters, features) * weight;
             self.gradient.iter().map(of).collect()
@@ -87,71 +54,62 @@ impl Problem<'_> {
     }
 }
 
-impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
-    type ResidualStorage = Owned<f64, Dyn>;
-    type JacobianStorage = Owned<f64, Dyn, Dyn>;
-    type ParameterStorage = Owned<f64, Dyn>;
-
-    fn set_params(&mut self, parameters: &DVector<f64>) {
-        self.parameters.copy_from(parameters);
+impl LeastSquares for Problem<'_> {
+    /// t − g(p) of each sample.
+    fn residuals(&self, parameters: &[f64]) -> Vec<f64> {
+        let of = |(features, output, weight): &(Vec<f64>, f64, f64)| {
+            (output - self.formula.evaluate(parameters, features)) * weight
+        };
+        self.samples.iter().map(of).collect()
     }
 
-    fn params(&self) -> DVector<f64> {
-        self.parameters.clone()
-    }
-
-    fn residuals(&self) -> Option<DVector<f64>> {
-        let residuals = self.residual_values();
-        residuals.iter().all(|one| one.is_finite()).then(|| DVector::from_vec(residuals))
-    }
-
-    fn jacobian(&self) -> Option<DMatrix<f64>> {
-        let rows = self.jacobian_rows();
-        let columns = self.parameters.len();
+    fn jacobian(&self, parameters: &[f64]) -> Vec<Vec<f64>> {
         // The residual is t − g.
-        let matrix = DMatrix::from_fn(rows.len(), columns, |row, column| -rows[row][column]);
-        matrix.iter().all(|one| one.is_finite()).then_some(matrix)
+        let column = |one: &Expression| {
+            let of = |(features, _, weight): &(Vec<f64>, f64, f64)| {
+                -one.evaluate(parameters, features) * weight
+            };
+            self.samples.iter().map(of).collect()
+        };
+        self.gradient.iter().map(column).collect()
     }
 }
 
 /// The best of the minima that the starting places lead to.
 pub(super) fn best(
-    prepared: &Prepared<'_>,
+    problem: &Problem<'_>,
     start: &BTreeMap<String, f64>,
-) -> Result<(Vec<f64>, TerminationReason), CalibrationError> {
-    let mut best: Option<(f64, Vec<f64>, TerminationReason)> = None;
+) -> Result<(Vec<f64>, Ending), CalibrationError> {
+    let mut best: Option<Minimum> = None;
     let mut why = String::new();
-    for place in starting_places(prepared, start) {
-        let method = LevenbergMarquardt::new().with_patience(400);
-        let (problem, report) = method.minimize(prepared.at(&place));
-        let found = problem.parameters.as_slice().to_vec();
-        let squares: f64 = problem.residual_values().iter().map(|one| one * one).sum();
-        if !squares.is_finite() || found.iter().any(|one| !one.is_finite()) {
-            why = in_words(&report.termination);
+    for place in starting_places(problem, start) {
+        let found = minimise(problem, &place);
+        if !found.squares.is_finite() || found.parameters.iter().any(|one| !one.is_finite()) {
+            found.ending.in_words().clone_into(&mut why);
             continue;
         }
         // A start that is better only by rounding is not better.
-        let is_better = best.as_ref().is_none_or(|(least, ..)| squares < least * (1.0 - 1e-9));
+        let is_better =
+            best.as_ref().is_none_or(|best| found.squares < best.squares * (1.0 - 1e-9));
         if is_better {
-            best = Some((squares, found, report.termination));
+            best = Some(found);
         }
     }
-    best.map(|(_, found, termination)| (found, termination)).ok_or(CalibrationError::Failed { why })
+    best.map(|found| (found.parameters, found.ending)).ok_or(CalibrationError::Failed { why })
 }
 
 /// The starting points of the method: see the module's description.
-fn starting_places(prepared: &Prepared<'_>, start: &BTreeMap<String, f64>) -> Vec<Vec<f64>> {
-    let names = &prepared.formula.parameters;
-    let zero = prepared.at(&vec![0.0; names.len()]);
-    let jacobian = zero.jacobian_rows();
+fn starting_places(problem: &Problem<'_>, start: &BTreeMap<String, f64>) -> Vec<Vec<f64>> {
+    let names = &problem.formula.parameters;
+    let jacobian = problem.gradient_rows(&vec![0.0; names.len()]);
     let is_linear = |column: usize| {
         jacobian.iter().all(|row| row[column].is_finite())
             && jacobian.iter().any(|row| row[column] != 0.0)
     };
     let linear: Vec<usize> = (0..names.len()).filter(|&column| is_linear(column)).collect();
     let outputs: Vec<f64> =
-        prepared.samples.iter().map(|(_, output, weight)| output * weight).collect();
-    let typical = median(prepared.samples.iter().map(|(_, output, _)| *output));
+        problem.samples.iter().map(|(_, output, weight)| output * weight).collect();
+    let typical = median(problem.samples.iter().map(|(_, output, _)| *output));
 
     // An equal share of each sample for each of its costs.
     let share = |column: usize| {
@@ -241,24 +199,5 @@ pub(super) fn standard_errors(
             }
             Err(error) => return Err(CalibrationError::Failed { why: error.to_string() }),
         }
-    }
-}
-
-pub(super) fn in_words(termination: &TerminationReason) -> String {
-    match termination {
-        TerminationReason::ResidualsZero => "the model goes through all samples".to_owned(),
-        TerminationReason::Orthogonal | TerminationReason::Converged { .. } => {
-            "converged".to_owned()
-        }
-        TerminationReason::LostPatience => "stopped after too many steps".to_owned(),
-        TerminationReason::NoImprovementPossible(_) => {
-            "converged to the precision of numbers".to_owned()
-        }
-        TerminationReason::User(_) | TerminationReason::Numerical(_) => {
-            "the model's value is not finite there".to_owned()
-        }
-        TerminationReason::NoParameters
-        | TerminationReason::NoResiduals
-        | TerminationReason::WrongDimensions(_) => "nothing to fit".to_owned(),
     }
 }

@@ -9,7 +9,7 @@ use super::super::builder::{Builder, Lowered, Width, operand};
 use super::super::memory::{self, Target};
 use super::multiply::format;
 use super::{destinations, emit, shape, sources};
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 use crate::semantics::matrix::Shape;
 use crate::semantics::matrix::fragment;
 

@@ -13,7 +13,7 @@ use super::super::op::{ALIGNED, Code, MEMBERS};
 use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use super::memory;
-use crate::observer::AccessKind;
+use crate::access_kind::AccessKind;
 use crate::semantics::matrix::Shape;
 use crate::semantics::matrix::transfer::{Packing, RowFormat};
 

@@ -1,0 +1,19 @@
+//! The GPU's own instructions that stand for the PTX of a kernel, and the executions of each.
+//!
+//! There are two back ends. Each makes a [`MachineProfile`], over which the metrics of
+//! `gpucast-counters` are sums, and a [`Launch`] for the simulation of an SM.
+//!
+//! | back end | its source |
+//! |---|---|
+//! | [`ptxas`] | machine code that NVIDIA's assembler made of the kernel |
+//! | [`rules`] | passes and tables of our own |
+//!
+//! Both know the classes of units that execute a mnemonic (`unit_class`). Nothing here runs a
+//! program or reads a file.
+//!
+//! [`Launch`]: gpucast_simulation::launch::Launch
+//! [`MachineProfile`]: gpucast_counters::machine::MachineProfile
+
+pub mod ptxas;
+pub mod rules;
+mod unit_class;

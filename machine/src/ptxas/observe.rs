@@ -1,0 +1,181 @@
+//! Derives observations of the blocks of machine code from the counts of the PTX.
+
+use std::collections::BTreeMap;
+
+use gpucast_counters::operation::class;
+use gpucast_interpreter::AccessKind;
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::flow::Observation;
+use super::isa::Guard;
+use super::listing::{Listing, bytes_accessed};
+
+/// From this weight on, an instruction alone gives the executions of its block.
+const LEAST_FIRM: f64 = 1.0;
+
+/// The property that copies of a machine instruction have in common, and different instructions
+/// of the same PTX instruction do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// The bits without registers and values.
+    Bits(u64),
+    /// The mnemonic of an exchange between lanes. There is one for a shuffle, vote or match of the
+    /// PTX. Copies may differ in bits: the one for warps whose lanes came apart takes registers
+    /// where the other one takes literals.
+    Exchange(&'static str),
+}
+
+impl Listing<'_> {
+    /// One observation per PTX instruction, about the blocks that hold its machine code.
+    ///
+    /// The machine instructions of one PTX instruction differ in their bits, and copies of it
+    /// repeat the same bits. So each kind of bits gives an equation of its own ([`Kind`]). The
+    /// number of instructions per copy follows from the greatest number that divides all of them.
+    pub(super) fn observations(&self) -> Vec<Observation> {
+        // Of each PTX instruction, by kind: machine instructions of each block.
+        type Kinds = BTreeMap<Kind, BTreeMap<usize, u32>>;
+        let mut by_ptx: BTreeMap<u32, Kinds> = BTreeMap::new();
+        let mut weights: BTreeMap<(u32, Kind), f64> = BTreeMap::new();
+        for (block, contents) in self.code.blocks.iter().enumerate() {
+            for index in contents.instructions.clone() {
+                let Some(ptx) = self.ptx[index] else { continue };
+                let kind = self.kind(index);
+                let kinds = by_ptx.entry(ptx).or_default();
+                *kinds.entry(kind).or_default().entry(block).or_default() += 1;
+                weights.insert((ptx, kind), self.weight(index, ptx));
+            }
+        }
+        /// Copies by block; executions by threads and by warps; the block of the PTX.
+        type Statement = (Vec<(usize, u32)>, u64, u64, u32);
+        #[derive(Default)]
+        struct Support {
+            weight: f64,
+            visits: Option<u64>,
+            is_firm: bool,
+        }
+        let mut merged: BTreeMap<Statement, Support> = BTreeMap::new();
+        for (ptx, kinds) in &by_ptx {
+            let Some(row) = self.counts.get(ptx) else { continue };
+            if self.branching.binary_search(ptx).is_ok() {
+                continue;
+            }
+            let all = kinds.values().flat_map(BTreeMap::values).copied().reduce(gcd).unwrap_or(1);
+            // The greatest firm weight that speaks for a statement, and the sum of the others.
+            let mut said: BTreeMap<Statement, (f64, f64)> = BTreeMap::new();
+            for (kind, blocks) in kinds {
+                let common = blocks.values().copied().reduce(gcd).unwrap_or(1);
+                let of_one_copy = (common / all).max(1);
+                let copies = blocks.iter().map(|(&block, &count)| (block, count / of_one_copy));
+                let weight = weights.get(&(*ptx, *kind)).copied().unwrap_or(1.0);
+                let block = self.loops.block(*ptx);
+                let key = (copies.collect(), row.issued_lanes, row.warp_executions, block);
+                let (firm, others) = said.entry(key).or_default();
+                if weight >= LEAST_FIRM {
+                    *firm = weight.max(*firm);
+                } else {
+                    *others += weight;
+                }
+            }
+            // The work of one PTX instruction moves as a whole, so it says a thing once.
+            for (key, (firm, others)) in said {
+                let support = merged.entry(key).or_default();
+                support.weight += firm + others;
+                support.visits = self.loops.visits(*ptx);
+                support.is_firm |= firm > 0.0;
+            }
+        }
+        merged
+            .into_iter()
+            .map(|((copies, lanes, warps, block), support)| Observation {
+                copies: copies
+                    .into_iter()
+                    .map(|(block, count)| (block, f64::from(count)))
+                    .collect(),
+                lanes,
+                warps,
+                block,
+                visits: support.visits,
+                weight: support.weight,
+                is_firm: support.is_firm,
+            })
+            .collect()
+    }
+
+    fn kind(&self, index: usize) -> Kind {
+        let decoded = &self.code.instructions[index].decoded;
+        match self.meanings[index].class {
+            InstructionClass::InterThread => Kind::Exchange(decoded.mnemonic),
+            _ => Kind::Bits(decoded.shape),
+        }
+    }
+
+    /// The confidence that a machine instruction stands where its PTX instruction stood.
+    pub(super) fn weight(&self, index: usize, ptx: u32) -> f64 {
+        let decoded = &self.code.instructions[index].decoded;
+        let meaning = &self.meanings[index];
+        let instruction = self.instruction(ptx);
+        let is_control = meaning.class == InstructionClass::Control;
+        // Several accesses became a wider one, which runs less often than each of them.
+        let narrow = bytes_accessed(instruction);
+        let is_merged = meaning.access.is_some() && decoded.bytes.is_some_and(|wide| wide > narrow);
+        if is_merged {
+            return 0.05;
+        }
+        // A guard that the PTX does not have: a branch was turned into predication, and the
+        // instruction stands in a block that ran more often.
+        if decoded.guard != Guard::Always && instruction.guard.is_none() && !is_control {
+            return 0.05;
+        }
+        if !self.performs(index, ptx) {
+            return 0.01;
+        }
+        // Unrolled loops are also controlled in other ways: the code in front of a version asks if
+        // enough rounds are left for it.
+        if is_control || (instruction.opcode == Opcode::Setp && is_of_integers(meaning.class)) {
+            return 0.1;
+        }
+        let has_effect = meaning.access.is_some_and(|(_, kind)| kind != AccessKind::Load);
+        match meaning.class {
+            // Neither moved nor executed in vain.
+            _ if has_effect || decoded.mnemonic == "BAR" => 8.0,
+            InstructionClass::LoadStore | InstructionClass::Tensor => 4.0,
+            InstructionClass::Fp16 | InstructionClass::Fp32 | InstructionClass::Fp64 => 2.0,
+            InstructionClass::InterThread | InstructionClass::Texture => 4.0,
+            InstructionClass::Integer | InstructionClass::BitConvert => 1.0,
+            // Moves come and go.
+            InstructionClass::Control | InstructionClass::Misc => 0.05,
+        }
+    }
+
+    /// Returns true if a machine instruction does the work of its PTX instruction, and does not
+    /// only bring an operand to it. Operands are constants, literals and copies. They are fetched
+    /// anywhere before, for example in front of the loop.
+    fn performs(&self, index: usize, ptx: u32) -> bool {
+        use InstructionClass as C;
+        let meaning = &self.meanings[index];
+        let is_constant =
+            |&(space, _): &(Option<StateSpace>, AccessKind)| space == Some(StateSpace::Const);
+        if meaning.access.as_ref().is_some_and(is_constant) {
+            return false;
+        }
+        match (meaning.class, class(self.instruction(ptx))) {
+            (machine, of_ptx) if machine == of_ptx => true,
+            (C::Control, _) => true,
+            (C::Misc, _) => self.code.instructions[index].decoded.mnemonic == "BAR",
+            // Divisions of integers compute with floating-point numbers, and such.
+            (C::Integer | C::BitConvert | C::Fp32, C::Integer | C::BitConvert | C::Fp32) => true,
+            (C::Fp32 | C::Integer, C::Fp16 | C::Fp64) => true,
+            _ => false,
+        }
+    }
+}
+
+fn is_of_integers(class: InstructionClass) -> bool {
+    class == InstructionClass::Integer
+}
+
+/// The greatest common divisor.
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,239 @@
+//! Machine instructions as a simulation of time sees them.
+
+use std::collections::HashMap;
+
+use gpucast_counters::tensor::tensor_operations;
+use gpucast_interpreter::AccessKind as Effect;
+use gpucast_ptx_frontend::container::Target;
+use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
+use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
+use gpucast_simulation::code::{
+    AccessKind, Action, Class, Code, Control, Instruction, MemoryAccess, Space, TensorFormat,
+};
+
+use super::super::image::Image;
+use super::super::isa::{Decoder, Detail, Guard, Meeting, Word};
+use super::super::listing::{Listing, bytes_accessed};
+use super::classes::{class, of_mnemonic};
+use super::queues::Queues;
+
+/// Translates the code. `executions` are those of each block by the warps of the launch.
+pub(super) fn translate(
+    image: &Image<'_>,
+    listing: &Listing<'_>,
+    queues: &Queues,
+    executions: &[u64],
+) -> Option<Code> {
+    let decoder = Decoder::of(image.target)?;
+    let scheduled = scheduled(image, listing, decoder)?;
+    let products = products_per_execution(listing, executions);
+    let translator = Translator { listing, queues, products, target: image.target };
+    let instructions = scheduled
+        .into_iter()
+        .enumerate()
+        .map(|(index, (word, control))| translator.instruction(decoder, index, word, control))
+        .collect();
+    let block = |block: &std::ops::Range<usize>| block.start as u32..block.end as u32;
+    Some(Code {
+        instructions,
+        blocks: listing.code.blocks.iter().map(|one| block(&one.instructions)).collect(),
+        queues: queues.len() as u32,
+        bytes: sections(listing).map(|section| image.sections[section].code.len() as u32).sum(),
+    })
+}
+
+/// The sections of a listing's code, in its order.
+fn sections(listing: &Listing<'_>) -> impl Iterator<Item = usize> {
+    let mut last = None;
+    let all = listing.code.instructions.iter().map(|one| one.section);
+    all.filter(move |&section| last.replace(section) != Some(section))
+}
+
+/// The word and the scheduling fields of each instruction.
+fn scheduled(
+    image: &Image<'_>,
+    listing: &Listing<'_>,
+    decoder: Decoder,
+) -> Option<Vec<(Word, Control)>> {
+    let mut scheduled = Vec::with_capacity(listing.code.instructions.len());
+    for section in sections(listing) {
+        let code = image.sections[section].code;
+        scheduled.extend(decoder.words(code).into_iter().zip(decoder.controls(code)?));
+    }
+    (scheduled.len() == listing.code.instructions.len()).then_some(scheduled)
+}
+
+/// Multiply-adds of one execution of a tensor instruction that stands for a PTX instruction. All of
+/// its products are shared out to the executions that were found.
+fn products_per_execution(listing: &Listing<'_>, executions: &[u64]) -> HashMap<u32, u32> {
+    #[derive(Default)]
+    struct Found {
+        executions: u64,
+        instructions: u64,
+    }
+    let mut by_ptx: HashMap<u32, Found> = HashMap::new();
+    for (block, executions) in listing.code.blocks.iter().zip(executions) {
+        for index in block.instructions.clone().filter(|&index| multiplies(listing, index)) {
+            if let Some(ptx) = listing.ptx[index] {
+                let found = by_ptx.entry(ptx).or_default();
+                found.executions += executions;
+                found.instructions += 1;
+            }
+        }
+    }
+    let per_execution = |(ptx, found): (u32, Found)| {
+        let per_warp = tensor_operations(listing.instruction(ptx))?.per_warp as f64 / 2.0;
+        let of_ptx = listing.counts.get(&ptx).map_or(0, |row| row.warp_executions) as f64;
+        let products = match found.executions {
+            // Where nothing ran, each instruction is taken to be a part of one product.
+            0 => per_warp / found.instructions as f64,
+            executions => per_warp * of_ptx / executions as f64,
+        };
+        Some((ptx, products.round() as u32))
+    };
+    by_ptx.into_iter().filter_map(per_execution).collect()
+}
+
+fn multiplies(listing: &Listing<'_>, index: usize) -> bool {
+    let mnemonic = listing.code.instructions[index].decoded.mnemonic;
+    of_mnemonic(mnemonic) == Some(Class::Tensor)
+}
+
+struct Translator<'l, 'a> {
+    listing: &'l Listing<'a>,
+    queues: &'l Queues,
+    /// Multiply-adds of a tensor instruction by its PTX instruction.
+    products: HashMap<u32, u32>,
+    target: Target,
+}
+
+impl Translator<'_, '_> {
+    fn instruction(
+        &self,
+        decoder: Decoder,
+        index: usize,
+        word: Word,
+        mut control: Control,
+    ) -> Instruction {
+        let decoded = &self.listing.code.instructions[index].decoded;
+        let detail = decoder.detail(decoded.mnemonic, word);
+        if let Detail::Counter { zero, .. } = detail {
+            control.wait_mask |= zero;
+        }
+        Instruction {
+            mnemonic: decoded.mnemonic.into(),
+            class: class(decoded.mnemonic, detail, decoded.guard, self.target.sm),
+            action: match decoded.guard {
+                Guard::Never => Action::Compute,
+                Guard::Always | Guard::Sometimes => self.action(index, detail),
+            },
+            control,
+            ptx: self.listing.ptx[index],
+        }
+    }
+
+    fn action(&self, index: usize, detail: Detail) -> Action {
+        let mnemonic = self.listing.code.instructions[index].decoded.mnemonic;
+        match detail {
+            Detail::Address { is_uniform, bytes } => {
+                let access = self.access(index, is_uniform, bytes);
+                access.map_or(Action::Compute, Action::Access)
+            }
+            Detail::Barrier(Meeting::Wait) => Action::CtaBarrier,
+            Detail::Barrier(Meeting::Arrive) => Action::CtaArrive,
+            Detail::Counter { counter: Some(counter), most, .. } => {
+                Action::AwaitCounter { counter, pending: most }
+            }
+            Detail::Products { pending } => Action::AwaitProducts { pending },
+            Detail::Phase => Action::AwaitCopies,
+            Detail::Fence(scope) => Action::Fence(scope),
+            Detail::None | Detail::Wide | Detail::Counter { counter: None, .. } => match mnemonic {
+                "EXIT" => Action::Exit,
+                "LDGDEPBAR" | "ARRIVES" => Action::CommitCopies,
+                _ if multiplies(self.listing, index) => self.product(index, mnemonic),
+                _ => Action::Compute,
+            },
+        }
+    }
+
+    fn product(&self, index: usize, mnemonic: &str) -> Action {
+        let Some(ptx) = self.listing.ptx[index] else { return Action::Compute };
+        let format = format(self.listing.instruction(ptx));
+        match (self.products.get(&ptx), format) {
+            (Some(&multiply_adds), Some(format)) => Action::Multiply {
+                multiply_adds,
+                format,
+                is_asynchronous: mnemonic.ends_with("GMMA"),
+            },
+            _ => Action::Compute,
+        }
+    }
+
+    fn access(
+        &self,
+        index: usize,
+        has_uniform_address: bool,
+        own: Option<u32>,
+    ) -> Option<MemoryAccess> {
+        let decoded = &self.listing.code.instructions[index].decoded;
+        let ptx = self.listing.ptx[index];
+        let instruction = ptx.map(|ptx| self.listing.instruction(ptx));
+        let (space, kind) = match decoded.mnemonic {
+            "LDGSTS" => (Space::Global, AccessKind::AsyncCopy),
+            "LDCU" => (Space::Constant, AccessKind::Load),
+            "STAS" => (Space::Shared, AccessKind::Store),
+            "REDAS" => (Space::Shared, AccessKind::Reduction),
+            mnemonic if mnemonic.starts_with("UBLK") || mnemonic.starts_with("UTMA") => {
+                (Space::Global, AccessKind::BulkCopy)
+            }
+            _ => {
+                let (space, effect) = self.listing.meanings[index].access?;
+                // Until Pascal `LD` may stand for a space that the PTX names.
+                let named = || instruction?.modifiers.iter().find_map(|one| one.as_space());
+                (space_of(space.or_else(named)), kind_of(effect))
+            }
+        };
+        let of_ptx = || instruction.map(bytes_accessed).filter(|&bytes| bytes > 0);
+        let bytes = own.or(decoded.bytes).or_else(of_ptx).unwrap_or(4);
+        let queue = ptx.and_then(|ptx| self.queues.queue(ptx, space));
+        Some(MemoryAccess { space, kind, bytes, has_uniform_address, queue })
+    }
+}
+
+fn space_of(space: Option<StateSpace>) -> Space {
+    match space {
+        Some(StateSpace::Global) => Space::Global,
+        Some(StateSpace::Local) => Space::Local,
+        Some(StateSpace::Shared) => Space::Shared,
+        Some(StateSpace::Const | StateSpace::Param) => Space::Constant,
+        _ => Space::Generic,
+    }
+}
+
+fn kind_of(effect: Effect) -> AccessKind {
+    match effect {
+        Effect::Load | Effect::LoadReadOnly => AccessKind::Load,
+        Effect::Store => AccessKind::Store,
+        Effect::Atomic => AccessKind::Atomic,
+        Effect::Reduction => AccessKind::Reduction,
+    }
+}
+
+/// The format that decides a matrix product's rate.
+fn format(instruction: &PtxInstruction) -> Option<TensorFormat> {
+    use gpucast_counters::tensor::TensorFormat as F;
+    // The type of D comes first.
+    let in_half = instruction.types().next() == Some(ScalarType::F16);
+    let operations = tensor_operations(instruction)?;
+    Some(match operations.format {
+        F::Fp64 => TensorFormat::Fp64,
+        F::Tf32 => TensorFormat::Tf32,
+        F::Bf16 | F::Fp16 if in_half => TensorFormat::HalfInHalf,
+        F::Bf16 | F::Fp16 => TensorFormat::HalfInSingle,
+        F::Fp8 => TensorFormat::Fp8,
+        F::Fp6OrFp4 => TensorFormat::Fp6OrFp4,
+        F::Int8 => TensorFormat::Int8,
+        F::Int4 => TensorFormat::Int4,
+        F::Int1 => TensorFormat::Int1,
+    })
+}

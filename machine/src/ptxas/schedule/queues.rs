@@ -1,0 +1,171 @@
+//! The recorded requests that machine instructions make.
+//!
+//! Each PTX instruction with requests has a queue of them. An access of the machine that stands for
+//! it takes them in order. If the assembler joined accesses of several PTX instructions into a
+//! wider one, its line names one of them. Then requests of all of them are joined.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gpucast_counters::trace::{LaunchTrace, WarpRecord};
+use gpucast_ptx_frontend::module::{Address, Instruction as PtxInstruction, Operand};
+use gpucast_simulation::code::Space;
+use gpucast_simulation::launch::Request;
+
+use super::super::listing::{Listing, bytes_accessed};
+
+/// The queues of a launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Queues {
+    /// The number of the queue of each PTX instruction, and what it holds.
+    by_ptx: BTreeMap<u32, Queue>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Queue {
+    number: u32,
+    spaces: Vec<Space>,
+    /// Instructions whose accesses became part of this one's.
+    joined: Vec<u32>,
+}
+
+impl Queues {
+    pub(super) fn new(listing: &Listing<'_>, trace: &LaunchTrace) -> Self {
+        let mut by_ptx: BTreeMap<u32, Queue> = BTreeMap::new();
+        let samples = trace.classes.iter().flat_map(|class| &class.samples);
+        for (&ptx, requests) in samples.flat_map(|cta| &cta.warps).flat_map(|warp| &warp.requests) {
+            let spaces = &mut by_ptx.entry(ptx).or_default().spaces;
+            for request in requests {
+                if !spaces.contains(&request.space) {
+                    spaces.push(request.space);
+                }
+            }
+        }
+        for (number, queue) in (0..).zip(by_ptx.values_mut()) {
+            queue.number = number;
+        }
+        let widths = widths(listing);
+        let queued: Vec<u32> = by_ptx.keys().copied().collect();
+        for (&ptx, queue) in &mut by_ptx {
+            let own = bytes_accessed(listing.instruction(ptx));
+            let Some(&width) = widths.get(&ptx).filter(|&&width| width > own) else { continue };
+            let became_part = |&other: &u32| {
+                !widths.contains_key(&other) && listing.are_joined(ptx, other, width)
+            };
+            queue.joined = queued.iter().copied().filter(became_part).collect();
+        }
+        Self { by_ptx }
+    }
+
+    /// Queues in all.
+    pub(super) fn len(&self) -> usize {
+        self.by_ptx.len()
+    }
+
+    /// The queue of an access to `space` that stands for a PTX instruction. A spill is no access of
+    /// the instruction that its line names.
+    pub(super) fn queue(&self, ptx: u32, space: Space) -> Option<u32> {
+        let queue = self.by_ptx.get(&ptx)?;
+        (space == Space::Generic || queue.spaces.contains(&space)).then_some(queue.number)
+    }
+
+    /// The requests of a warp by queue.
+    pub(super) fn requests(&self, record: &WarpRecord) -> Vec<Vec<Request>> {
+        let of_ptx = |ptx: &u32| record.requests.get(ptx).map_or(&[][..], Vec::as_slice);
+        let of_queue = |(ptx, queue): (&u32, &Queue)| {
+            let mut requests = of_ptx(ptx).to_vec();
+            for other in queue.joined.iter().map(of_ptx) {
+                // Instructions of one block differ only if they have guards.
+                if other.len() == requests.len() {
+                    requests.iter_mut().zip(other).for_each(|(one, other)| join(one, other));
+                }
+            }
+            requests
+        };
+        self.by_ptx.iter().map(of_queue).collect()
+    }
+}
+
+/// Joins a request with one for other bytes of the same sectors: what one fetched the other found
+/// there.
+fn join(one: &mut Request, other: &Request) {
+    let all = |one: &Request| one.l1_sectors + one.l2_sectors + one.dram_sectors;
+    let sectors = all(one).max(all(other));
+    one.dram_sectors = one.dram_sectors.max(other.dram_sectors);
+    one.l2_sectors = one.l2_sectors.max(other.l2_sectors).min(sectors - one.dram_sectors);
+    one.l1_sectors = sectors - one.dram_sectors - one.l2_sectors;
+    one.lanes = one.lanes.max(other.lanes);
+    one.lines = one.lines.max(other.lines);
+    one.passes = one.passes.max(other.passes);
+    one.serial = one.serial.max(other.serial);
+    one.is_paired &= other.is_paired;
+}
+
+/// The most bytes that a machine access for each PTX instruction moves; none if there is no such
+/// access.
+fn widths(listing: &Listing<'_>) -> HashMap<u32, u32> {
+    let mut widths = HashMap::new();
+    for (index, ptx) in listing.ptx.iter().enumerate() {
+        if let (Some(ptx), Some(_)) = (ptx, listing.meanings[index].access) {
+            let bytes = listing.code.instructions[index].decoded.bytes.unwrap_or(0);
+            let most = widths.entry(*ptx).or_insert(bytes);
+            *most = bytes.max(*most);
+        }
+    }
+    widths
+}
+
+impl Listing<'_> {
+    /// Returns true if an access of `width` bytes for one PTX instruction can hold that of another
+    /// one: both stand in one block and have the same base register.
+    fn are_joined(&self, one: u32, other: u32, width: u32) -> bool {
+        let [a, b] = [one, other].map(|ptx| self.instruction(ptx));
+        if one == other || self.loops.block(one) != self.loops.block(other) || a.opcode != b.opcode
+        {
+            return false;
+        }
+        match (address(a), address(b)) {
+            (Some(a), Some(b)) => {
+                a.base == b.base && a.offset.abs_diff(b.offset) < u64::from(width)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn address(instruction: &PtxInstruction) -> Option<&Address> {
+    instruction.operands.iter().find_map(|operand| match operand {
+        Operand::Address(address) => Some(address),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_requests_keep_the_furthest_level_of_each_sector() {
+        let request = |l1_sectors, l2_sectors, dram_sectors| Request {
+            space: Space::Global,
+            lanes: 32,
+            lines: 4,
+            passes: 4,
+            serial: 1,
+            is_paired: false,
+            l1_sectors,
+            l2_sectors,
+            dram_sectors,
+            first_sector: None,
+        };
+        // The first one fetched what the second one found in the first-level cache.
+        let mut one = request(16, 0, 0);
+        join(&mut one, &request(0, 4, 12));
+        assert_eq!(one, request(0, 4, 12));
+        let mut one = request(0, 8, 8);
+        join(&mut one, &request(4, 0, 12));
+        assert_eq!(one, request(0, 4, 12));
+        let mut more = request(2, 0, 0);
+        join(&mut more, &Request { passes: 7, lanes: 1, ..request(0, 1, 0) });
+        assert_eq!(more, Request { passes: 7, ..request(1, 1, 0) });
+    }
+}

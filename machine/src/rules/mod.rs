@@ -1,0 +1,121 @@
+//! The back end `rules`: machine instructions from passes and tables of our own.
+//!
+//! ```text
+//! PTX ─► graph ─► passes ─► guarded branches ─► selection ─► emission ─┬─► rows
+//!        def-use  copies, constants,           tables by    places     │   × executions
+//!                 narrowing, sharing,          family                  └─► schedule
+//!                 addresses, merging,                                      order, stalls,
+//!                 contraction, logic                                       barriers
+//! ```
+//!
+//! No registers are assigned. The rows are the number and kind of the machine instructions that a
+//! compiler makes of each PTX instruction, times that one's executions. The schedule is the same
+//! instructions as code that a simulation can run. The rules follow the general habits of compilers
+//! and the abilities of each generation's machine code; each rule names its source.
+//! `docs/machine-rules.md` measures the distance from `ptxas`.
+
+mod branches;
+mod emit;
+mod family;
+mod flow;
+mod graph;
+mod guards;
+mod passes;
+mod pipes;
+mod rows;
+mod schedule;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use gpucast_counters::machine::architecture::Architecture;
+use gpucast_counters::machine::{BackEnd, MachineProfile};
+use gpucast_counters::metric::Kind;
+use gpucast_counters::table::BaseTable;
+use gpucast_interpreter::Program;
+use gpucast_ptx_frontend::types::StateSpace;
+
+use emit::Emission;
+use family::{Family, Generation};
+use flow::Dominators;
+use graph::{Graph, Op};
+use passes::MergedAccess;
+pub use schedule::schedule;
+
+/// PTX for this target and later ones is written for lanes that go on independently of each other.
+const INDEPENDENT_LANES: u32 = 70;
+
+/// A program behind all passes, and its machine instructions.
+struct Compiled<'p> {
+    graph: Graph<'p>,
+    merged: Vec<MergedAccess>,
+    emission: Emission,
+}
+
+impl<'p> Compiled<'p> {
+    fn new(family: &Family, program: &'p Program, table: &BaseTable) -> Self {
+        let mut graph = Graph::new(program, table);
+        let merged = passes::run(&mut graph, family, may_unroll(program));
+        let dominators = Dominators::new(&graph);
+        guards::guard_short_branches(&mut graph, family, &dominators);
+        let dominators = Dominators::new(&graph);
+        let lanes_are_independent = program.target_sm() >= INDEPENDENT_LANES;
+        let emission = Emission::new(&graph, family, &dominators, &merged, lanes_are_independent);
+        Self { graph, merged, emission }
+    }
+}
+
+/// The machine instructions of a launch of `program` on `target`, whose counts are in `table`.
+///
+/// Registers per thread are not known: nothing assigns them.
+#[must_use]
+pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> MachineProfile {
+    let generation = Family::of(target);
+    let family = generation.family();
+    let Compiled { graph, emission, .. } = Compiled::new(family, program, table);
+    let rows = rows::rows(&graph, &emission, table);
+    let mut notes = vec![format!(
+        "machine instructions follow from rules for {}, not from an assembler",
+        family.name
+    )];
+    if matches!(generation, Generation::Unknown { .. }) {
+        notes.push(format!(
+            "no rules are known for {target}; those for {} stand in for them",
+            family.name
+        ));
+    }
+    if family.since < 50 {
+        notes.push(
+            "the rules for Fermi and Kepler come from documentation; no assembler was compared"
+                .to_owned(),
+        );
+    }
+    MachineProfile {
+        back_end: BackEnd::Rules,
+        kind: Kind::Estimated,
+        target: target.to_string(),
+        registers_per_thread: None,
+        rows,
+        notes,
+    }
+}
+
+/// Returns true if a program leaves it to the assembler to unroll loops.
+fn may_unroll(program: &Program) -> bool {
+    !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"))
+}
+
+/// The instructions of `program` that access local memory and whose data the rules keep in
+/// registers on `target`, as indices into [`Program::instructions`].
+#[must_use]
+pub fn local_in_registers(target: Architecture, program: &Program) -> Vec<u32> {
+    // These passes look at the code alone.
+    let mut graph = Graph::new(program, &BaseTable::default());
+    passes::find_locals(&mut graph, Family::of(target).family(), may_unroll(program));
+    let is_in_registers = |op: &Op<'_>| {
+        let is_local = op.memory.is_some_and(|memory| memory.space == Some(StateSpace::Local));
+        is_local && (!op.is_live() || op.choice.is_some())
+    };
+    let ops = (0..).zip(&graph.ops);
+    ops.filter(|(_, op)| is_in_registers(op)).map(|(index, _)| index).collect()
+}

@@ -1,0 +1,187 @@
+//! Access merging: loads of consecutive words become one load of 64 or 128 bits.
+//!
+//! `ptxas` merges scalar loads of shared memory under three conditions (12.9, sm_50, sm_80 and
+//! sm_90). Their addresses have a common base. They fill at least three quarters of an aligned
+//! window of 16 or 8 bytes. No store, barrier or call stands in between. Of the words 0 to 3, any
+//! three or four become one access. The pairs 0 and 1 or 2 and 3 become one of 64 bits, and other
+//! pairs stay. The alignment of pointers from parameters is not known, so that loads of global
+//! memory stay as they are.
+
+use gpucast_counters::opcode_facts::{Effect, opcode_facts};
+use gpucast_ptx_frontend::isa::{Modifier, Opcode};
+use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
+use smallvec::SmallVec;
+
+use super::super::graph::{Arg, Graph, GuardedBy, Op, Part, State};
+
+/// Loads that became one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct MergedAccess {
+    /// The operation that stands for all.
+    pub(in super::super) leader: u32,
+    /// The other operations.
+    pub(in super::super) followers: SmallVec<[u32; 3]>,
+    /// Bytes of one lane.
+    pub(in super::super) bytes: u32,
+}
+
+/// A load that may be merged.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    index: u32,
+    base: Option<Arg>,
+    guard: Option<GuardedBy>,
+    offset: i64,
+    bytes: u32,
+}
+
+/// Widths of merged accesses of one lane in bytes, widest first.
+const WIDTHS: [u32; 2] = [16, 8];
+/// The depth, in operations, to which alignment is looked for.
+const DEPTH: u32 = 8;
+
+/// Merges the accesses that may be merged; followers are folded into their leaders.
+pub(super) fn merge(graph: &mut Graph<'_>) -> Vec<MergedAccess> {
+    let mut merged = Vec::new();
+    for block in 0..graph.blocks.len() {
+        let mut open: Vec<Candidate> = Vec::new();
+        for index in graph.blocks[block].first..graph.blocks[block].end {
+            let op = graph.op(index);
+            if !op.is_live() {
+                continue;
+            }
+            if let Some(candidate) = candidate(index, op) {
+                open.push(candidate);
+            } else if orders_memory(op) {
+                close(graph, &mut open, &mut merged);
+            }
+            // A variable that is written is another base from here on.
+            let written = |candidate: &Candidate| {
+                let op = graph.op(index);
+                let base = match candidate.base {
+                    Some(Arg::Register(register)) => Some(register),
+                    _ => None,
+                };
+                let guard = candidate.guard.map(|guard| guard.predicate);
+                op.results.iter().any(|result| Some(*result) == base || Some(*result) == guard)
+            };
+            if open.iter().any(written) {
+                close(graph, &mut open, &mut merged);
+            }
+        }
+        close(graph, &mut open, &mut merged);
+    }
+    graph.find_uses();
+    merged
+}
+
+fn candidate(index: u32, op: &Op<'_>) -> Option<Candidate> {
+    let memory = op.memory?;
+    let plain = op.opcode == Opcode::Ld
+        && memory.space == Some(StateSpace::Shared)
+        && op.results.len() == 1
+        && ![Modifier::Volatile, Modifier::Relaxed, Modifier::Acquire].iter().any(|&m| op.has(m));
+    let bytes = op.source.types().last().map_or(4, ScalarType::bytes);
+    (plain && bytes >= 4).then_some(Candidate {
+        index,
+        base: memory.base,
+        guard: op.guard,
+        offset: memory.offset,
+        bytes,
+    })
+}
+
+/// Returns true if loads of shared memory may not be moved across an operation.
+fn orders_memory(op: &Op<'_>) -> bool {
+    use Opcode as O;
+    match op.opcode {
+        O::Ld | O::Ldu => false,
+        O::St | O::Atom | O::Red => {
+            let space = op.memory.and_then(|memory| memory.space);
+            space.is_none_or(|space| space == StateSpace::Shared)
+        }
+        // Lanes that talk to each other may do so about memory.
+        _ => !matches!(opcode_facts(op.opcode).effect, Effect::Value | Effect::Carry),
+    }
+}
+
+/// Merges the loads that have been collected: first to the widest access, then to narrower ones.
+fn close(graph: &mut Graph<'_>, open: &mut Vec<Candidate>, merged: &mut Vec<MergedAccess>) {
+    for width in WIDTHS {
+        let window = |candidate: &Candidate| {
+            let start = candidate.offset.div_euclid(i64::from(width));
+            (candidate.base, candidate.guard, candidate.bytes, start)
+        };
+        open.sort_by_key(|candidate| (window(candidate), candidate.offset));
+        open.dedup_by_key(|candidate| (window(candidate), candidate.offset));
+        let mut rest = Vec::new();
+        for members in open.chunk_by(|left, right| window(left) == window(right)) {
+            let [first, ..] = members else { continue };
+            let aligned = first
+                .base
+                .is_none_or(|base| zero_bits(graph, base, DEPTH) >= width.trailing_zeros());
+            let bytes = members.len() as u32 * first.bytes;
+            if members.len() < 2 || !aligned || 4 * bytes < 3 * width {
+                rest.extend_from_slice(members);
+                continue;
+            }
+            let leader = members.iter().map(|member| member.index).min().unwrap_or(first.index);
+            let indices = members.iter().map(|member| member.index);
+            let followers: SmallVec<[u32; 3]> = indices.filter(|&index| index != leader).collect();
+            for &follower in &followers {
+                graph.op_mut(follower).state = State::Folded;
+            }
+            merged.push(MergedAccess { leader, followers, bytes: width });
+        }
+        *open = rest;
+    }
+    open.clear();
+}
+
+/// The number of low bits of a value that are known to be zero.
+fn zero_bits(graph: &Graph<'_>, arg: Arg, depth: u32) -> u32 {
+    let register = match arg {
+        Arg::Constant(0) => return u64::BITS,
+        Arg::Constant(value) | Arg::Shared(value) => return value.trailing_zeros(),
+        Arg::Bank(_) | Arg::Special(_) => return 0,
+        Arg::Register(register) => register,
+    };
+    if depth == 0 {
+        return 0;
+    }
+    let of = |op: u32| {
+        let op = graph.op(op);
+        let bits = |arg: &Arg| zero_bits(graph, *arg, depth - 1);
+        if !op.is_integer() || op.part == Part::High {
+            return 0;
+        }
+        match (op.opcode, op.args.as_slice()) {
+            (Opcode::Shl, [arg, Arg::Constant(by)]) => bits(arg).saturating_add(*by as u32),
+            (Opcode::Add | Opcode::Sub | Opcode::Or | Opcode::Xor, [left, right]) => {
+                bits(left).min(bits(right))
+            }
+            (Opcode::And, [left, right]) => bits(left).max(bits(right)),
+            (Opcode::Mul, [left, right]) => bits(left).saturating_add(bits(right)),
+            (Opcode::Mad, [left, right, sum]) => {
+                bits(left).saturating_add(bits(right)).min(bits(sum))
+            }
+            (Opcode::Mov, [arg]) => bits(arg),
+            _ => 0,
+        }
+    };
+    // A variable is as aligned as the least aligned of its definitions.
+    let definitions = &graph.definitions[register.index()];
+    let own = |&&op: &&u32| !graph.op(op).reads().any(|read| read == register);
+    let from_outside = definitions.iter().filter(own).map(|&op| of(op)).min().unwrap_or(0);
+    let steps = definitions.iter().filter(|op| !own(op)).map(|&op| {
+        let op = graph.op(op);
+        let step = op.args.iter().filter(|arg| **arg != Arg::Register(register));
+        match op.opcode {
+            Opcode::Add | Opcode::Sub => {
+                step.map(|arg| zero_bits(graph, *arg, depth - 1)).min().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    });
+    steps.fold(from_outside, u32::min)
+}

@@ -1,0 +1,285 @@
+//! Machine code that `ptxas` made of the corpus's PTX, counted without it: the cubins are
+//! committed (`regenerate.py` makes them).
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests may fail as tests do; clippy.toml only allows it inside #[test]"
+)]
+
+mod nests;
+mod schedule;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gpucast_counters::Kind;
+use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
+use gpucast_counters::operation::{FlopKind, Precision};
+use gpucast_counters::table::BaseTable;
+use gpucast_counters::trace::{LaunchTrace, TraceLimits};
+use gpucast_counters::{Counter, DeviceModel};
+use gpucast_interpreter::{
+    AccessKind, Argument, DeviceMemory, Launch, Options, Program, Silent, run,
+};
+use gpucast_machine::ptxas::{attribute, local_in_registers, prepare};
+use gpucast_ptx_frontend::ScalarType;
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
+}
+
+/// A kernel of the corpus that was executed.
+struct Executed {
+    text: String,
+    program: Program,
+    table: BaseTable,
+    trace: Arc<LaunchTrace>,
+}
+
+impl Executed {
+    /// Runs a kernel of the corpus, or of this folder where it is empty, with buffers of `bytes`,
+    /// zeroed, and one last argument if it has one.
+    fn new(
+        corpus: &str,
+        ptx: &str,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        bytes: &[u64],
+        last: i32,
+    ) -> Self {
+        let path = match corpus {
+            "" => folder().join(format!("tests/ptxas/{ptx}.ptx")),
+            _ => folder().join(format!("../corpus/kernels/{corpus}/{ptx}.ptx")),
+        };
+        let text = fs::read_to_string(path).unwrap();
+        let module = gpucast_ptx_frontend::load(&text).unwrap();
+        let program = Program::new(&module, &text, kernel).unwrap();
+        let mut memory = DeviceMemory::new();
+        let mut arguments: Vec<Argument> = bytes
+            .iter()
+            .enumerate()
+            .map(|(index, &bytes)| {
+                Argument::Address(memory.allocate(&index.to_string(), bytes).unwrap())
+            })
+            .collect();
+        if program.parameters().len() > arguments.len() {
+            arguments.push(Argument::Scalar { ty: ScalarType::S32, bits: u64::from(last as u32) });
+        }
+        let launch = Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments };
+        let mut counter =
+            Counter::new(&program, &launch, program.static_shared_bytes(), DeviceModel::GTX_480)
+                .with_trace(&TraceLimits::default());
+        run(&program, &launch, &mut memory, &mut counter, &Options::default(), &Silent).unwrap();
+        let profile = counter.finish().0;
+        Self { text, program, table: profile.table, trace: profile.trace.unwrap() }
+    }
+
+    /// The machine code for an architecture.
+    fn machine(&self, input: &str) -> MachineProfile {
+        let image = fs::read(folder().join(format!("tests/ptxas/inputs/{input}.cubin"))).unwrap();
+        let prepared = prepare(&self.text).unwrap();
+        attribute(&image, "12.9", &prepared, &self.program, &self.table).unwrap()
+    }
+}
+
+fn threads(profile: &MachineProfile, class: InstructionClass) -> u64 {
+    let rows = profile.rows.iter().filter(|row| row.class == class);
+    rows.map(|row| row.thread_executions).sum()
+}
+
+fn warps(profile: &MachineProfile) -> u64 {
+    profile.rows.iter().map(|row| row.warp_executions).sum()
+}
+
+fn fmas(profile: &MachineProfile) -> u64 {
+    let rows = profile.rows.iter().filter(|row| {
+        row.flops.is_some_and(|f| (f.precision, f.kind) == (Precision::Single, FlopKind::Fma))
+    });
+    rows.map(|row| row.thread_executions).sum()
+}
+
+/// Thesis, table 4.9: 1280 × 640 by 640 × 640 in tiles of 32 × 32.
+const MEASURED_LD_ST: u64 = 721_715_200;
+const MEASURED_FMA: u64 = 524_288_000;
+const MEASURED_WARPS: u64 = 46_208_000;
+/// Of Fermi.
+const MEASURED_INTEGER: u64 = 164_659_200;
+
+fn sgemm(ptx: &str) -> Executed {
+    let bytes = [3_276_800, 1_638_400, 3_276_800];
+    Executed::new("sgemm", ptx, "sgemm", [20, 40, 1], [32, 32, 1], &bytes, 640)
+}
+
+#[test]
+fn sgemm_has_the_loads_stores_and_multiply_adds_that_nvprof_measured() {
+    let executed = sgemm("sm_35");
+    for (target, registers) in [("sm_35", 26), ("sm_50", 28), ("sm_70", 32)] {
+        let profile = executed.machine(&format!("sgemm.{target}"));
+        assert_eq!(profile.back_end, BackEnd::Ptxas { version: "12.9".to_owned() });
+        assert_eq!(
+            (profile.target.as_str(), profile.registers_per_thread),
+            (target, Some(registers))
+        );
+        assert_eq!(threads(&profile, InstructionClass::LoadStore), MEASURED_LD_ST, "{target}");
+        assert_eq!(fmas(&profile), MEASURED_FMA, "{target}");
+        let ratio = warps(&profile) as f64 / MEASURED_WARPS as f64;
+        assert!((0.92..=1.08).contains(&ratio), "inst_executed on {target} is {ratio} of nvprof's");
+        // Addresses take fewer instructions than on Fermi; docs/validation.md says why.
+        let ratio = threads(&profile, InstructionClass::Integer) as f64 / MEASURED_INTEGER as f64;
+        assert!((0.55..=0.75).contains(&ratio), "inst_integer on {target} is {ratio} of nvprof's");
+        assert!(profile.notes.is_empty(), "{:?}", profile.notes);
+    }
+}
+
+#[test]
+fn newer_machines_do_the_same_arithmetic() {
+    let executed = sgemm("sm_80");
+    for target in ["sm_80", "sm_90", "sm_120"] {
+        let profile = executed.machine(&format!("sgemm.{target}"));
+        assert_eq!(fmas(&profile), MEASURED_FMA, "{target}");
+        let constants: u64 = profile
+            .rows
+            .iter()
+            .filter(|row| row.mnemonic == "LDC")
+            .map(|row| row.thread_executions)
+            .sum();
+        // From sm_90 on parameters are loaded by instructions.
+        assert_eq!(threads(&profile, InstructionClass::LoadStore) - constants, MEASURED_LD_ST);
+        assert_eq!(constants > 0, target != "sm_80", "{target}");
+    }
+}
+
+#[test]
+fn an_unrolled_loop_counts_every_round_once() {
+    // Table 6.4's kernel: ptxas unrolls its loop of 40 tiles four times and keeps a loop for what
+    // is left of other sizes. 961 loads and stores of each thread follow from its code.
+    let bytes = [3_276_800, 1_638_400, 3_276_800];
+    let executed =
+        Executed::new("sgemm-16", "sm_35", "sgemm_16", [40, 80, 1], [16, 16, 1], &bytes, 640);
+    let profile = executed.machine("sgemm-16.sm_50");
+    assert_eq!(threads(&profile, InstructionClass::LoadStore), 961 * 819_200);
+    assert_eq!(fmas(&profile), MEASURED_FMA);
+    // 10 rounds of the unrolled loop with 8 barriers each, and none of the other.
+    let barriers: Vec<u64> = profile
+        .rows
+        .iter()
+        .filter(|row| row.mnemonic == "BAR")
+        .map(|row| row.warp_executions)
+        .collect();
+    assert_eq!(barriers, [10 * 25_600; 8]);
+}
+
+#[test]
+fn threads_that_leave_early_are_not_counted_behind() {
+    // 1000 elements by 1024 threads: 24 of them leave at once.
+    let bytes = [4000, 4000, 4000];
+    let executed =
+        Executed::new("vector-add", "sm_35", "vector_add", [4, 1, 1], [256, 1, 1], &bytes, 1000);
+    let rows = &executed.table.rows;
+    assert!(rows.iter().any(|row| row.issued_lanes == 1000));
+    let profile = executed.machine("vector-add.sm_50");
+    let stores: Vec<_> = profile.rows.iter().filter(|row| row.mnemonic == "STG").collect();
+    assert_eq!(stores.len(), 1);
+    assert_eq!((stores[0].thread_executions, stores[0].warp_executions), (1000, 32));
+}
+
+/// Two blocks of 64 threads of a kernel of `paths.ptx`.
+fn paths(kernel: &str) -> Executed {
+    Executed::new("", "paths", kernel, [2, 1, 1], [64, 1, 1], &[4096], 0)
+}
+
+#[test]
+fn the_rare_path_of_a_division_is_not_entered() {
+    let executed = paths("divide");
+    for target in ["sm_35", "sm_50", "sm_70"] {
+        let profile = executed.machine(&format!("paths.{target}"));
+        let called = profile.rows.iter().filter(|row| row.mnemonic.starts_with("CAL"));
+        assert_eq!(called.count(), 0, "{target}");
+        // A reciprocal, five multiply-adds of Newton's method and its check, once each.
+        assert_eq!(threads(&profile, InstructionClass::Fp32), 7 * 128, "{target}");
+        assert!(profile.notes.iter().any(|note| note.contains("rare paths")), "{target}");
+    }
+}
+
+#[test]
+fn predicated_instructions_have_the_warps_of_their_block_and_the_threads_of_the_branch() {
+    let executed = paths("choose");
+    for target in ["sm_35", "sm_50", "sm_70"] {
+        let profile = executed.machine(&format!("paths.{target}"));
+        let row = |row: &&MachineRow| {
+            row.instruction.is_some_and(|index| {
+                let instruction = &executed.program.instructions()[index as usize].instruction;
+                instruction.opcode == Opcode::Xor
+            })
+        };
+        let rows: Vec<&MachineRow> = profile.rows.iter().filter(row).collect();
+        let [xor] = rows[..] else { panic!("{target}: {rows:?}") };
+        // Of threads 0 to 63 of each block 22 are divisible by 3; all pass by.
+        assert_eq!((xor.warp_executions, xor.issued_lanes, xor.thread_executions), (4, 128, 44));
+    }
+}
+
+#[test]
+fn copies_of_a_loop_add_up_to_its_rounds() {
+    // Thread i goes round i times; ptxas makes loops of four, two and one round of it.
+    let executed = paths("uneven");
+    for target in ["sm_35", "sm_50", "sm_70"] {
+        let profile = executed.machine(&format!("paths.{target}"));
+        let loads: u64 = profile
+            .rows
+            .iter()
+            .filter(|row| row.access.is_some_and(|access| access.kind == AccessKind::Load))
+            .map(|row| row.thread_executions)
+            .sum();
+        assert_eq!(loads, 2 * (63 * 64 / 2), "{target}");
+        // No block outside of a loop runs more often than there are threads.
+        let last = profile.rows.iter().rfind(|row| row.mnemonic == "EXIT").unwrap();
+        assert_eq!((last.thread_executions, last.warp_executions), (128, 4), "{target}");
+    }
+}
+
+#[test]
+fn code_of_another_text_is_not_attributed() {
+    let executed = sgemm_small();
+    let image = fs::read(folder().join("tests/ptxas/inputs/lmsor.sm_50.cubin")).unwrap();
+    let prepared = prepare(&executed.text).unwrap();
+    let error = attribute(&image, "", &prepared, &executed.program, &executed.table).unwrap_err();
+    assert_eq!(error.to_string(), "the machine code has no kernel named sgemm");
+}
+
+/// One tile.
+fn sgemm_small() -> Executed {
+    Executed::new("sgemm", "sm_35", "sgemm", [1, 1, 1], [32, 32, 1], &[4096, 4096, 4096], 32)
+}
+
+#[test]
+fn local_memory_is_in_registers_if_machine_code_has_no_access_to_it() {
+    let text = fs::read_to_string(folder().join("tests/ptxas/locals.ptx")).unwrap();
+    let module = gpucast_ptx_frontend::load(&text).unwrap();
+    let image = fs::read(folder().join("tests/ptxas/inputs/locals.sm_80.cubin")).unwrap();
+    let found = |kernel: &str| {
+        let program = Program::new(&module, &text, kernel).unwrap();
+        let found = local_in_registers(&image, &program).unwrap();
+        let opcode = |index: u32| program.instructions()[index as usize].instruction.opcode;
+        found.into_iter().map(opcode).collect::<Vec<_>>()
+    };
+    assert_eq!(found("registers"), [Opcode::St, Opcode::St, Opcode::Ld, Opcode::Ld]);
+    assert!(found("memory").is_empty());
+}
+
+/// A shuffle has a second path for warps whose lanes came apart (`BRA.DIV`), which whole warps stay
+/// out of. Its instructions have other bits than those of the first path.
+#[test]
+fn lanes_that_came_apart_have_a_path_of_their_own_for_shuffles() {
+    let executed = Executed::new("", "shuffles", "k", [2, 1, 1], [64, 1, 1], &[512], 0);
+    let profile = executed.machine("shuffles.sm_90");
+    let of = |mnemonic: &str| -> u64 {
+        let rows = profile.rows.iter().filter(|row| row.mnemonic == mnemonic);
+        rows.map(|row| row.warp_executions).sum()
+    };
+    assert_eq!((of("SHFL"), of("ENDCOLLECTIVE")), (2 * 3, 0));
+    assert_eq!(profile.kind, Kind::Modelled);
+}
