@@ -144,8 +144,8 @@ impl Space {
     ///
     /// A constraint that cannot be evaluated, with its place; too many combinations, or none.
     pub fn configurations(&self) -> Result<Vec<Configuration>, Report> {
-        let all = self.parameters.iter().map(|parameter| parameter.values.len());
-        let number = all.fold(Some(1_usize), |all, values| all?.checked_mul(values));
+        let mut all = self.parameters.iter().map(|parameter| parameter.values.len());
+        let number = all.try_fold(1_usize, usize::checked_mul);
         if number.is_none_or(|number| number > MOST_COMBINATIONS) {
             let message =
                 format!("{} has more than {MOST_COMBINATIONS} combinations", self.source.name);

@@ -435,7 +435,7 @@ fn classes_without_samples_take_those_of_the_nearest_class() {
         classes: vec![recorded(100), bare(150), recorded(400)],
         order: vec![CtaRun { class: 1, ctas: 7 }],
         dram_writes_per_store: 0.25,
-        notes: Vec::new(),
+        ..LaunchTrace::default()
     };
     let launch = schedule("sm_80".parse().unwrap(), &program, &ones(&program), &trace);
     let scales: Vec<f64> = launch.classes.iter().map(|class| class.scale).collect();

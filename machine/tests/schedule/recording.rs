@@ -134,7 +134,8 @@ pub(crate) fn record(
     };
     let classes: Vec<ClassTrace> = both.1.0.into_iter().map(class).collect();
     let order = (0..classes.len() as u32).map(|class| CtaRun { class, ctas: 1 }).collect();
-    let trace = LaunchTrace { classes, order, dram_writes_per_store: 0.5, notes: Vec::new() };
+    let trace =
+        LaunchTrace { classes, order, dram_writes_per_store: 0.5, ..LaunchTrace::default() };
     let table = profile.table;
     Recorded { program, table, trace }
 }

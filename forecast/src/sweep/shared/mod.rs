@@ -7,7 +7,7 @@
 //!
 //! Executing is the cost of a sweep; predicting is arithmetic on counts. An *item* is therefore one
 //! kernel in one size, counted as one kind of GPU would. Its name is a hash of everything that
-//! decides the counts ([`item`]). It is executed at least once and stored exactly once, because a
+//! decides the counts (`item`). It is executed at least once and stored exactly once, because a
 //! [`Store`] puts an object only where there is none. Leases save work, and nothing else depends on
 //! them: two workers that execute the same item write the same bytes.
 //!
