@@ -13,7 +13,8 @@
 //!
 //! | module | shows |
 //! |---|---|
-//! | [`prediction`], [`comparison`], [`difference`], [`sensitivity`], [`sweep`], [`tuning`] | predicted times |
+//! | [`prediction`], [`comparison`], [`difference`] | predicted times |
+//! | [`sensitivity`], [`sweep`], [`tuning`] | predicted times of many points |
 //! | [`advice`] | what to change |
 //! | [`profile`], [`metric`] | counts |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |

@@ -7,7 +7,7 @@
 //! # Why it is slow
 //!
 //! Each request passes the tags of the first-level cache, line by line, and takes its latency.
-//! What the cache has lost in between comes from the L2 or from device memory again. Shared memory
+//! Data that the cache lost in between comes from the L2 or device memory again. Shared memory
 //! answers sooner, and holds what the block put there.
 //!
 //! # How to fix it

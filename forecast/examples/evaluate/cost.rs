@@ -46,17 +46,18 @@ pub(crate) fn print(choice: Choice) {
         shares.push(recorded / counted);
         simulations.push(simulated);
     }
-    shares.sort_by(f64::total_cmp);
-    simulations.sort_by(f64::total_cmp);
-    let middle = shares.len() / 2;
-    println!("\nrecording: median {:.2} ×, most {:.2} ×", shares[middle], shares[shares.len() - 1]);
-    println!(
-        "simulation: median {:.3} s, most {:.3} s",
-        simulations[middle],
-        simulations[shares.len() - 1]
-    );
     let quick = simulations.iter().filter(|&&one| one <= 0.05).count();
-    println!("{quick} of {} kernels within 50 ms", simulations.len());
+    println!("\n{quick} of {} kernels within 50 ms", simulations.len());
+    if let (Some(recording), Some(simulation)) = (spread(shares), spread(simulations)) {
+        println!("recording: median {:.2} ×, most {:.2} ×", recording.0, recording.1);
+        println!("simulation: median {:.3} s, most {:.3} s", simulation.0, simulation.1);
+    }
+}
+
+/// The median and the greatest.
+fn spread(mut values: Vec<f64>) -> Option<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    Some((*values.get(values.len() / 2)?, *values.last()?))
 }
 
 /// The CPU seconds that something takes, and its result.

@@ -33,10 +33,13 @@ impl UnderWay {
     /// by the first one.
     pub(super) fn fetch(&mut self, cta: u32, request: &Request, arrival: Event) {
         let Some(first) = request.first_sector else { return };
-        let sectors = u32::from(request.l1_sectors + request.l2_sectors + request.dram_sectors);
+        let sectors = [request.l1_sectors, request.l2_sectors, request.dram_sectors];
+        let sectors = sectors.map(u32::from).into_iter().sum::<u32>();
         // A consecutive request fills its lines but for the ends of the first and the last.
         let is_consecutive = u32::from(request.lines) <= sectors / 4 + 2;
-        for sector in 0..if is_consecutive { sectors } else { 1 } {
+        // Of a bulk copy larger than the table, what comes last is known.
+        let from = sectors.saturating_sub(PLACES as u32);
+        for sector in if is_consecutive { from..sectors } else { 0..1 } {
             let sector = first.wrapping_add(sector);
             self.fetches[place(cta, sector)] = Fetch { cta, sector, arrival };
         }

@@ -5,9 +5,9 @@
 //!
 //! If a thread chooses the place, `ptxas` compares the address with that of each place and moves
 //! the words of the one that fits. Outside of loops it does so for arrays of up to 64 words, the
-//! most that were tried. Inside of a loop it weighs the comparisons of the loads against the
+//! most that were tried. Inside of a loop it weighs the places of all loads against the
 //! instructions of the loop. 68 loops were tried (12.9, sm_75 and sm_90, up to 80 words). Arrays
-//! were in registers where comparisons were fewer than 0.55 of the instructions, and in memory
+//! were in registers where the loads had fewer places than 0.55 of the instructions, and in memory
 //! otherwise. The exceptions: two just above that limit, and three of a long loop on sm_90. Arrays
 //! of 64 words and more stayed in memory in any loop.
 //!
@@ -29,8 +29,9 @@ use super::unroll;
 const LONGEST: u32 = 64;
 /// The same for a variable whose words a loop chooses: between 48, which did, and 64.
 const LONGEST_IN_LOOP: u32 = 63;
-/// A loop whose arrays are registers has fewer comparisons than this part of its instructions.
-const MOST_COMPARISONS: f64 = 0.55;
+/// The loads of a loop whose arrays are registers have fewer places than this part of its
+/// instructions.
+const MOST_PLACES: f64 = 0.55;
 
 /// An address in a variable outside shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -182,19 +183,19 @@ fn in_loop(choices: &[(u32, Choice)], graph: &Graph<'_>, loops: &[Vec<u32>]) -> 
     choices.iter().any(|(index, _)| !loops[graph.op(*index).block as usize].is_empty())
 }
 
-/// Returns true if no loop has too many comparisons for its length.
+/// Returns true if the loads of no loop have too many places for its length.
 fn is_worth_it(graph: &Graph<'_>, choices: &[(u32, Choice)], loops: &[Vec<u32>]) -> bool {
     // By the first block of the loop.
-    let mut comparisons: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut places: BTreeMap<u32, u32> = BTreeMap::new();
     for (index, choice) in choices {
         let op = graph.op(*index);
         if let Some(&header) = loops[op.block as usize].first()
             && op.opcode == Opcode::Ld
         {
-            *comparisons.entry(header).or_default() += choice.places;
+            *places.entry(header).or_default() += choice.places;
         }
     }
-    comparisons.into_iter().all(|(header, comparisons)| {
+    places.into_iter().all(|(header, places)| {
         let body = &loops[header as usize];
         let instructions = |&block: &u32| {
             let block = &graph.blocks[block as usize];
@@ -202,7 +203,7 @@ fn is_worth_it(graph: &Graph<'_>, choices: &[(u32, Choice)], loops: &[Vec<u32>])
             there.count() as u32
         };
         let all: u32 = body.iter().map(instructions).sum();
-        f64::from(comparisons) < MOST_COMPARISONS * f64::from(all)
+        f64::from(places) < MOST_PLACES * f64::from(all)
     })
 }
 

@@ -65,16 +65,26 @@ pub(super) fn completely(graph: &Graph<'_>, block: u32) -> Option<u32> {
     let (own, starts): (Vec<u32>, Vec<u32>) =
         graph.definitions[counter.index()].iter().copied().partition(|&index| inside(index));
     let ([step], [start]) = (own.as_slice(), starts.as_slice()) else { return None };
-    let step = graph.op(*step).args.iter().find_map(constant)?;
-    let start = match graph.op(*start) {
-        Op { opcode: Opcode::Mov, args, .. } => args.first().and_then(constant)?,
+    let (step, start) = (graph.op(*step), graph.op(*start));
+    let signed = |value: u64| match comparison.ty.bits() {
+        64 => value as i64,
+        _ => i64::from(value as i32),
+    };
+    let by = signed(step.args.iter().find_map(constant)?);
+    let by = if step.opcode == Opcode::Sub { by.checked_neg()? } else { by };
+    let from = match start {
+        Op { opcode: Opcode::Mov, args, .. } => signed(args.first().and_then(constant)?),
         _ => return None,
     };
-    // Counters are at most 32 bits wide where a program states the bound.
-    let distance = i64::from(bound as i32) - i64::from(start as i32);
-    let step = i64::from(step as i32);
+    let distance = signed(bound).checked_sub(from)?;
+    // A loop that ends where the counter equals a bound meets it; one that ends behind it may not.
+    let is_short_step = distance.checked_rem(by)? != 0;
     let includes_bound = comparison.has(Modifier::Le) || comparison.has(Modifier::Ge);
-    let trips = distance.checked_div(step)? + i64::from(includes_bound);
+    if is_short_step && comparison.has(Modifier::Ne) {
+        return None;
+    }
+    let further = i64::from(is_short_step || includes_bound);
+    let trips = distance.checked_div(by)?.checked_add(further)?;
     let trips = u64::try_from(trips).ok().filter(|&trips| trips > 0)?;
     let is_short = trips.saturating_mul(live.count() as u64) <= LONGEST_UNROLLED;
     is_short.then_some(trips as u32)
