@@ -31,6 +31,7 @@ impl Bucket {
         // Another part of the program may have made the same choice; either will do.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let url = Url::parse(place).map_err(|error| wrong(&error))?;
+        check_encryption(place, &|name| std::env::var(name).ok())?;
         let variables = std::env::vars().map(|(name, value)| (name.to_lowercase(), value));
         let (objects, prefix) = parse_url_opts(&url, variables).map_err(|error| wrong(&error))?;
         let runtime = Builder::new_current_thread().enable_all().build();
@@ -51,9 +52,29 @@ impl Bucket {
             verb,
             name: name.to_owned(),
             place: self.place.clone(),
-            reason: error.to_string(),
+            reason: reason(&error.to_string()),
         }
     }
+}
+
+/// Endpoints without encryption are refused unless they are asked for. The library says no more of
+/// them than that a request cannot be built.
+fn check_encryption(place: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<(), Report> {
+    let endpoint = ["AWS_ENDPOINT", "AWS_ENDPOINT_URL"].iter().find_map(|name| variable(name));
+    let is_plain = endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http:"));
+    let is_allowed = variable("AWS_ALLOW_HTTP").is_some_and(|value| value == "true");
+    if !place.starts_with("s3") || !is_plain || is_allowed {
+        return Ok(());
+    }
+    let endpoint = endpoint.unwrap_or_default();
+    Err(Report::new(format!("{place} cannot be reached: {endpoint} is not encrypted"))
+        .hint("set AWS_ALLOW_HTTP=true if that is meant"))
+}
+
+/// The message in a server's answer, without the XML around it.
+fn reason(text: &str) -> String {
+    let message = text.split_once("<Message>").and_then(|(_, rest)| rest.split_once("</Message>"));
+    message.map_or(text, |(message, _)| message).to_owned()
 }
 
 impl Store for Bucket {
@@ -105,5 +126,31 @@ impl Store for Bucket {
             listed.objects.iter().filter_map(|object| name(&object.location)).collect();
         names.sort();
         Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_endpoints_must_be_asked_for() {
+        let check = |endpoint: &'static str, allowed: &'static str| {
+            let variable = |name: &str| match name {
+                "AWS_ENDPOINT" => Some(endpoint.to_owned()),
+                "AWS_ALLOW_HTTP" => Some(allowed.to_owned()),
+                _ => None,
+            };
+            check_encryption("s3://bucket/sweep", &variable).is_ok()
+        };
+        assert!(check("https://minio:9000", "") && check("http://minio:9000", "true"));
+        assert!(!check("http://minio:9000", "") && !check("http://minio:9000", "false"));
+    }
+
+    #[test]
+    fn a_reason_is_the_server_s_message() {
+        let answer = "status 404: <Error><Code>No</Code><Message>There is none.</Message></Error>";
+        assert_eq!(reason(answer), "There is none.");
+        assert_eq!(reason("no answer"), "no answer");
     }
 }

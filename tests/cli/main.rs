@@ -22,6 +22,8 @@ mod exec;
 mod gpucast;
 mod gpus;
 mod help;
+#[cfg(unix)]
+mod killed_workers;
 mod machine;
 mod modules;
 mod pages;
@@ -38,5 +40,9 @@ mod sensitivity;
 mod shared_sweep;
 mod shell;
 mod sweep;
+#[cfg(feature = "cloud")]
+mod sweep_on_s3;
 mod tune;
 mod what_if;
+#[cfg(unix)]
+mod wrappers;

@@ -11,43 +11,43 @@ const GRID: &str = "saxpy.toml transpose.toml saxpy-n.toml nowhere.toml --gpu gt
                     --set memory_bandwidth=0.5x,1x --model all --machine rules";
 
 /// A folder with a store, and what is written beside it.
-struct Sweep {
-    folder: tempfile::TempDir,
+pub(crate) struct Sweep {
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Sweep {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// `sweep WHAT --store …`.
-    fn words(&self, what: &str) -> String {
+    pub(crate) fn words(&self, what: &str) -> String {
         format!("sweep {what} --store '{}'", self.path("store").display())
     }
 
-    fn run(&self, what: &str) -> Outcome {
+    pub(crate) fn run(&self, what: &str) -> Outcome {
         gpucast(&self.words(what))
     }
 
     #[track_caller]
-    fn succeeds(&self, what: &str) -> String {
+    pub(crate) fn succeeds(&self, what: &str) -> String {
         let Outcome { status, stdout, stderr } = self.run(what);
         assert_eq!(status, 0, "sweep {what}: {stderr}");
         stdout + &stderr
     }
 
-    fn start(&self, what: &str) -> Child {
+    pub(crate) fn start(&self, what: &str) -> Child {
         let mut command = command(&self.words(what));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().unwrap()
     }
 
     /// The files of a folder of the store.
-    fn objects(&self, folder: &str) -> Vec<PathBuf> {
+    pub(crate) fn objects(&self, folder: &str) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("store").join(folder)) else { return Vec::new() };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
@@ -56,7 +56,7 @@ impl Sweep {
 
     /// The merged table and that of one process.
     #[track_caller]
-    fn assert_merged(&self, grid: &str, form: &str) {
+    pub(crate) fn assert_merged(&self, grid: &str, form: &str) {
         let (merged, alone) = (self.path(&format!("m.{form}")), self.path(&format!("a.{form}")));
         self.succeeds(&format!("merge -o '{}'", merged.display()));
         let status = gpucast(&format!("sweep {grid} -o '{}'", alone.display())).status;
@@ -113,26 +113,6 @@ fn other_gpus_and_models_execute_nothing() {
     // Another size of the L2 counts something else.
     sweep.succeeds(&format!("plan {kernels} --gpu gtx-960 --set l2_size=0.5x --plan smaller"));
     assert_eq!(sweep.succeeds("work --plan smaller"), "note: 2 executed, 0 of them failed\n");
-}
-
-/// Workers are killed at whatever they do; what they leave behind changes nothing.
-#[cfg(unix)]
-#[test]
-fn killed_workers_change_nothing() {
-    let sweep = Sweep::new();
-    let grid = "sgemm lmsor transpose --gpu h100-sxm,gtx-960 --machine rules";
-    sweep.succeeds(&format!("plan {grid} --size small"));
-    for _ in 0..3 {
-        let before = sweep.objects("counts").len();
-        let mut worker = sweep.start("work --lease 1");
-        // At least one item more, and then in the middle of something.
-        while sweep.objects("counts").len() == before && worker.try_wait().unwrap().is_none() {}
-        worker.kill().unwrap();
-        worker.wait().unwrap();
-    }
-    sweep.succeeds("work --lease 1");
-    assert_eq!(sweep.objects("counts").len(), 6);
-    sweep.assert_merged(&format!("{grid} --size small"), "csv");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::gpucast::{Outcome, gpucast, json, stdout};
+use crate::gpucast::{Outcome, command, gpucast, json, stdout};
 
 /// The kernel of the space is PTX with parameters, so no compiler is needed.
 const TUNE: &str = "tune tuning/space.toml --gpu h100-sxm --machine rules";
@@ -71,6 +72,53 @@ fn a_cut_cache_file_is_completed() {
     let other = gpucast(&format!("tune tuning/space.toml --gpu a100 --cache '{}'", path.display()));
     assert_eq!(other.status, 1);
     assert!(other.stderr.contains("is of the GPU"), "{}", other.stderr);
+}
+
+/// The compile command of the second configuration waits, so the kill comes in the midst of it.
+#[cfg(unix)]
+#[test]
+fn a_killed_tuning_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("k.cu"), "__global__ void k() {}").unwrap();
+    let launch = "module = \"k.cu\"\n[parameters]\nregisters = 1\n[[launch]]\nkernel = \"k\"\n\
+                  grid = [1, 1, 1]\nblock = [32, 1, 1]\nargs = []\n";
+    fs::write(path("k.toml"), launch).unwrap();
+    let (go, compiled) = (path("go"), path("compiled"));
+    let compile = format!(
+        "echo $0 >> '{compiled}'; [ $0 = 8 ] && until [ -e '{go}' ]; do :; done; \
+         echo \".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() {{\n\
+         .reg .b32 %r<$0>; ret; }}\" > \"$1\"",
+        compiled = compiled.display(),
+        go = go.display(),
+    );
+    let space = format!(
+        "launch = \"k.toml\"\n[parameters]\nregisters = [4, 8, 16]\n[compile]\ncommand = \
+         [\"/bin/sh\", \"-c\", \"\"\"{}\"\"\", \"${{registers}}\", \"${{output}}\"]\n",
+        compile.replace('\\', "\\\\").replace('"', "\\\"")
+    );
+    fs::write(path("space.toml"), space).unwrap();
+    let (space, cache) = (path("space.toml"), path("cache.json"));
+    let tune = format!(
+        "tune '{}' --gpu gtx-960 --machine rules --format json --cache '{}'",
+        space.display(),
+        cache.display()
+    );
+    let compilations = || fs::read_to_string(&compiled).unwrap_or_default();
+    let mut killed = command(&tune);
+    killed.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut killed = killed.spawn().unwrap();
+    while compilations() != "4\n8\n" {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    fs::write(&go, "").unwrap();
+    assert_eq!(fs::read_to_string(&cache).unwrap().matches("timestamp").count(), 1);
+    let resumed = stdout(&tune);
+    assert_eq!(compilations(), "4\n8\n8\n16\n");
+    fs::remove_file(&cache).unwrap();
+    assert_eq!(resumed, stdout(&tune));
 }
 
 /// The members that Kernel Tuner's schema of version 1.1.0 requires.
