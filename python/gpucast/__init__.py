@@ -31,6 +31,7 @@ from ._settings import (
 from .results import (
     Buffer,
     Counts,
+    Expectation,
     Figure,
     Finding,
     Findings,
@@ -57,6 +58,7 @@ __all__ = [
     "Emulated",
     "Error",
     "ExecutionOptions",
+    "Expectation",
     "Figure",
     "Finding",
     "Findings",
@@ -153,6 +155,9 @@ def run(kernel: Any, *args: Any, **options: Any) -> Run:
 
     Arrays that cannot be written are copied first. What a kernel writes there is lost. No other
     thread may write the arrays until the call returns.
+
+    Launch files and corpus kernels may say what they expect. The result is false where that is not
+    so, and `expectations` has each comparison.
     """
     launch, settings = _split(options)
     made = prepare(kernel, args, launch, settings)

@@ -518,11 +518,34 @@ class Buffer:
         return f"<Buffer {self.name}: {self.element}[{len(self)}]>"
 
 
+@dataclass(frozen=True)
+class Expectation:
+    """A buffer of a launch file after the last launch, beside what the file expects of it."""
+
+    buffer: str
+    against: str
+    """The origin of the expected values, in words."""
+    elements: int
+    mismatches: int
+    """Elements that differ by more than the file's tolerances."""
+    document: Mapping[str, Any]
+    """Everything of it in the document that `gpucast run --format json` writes."""
+
+    def __bool__(self) -> bool:
+        return self.mismatches == 0
+
+
 class Run:
-    """Launches that ran to their ends."""
+    """Launches that ran to their ends; true unless results are other than a launch file expects."""
 
     def __init__(self, made: _gpucast.Run, notes: Sequence[str]) -> None:
         self._document: dict[str, Any] = json.loads(made.json())
+        self._text = made.text()
+        self.expectations = [
+            Expectation(one["buffer"], one["against"], one["elements"], one["mismatches"], one)
+            for one in self._document["expectations"]
+        ]
+        """The comparisons that a launch file or corpus kernel asks for."""
         self.buffers = {name: Buffer(name, kind, data) for name, kind, data in made.buffers()}
         """The buffers of a launch file, by their names. Arrays are changed in place instead."""
         self.notes = [*notes, *made.notes]
@@ -532,6 +555,13 @@ class Run:
         """The document that `gpucast run --format json` writes."""
         return self._document
 
+    def __bool__(self) -> bool:
+        return all(self.expectations)
+
     def __repr__(self) -> str:
         names = ", ".join(launch["kernel"] for launch in self._document["launches"])
-        return f"<Run of {names}>"
+        wrong = dict.fromkeys(one.buffer for one in self.expectations if not one)
+        return f"<Run of {names}" + (f", wrong: {', '.join(wrong)}>" if wrong else ">")
+
+    def __str__(self) -> str:
+        return self._text

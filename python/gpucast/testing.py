@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import check, predict
+from . import check, predict, run
 from ._settings import Names
-from .results import Findings, Forecast, Prediction
+from .results import Findings, Forecast, Prediction, Run
 
 __tracebackhide__ = True
 
@@ -38,3 +38,14 @@ def assert_no_findings(kernel: Any, *args: Any, checks: Names = "all", **options
     if len(findings) or not findings.complete:
         raise AssertionError(str(findings))
     return findings
+
+
+def assert_as_expected(kernel: Any, **options: Any) -> Run:
+    """Fails unless a launch file or corpus kernel computes what it says it expects."""
+    __tracebackhide__ = True
+    done = run(kernel, **options)
+    if not done.expectations:
+        raise AssertionError(f"{done!r} expects nothing")
+    if not done:
+        raise AssertionError(str(done))
+    return done

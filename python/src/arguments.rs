@@ -100,6 +100,8 @@ impl Arguments {
             anchor: places.first().cloned().unwrap_or_else(|| launch.kernel_anchor.clone()),
         });
         plan.buffers = buffers.collect();
+        // They are about the buffers of the file.
+        plan.expectations.clear();
         launch.arguments =
             self.values.iter().map(Argument::planned).collect::<Result<_, Failure>>()?;
         launch.places.arguments = places;

@@ -3,6 +3,7 @@
 use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::run::check::Check;
 use gpucast_forecast::run::execute::{self, Unwatched};
+use gpucast_forecast::run::expected::Expected;
 use gpucast_forecast::{Failure, Report, Supervisor as _};
 use gpucast_interpreter::DeviceMemory;
 use gpucast_render::TextOrJson;
@@ -22,6 +23,7 @@ use crate::supervision::supervised;
 #[pyclass(frozen, module = "gpucast._gpucast")]
 pub(crate) struct Run {
     document: String,
+    description: String,
     /// Name, type and contents of each buffer that is not Python's.
     buffers: Vec<(String, &'static str, Vec<u8>)>,
     #[pyo3(get)]
@@ -33,6 +35,11 @@ impl Run {
     /// What `gpucast run --format json` writes.
     fn json(&self) -> &str {
         &self.document
+    }
+
+    /// What `gpucast run` prints.
+    fn text(&self) -> &str {
+        &self.description
     }
 
     /// The buffers of a launch file or of arguments in the notation of the command line: name,
@@ -88,6 +95,7 @@ pub(crate) fn run(
     let done = supervised(py, &settings, |supervision| {
         plan.note.iter().for_each(|note| supervision.note(note));
         let mut memory = memory(&arguments, &plan, kernel)?;
+        let expected = Expected::of(&plan, &memory);
         let options = settings.execution()?.options;
         let mut watch = Unwatched::default();
         let loaded = &kernel.loaded;
@@ -103,16 +111,18 @@ pub(crate) fn run(
                 timing: None,
             })
             .collect();
-        let document = render::document(&launched, &[], TextOrJson::Json)?;
+        let compared = expected.compared(&memory)?;
+        let document = |format| render::document(&launched, &compared, format);
+        let (json, text) = (document(TextOrJson::Json)?, document(TextOrJson::Text)?);
         let own = plan.buffers.iter().filter(|_| arguments.is_empty());
         let buffers = own.map(|buffer| {
             let bytes = memory.bytes(&buffer.name).unwrap_or_default().to_vec();
             (buffer.name.clone(), buffer.ty.name(), bytes)
         });
-        Ok((document, buffers.collect()))
+        Ok((json, text, buffers.collect()))
     })?;
-    let (document, buffers) = done.value;
-    Ok(Run { document, buffers, notes: done.notes })
+    let (document, description, buffers) = done.value;
+    Ok(Run { document, description, buffers, notes: done.notes })
 }
 
 /// Executes a kernel under the sanitizer; arrays are changed in place.

@@ -13,6 +13,7 @@ import types
 import unittest
 
 import gpucast
+from gpucast.testing import assert_as_expected
 from support import CUDA, ENDLESS, REPOSITORY, SAXPY
 
 LAUNCH = {"grid": 16, "block": 256}
@@ -117,6 +118,31 @@ class Buffers(unittest.TestCase):
         self.assertEqual(buffer.element, "f32")
         self.assertEqual(len(buffer.tolist()), len(buffer))
         self.assertEqual(done.to_dict()["launches"][0]["kernel"], "saxpy")
+
+
+class Expectations(unittest.TestCase):
+    def test_a_corpus_kernel_agrees_with_its_reference(self) -> None:
+        done = assert_as_expected("transpose", size="small")
+        self.assertTrue(done)
+        [one] = done.expectations
+        self.assertEqual((one.against, one.mismatches), ("the reference transpose", 0))
+        self.assertGreater(one.elements, 0)
+        self.assertIn("elements agree with the reference", str(done))
+
+    def test_wrong_results_are_told(self) -> None:
+        wrong = REPOSITORY / "tests/inputs/wrong-expectation.toml"
+        done = gpucast.run(wrong)
+        self.assertFalse(done)
+        self.assertIn("wrong: y", repr(done))
+        failed = [one for one in done.expectations if not one]
+        self.assertGreater(failed[0].document["first"][0]["index"], -1)
+        with self.assertRaisesRegex(AssertionError, "FAILED y"):
+            assert_as_expected(wrong)
+
+    def test_arrays_of_the_caller_have_no_expectations(self) -> None:
+        x, y = array.array("f", range(N)), array.array("f", [1.0] * N)
+        done = gpucast.run(SAXPY, N, 2.0, x, y, **LAUNCH)
+        self.assertEqual((bool(done), done.expectations), (True, []))
 
 
 class Check(unittest.TestCase):

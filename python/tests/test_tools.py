@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,9 +10,10 @@ import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import gpucast
-from support import CUDA, needed
+from support import CUDA, REPOSITORY, needed
 
 PLUGIN_TEST = '''
 import array
@@ -70,6 +72,39 @@ class Notebook(unittest.TestCase):
         self.assertIn("<svg", shown["text/html"])
         picture, _ = shell.display_formatter.format(forecast.picture("roofline"))
         self.assertIn("image/svg+xml", picture)
+
+
+    def test_the_example_runs_and_shows_pictures(self) -> None:
+        nbformat, nbclient = needed("nbformat"), needed("nbclient")
+        for name in ("ipykernel", "nvidia.cuda_nvrtc"):
+            needed(name)
+        notebook = nbformat.read(REPOSITORY / "examples/forecast.ipynb", as_version=4)
+        nbformat.validate(notebook)
+        with tempfile.TemporaryDirectory() as folder:
+            kernels = Path(folder, "kernels/python3")
+            kernels.mkdir(parents=True)
+            # The Python of this test, whatever kernels the user has installed.
+            argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+            spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
+            Path(kernels, "kernel.json").write_text(json.dumps(spec))
+            places = {"JUPYTER_PATH": folder, "JUPYTER_PREFER_ENV_PATH": "0", "HOME": folder}
+            places |= {"IPYTHONDIR": folder, "JUPYTER_DATA_DIR": folder}
+            with mock.patch.dict(os.environ, places):
+                resources = {"metadata": {"path": folder}}
+                nbclient.NotebookClient(notebook, timeout=300, resources=resources).execute()
+        shown = [
+            output["data"]
+            for cell in notebook.cells
+            for output in cell.get("outputs", [])
+            if output["output_type"] == "execute_result"
+        ]
+        self.assertEqual(len(shown), 5)
+        verdict, picture, table, cell, findings = shown
+        self.assertIn("<svg", verdict["text/html"])
+        self.assertIn("<svg", picture["image/svg+xml"])
+        self.assertIn("<td>transpose-unpadded</td>", table["text/html"])
+        self.assertIn("<svg", cell["text/html"])
+        self.assertIn("text/html", findings)
 
 
 class Types(unittest.TestCase):

@@ -1,11 +1,12 @@
 //! The outcome of a run and of the comparison of its results, as text and JSON.
 
 use gpucast_forecast::Report;
-use gpucast_forecast::input::expectation::{Comparison, Mismatch};
+use gpucast_forecast::input::expectation::Mismatch;
 use gpucast_forecast::input::kernel_name::signature;
 use gpucast_forecast::input::scalar::Literal;
 use gpucast_forecast::number;
 use gpucast_forecast::run::execute::Timing;
+use gpucast_forecast::run::expected::Compared;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -30,20 +31,6 @@ pub struct Launched {
     pub timing: Option<Timing>,
 }
 
-/// An expectation and how it turned out.
-pub struct Checked {
-    /// Name of the buffer.
-    pub buffer: String,
-    /// The origin of the expected values, in words.
-    pub against: String,
-    /// Relative tolerance.
-    pub rtol: f64,
-    /// Absolute tolerance, in the unit of the values.
-    pub atol: f64,
-    /// Result of the comparison.
-    pub comparison: Comparison,
-}
-
 /// The whole result.
 ///
 /// # Errors
@@ -51,26 +38,26 @@ pub struct Checked {
 /// If the result has a value that the form cannot hold, which no input brings about.
 pub fn document(
     launched: &[Launched],
-    checked: &[Checked],
+    compared: &[Compared],
     format: TextOrJson,
 ) -> Result<String, Report> {
     match format {
-        TextOrJson::Text => Ok(text(launched, checked)),
+        TextOrJson::Text => Ok(text(launched, compared)),
         TextOrJson::Json => super::json::document(&json!({
             "schema": "gpucast.run/1",
             "launches": launched,
-            "expectations": checked.iter().map(expectation).collect::<Vec<Value>>(),
+            "expectations": compared.iter().map(expectation).collect::<Vec<Value>>(),
         })),
     }
 }
 
-fn expectation(checked: &Checked) -> Value {
-    let comparison = &checked.comparison;
+fn expectation(compared: &Compared) -> Value {
+    let comparison = &compared.comparison;
     json!({
-        "buffer": checked.buffer,
-        "against": checked.against,
-        "rtol": checked.rtol,
-        "atol": checked.atol,
+        "buffer": compared.buffer,
+        "against": compared.against,
+        "rtol": compared.rtol,
+        "atol": compared.atol,
         "elements": comparison.elements,
         "mismatches": comparison.mismatches,
         "greatest_difference": finite(comparison.greatest_difference),
@@ -96,7 +83,7 @@ fn finite(real: f64) -> Value {
     if real.is_finite() { json!(real) } else { json!(real.to_string()) }
 }
 
-fn text(launched: &[Launched], checked: &[Checked]) -> String {
+fn text(launched: &[Launched], compared: &[Compared]) -> String {
     let mut text = String::new();
     let shape = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
     for launch in launched {
@@ -115,8 +102,8 @@ fn text(launched: &[Launched], checked: &[Checked]) -> String {
             text += &format!("  blocks ran one after the other: {why}\n");
         }
     }
-    for check in checked {
-        text += &expectation_text(check);
+    for one in compared {
+        text += &expectation_text(one);
     }
     text
 }
@@ -131,12 +118,12 @@ fn short(value: f64) -> String {
     format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-fn expectation_text(checked: &Checked) -> String {
-    let Checked { buffer, against, rtol, atol, comparison } = checked;
+fn expectation_text(compared: &Compared) -> String {
+    let Compared { buffer, against, rtol, atol, comparison } = compared;
     let elements = number::count(comparison.elements as u64);
     let (rtol, atol) = (short(*rtol), short(*atol));
     let difference = short(comparison.greatest_difference);
-    if comparison.mismatches == 0 {
+    if compared.agrees() {
         return format!(
             "ok {buffer}: {elements} elements agree with {against} (rtol {rtol}, atol \
              {atol}, greatest difference {difference})\n"

@@ -1,21 +1,17 @@
 //! `gpucast run`: execute, check the expectations, dump buffers.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use gpucast_corpus::reference::{self, Inputs, Outputs, Values};
 use gpucast_forecast::Supervisor as _;
-use gpucast_forecast::input::expectation::{Comparison, compare};
-use gpucast_forecast::input::files::FileError;
-use gpucast_forecast::input::plan::{Against, Expectation, Plan};
-use gpucast_forecast::input::{files, reference_values};
+use gpucast_forecast::input::files::{self, FileError};
+use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::run::check::Check;
 use gpucast_forecast::run::execute::Unwatched;
+use gpucast_forecast::run::expected::{Compared, Expected};
 use gpucast_forecast::run::{execute, module};
 use gpucast_forecast::settings::ExecutionSettings;
-use gpucast_interpreter::DeviceMemory;
 use gpucast_render::findings::{self, Extent};
-use gpucast_render::run::{self, Checked, Launched};
+use gpucast_render::run::{self, Launched};
 use gpucast_render::several::{self, Part};
 use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Sanitizer;
@@ -84,7 +80,7 @@ fn one(
     plan.note.iter().for_each(|note| terminal.note(note));
     let loaded = module::load(plan)?;
     let mut memory = execute::memory(plan, &loaded)?;
-    let references = References::prepare(plan, &memory);
+    let expected = Expected::of(plan, &memory);
     let mut options = ExecutionSettings::from(&arguments.execution).options;
     let (finished, found) = match arguments.check {
         None => {
@@ -125,19 +121,15 @@ fn one(
             timing: wants_timing.then_some(timing),
         })
         .collect();
-    let checked = plan
-        .expectations
-        .iter()
-        .map(|expectation| check(plan, expectation, &references, &memory))
-        .collect::<Result<Vec<Checked>, Report>>()?;
-    let agrees = checked.iter().all(|checked| checked.comparison.mismatches == 0);
+    let compared = expected.compared(&memory)?;
+    let agrees = compared.iter().all(Compared::agrees);
     let (document, is_clean) = match &found {
-        None => (run::document(&launched, &checked, arguments.format)?, true),
+        None => (run::document(&launched, &compared, arguments.format)?, true),
         Some((checks, found)) => {
             let (checks, format) = (*checks, arguments.format);
             let told = findings::document(found, &loaded, checks, Extent::Complete, format)?;
             let document = match format {
-                TextOrJson::Text => run::document(&launched, &checked, format)? + &told,
+                TextOrJson::Text => run::document(&launched, &compared, format)? + &told,
                 // In JSON the findings are the result.
                 TextOrJson::Json => told,
             };
@@ -174,84 +166,4 @@ fn dumps(plan: &Plan, arguments: &[String]) -> Result<Vec<(usize, PathBuf)>, Fai
         Ok((index, path))
     };
     arguments.iter().map(dump).collect()
-}
-
-/// The buffers before the first launch, kept only if a reference will need them.
-struct References {
-    before: Option<BTreeMap<String, Values>>,
-}
-
-impl References {
-    fn prepare(plan: &Plan, memory: &DeviceMemory) -> Self {
-        let needed = plan
-            .expectations
-            .iter()
-            .any(|expectation| matches!(expectation.against, Against::Reference(_)));
-        Self { before: needed.then(|| reference_values::buffers(plan, memory)) }
-    }
-
-    /// Computes the outputs of the launch by the reference of this name.
-    fn compute(&self, name: &str, plan: &Plan) -> Result<Outputs, String> {
-        let [launch] = plan.launches.as_slice() else {
-            return Err("a reference describes a file with one [[launch]]".to_owned());
-        };
-        let reference =
-            reference::reference(name).ok_or_else(|| format!("there is no reference {name}"))?;
-        let none = BTreeMap::new();
-        let arguments = reference_values::arguments(plan, launch)?;
-        let inputs = Inputs {
-            kernel: &launch.kernel,
-            grid: launch.grid,
-            block: launch.block,
-            repeat: launch.repeat,
-            args: &arguments,
-            buffers: self.before.as_ref().unwrap_or(&none),
-        };
-        (reference.run)(&inputs).map_err(|error| error.to_string())
-    }
-}
-
-fn check(
-    plan: &Plan,
-    expectation: &Expectation,
-    references: &References,
-    memory: &DeviceMemory,
-) -> Result<Checked, Report> {
-    let buffer = &plan.buffers[expectation.buffer];
-    let got = memory.bytes(&buffer.name).unwrap_or_default();
-    let at_fault = |message: String| Report::new(message).at(&expectation.anchor);
-    let (want, against) = match &expectation.against {
-        Against::Contents(contents) => {
-            let mut want = vec![0; got.len()];
-            contents
-                .fill(buffer.ty, &mut want, &plan.folder)
-                .map_err(|error| at_fault(error.to_string()))?;
-            (want, "the expected values".to_owned())
-        }
-        Against::Reference(name) => {
-            let mut outputs = references
-                .compute(name, plan)
-                .map_err(|error| at_fault(format!("the reference {name}: {error}")))?;
-            let values = outputs.remove(&buffer.name).ok_or_else(|| {
-                at_fault(format!("the reference {name} says nothing of buffer {}", buffer.name))
-            })?;
-            (reference_values::bytes(&values), format!("the reference {name}"))
-        }
-    };
-    if want.len() != got.len() {
-        return Err(at_fault(format!(
-            "buffer {} has {} bytes, but {against} has {}",
-            buffer.name,
-            got.len(),
-            want.len()
-        )));
-    }
-    let comparison: Comparison = compare(buffer.ty, got, &want, expectation.rtol, expectation.atol);
-    Ok(Checked {
-        buffer: buffer.name.clone(),
-        against,
-        rtol: expectation.rtol,
-        atol: expectation.atol,
-        comparison,
-    })
 }

@@ -10,6 +10,7 @@ pub mod assembler;
 pub mod check;
 pub mod counting;
 pub mod execute;
+pub mod expected;
 mod instruction_facts;
 pub mod kernel;
 pub mod machine;

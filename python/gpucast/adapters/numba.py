@@ -19,6 +19,7 @@ from .._memory import Memory, is_array, is_numpy_scalar
 USUAL_CAPABILITY = (8, 0)
 OLDEST_CAPABILITY = (5, 0)
 """Older GPUs than Maxwell execute the same PTX here, as newer Numba knows nothing older."""
+OLDEST_OF_CUDA_13 = (7, 5)
 
 OPTIONS = ("fastmath", "opt", "debug", "launch_bounds")
 """Options of `@cuda.jit` that change the code."""
@@ -76,14 +77,19 @@ def _compiled_once(kernel: Any, types: tuple[Any, ...], capability: tuple[int, i
         )
         return _named(str(text), kernel.py_func.__name__)
 
+    wanted = max(capability, OLDEST_CAPABILITY)
     try:
-        return compiled(max(capability, OLDEST_CAPABILITY))
+        return compiled(wanted)
     except Exception as error:
-        # PTX of an older architecture runs on every later GPU.
-        is_unknown = "CCSupport" in type(error).__name__ or "NvvmError" in type(error).__name__
-        if is_unknown and capability > USUAL_CAPABILITY:
-            return compiled(USUAL_CAPABILITY)
-        raise
+        name = type(error).__name__.lower()
+        if "ccsupport" not in name and "nvvmerror" not in name:
+            raise
+        # PTX of an older architecture runs on every later GPU. For a GPU that the compiler has
+        # given up, PTX of the oldest that it still knows has the same instructions.
+        other = USUAL_CAPABILITY if wanted > USUAL_CAPABILITY else OLDEST_OF_CUDA_13
+        if other == wanted:
+            raise
+        return compiled(other)
 
 
 def _named(text: str, name: str) -> str:
