@@ -64,6 +64,20 @@ pub struct L2Geometry {
 }
 
 impl L2Geometry {
+    /// The router that finds the slice of a request.
+    pub(crate) fn router(&self) -> Router {
+        Router { shape: self.shape(), placement: Placement::new(self.slice_count(), self.sets()) }
+    }
+
+    /// An empty queue for each slice.
+    pub(crate) fn queues(&self) -> Vec<Vec<SliceRequest>> {
+        vec![Vec::new(); self.slice_count()]
+    }
+
+    fn slice_count(&self) -> usize {
+        self.slices.max(1) as usize
+    }
+
     /// The GTX 480's: 768 KB with lines of 128 bytes and 4 sectors, re-reference prediction that
     /// duels for whole lines and stores.
     ///
@@ -150,7 +164,7 @@ impl L2 {
     #[must_use]
     pub fn new(geometry: L2Geometry) -> Self {
         let sets = geometry.sets();
-        let slices = geometry.slices.max(1) as usize;
+        let slices = geometry.slice_count();
         let shape = geometry.shape();
         let slice = Slice {
             cache: SectoredCache::new(
@@ -166,10 +180,11 @@ impl L2 {
             partial_writes: geometry.partial_writes,
             traffic: L2Traffic::default(),
             rows: RowSums::default(),
+            dirty: Some(DirtySectors::default()),
         };
         Self {
             geometry,
-            router: Router { shape, placement: Placement::new(slices, sets) },
+            router: geometry.router(),
             slices: vec![slice; slices],
             is_of_a_launch: false,
         }
@@ -207,21 +222,12 @@ impl L2 {
         let mut moved = RowTraffic::default();
         router.route(line, sectors, full, operation, 0, |slice, request| {
             let mut of_request = RowTraffic::default();
+            slices[slice].dirty = None;
             slices[slice].access(&request, &mut of_request);
             slices[slice].traffic.add(operation, &of_request);
             moved += of_request;
         });
         moved.dram_read_sectors as u32
-    }
-
-    /// The router that finds the slice of a request.
-    pub(crate) fn router(&self) -> Router {
-        self.router
-    }
-
-    /// An empty queue for each slice.
-    pub(crate) fn queues(&self) -> Vec<Vec<SliceRequest>> {
-        vec![Vec::new(); self.slices.len()]
     }
 
     /// Serves the queues, each in its order, and empties them.
@@ -241,6 +247,7 @@ impl L2 {
     /// Writes back whatever is dirty; the contents stay, clean.
     pub fn flush(&mut self) {
         for slice in &mut self.slices {
+            slice.dirty = Some(DirtySectors::default());
             let Slice { cache, traffic, first_local_tag, .. } = slice;
             cache.clean(|evicted| {
                 traffic.dram_write_sectors += count(evicted.dirty);
@@ -261,14 +268,9 @@ impl L2 {
         let is_first = contents.stays() && !self.is_of_a_launch;
         self.is_of_a_launch = true;
         for slice in &mut self.slices {
-            let Slice { cache, traffic, first_local_tag, .. } = slice;
-            (traffic.dirty_sectors, traffic.local.dirty_sectors) = (0, 0);
-            cache.for_each_dirty(|evicted| {
-                traffic.dirty_sectors += count(evicted.dirty);
-                if evicted.tag >= *first_local_tag {
-                    traffic.local.dirty_sectors += count(evicted.dirty);
-                }
-            });
+            let DirtySectors { all, local } = slice.dirty();
+            let traffic = &mut slice.traffic;
+            (traffic.dirty_sectors, traffic.local.dirty_sectors) = (all, local);
             if is_first {
                 traffic.dram_write_sectors += traffic.dirty_sectors;
                 traffic.local.dram_write_sectors += traffic.local.dirty_sectors;
@@ -345,12 +347,39 @@ struct Slice {
     partial_writes: PartialWrites,
     traffic: L2Traffic,
     rows: RowSums<RowTraffic>,
+    /// Its dirty sectors, if no request has come since they were counted: most launches reach few
+    /// slices of a large cache.
+    dirty: Option<DirtySectors>,
+}
+
+/// Sectors whose writer is the cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct DirtySectors {
+    all: u64,
+    /// Those of local memory.
+    local: u64,
 }
 
 impl Slice {
+    /// Counts the dirty sectors.
+    fn dirty(&mut self) -> DirtySectors {
+        let Self { cache, first_local_tag, dirty, .. } = self;
+        *dirty.get_or_insert_with(|| {
+            let mut found = DirtySectors::default();
+            cache.for_each_dirty(|evicted| {
+                found.all += count(evicted.dirty);
+                if evicted.tag >= *first_local_tag {
+                    found.local += count(evicted.dirty);
+                }
+            });
+            found
+        })
+    }
+
     /// Serves a queue in its order.
     fn replay(&mut self, queue: &[SliceRequest]) {
         let Some(first) = queue.first() else { return };
+        self.dirty = None;
         let mut source = (first.row, first.operation);
         let mut moved = RowTraffic::default();
         for (index, request) in queue.iter().enumerate() {

@@ -56,7 +56,10 @@ struct Head {
 #[derive(Clone, Debug)]
 pub(crate) struct Merger {
     dealer: Dealer,
-    sms: Vec<SmCaches>,
+    /// The caches of each SM that has had requests. Small launches reach few SMs of a large GPU.
+    sms: Vec<Option<SmCaches>>,
+    /// Those of an SM without requests yet.
+    empty: SmCaches,
     warps_per_cta: u32,
     /// Warps that an SM holds.
     warps_per_sm: u32,
@@ -74,16 +77,17 @@ pub(crate) struct Merger {
 }
 
 impl Merger {
-    pub(crate) fn new(geometry: &HierarchyGeometry, router: Router) -> Self {
+    pub(crate) fn new(geometry: &HierarchyGeometry) -> Self {
         let sector_bytes = geometry.l2.sector_bytes;
         let sm_count = geometry.sm_count.max(1);
-        let sm = SmCaches {
+        let empty = SmCaches {
             l1: geometry.l1.map(|l1| L1::new(l1, sector_bytes)),
             read_only: geometry.read_only.map(|cache| L1::new(cache, sector_bytes)),
         };
         Self {
             dealer: Dealer::new(geometry.schedule, geometry.resident_ctas),
-            sms: vec![sm; sm_count as usize],
+            sms: vec![None; sm_count as usize],
+            empty,
             warps_per_cta: geometry.warps_per_cta,
             warps_per_sm: geometry.warps_per_cta * geometry.resident_ctas.div_ceil(sm_count),
             residents: Vec::new(),
@@ -91,14 +95,9 @@ impl Merger {
             heads: BinaryHeap::new(),
             step: Step::default(),
             ending: Vec::new(),
-            router,
+            router: geometry.l2.router(),
             hits: RowSums::default(),
         }
-    }
-
-    /// Sends to the slices of another L2.
-    pub(crate) fn set_router(&mut self, router: Router) {
-        self.router = router;
     }
 
     /// Takes over the next CTA of the grid; an empty stream for another one comes back.
@@ -139,7 +138,7 @@ impl Merger {
         let horizon = if is_complete { u64::MAX } else { self.dealer.horizon() };
         let mut sent = 0;
         while sent < budget && (!self.step.is_done() || self.begin_step(horizon)) {
-            let Self { sms, warps_per_sm, residents, step, router, hits, .. } = self;
+            let Self { sms, empty, warps_per_sm, residents, step, router, hits, .. } = self;
             let mut sink = Sink { queues: &mut *queues, router, hits, sent: &mut sent };
             for access in step.take_some(budget) {
                 let Resident { stream, sm, .. } = &residents[access.place as usize];
@@ -147,7 +146,8 @@ impl Merger {
                 // A warp's place on the GPU: of its local memory, too.
                 let region = u64::from(sm * *warps_per_sm + access.warp);
                 let lines = stream.lines_of(request);
-                sms[*sm as usize].serve(request, lines, region, &mut sink);
+                let caches = sms[*sm as usize].get_or_insert_with(|| empty.clone());
+                caches.serve(request, lines, region, &mut sink);
             }
         }
         sent
@@ -197,7 +197,7 @@ impl Merger {
         let mut sent = 0;
         let Self { sms, router, hits, .. } = self;
         let mut sink = Sink { queues, router, hits, sent: &mut sent };
-        for cache in sms.iter_mut().flat_map(|sm| &mut sm.l1) {
+        for cache in sms.iter_mut().flatten().flat_map(|sm| &mut sm.l1) {
             cache.clean(|line, sectors| sink.write_back(line, sectors));
         }
     }

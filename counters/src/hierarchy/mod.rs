@@ -72,7 +72,10 @@ pub struct HierarchyGeometry {
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     merger: Merger,
-    l2: L2,
+    geometry: L2Geometry,
+    /// None until a request comes: an L2 of many megabytes takes time to make, and most launches go
+    /// on with that of the launch before.
+    l2: Option<L2>,
     /// The queue that is being merged and the one that is being replayed, in turns.
     queues: [Vec<Vec<SliceRequest>>; 2],
 }
@@ -81,17 +84,15 @@ impl Hierarchy {
     /// Empty caches.
     #[must_use]
     pub fn new(geometry: &HierarchyGeometry) -> Self {
-        let l2 = L2::new(geometry.l2);
+        let l2 = geometry.l2;
         let queues = [l2.queues(), l2.queues()];
-        Self { merger: Merger::new(geometry, l2.router()), l2, queues }
+        Self { merger: Merger::new(geometry), geometry: l2, l2: None, queues }
     }
 
-    /// Goes on with an L2 that an earlier launch filled.
+    /// Goes on with an L2 of the same geometry that an earlier launch filled.
     pub(crate) fn with_l2(mut self, mut l2: L2) -> Self {
         l2.take_traffic();
-        self.queues = [l2.queues(), l2.queues()];
-        self.merger.set_router(l2.router());
-        self.l2 = l2;
+        self.l2 = Some(l2);
         self
     }
 
@@ -114,21 +115,26 @@ impl Hierarchy {
     pub fn finish(mut self, contents: L2Contents) -> (Vec<(u32, RowTraffic)>, L2) {
         self.replay(true);
         self.merger.clean(&mut self.queues[0]);
-        self.l2.replay(&mut self.queues[0]);
-        self.l2.end_launch(contents);
+        let mut l2 = self.l2.unwrap_or_else(|| L2::new(self.geometry));
+        l2.replay(&mut self.queues[0]);
+        l2.end_launch(contents);
         let mut rows = RowSums::<RowTraffic>::default();
-        for (row, traffic) in self.l2.rows() {
+        for (row, traffic) in l2.rows() {
             rows.add(row, *traffic);
         }
         for (row, hits) in self.merger.hits() {
             rows.add(row, RowTraffic { l1_hit_sectors: hits, ..RowTraffic::default() });
         }
-        (rows.iter().map(|(row, traffic)| (row, *traffic)).collect(), self.l2)
+        (rows.iter().map(|(row, traffic)| (row, *traffic)).collect(), l2)
     }
 
     fn replay(&mut self, is_complete: bool) {
-        let Self { merger, l2, queues: [ready, next] } = self;
+        let Self { merger, geometry, l2, queues: [ready, next] } = self;
         let mut sent = merger.fill(ready, REQUESTS_AHEAD, is_complete);
+        if sent == 0 {
+            return;
+        }
+        let l2 = l2.get_or_insert_with(|| L2::new(*geometry));
         while sent > 0 {
             ((), sent) =
                 rayon::join(|| l2.replay(ready), || merger.fill(next, REQUESTS_AHEAD, is_complete));

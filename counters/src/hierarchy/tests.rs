@@ -79,7 +79,7 @@ type Rows = BTreeMap<u32, RowTraffic>;
 /// The lines of all requests in the order in which they reach the L2.
 fn order(ctas: &[Vec<Event>]) -> Vec<u64> {
     let mut l2 = L2::new(tiny().l2);
-    let mut merger = Merger::new(&tiny(), l2.router());
+    let mut merger = Merger::new(&tiny());
     for cta in ctas {
         let mut stream = stream(cta);
         stream.sort();
@@ -88,7 +88,7 @@ fn order(ctas: &[Vec<Event>]) -> Vec<u64> {
     let mut seen = Vec::new();
     let mut before = Rows::new();
     loop {
-        let mut queues = l2.queues();
+        let mut queues = tiny().l2.queues();
         // One request at a time.
         if merger.fill(&mut queues, 1, true) == 0 {
             return seen;
