@@ -9,7 +9,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use gpucast_host::clock::StreamId;
-use gpucast_host::{Device, Error, Extent};
+use gpucast_host::{Device, Error, Extent, LaunchRequest};
 
 /// The place of a result.
 #[repr(transparent)]
@@ -49,6 +49,11 @@ impl<T> Out<T> {
 }
 
 impl Out<u8> {
+    /// The bytes at an address that C passed as a number.
+    pub(crate) fn at_number(address: u64) -> Self {
+        Self(std::ptr::with_exposed_provenance_mut(address as usize))
+    }
+
     /// Writes a text with a zero behind it into `size` bytes, cut if it does not fit.
     pub(crate) fn put_text(self, text: &str, size: usize) -> Result<(), Error> {
         let fitting = text.bytes().take(size.saturating_sub(1));
@@ -210,6 +215,16 @@ pub(crate) fn fill(
 pub(crate) fn register_host(device: &mut Device, address: u64, bytes: u64) -> Result<(), Error> {
     // SAFETY: the program keeps the memory until it unregisters it, by the contract.
     unsafe { device.register_host(address, bytes) }
+}
+
+/// Launches a kernel on memory of the program, around `addresses`.
+pub(crate) fn launch_on_program_memory(
+    device: &mut Device,
+    request: LaunchRequest,
+    addresses: &[u64],
+) -> Result<(), Error> {
+    // SAFETY: the program waits for the call and keeps the arrays that it passes, by the contract.
+    unsafe { device.launch_on_program_memory(request, addresses) }
 }
 
 /// Something of this library that a handle points to.

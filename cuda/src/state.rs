@@ -37,6 +37,8 @@ pub(crate) struct State {
     variables: Option<HashMap<u64, Named>>,
     /// Managed variables whose pointers have no value yet: the pointer's address, and the name.
     managed: Vec<(u64, Named)>,
+    /// The kernel of each PTX text that was run by itself.
+    texts: Option<HashMap<String, FunctionId>>,
 }
 
 /// Runs a call on the device; one thread at a time.
@@ -65,6 +67,7 @@ impl State {
             functions: None,
             variables: None,
             managed: Vec::new(),
+            texts: None,
         }
     }
 
@@ -153,6 +156,19 @@ impl State {
         let module = self.module(named.image)?;
         let function = self.device()?.register(module, &named.name)?;
         self.functions.get_or_insert_default().insert(host, (named, Some(function)));
+        Ok(function)
+    }
+
+    /// The first kernel of a PTX text, which is read when it is first asked for.
+    pub(crate) fn kernel_of_text(&mut self, text: &str) -> Result<FunctionId, Error> {
+        if let Some(function) = self.texts.get_or_insert_default().get(text) {
+            return Ok(*function);
+        }
+        let device = self.device()?;
+        let module = device.load(Image::Given(text.as_bytes()))?;
+        let names = device.function_names(module)?;
+        let function = device.function(module, names.first().ok_or(Error::NotFound)?)?;
+        self.texts.get_or_insert_default().insert(text.to_owned(), function);
         Ok(function)
     }
 

@@ -6,7 +6,7 @@ use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchEr
 use gpucast_forecast::run::sources;
 use gpucast_forecast::{Alone, fault_report};
 use gpucast_interpreter::{
-    Argument, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options, RunError,
+    Argument, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options, RunError, Schedule,
 };
 use gpucast_model::Prediction;
 
@@ -66,6 +66,15 @@ impl Device {
     ///
     /// If the launch is impossible on the modelled GPU, or here.
     pub fn launch(&mut self, request: LaunchRequest) -> Result<(), Error> {
+        self.launch_by(request, Schedule::Automatic)
+    }
+
+    /// Executes a launch whose CTAs run as `schedule` says.
+    pub(crate) fn launch_by(
+        &mut self,
+        request: LaunchRequest,
+        schedule: Schedule,
+    ) -> Result<(), Error> {
         self.usable()?;
         let LaunchRequest { function, grid, block, cluster, shared_bytes, stream, arguments } =
             request;
@@ -80,7 +89,7 @@ impl Device {
             arguments: arguments.into_iter().map(Argument::Bytes).collect(),
         };
         let shape = Shape { function: function.0, grid, block, shared_bytes };
-        let options = self.options();
+        let options = Options { schedule, ..self.options() };
         let program = std::sync::Arc::clone(&self.program);
         let host = Listener { program: &*program, printed: Mutex::new(()) };
         let one = HostLaunch {

@@ -28,6 +28,8 @@ mod copy;
 mod device;
 mod error;
 mod launch;
+#[cfg(target_os = "linux")]
+mod lending;
 mod memory;
 mod module;
 pub mod properties;

@@ -12,6 +12,7 @@ mod advise;
 mod broken;
 mod calibrate;
 mod check;
+mod clients;
 mod compare;
 mod containers;
 mod corpus;

@@ -1,11 +1,13 @@
-//! The driver interface: `cu*` functions.
+//! The driver interface: `cu*` functions. And `ptx_run`, which stands on the same device.
 
 mod context;
 mod execution;
 mod lookup;
 mod memory;
 mod modules;
+mod ocelot;
 mod streams;
+mod tensor_maps;
 
 use std::ffi::c_void;
 
@@ -47,25 +49,26 @@ pub(crate) fn code(result: Result<(), Error>) -> i32 {
     result.err().map_or(0, Error::driver_code)
 }
 
+/// The functions of each file: their names and addresses.
+const FILES: [(&[&str], fn() -> Vec<Address>); 8] = [
+    (context::NAMES, context::addresses),
+    (execution::NAMES, execution::addresses),
+    (lookup::NAMES, lookup::addresses),
+    (memory::NAMES, memory::addresses),
+    (modules::NAMES, modules::addresses),
+    (ocelot::NAMES, ocelot::addresses),
+    (streams::NAMES, streams::addresses),
+    (tensor_maps::NAMES, tensor_maps::addresses),
+];
+
 /// The names of all functions of the driver interface.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    [context::NAMES, execution::NAMES, lookup::NAMES, memory::NAMES, modules::NAMES, streams::NAMES]
-        .into_iter()
-        .flatten()
-        .copied()
+    FILES.iter().flat_map(|(names, _)| *names).copied()
 }
 
 /// The address of a function by its name.
 pub(crate) fn address(name: &str) -> Option<Address> {
-    let files = [
-        (context::NAMES, context::addresses as fn() -> Vec<Address>),
-        (execution::NAMES, execution::addresses),
-        (lookup::NAMES, lookup::addresses),
-        (memory::NAMES, memory::addresses),
-        (modules::NAMES, modules::addresses),
-        (streams::NAMES, streams::addresses),
-    ];
-    files.into_iter().find_map(|(names, addresses)| {
+    FILES.iter().find_map(|(names, addresses)| {
         let at = names.iter().position(|&known| known == name)?;
         addresses().get(at).copied()
     })

@@ -48,6 +48,7 @@ pub const FACADES: &[Facade] = &[
         names: include_str!("names/libcuda.so.1.txt"),
         renamed: &[],
     },
+    Facade { file: "libgpuocelot.so", version: None, names: "ptx_run", renamed: &[] },
 ];
 
 /// The library with the functions.
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn versions_of_a_function_lead_to_their_own() {
-        let [twelve, thirteen, _] = FACADES else { panic!("there are three") };
+        let [twelve, thirteen, ..] = FACADES else { panic!("there are more") };
         let properties = "cudaGetDeviceProperties";
         assert_eq!(thirteen.function(properties), Some("cudaGetDeviceProperties_13"));
         // Programs of CUDA 11 and older use another layout.

@@ -33,6 +33,9 @@ CUresult cuFuncGetAttribute(int *, int, Handle);
 CUresult cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **);
 CUresult cuGetErrorName(CUresult, const char **);
 CUresult cuGetExportTable(const void **, const void *);
+CUresult cuTensorMapEncodeTiled(void *, int, unsigned, uint64_t, const uint64_t *, const uint64_t *, const unsigned *, const unsigned *, int, int, int, int);
+CUresult cuTensorMapEncodeIm2col(void *, int, unsigned, uint64_t, const uint64_t *, const uint64_t *, const int *, const int *, unsigned, unsigned, const unsigned *, int, int, int, int);
+CUresult cuTensorMapReplaceAddress(void *, uint64_t);
 
 #define MUST(condition)                                          \
     do {                                                         \
@@ -44,11 +47,62 @@ CUresult cuGetExportTable(const void **, const void *);
 #define DO(call) MUST((call) == 0)
 enum { INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500 };
 
+static char text[1 << 16];
+static size_t read_text(const char *variable)
+{
+    FILE *file = fopen(getenv(variable), "rb");
+    size_t bytes = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[bytes] = 0;
+    return bytes;
+}
+
+typedef struct { _Alignas(64) uint64_t words[16]; } TensorMap;
+
+/* A box of 2 x 4 from row 1, column 2 of a matrix of 4 x 8. */
+static void tensor_maps(CUresult (*allocate)(uint64_t *, size_t))
+{
+    enum { FLOAT32 = 7, SWIZZLE_32B = 1, NOT_SUPPORTED = 801 };
+    float matrix[32], box[8];
+    uint64_t from, to, sizes[2] = {8, 4}, small[2] = {4, 2}, row = 32, small_row = 16;
+    unsigned box_sizes[2] = {4, 2}, large[2] = {257, 2}, steps[2] = {1, 1};
+    TensorMap of_matrix, of_box;
+    Handle module, function;
+
+    for (int i = 0; i < 32; i++)
+        matrix[i] = i;
+    DO(allocate(&from, sizeof matrix));
+    DO(allocate(&to, sizeof box));
+    DO(cuMemcpyHtoD_v2(from, matrix, sizeof matrix));
+    DO(cuTensorMapEncodeTiled(&of_matrix, FLOAT32, 2, from, sizes, &row, box_sizes, steps, 0, SWIZZLE_32B, 2, 0));
+    /* The address comes later. */
+    DO(cuTensorMapEncodeTiled(&of_box, FLOAT32, 2, from, small, &small_row, box_sizes, steps, 0, SWIZZLE_32B, 0, 0));
+    DO(cuTensorMapReplaceAddress(&of_box, to));
+    read_text("TEST_TENSOR_PTX");
+    DO(cuModuleLoadData(&module, text));
+    DO(cuModuleGetFunction(&function, module, "copy_box"));
+    void *arguments[] = {&of_matrix, &of_box};
+    DO(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
+    DO(cuMemcpyDtoH_v2(box, to, sizeof box));
+    for (int i = 0; i < 8; i++)
+        MUST(box[i] == (1 + i / 4) * 8 + 2 + i % 4);
+
+    MUST(cuTensorMapEncodeTiled(&of_box, FLOAT32, 2, to, small, &small_row, large, steps, 0, 0, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeTiled(&of_box, FLOAT32, 2, to + 4, small, &small_row, box_sizes, steps, 0, 0, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeTiled(&of_box, FLOAT32, 6, to, small, &small_row, box_sizes, steps, 0, 0, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeTiled(&of_box, 99, 2, to, small, &small_row, box_sizes, steps, 0, 0, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeTiled(&of_box, 13, 2, to, small, &small_row, box_sizes, steps, 0, 0, 0, 0) == NOT_SUPPORTED);
+    MUST(cuTensorMapReplaceAddress(&of_box, to + 8) == INVALID_VALUE);
+    uint64_t image[4] = {16, 8, 8, 2}, strides[3] = {32, 256, 2048};
+    int lower[2] = {0, 0}, upper[2] = {0, 0};
+    unsigned one_step[4] = {1, 1, 1, 1};
+    DO(cuTensorMapEncodeIm2col(&of_box, 6, 4, from, image, strides, lower, upper, 16, 64, one_step, 0, 1, 0, 0));
+    MUST(cuTensorMapEncodeIm2col(&of_box, 6, 2, from, image, strides, lower, upper, 16, 64, one_step, 0, 1, 0, 0) == INVALID_VALUE);
+}
+
 int main(void)
 {
-    static char text[1 << 16];
-    FILE *file = fopen(getenv("TEST_PTX"), "rb");
-    size_t bytes = fread(text, 1, sizeof text - 1, file);
+    size_t bytes = read_text("TEST_PTX");
     int device, status, shared, n = 1000;
     float a[1000], c[1000];
     uint64_t da, dc, start, variable;
@@ -106,6 +160,7 @@ int main(void)
     MUST(cuLaunchKernel(function, 0, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL) == INVALID_VALUE);
     DO(cuFuncGetAttribute(&shared, 1, function));
     MUST(shared == 0);
+    tensor_maps(allocate);
     DO(cuMemFree_v2(da));
     MUST(cuMemFree_v2(da) == INVALID_VALUE);
     DO(cuModuleUnload(module));

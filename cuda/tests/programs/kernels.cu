@@ -98,20 +98,84 @@ extern "C" __global__ void layer_forward(const float *input, const float *weight
         output[blockIdx.x] = partial[0];
 }
 
-// Two steps of a decomposition into triangles, in place.
-extern "C" __global__ void lud_column(float *m, int n, int k)
+// The weights of a layer follow its errors, with momentum.
+extern "C" __global__ void layer_adjust(const float *input, const float *errors, float *weights, float *momentum, int inputs)
 {
-    int row = k + 1 + blockIdx.x * blockDim.x + threadIdx.x;
-    if (row < n)
-        m[row * n + k] /= m[k * n + k];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, unit = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= inputs)
+        return;
+    float change = 0.3f * errors[unit] * input[i] + 0.3f * momentum[unit * inputs + i];
+    weights[unit * inputs + i] += change;
+    momentum[unit * inputs + i] = change;
 }
 
-extern "C" __global__ void lud_rest(float *m, int n, int k)
+// A step of a decomposition into triangles, in place and tile by tile: the tile on the diagonal, the
+// tiles in its row and column, and the rest. `at` is the tile's first row and column.
+extern "C" __global__ void lud_diagonal(float *m, int n, int at)
 {
-    int column = k + 1 + blockIdx.x * blockDim.x + threadIdx.x;
-    int row = k + 1 + blockIdx.y * blockDim.y + threadIdx.y;
-    if (row < n && column < n)
-        m[row * n + column] -= m[row * n + k] * m[k * n + column];
+    __shared__ float tile[TILE][TILE];
+    int row = threadIdx.x;
+    for (int j = 0; j < TILE; j++)
+        tile[j][row] = m[(at + j) * n + at + row];
+    __syncthreads();
+    for (int k = 0; k < TILE - 1; k++) {
+        if (row > k) {
+            tile[row][k] /= tile[k][k];
+            for (int j = k + 1; j < TILE; j++)
+                tile[row][j] -= tile[row][k] * tile[k][j];
+        }
+        __syncthreads();
+    }
+    for (int j = 0; j < TILE; j++)
+        m[(at + j) * n + at + row] = tile[j][row];
+}
+
+extern "C" __global__ void lud_perimeter(float *m, int n, int at)
+{
+    __shared__ float diagonal[TILE][TILE], right[TILE][TILE], below[TILE][TILE];
+    int t = threadIdx.x % TILE, other = at + (blockIdx.x + 1) * TILE;
+    bool is_right = threadIdx.x < TILE;
+    for (int j = 0; j < TILE; j++) {
+        if (is_right) {
+            diagonal[j][t] = m[(at + j) * n + at + t];
+            right[j][t] = m[(at + j) * n + other + t];
+        } else {
+            below[j][t] = m[(other + j) * n + at + t];
+        }
+    }
+    __syncthreads();
+    if (is_right) {
+        for (int i = 1; i < TILE; i++)
+            for (int j = 0; j < i; j++)
+                right[i][t] -= diagonal[i][j] * right[j][t];
+    } else {
+        for (int i = 0; i < TILE; i++) {
+            for (int j = 0; j < i; j++)
+                below[t][i] -= below[t][j] * diagonal[j][i];
+            below[t][i] /= diagonal[i][i];
+        }
+    }
+    __syncthreads();
+    for (int j = 0; j < TILE; j++) {
+        if (is_right)
+            m[(at + j) * n + other + t] = right[j][t];
+        else
+            m[(other + j) * n + at + t] = below[j][t];
+    }
+}
+
+extern "C" __global__ void lud_internal(float *m, int n, int at)
+{
+    __shared__ float above[TILE][TILE], left[TILE][TILE];
+    int x = threadIdx.x, y = threadIdx.y;
+    int column = at + (blockIdx.x + 1) * TILE + x, row = at + (blockIdx.y + 1) * TILE + y;
+    above[y][x] = m[(at + y) * n + column];
+    left[y][x] = m[row * n + at + x];
+    __syncthreads();
+    float sum = 0.0f;
+    for (int k = 0; k < TILE; k++)
+        sum += left[y][k] * above[k][x];
+    m[row * n + column] -= sum;
 }
 
 // Two steps of an elimination with a right side.
@@ -146,6 +210,37 @@ extern "C" __global__ void moments(const float *image, int n, float *sums)
         atomicAdd(&sums[0], value);
         atomicAdd(&sums[1], square);
     }
+}
+
+// Diffusion that stops at edges: slopes to the four neighbours and a coefficient, then the change.
+extern "C" __global__ void edge_slopes(const float *image, float4 *slopes, float *coefficients_of, int rows, int columns, float noise)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= columns || y >= rows)
+        return;
+    int at = y * columns + x;
+    float c = image[at];
+    float4 slope = {image[max(y - 1, 0) * columns + x] - c, image[min(y + 1, rows - 1) * columns + x] - c,
+                    image[y * columns + max(x - 1, 0)] - c, image[y * columns + min(x + 1, columns - 1)] - c};
+    float squares = (slope.x * slope.x + slope.y * slope.y + slope.z * slope.z + slope.w * slope.w) / (c * c);
+    float laplacian = (slope.x + slope.y + slope.z + slope.w) / c;
+    float half = 1.0f + 0.25f * laplacian;
+    float q = (0.5f * squares - 0.0625f * laplacian * laplacian) / (half * half);
+    float coefficient = 1.0f / (1.0f + (q - noise) / (noise * (1.0f + noise)));
+    slopes[at] = slope;
+    coefficients_of[at] = coefficient < 0.0f ? 0.0f : coefficient > 1.0f ? 1.0f : coefficient;
+}
+
+extern "C" __global__ void edge_diffusion(float *image, const float4 *slopes, const float *coefficients_of, int rows, int columns)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= columns || y >= rows)
+        return;
+    int at = y * columns + x;
+    float here = coefficients_of[at], south = coefficients_of[min(y + 1, rows - 1) * columns + x];
+    float east = coefficients_of[y * columns + min(x + 1, columns - 1)];
+    float4 slope = slopes[at];
+    image[at] += 0.125f * (here * slope.x + south * slope.y + here * slope.z + east * slope.w);
 }
 
 extern "C" __global__ void polynomial(float *y, const float *x, int n)

@@ -71,23 +71,36 @@ static float *floats(int n)
 }
 static int near_to(float a, float b) { return fabsf(a - b) <= 1e-4f * (1.0f + fabsf(b)); }
 
+/* The time between two events, as benchmarks take it. */
+static cudaEvent_t events[2];
+static void begin(void)
+{
+    for (int i = 0; i < 2; i++)
+        DO(cudaEventCreate(&events[i]));
+    DO(cudaEventRecord(events[0], 0));
+}
+static void end(void)
+{
+    float elapsed;
+    DO(cudaEventRecord(events[1], 0));
+    DO(cudaEventSynchronize(events[1]));
+    DO(cudaEventElapsedTime(&elapsed, events[0], events[1]));
+    for (int i = 0; i < 2; i++)
+        DO(cudaEventDestroy(events[i]));
+    printf("elapsed %.9g\n", elapsed);
+}
+
 static void vector_addition(void)
 {
     int n = 1 << 16;
-    float *a = floats(n), *b = floats(n), *c = (float *)malloc(n * 4), elapsed;
+    float *a = floats(n), *b = floats(n), *c = (float *)malloc(n * 4);
     float *da = (float *)on_device(a, n * 4), *db = (float *)on_device(b, n * 4), *dc = (float *)device(n * 4);
-    cudaEvent_t start, stop;
-    DO(cudaEventCreate(&start));
-    DO(cudaEventCreate(&stop));
-    DO(cudaEventRecord(start, 0));
+    begin();
     LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, 0, &da, &db, &dc, &n);
-    DO(cudaEventRecord(stop, 0));
-    DO(cudaEventSynchronize(stop));
-    DO(cudaEventElapsedTime(&elapsed, start, stop));
+    end();
     back(c, dc, n * 4);
     for (int i = 0; i < n; i++)
         MUST(c[i] == a[i] + b[i]);
-    printf("elapsed %.9g\n", elapsed);
     DO(cudaFree(da));
     DO(cudaFree(db));
     DO(cudaFree(dc));
@@ -106,11 +119,13 @@ static void heat(void)
     int rows = 100, columns = 70, n = rows * columns, steps = 5;
     float *in = floats(n), *power = floats(n), *out = (float *)malloc(n * 4);
     float *a = (float *)on_device(in, n * 4), *p = (float *)on_device(power, n * 4), *b = (float *)device(n * 4);
+    begin();
     for (int step = 0; step < steps; step++) {
         LAUNCH(stencil, extent((columns + 15) / 16, (rows + 15) / 16), extent(16, 16), 0, 0, &a, &p, &b, &rows, &columns);
         float *swap = a;
         a = b, b = swap;
     }
+    end();
     back(out, a, n * 4);
     float *next = (float *)malloc(n * 4);
     for (int step = 0; step < steps; step++) {
@@ -146,11 +161,13 @@ static void search(void)
             }
     int *o = (int *)on_device(offsets, (n + 1) * 4), *e = (int *)on_device(edges, n * degree * 4);
     int *l = (int *)on_device(levels, n * 4), *changed = (int *)device(4), again = 1;
+    begin();
     for (int level = 0; again; level++) {
         DO(cudaMemset(changed, 0, 4));
         LAUNCH(bfs_level, extent((n + 255) / 256, 1), extent(256, 1), 0, 0, &o, &e, &l, &level, &n, &changed);
         back(&again, changed, 4);
     }
+    end();
     back(levels, l, n * 4);
     MUST(!memcmp(levels, expected, n * 4));
 }
@@ -165,8 +182,10 @@ static void alignment(void)
     for (int i = 1; i < width; i++)
         score[i] = score[i * width] = -penalty * i;
     int *s = (int *)on_device(score, width * width * 4), *t = (int *)on_device(similarity, width * width * 4);
+    begin();
     for (int diagonal = 2; diagonal <= 2 * size; diagonal++)
         LAUNCH(alignment_diagonal, extent((size + 31) / 32, 1), extent(32, 1), 0, 0, &s, &t, &size, &diagonal, &penalty);
+    end();
     back(result, s, width * width * 4);
     for (int i = 1; i < width; i++)
         for (int j = 1; j < width; j++) {
@@ -189,6 +208,7 @@ static void path(void)
         wall[i] = random_number() % 10;
     int *w = (int *)on_device(wall, rows * columns * 4), *a = (int *)on_device(wall, columns * 4), *b = (int *)device(columns * 4);
     memcpy(row, wall, columns * 4);
+    begin();
     for (int y = 1; y < rows; y++) {
         int *of_row = w + y * columns, *swap;
         LAUNCH(path_row, extent(4, 1), extent(256, 1), 0, 0, &of_row, &a, &b, &columns);
@@ -203,21 +223,33 @@ static void path(void)
         }
         memcpy(row, next, columns * 4);
     }
+    end();
     back(result, a, columns * 4);
     MUST(!memcmp(result, row, columns * 4));
 }
 
 static void layer(void)
 {
-    int inputs = 500, units = 16;
-    float *input = floats(inputs), *weights = floats(inputs * units), *output = (float *)malloc(units * 4);
-    float *i = (float *)on_device(input, inputs * 4), *w = (float *)on_device(weights, inputs * units * 4), *o = (float *)device(units * 4);
+    int inputs = 500, units = 16, n = inputs * units;
+    float *input = floats(inputs), *weights = floats(n), *errors = floats(units), *before = floats(n);
+    float *output = (float *)malloc(units * 4), *adjusted = (float *)malloc(n * 4), *momentum = (float *)malloc(n * 4);
+    float *i = (float *)on_device(input, inputs * 4), *w = (float *)on_device(weights, n * 4), *o = (float *)device(units * 4);
+    float *e = (float *)on_device(errors, units * 4), *m = (float *)on_device(before, n * 4);
+    begin();
     LAUNCH(layer_forward, extent(units, 1), extent(128, 1), 128 * 4, 0, &i, &w, &o, &inputs);
+    LAUNCH(layer_adjust, extent((inputs + 15) / 16, units / 16), extent(16, 16), 0, 0, &i, &e, &w, &m, &inputs);
+    end();
     back(output, o, units * 4);
+    back(adjusted, w, n * 4);
+    back(momentum, m, n * 4);
     for (int unit = 0; unit < units; unit++) {
         double sum = 0;
-        for (int k = 0; k < inputs; k++)
-            sum += (double)input[k] * weights[unit * inputs + k];
+        for (int k = 0; k < inputs; k++) {
+            int at = unit * inputs + k;
+            float change = 0.3f * errors[unit] * input[k] + 0.3f * before[at];
+            sum += (double)input[k] * weights[at];
+            MUST(near_to(momentum[at], change) && near_to(adjusted[at], weights[at] + change));
+        }
         MUST(near_to(output[unit], (float)sum));
     }
     /* More dynamic shared memory than every GPU has needs an attribute. */
@@ -241,12 +273,17 @@ static float *regular(int n)
 
 static void triangles(void)
 {
-    int n = 48;
+    int n = 64, tile = 16, at;
     float *m = regular(n), *result = (float *)malloc(n * n * 4), *d = (float *)on_device(m, n * n * 4);
-    for (int k = 0; k < n - 1; k++) {
-        LAUNCH(lud_column, extent(1, 1), extent(64, 1), 0, 0, &d, &n, &k);
-        LAUNCH(lud_rest, extent(3, 3), extent(16, 16), 0, 0, &d, &n, &k);
+    begin();
+    for (at = 0; at < n - tile; at += tile) {
+        int left = n / tile - at / tile - 1;
+        LAUNCH(lud_diagonal, extent(1, 1), extent(tile, 1), 0, 0, &d, &n, &at);
+        LAUNCH(lud_perimeter, extent(left, 1), extent(2 * tile, 1), 0, 0, &d, &n, &at);
+        LAUNCH(lud_internal, extent(left, left), extent(tile, tile), 0, 0, &d, &n, &at);
     }
+    LAUNCH(lud_diagonal, extent(1, 1), extent(tile, 1), 0, 0, &d, &n, &at);
+    end();
     back(result, d, n * n * 4);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
@@ -263,10 +300,12 @@ static void elimination(void)
     float *a = regular(n), *b = floats(n), *x = (float *)malloc(n * 4);
     float *ra = (float *)malloc(n * n * 4), *rb = (float *)malloc(n * 4);
     float *da = (float *)on_device(a, n * n * 4), *db = (float *)on_device(b, n * 4), *factors = (float *)device(n * 4);
+    begin();
     for (int k = 0; k < n - 1; k++) {
         LAUNCH(gaussian_factors, extent(1, 1), extent(64, 1), 0, 0, &factors, &da, &n, &k);
         LAUNCH(gaussian_rows, extent(3, 3), extent(16, 16), 0, 0, &factors, &da, &db, &n, &k);
     }
+    end();
     back(ra, da, n * n * 4);
     back(rb, db, n * 4);
     for (int i = n - 1; i >= 0; i--) {
@@ -283,20 +322,56 @@ static void elimination(void)
     }
 }
 
-static void statistics(void)
+/* The host looks at the image's mean and variance before each step. */
+static void speckles(void)
 {
-    int n = 10000;
-    float *image = floats(n), sums[2];
+    int rows = 60, columns = 90, n = rows * columns;
+    float *image = floats(n), *result = (float *)malloc(n * 4), *coefficient = (float *)malloc(n * 4), sums[2];
+    float (*slope)[4] = (float (*)[4])malloc(n * 16);
+    for (int i = 0; i < n; i++)
+        image[i] = expf(image[i]);
     float *d = (float *)on_device(image, n * 4), *s = (float *)device(8);
-    double sum = 0, squares = 0;
-    DO(cudaMemset(s, 0, 8));
-    LAUNCH(moments, extent((n + 255) / 256, 1), extent(256, 1), 0, 0, &d, &n, &s);
-    back(sums, s, 8);
-    for (int i = 0; i < n; i++) {
-        sum += image[i];
-        squares += (double)image[i] * image[i];
+    float *slopes = (float *)device(n * 16), *coefficients_of = (float *)device(n * 4);
+    dim3 grid = extent((columns + 15) / 16, (rows + 15) / 16), block = extent(16, 16);
+    begin();
+    for (int step = 0; step < 2; step++) {
+        double sum = 0, squares = 0;
+        DO(cudaMemset(s, 0, 8));
+        LAUNCH(moments, extent((n + 255) / 256, 1), extent(256, 1), 0, 0, &d, &n, &s);
+        back(sums, s, 8);
+        for (int i = 0; i < n; i++) {
+            sum += image[i];
+            squares += (double)image[i] * image[i];
+        }
+        MUST(near_to(sums[0], (float)sum) && near_to(sums[1], (float)squares));
+        float mean = sums[0] / n, noise = (sums[1] / n - mean * mean) / (mean * mean);
+        LAUNCH(edge_slopes, grid, block, 0, 0, &d, &slopes, &coefficients_of, &rows, &columns, &noise);
+        LAUNCH(edge_diffusion, grid, block, 0, 0, &d, &slopes, &coefficients_of, &rows, &columns);
+        for (int i = 0; i < n; i++) {
+            int x = i % columns, y = i / columns;
+            float c = image[i], squares_of = 0, laplacian = 0;
+            int to[4] = {y ? i - columns : i, y < rows - 1 ? i + columns : i, x ? i - 1 : i, x < columns - 1 ? i + 1 : i};
+            for (int k = 0; k < 4; k++) {
+                slope[i][k] = image[to[k]] - c;
+                squares_of += slope[i][k] * slope[i][k];
+                laplacian += slope[i][k];
+            }
+            squares_of /= c * c, laplacian /= c;
+            float half = 1.0f + 0.25f * laplacian;
+            float q = (0.5f * squares_of - 0.0625f * laplacian * laplacian) / (half * half);
+            float value = 1.0f / (1.0f + (q - noise) / (noise * (1.0f + noise)));
+            coefficient[i] = value < 0.0f ? 0.0f : value > 1.0f ? 1.0f : value;
+        }
+        for (int i = 0; i < n; i++) {
+            int south = i / columns < rows - 1 ? i + columns : i, east = i % columns < columns - 1 ? i + 1 : i;
+            image[i] += 0.125f * (coefficient[i] * slope[i][0] + coefficient[south] * slope[i][1] +
+                                  coefficient[i] * slope[i][2] + coefficient[east] * slope[i][3]);
+        }
     }
-    MUST(near_to(sums[0], (float)sum) && near_to(sums[1], (float)squares));
+    end();
+    back(result, d, n * 4);
+    for (int i = 0; i < n; i++)
+        MUST(near_to(result[i], image[i]));
 }
 
 static void variables(void)
@@ -368,29 +443,29 @@ static void streams(void)
     float *a = floats(n), *c = (float *)malloc(n * 4), once, both;
     float *da = (float *)device(n * 4), *dc = (float *)device(n * 4), *dd = (float *)device(n * 4);
     cudaStream_t first, second;
-    cudaEvent_t events[4];
+    cudaEvent_t at[4];
     DO(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
     DO(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
     for (int i = 0; i < 4; i++)
-        DO(cudaEventCreate(&events[i]));
+        DO(cudaEventCreate(&at[i]));
     DO(cudaMemcpyAsync(da, a, n * 4, cudaMemcpyDefault, first));
-    DO(cudaEventRecord(events[0], first));
+    DO(cudaEventRecord(at[0], first));
     LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, first, &da, &da, &dc, &n);
-    DO(cudaEventRecord(events[1], first));
-    DO(cudaStreamWaitEvent(second, events[1], 0));
-    DO(cudaEventRecord(events[2], second));
+    DO(cudaEventRecord(at[1], first));
+    DO(cudaStreamWaitEvent(second, at[1], 0));
+    DO(cudaEventRecord(at[2], second));
     LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, second, &da, &dc, &dd, &n);
-    DO(cudaEventRecord(events[3], second));
+    DO(cudaEventRecord(at[3], second));
     DO(cudaMemcpyAsync(c, dd, n * 4, cudaMemcpyDeviceToHost, second));
     DO(cudaStreamSynchronize(second));
-    DO(cudaEventElapsedTime(&once, events[0], events[1]));
-    DO(cudaEventElapsedTime(&both, events[0], events[3]));
+    DO(cudaEventElapsedTime(&once, at[0], at[1]));
+    DO(cudaEventElapsedTime(&both, at[0], at[3]));
     MUST(once > 0 && both > once);
     for (int i = 0; i < n; i++)
         MUST(c[i] == a[i] + (a[i] + a[i]));
     DO(cudaStreamDestroy(first));
     DO(cudaStreamDestroy(second));
-    DO(cudaEventDestroy(events[0]));
+    DO(cudaEventDestroy(at[0]));
 }
 
 static void printing(void)
@@ -451,7 +526,7 @@ static void unsupported(void)
 static const struct { const char *name; void (*run)(void); } programs[] = {
     {"vector_addition", vector_addition}, {"heat", heat}, {"search", search}, {"alignment", alignment},
     {"path", path}, {"layer", layer}, {"triangles", triangles}, {"elimination", elimination},
-    {"statistics", statistics}, {"variables", variables}, {"managed", managed},
+    {"speckles", speckles}, {"variables", variables}, {"managed", managed},
     {"rows_with_pitch", rows_with_pitch}, {"streams", streams}, {"printing", printing},
     {"assertion", assertion}, {"fault", fault}, {"occupancy", occupancy}, {"empty", empty},
     {"unsupported", unsupported},

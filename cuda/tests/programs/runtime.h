@@ -75,8 +75,9 @@ char __cudaInitModule(void **);
 /* What stands for the kernels and variables on the host: their addresses count. */
 #define KERNELS(DO)                                                                                \
     DO(vector_add) DO(stencil) DO(bfs_level) DO(alignment_diagonal) DO(path_row) DO(layer_forward) \
-    DO(lud_column) DO(lud_rest) DO(gaussian_factors) DO(gaussian_rows) DO(moments) DO(polynomial)  \
-    DO(count_up) DO(double_rows) DO(hello) DO(refuse) DO(out_of_bounds) DO(nothing)
+    DO(layer_adjust) DO(lud_diagonal) DO(lud_perimeter) DO(lud_internal) DO(gaussian_factors)      \
+    DO(gaussian_rows) DO(moments) DO(edge_slopes) DO(edge_diffusion) DO(polynomial) DO(count_up)   \
+    DO(double_rows) DO(hello) DO(refuse) DO(out_of_bounds) DO(nothing)
 #define STAND_IN(name) static char name;
 KERNELS(STAND_IN)
 static float coefficients[4];

@@ -1,6 +1,6 @@
 //! Programs in C that use CUDA's runtime as nvcc's code does, with our libraries.
 //!
-//! `programs/programs.cu` checks its own results. The tests here look at what it prints, at the
+//! `programs.cu` checks its own results. The tests here look at what it prints, at the
 //! report that it leaves, and at the times of events.
 
 #![allow(
@@ -23,7 +23,10 @@ use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Mode, VARIABLE};
 use gpucast_model::{GpuLibrary, Model, Timing};
 
+mod predicted;
+
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
+const INPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/inputs");
 
 /// Programs that check themselves and need nothing more than to be right.
 const RIGHT: [&str; 13] = [
@@ -35,7 +38,7 @@ const RIGHT: [&str; 13] = [
     "layer",
     "triangles",
     "elimination",
-    "statistics",
+    "speckles",
     "variables",
     "managed",
     "rows_with_pitch",
@@ -54,6 +57,7 @@ fn built() -> &'static Path {
             ("programs12", "programs.cu", "libcudart.so.12"),
             ("programs13", "programs.cu", "libcudart.so.13"),
             ("driver", "driver.c", "libcuda.so.1"),
+            ("ocelot", "ocelot.c", "libgpuocelot.so"),
         ] {
             let compiled = Command::new("cc")
                 .args(["-x", "c", "-O1", "-o"])
@@ -112,6 +116,8 @@ fn run_file(file: &str, arguments: &[&str], settings: Settings) -> Ran {
         .args(arguments)
         .env("LD_LIBRARY_PATH", folder)
         .env("TEST_PTX", format!("{SOURCES}/kernels.ptx"))
+        .env("TEST_TENSOR_PTX", format!("{INPUTS}/tensor-map.ptx"))
+        .env("TEST_SAXPY_PTX", format!("{INPUTS}/saxpy.ptx"))
         .env(VARIABLE, settings.to_variable())
         .output()
         .unwrap();
@@ -207,10 +213,10 @@ fn equal_launches_are_counted_as_often_as_asked() {
 
 #[test]
 fn only_kernels_of_the_pattern_are_counted() {
-    let settings = Settings { kernel: Some("*_rest".to_owned()), ..Settings::default() };
+    let settings = Settings { kernel: Some("*_internal".to_owned()), ..Settings::default() };
     let ran = run("13", "triangles", settings).right();
     for kernel in &ran.reports[0].kernels {
-        let expected = if kernel.kernel == "lud_rest" { kernel.launches } else { 0 };
+        let expected = if kernel.kernel == "lud_internal" { kernel.launches } else { 0 };
         assert_eq!(kernel.counted, expected, "{}", kernel.kernel);
     }
 }
@@ -275,7 +281,16 @@ fn a_client_of_the_driver_finds_links_and_launches() {
     let ran = run_file("driver", &[], Settings::default()).right();
     assert_eq!(ran.stdout(), "right\n");
     assert!(ran.stderr().contains("grid size 0"), "{}", ran.stderr());
-    assert_eq!(ran.reports[0].kernels[0].launches, 2);
+    let launches: Vec<u64> = ran.reports[0].kernels.iter().map(|kernel| kernel.launches).collect();
+    assert_eq!(launches, [2, 1]);
+}
+
+#[test]
+fn a_client_of_ocelot_runs_kernels_on_its_own_arrays() {
+    let ran = run_file("ocelot", &[], Settings::default()).right();
+    assert_eq!(ran.stdout(), "right\n");
+    let kernel = &ran.reports[0].kernels[0];
+    assert_eq!((kernel.kernel.as_str(), kernel.launches), ("saxpy", 5));
 }
 
 #[test]
