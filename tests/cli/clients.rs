@@ -16,7 +16,7 @@ fn run(script: &str, packages: &str) {
         eprintln!("skipped: {python} lacks one of {packages}");
         return;
     }
-    for gpu in ["h100-sxm", "gtx-1080"] {
+    for gpu in ["h100-sxm", "rtx-2080"] {
         let mut gpucast = command(&format!("exec --gpu {gpu} --mode sample --"));
         gpucast.arg(&python).arg(inputs().join("clients").join(script));
         // Python looks for libraries with the linker of the path.

@@ -12,8 +12,9 @@ use crate::failure::Report;
 /// The environment variable with the path of the library.
 const VARIABLE: &str = "GPUCAST_CUDA_LIBRARY";
 
-/// Folders to look in, relative to the program's.
-const FOLDERS: [&str; 4] = ["", "lib", "../lib/gpucast", "deps"];
+/// Folders to look in, relative to the program's. Cargo always keeps the one in `deps` up to date;
+/// the one beside the program is that of the last build of the whole workspace.
+const FOLDERS: [&str; 4] = ["deps", "", "lib", "../lib/gpucast"];
 
 /// The library's whole path.
 pub(super) fn find() -> Result<PathBuf, Report> {
