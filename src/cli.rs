@@ -348,6 +348,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
+    /// Show for each instruction whether counting executes it, and why
+    #[arg(long)]
+    pub(crate) slice: bool,
+
     #[command(flatten)]
     pub(crate) cuda: cuda::CudaOptions,
 

@@ -132,6 +132,12 @@ impl<'p> Slicer<'p> {
         &self.program.kernel
     }
 
+    /// The parameters and module variables that addresses may be made of, by the indices that
+    /// [`Self::distinct`] gives their buffers.
+    pub fn variables(&self) -> impl Iterator<Item = VariableId> {
+        self.variables.iter().copied()
+    }
+
     pub(crate) fn program(&self) -> &'p Program {
         self.program
     }
@@ -162,6 +168,14 @@ impl<'p> Slicer<'p> {
             needed[node as usize].get_or_insert(root);
         }
         let regions: Vec<Buffers> = self.steps.iter().map(|step| reach.of(step.address)).collect();
+        // Instructions that are executed in any case find the contents of what they access.
+        for (index, (step, region)) in self.steps.iter().zip(&regions).enumerate() {
+            let instruction = &self.program.instructions[index].instruction;
+            let accesses = step.reads_global || step.writes_global;
+            if accesses && Conduct::of(instruction) == Conduct::Always && buffers.add(region) {
+                root_of_buffers.get_or_insert(index as u32);
+            }
+        }
         let mut roots: Vec<Option<u32>> = vec![None; self.steps.len()];
         loop {
             let mut changed = false;

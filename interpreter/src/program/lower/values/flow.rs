@@ -238,17 +238,17 @@ impl Flow {
             }
             Role::Call => {
                 let arguments = nodes.of(Place::Arguments);
+                // Results stand before the callee, and arguments behind it.
+                let mut is_before = true;
                 for operand in &instruction.operands {
                     let registers = registers_in(operand).into_iter().map(node);
                     match operand {
-                        // Passed and returned, whichever list it is.
-                        Operand::List(_) => {
-                            for register in registers {
-                                flow.from.push(register);
-                                flow.to.push(register);
-                            }
+                        Operand::List(_) if is_before => flow.to.extend(registers),
+                        Operand::List(_) => flow.from.extend(registers),
+                        _ => {
+                            is_before = false;
+                            flow.decides.extend(registers);
                         }
-                        _ => flow.decides.extend(registers),
                     }
                 }
                 flow.from.push(arguments);
