@@ -102,8 +102,8 @@ pub fn run_in<O: Observer>(
     request.run_with(instance.addresses(), memory, &mut Observed::new(observer))
 }
 
-/// Allocates everything in `memory` that a launch of `program` will find or make there: the module's
-/// variables with their initial values, the workspace of cooperative launches, and the heap.
+/// Allocates everything in `memory` that a launch of `program` will find or make there: the
+/// module's variables with their initial values, the workspace of cooperative launches, the heap.
 /// [`run`] does the same. Whoever slices a program needs their addresses before.
 ///
 /// # Errors

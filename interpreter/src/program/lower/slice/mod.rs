@@ -9,8 +9,8 @@
 //!
 //! Local and shared memory are one place each. Global memory is told apart by buffer: the roots of
 //! an address ([`super::values::roots`]) are variables, and a launch says where they lead
-//! ([`Reach`]). That reading of addresses is a guess that holds for all sensible kernels. The engine
-//! checks it: an access that proves it wrong ends the launch in
+//! ([`Reach`]). That reading of addresses is a guess that holds for all sensible kernels. The
+//! engine checks it: an access that proves it wrong ends the launch in
 //! [`FaultKind::NotComputed`](crate::FaultKind::NotComputed), and the caller executes everything.
 
 mod conduct;
