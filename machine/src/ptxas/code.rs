@@ -76,6 +76,11 @@ impl Code {
         let mut builder = Builder::new(image, decoder);
         for section in called_sections(image) {
             builder.decode(section);
+            // The kernel comes first: its first instruction is the first of all.
+            if builder.instructions.is_empty() {
+                let reason = "the kernel has no instructions".to_owned();
+                return Err(MachineError::Image { reason });
+            }
         }
         builder.tell_jumps_from_calls();
         Ok(builder.finish())
