@@ -1,6 +1,14 @@
 //! A slice of a program counts what the whole program counts: every event and every fault is the
 //! same, for the kernels of these tests and of the corpus, and for random ones.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests are not inside the test functions that the lints spare"
+)]
+
 mod events;
 mod random;
 
@@ -201,7 +209,6 @@ fn arbitrary(program: &Program, seed: u64) -> (Vec<Buffer>, Planned) {
             values.push(Value::Bytes(number));
         }
     }
-    // Not all of it by the same index: some addresses are of pointers to pointers.
     let kernel = program.kernel().to_owned();
     let planned = Planned { kernel, grid: [2, 1, 1], block: [45, 1, 1], shared: 1024, values };
     (buffers, planned)
