@@ -36,7 +36,8 @@ pub(crate) use early::Early;
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep, SweepGrid};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
 pub(crate) use options::{
-    ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions, OutputOptions, Size, extent,
+    CountingChoice, ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions, OutputOptions,
+    Size, extent,
 };
 pub(crate) use prediction::MeasurementOptions;
 use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};
@@ -346,6 +347,10 @@ pub(crate) struct Check {
     /// pattern with * and ?
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
+
+    /// Show for each instruction whether counting executes it, and why
+    #[arg(long)]
+    pub(crate) slice: bool,
 
     #[command(flatten)]
     pub(crate) cuda: cuda::CudaOptions,

@@ -7,6 +7,7 @@ use gpucast_ptx_frontend::container::Target;
 use serde::{Deserialize, Serialize};
 
 pub use crate::input::options::{LaunchOptions, LoadCaching, Size};
+pub use crate::run::rung::RungChoice;
 
 /// Settings of the execution.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,6 +16,8 @@ pub struct ExecutionSettings {
     pub options: Options,
     /// True if results say how long the execution took.
     pub timing: bool,
+    /// How much is executed where only counts are wanted.
+    pub counting: RungChoice,
 }
 
 /// Settings by which PTX becomes machine instructions.

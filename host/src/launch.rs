@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
+use gpucast_forecast::run::rung::RungChoice;
 use gpucast_forecast::run::sources;
 use gpucast_forecast::{Alone, fault_report};
 use gpucast_interpreter::{
@@ -179,6 +180,8 @@ impl Device {
             device: self.counting.device,
             machine: &kernel.machine,
             extras: Extras::of(chosen.model.needs()),
+            // Programs need the values.
+            rung: RungChoice::Full,
             supervisor: &Alone,
         };
         let counted = one.count(&mut self.memory, &counting, &mut self.l2)?;

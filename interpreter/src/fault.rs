@@ -295,6 +295,13 @@ pub enum FaultKind {
     /// `barrier.cluster.wait` without `arrive`.
     #[error("the thread waits at the cluster's barrier without having arrived there")]
     ClusterWaitFirst,
+    /// A slice was executed that leaves out values which it needs after all: an address was not
+    /// made the way that the analysis has understood.
+    #[error("contents at address {address:#x} are needed that counting did not compute")]
+    NotComputed {
+        /// The address.
+        address: u64,
+    },
     /// More nested calls than the call stack holds.
     #[error("call stack overflow: more than {depth} nested calls")]
     CallDepth {

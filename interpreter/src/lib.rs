@@ -23,7 +23,7 @@ pub mod program;
 pub mod semantics;
 pub mod tensor_map;
 
-pub use exec::{run, run_in};
+pub use exec::{prepare, run, run_in};
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;
 pub use launch::{
@@ -35,4 +35,4 @@ pub use observer::{
     GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer,
     Pattern, Recorder, Release, ShuffleUse, WarpArrival, WarpRelease,
 };
-pub use program::{LowerError, Program, Unsupported};
+pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

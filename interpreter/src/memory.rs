@@ -82,6 +82,8 @@ struct SharedBytes(Box<[UnsafeCell<[u64; 8]>]>);
 /// The owner of an allocation's bytes.
 #[derive(Debug)]
 enum Storage {
+    /// Nobody: there are addresses and no contents.
+    Nobody,
     /// The allocation itself, which only keeps them.
     Own { _bytes: SharedBytes },
     /// The arena of the memory: bytes lie at their device addresses.
@@ -149,12 +151,27 @@ impl Allocation {
         self.host
     }
 
+    /// True if it has contents, not addresses alone.
+    #[inline]
+    pub(crate) fn is_held(&self) -> bool {
+        !self.host.is_null()
+    }
+
+    /// Bytes of its contents: all or none.
+    #[inline]
+    pub(crate) fn held_bytes(&self) -> u64 {
+        if self.is_held() { self.bytes } else { 0 }
+    }
+
     /// The first address behind it.
     fn end(&self) -> u64 {
         self.address + self.bytes
     }
 
     fn as_slice(&self) -> &[u8] {
+        if !self.is_held() {
+            return &[];
+        }
         // SAFETY: `host` points to at least `bytes` initialised bytes, which `storage` owns or
         // whose owner promised them; a shared borrow of the memory means that no launch, which
         // borrows it exclusively, is writing.
@@ -162,6 +179,9 @@ impl Allocation {
     }
 
     fn as_mut_slice(&mut self) -> &mut [u8] {
+        if !self.is_held() {
+            return &mut [];
+        }
         // SAFETY: as above, and the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.host(), self.bytes as usize) }
     }
@@ -178,6 +198,19 @@ unsafe impl Send for Allocation {}
 // SAFETY: as above.
 unsafe impl Sync for Allocation {}
 
+/// So many zero bytes of the host, if it has them.
+fn zeros(bytes: u64) -> Option<(*mut u8, Storage)> {
+    let lines = usize::try_from(bytes.div_ceil(64)).ok()?;
+    if lines > (isize::MAX as usize) / 64 {
+        return None;
+    }
+    let mut storage: Vec<UnsafeCell<[u64; 8]>> = Vec::new();
+    storage.try_reserve_exact(lines).ok()?;
+    storage.resize_with(lines, UnsafeCell::default);
+    let storage = SharedBytes(storage.into_boxed_slice());
+    Some((storage.0.as_ptr().cast_mut().cast(), Storage::Own { _bytes: storage }))
+}
+
 impl Default for DeviceMemory {
     fn default() -> Self {
         Self::new()
@@ -185,10 +218,11 @@ impl Default for DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// Bytes of all buffers together, module variables and the device heap among them.
+    /// Bytes of all buffers together, module variables and the device heap among them. Buffers that
+    /// have addresses alone ([`Self::reserve`]) count for nothing.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
-        self.allocations.iter().map(|allocation| allocation.bytes).sum()
+        self.allocations.iter().map(Allocation::held_bytes).sum()
     }
 
     /// Bytes of the host that a launch may take if nobody sets a limit: those of the buffers and
@@ -260,18 +294,60 @@ impl DeviceMemory {
         let (host, storage) = if self.in_arena {
             (std::ptr::with_exposed_provenance_mut(address as usize), Storage::Arena)
         } else {
-            let lines = usize::try_from(bytes.div_ceil(64)).map_err(|_| out_of_memory())?;
-            if lines > (isize::MAX as usize) / 64 {
-                return Err(out_of_memory());
-            }
-            let mut storage: Vec<UnsafeCell<[u64; 8]>> = Vec::new();
-            storage.try_reserve_exact(lines).map_err(|_| out_of_memory())?;
-            storage.resize_with(lines, UnsafeCell::default);
-            let storage = SharedBytes(storage.into_boxed_slice());
-            (storage.0.as_ptr().cast_mut().cast(), Storage::Own { _bytes: storage })
+            zeros(bytes).ok_or_else(out_of_memory)?
         };
         self.insert(Allocation { name: label.to_owned(), address, bytes, host, storage });
         Ok(address)
+    }
+
+    /// Gives a buffer the device address that [`Self::allocate`] would give it, and no contents.
+    /// Launches may use such a buffer only where they need its addresses alone.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocationError`] if the name is taken or the addresses do not suffice.
+    pub fn reserve(&mut self, name: &str, bytes: u64) -> Result<u64, AllocationError> {
+        if self.allocations.iter().any(|allocation| allocation.name == name) {
+            return Err(AllocationError::Duplicate(name.to_owned()));
+        }
+        let name = name.to_owned();
+        let Some(address) = self.free_address(bytes) else {
+            return Err(AllocationError::AddressSpace { name, bytes });
+        };
+        let (host, storage) = (std::ptr::null_mut(), Storage::Nobody);
+        self.insert(Allocation { name, address, bytes, host, storage });
+        Ok(address)
+    }
+
+    /// Gives zeros to the buffers that have addresses alone, and takes the contents of others, so
+    /// that the buffers for whose index `wanted` holds are those with contents. Returns the names
+    /// of the buffers that have got zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocationError`] if the host's memory does not suffice.
+    pub fn hold(&mut self, wanted: impl Fn(usize) -> bool) -> Result<Vec<String>, AllocationError> {
+        let mut fresh = Vec::new();
+        for (index, allocation) in self.allocations.iter_mut().enumerate() {
+            match (wanted(index), &allocation.storage) {
+                (false, Storage::Own { .. }) => {
+                    allocation.host = std::ptr::null_mut();
+                    allocation.storage = Storage::Nobody;
+                }
+                (true, Storage::Nobody) => {
+                    let (name, bytes) = (allocation.name.clone(), allocation.bytes);
+                    if let Err(Shortage { available }) = host_memory::ask(bytes) {
+                        return Err(AllocationError::HostMemory { name, bytes, available });
+                    }
+                    let held = zeros(bytes);
+                    let out_of_memory = AllocationError::OutOfMemory { name: name.clone(), bytes };
+                    (allocation.host, allocation.storage) = held.ok_or(out_of_memory)?;
+                    fresh.push(name);
+                }
+                _ => {}
+            }
+        }
+        Ok(fresh)
     }
 
     /// Makes `bytes` bytes of the host program accessible to kernels, at their own address.
@@ -473,7 +549,7 @@ impl DeviceMemory {
     pub(crate) fn save(&self, wanted: &[bool]) -> Result<Saved, TryReserveError> {
         let mut saved = Saved { buffers: Vec::new() };
         for (at, allocation) in self.allocations.iter().enumerate() {
-            if wanted.get(at) == Some(&true) {
+            if wanted.get(at) == Some(&true) && allocation.is_held() {
                 let mut copy = Vec::new();
                 copy.try_reserve_exact(allocation.bytes as usize)?;
                 copy.extend_from_slice(allocation.as_slice());

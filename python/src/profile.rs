@@ -92,9 +92,11 @@ pub(crate) fn profile(
             transfers: false,
             trace: request.stalls.then(TraceLimits::default),
         };
-        let counting = Counting { device, machine: &machine, extras, supervisor: supervision };
-        let options = settings.execution()?.options;
-        let counted = counting::count(&plan, loaded, &options, &counting)?;
+        let execution = settings.execution()?;
+        let rung = execution.counting;
+        let counting =
+            Counting { device, machine: &machine, extras, rung, supervisor: supervision };
+        let counted = counting::count(&plan, loaded, &execution.options, &counting)?;
         let simulation = |one: &Counted| {
             let source = sources::of_counted(one, &plan, &gpu);
             Analysis::of(&source.profile, &gpu, &source.conditions)

@@ -63,7 +63,7 @@ impl Settings {
             deadline: limit.and_then(|limit| Instant::now().checked_add(limit)),
             ..default
         };
-        Ok(ExecutionSettings { options, timing: false })
+        Ok(ExecutionSettings { options, ..ExecutionSettings::default() })
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::inspection::{
-    Cause, File, Kernel, MachineCode, Memory, Parameter, Unsupported,
+    Cause, File, Kernel, KernelSlice, MachineCode, Memory, Parameter, SlicedInstruction, Treated,
+    Unsupported,
 };
 use gpucast_forecast::number;
 
@@ -138,7 +139,39 @@ fn block(kernel: &Kernel) -> String {
     say("calls", &calls(kernel));
     let facts = kernel.machine_code.iter().map(|facts| (facts.target.as_str(), facts));
     text += &machine_table("machine code", facts);
+    text += &kernel.slice.as_ref().map_or(String::new(), slice);
     text
+}
+
+/// A row for each instruction of a slice, under a summary.
+fn slice(slice: &KernelSlice) -> String {
+    if let Some(reason) = slice.not_sliced_because {
+        return labelled("slice", &format!("counting executes everything: {reason}"));
+    }
+    let count =
+        |treated: Treated| slice.instructions.iter().filter(|one| one.treatment == treated).count();
+    let part = |&(treated, word): &(Treated, &str)| match count(treated) {
+        0 => None,
+        number => Some(format!("{} {word}", number::count(number as u64))),
+    };
+    let parts: Vec<String> = Treated::WORDS.iter().filter_map(part).collect();
+    let mut text = labelled("slice", &parts.join(", "));
+    let contents = match slice.needs_contents_of.as_slice() {
+        [] => "no buffer".to_owned(),
+        names => names.join(", "),
+    };
+    text += &labelled("needs contents", &contents);
+    let row = |one: &SlicedInstruction| {
+        let root = one.root.as_ref();
+        vec![
+            one.line.to_string(),
+            one.treatment.word().to_owned(),
+            root.map_or(String::new(), |root| format!("for {} in line {}", root.opcode, root.line)),
+            one.instruction.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = slice.instructions.iter().map(row).collect();
+    text + &aligned(2, &[Align::Right, Align::Left, Align::Left, Align::Left], &rows)
 }
 
 /// A sentence behind its subject.

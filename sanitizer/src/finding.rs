@@ -167,6 +167,7 @@ impl Kind {
             | FaultKind::ClusterArrivedTwice
             | FaultKind::ClusterWaitFirst => Self::InvalidBarrier,
             FaultKind::BudgetExhausted { .. }
+            | FaultKind::NotComputed { .. }
             | FaultKind::UndefinedOperand { .. }
             | FaultKind::Trap
             | FaultKind::Unsupported { .. }

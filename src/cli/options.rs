@@ -245,12 +245,38 @@ pub(crate) struct ExecutionOptions {
     /// Add execution seconds and thread instructions per second to the result
     #[arg(long)]
     pub(crate) execution_time: bool,
+
+    /// How much of each launch is executed to count it
+    #[arg(long, value_name = "RUNG", default_value = "auto")]
+    pub(crate) counting: CountingChoice,
+}
+
+/// How much of each launch is executed to count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CountingChoice {
+    /// The least that is proven to give the counts
+    Auto,
+    /// What counts depend on; it is an error where that is not proven to suffice
+    Slice,
+    /// Everything, so that buffers have their contents
+    Full,
+}
+
+impl From<CountingChoice> for settings::RungChoice {
+    fn from(choice: CountingChoice) -> Self {
+        match choice {
+            CountingChoice::Auto => Self::Auto,
+            CountingChoice::Slice => Self::Slice,
+            CountingChoice::Full => Self::Full,
+        }
+    }
 }
 
 impl From<&ExecutionOptions> for settings::ExecutionSettings {
     fn from(options: &ExecutionOptions) -> Self {
         let defaults = Options::default();
         let timing = options.execution_time;
+        let counting = options.counting.into();
         let options = Options {
             heap_bytes: options.heap.unwrap_or(defaults.heap_bytes),
             stack_bytes: options.stack.unwrap_or(defaults.stack_bytes),
@@ -265,7 +291,7 @@ impl From<&ExecutionOptions> for settings::ExecutionSettings {
             },
             ..defaults
         };
-        Self { options, timing }
+        Self { options, timing, counting }
     }
 }
 

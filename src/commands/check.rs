@@ -6,7 +6,7 @@ use std::path::Path;
 use gpucast_forecast::input::container;
 use gpucast_forecast::input::cuda_module::{self, Code};
 use gpucast_forecast::input::module_text::{self, ModuleFile};
-use gpucast_forecast::inspection::{self, File};
+use gpucast_forecast::inspection::{self, File, Wanted};
 use gpucast_forecast::{self as forecast, LaunchOptions};
 use gpucast_render::{TextOrJson, check, json};
 use serde::Serialize;
@@ -22,7 +22,7 @@ struct Document<'a> {
 }
 
 pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
-    let wanted = arguments.kernel.as_deref();
+    let wanted = Wanted { kernels: arguments.kernel.as_deref(), slices: arguments.slice };
     let options = LaunchOptions { cuda: (&arguments.cuda).into(), ..LaunchOptions::default() };
     let mut files: Vec<File> = Vec::new();
     for path in &arguments.files {
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
     let mut output = Output::open(arguments.output.clone())?;
     match arguments.format {
         TextOrJson::Text => {
-            let form = check::Form::for_files(&files, wanted.is_some());
+            let form = check::Form::for_files(&files, wanted.kernels.is_some() || wanted.slices);
             for (index, file) in files.iter().enumerate() {
                 output.write(&check::text(file, form, index == 0))?;
                 diagnostic::print(&file.reports);
@@ -47,11 +47,7 @@ pub(crate) fn run(arguments: &Check) -> Result<(), Failure> {
 }
 
 /// A file, or each PTX of a container.
-fn inspect(
-    path: &Path,
-    options: &LaunchOptions,
-    wanted: Option<&str>,
-) -> Result<Vec<File>, Failure> {
+fn inspect(path: &Path, options: &LaunchOptions, wanted: Wanted<'_>) -> Result<Vec<File>, Failure> {
     let name = path.display().to_string();
     let mut files = Vec::new();
     let read = module_text::read(path).map_err(forecast::Failure::from);
@@ -69,7 +65,7 @@ fn inspect(
         Err(forecast::Failure::Input(reports)) => Err(reports),
         Err(other) => return Err(other.into()),
     };
-    match (outcome, wanted) {
+    match (outcome, wanted.kernels) {
         (Err(reports), _) => {
             let mut reports = reports.into_iter();
             if let Some(first) = reports.next() {

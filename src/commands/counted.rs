@@ -80,7 +80,8 @@ impl Shown {
         )?;
         machine.note.iter().for_each(|note| terminal.note(note));
         let extras = Extras::of(shown.needs | Needs::STAGES);
-        let counting = Counting { device, machine: &machine, extras, supervisor: terminal };
+        let rung = settings.counting;
+        let counting = Counting { device, machine: &machine, extras, rung, supervisor: terminal };
         let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
         let files = cuda_source::files(&plan, &loaded.module, request.source_root);
         let places = Places { files: &files, loaded: &loaded };

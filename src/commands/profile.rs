@@ -86,7 +86,8 @@ impl Profiling<'_> {
             transfers: false,
             trace: arguments.stalls.then(TraceLimits::default),
         };
-        let counting = Counting { device, machine: &machine, extras, supervisor: terminal };
+        let rung = settings.counting;
+        let counting = Counting { device, machine: &machine, extras, rung, supervisor: terminal };
         let counted = counting::count(plan, &loaded, &settings.options, &counting)?;
         let simulation = |one: &Counted| {
             let source = sources::of_counted(one, plan, gpu);

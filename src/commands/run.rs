@@ -16,11 +16,15 @@ use gpucast_render::several::{self, Part};
 use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Sanitizer;
 
-use crate::cli::Run;
+use crate::cli::{CountingChoice, Run};
 use crate::failure::{Failure, Report, suggest};
 use crate::output::{Output, Terminal, keep_inputs};
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
+    if arguments.execution.counting != CountingChoice::Auto {
+        let report = Report::new("`run` computes everything and counts nothing");
+        return Err(Failure::Usage(report.hint("leave --counting out, or use `gpucast profile`")));
+    }
     // A kernel that cannot be read is refused before another one is executed.
     let plans = arguments.kernel.plans()?;
     if let ([_, _, ..], [dump, ..]) = (plans.as_slice(), arguments.dump.as_slice()) {

@@ -17,6 +17,18 @@ fn kernels_are_described() {
 }
 
 #[test]
+fn a_slice_says_what_counting_executes_and_why() {
+    let outcome = gpucast("check saxpy.ptx --slice");
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    insta::assert_snapshot!("slice-of-saxpy", outcome.transcript());
+    let outcome = gpucast("check slices.ptx --slice");
+    insta::assert_snapshot!("slices", outcome.transcript());
+    let json = gpucast("check slices.ptx --slice --kernel chosen --format json").stdout;
+    assert!(json.contains("\"treatment\": \"addresses\""), "{json}");
+    assert!(json.contains("\"needs_contents_of\": [\n"), "{json}");
+}
+
+#[test]
 fn the_status_tells_whether_the_chosen_kernels_can_be_executed() {
     let status = |options: &str| gpucast(&format!("check check/uses.ptx {options}")).status;
     assert_eq!([status(""), status("--kernel uses"), status("--kernel idle")], [1, 1, 0]);

@@ -55,6 +55,7 @@ const DOCUMENTS: [Documented; 17] = [
         shown_by: &[
             "profile sgemm --size small --machine rules",
             "profile sgemm --size small --machine none --execution-time",
+            "profile sgemm --size small --machine none --counting full",
             "profile cyclic-reduction --size small --machine rules --by line",
             "profile cyclic-reduction --size small --machine rules --by stage",
             "profile cyclic-reduction --size small --machine rules --by branch",
@@ -92,6 +93,7 @@ const DOCUMENTS: [Documented; 17] = [
         shown_by: &[
             "check saxpy.ptx planted-faults.ptx --format json",
             "check broken/several.ptx --format json",
+            "check slices.ptx --slice --format json",
         ],
         fits: &["check talk.ptx --format json"],
     },

@@ -79,6 +79,30 @@ pub fn read_into(path: &Path, ty: ElementType, bytes: &mut [u8]) -> Result<(), F
     }
 }
 
+/// Checks that a file has `len` elements of type `ty`, by its header and its size.
+pub fn verify(path: &Path, ty: ElementType, len: usize) -> Result<(), FileError> {
+    let failed = |error| FileError::Io { what: "read", path: path.to_owned(), error };
+    let format = format(path, ty)?;
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(failed(std::io::Error::other("it is no file")));
+    }
+    let file = File::open(path).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
+    let expected = len as u64 * ty.bytes() as u64;
+    match format {
+        Format::Bin if bytes == expected => Ok(()),
+        Format::Bin => Err(FileError::Size { path: path.to_owned(), found: bytes, expected }),
+        Format::Npy => {
+            let found = npy::count(ty, BufReader::new(file), bytes);
+            let found = found.map_err(|error| of_npy(path, ty, error))?;
+            if found == len as u64 {
+                return Ok(());
+            }
+            Err(FileError::Length { path: path.to_owned(), found: found as usize, expected: len })
+        }
+    }
+}
+
 /// All elements of a file of type `ty`, as the bytes of a buffer.
 pub fn read_all(path: &Path, ty: ElementType) -> Result<Vec<u8>, FileError> {
     let failed = |error| FileError::Io { what: "read", path: path.to_owned(), error };
@@ -95,7 +119,12 @@ pub fn read_all(path: &Path, ty: ElementType) -> Result<Vec<u8>, FileError> {
 
 /// The bits of a `.npy` file's elements.
 fn npy_elements(path: &Path, ty: ElementType, file: File) -> Result<Vec<u64>, FileError> {
-    npy::read(ty, BufReader::new(file)).map_err(|error| match error {
+    npy::read(ty, BufReader::new(file)).map_err(|error| of_npy(path, ty, error))
+}
+
+/// What is wrong with a `.npy` file that should have elements of type `ty`.
+fn of_npy(path: &Path, ty: ElementType, error: NpyError) -> FileError {
+    match error {
         NpyError::CutOff => FileError::CutOff(path.to_owned()),
         NpyError::Io(error) => FileError::Io { what: "read", path: path.to_owned(), error },
         NpyError::OtherType(found) => {
@@ -104,7 +133,7 @@ fn npy_elements(path: &Path, ty: ElementType, file: File) -> Result<Vec<u64>, Fi
         error @ (NpyError::Header(_) | NpyError::Extra(_)) => {
             FileError::Npy { path: path.to_owned(), error }
         }
-    })
+    }
 }
 
 /// Writes elements to as many places.

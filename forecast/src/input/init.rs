@@ -122,6 +122,16 @@ impl Init {
         }
     }
 
+    /// Finds every error that [`Self::fill`] of a buffer of this type and length would, without the
+    /// memory; of files the headers and sizes are read alone.
+    pub fn verify(&self, ty: ElementType, len: usize, folder: &Path) -> Result<(), InitError> {
+        self.check(ty, len)?;
+        if let Self::File(path) = self {
+            files::verify(&folder.join(path), ty, len)?;
+        }
+        Ok(())
+    }
+
     /// Fill `bytes`, which are zero and a whole number of elements; paths are relative to
     /// `folder`.
     pub fn fill(&self, ty: ElementType, bytes: &mut [u8], folder: &Path) -> Result<(), InitError> {

@@ -192,6 +192,27 @@ pub fn read(ty: ElementType, mut reader: impl Read) -> Result<Vec<u64>, NpyError
     Ok(if header.fortran_order { in_c_order(&elements, &header.shape) } else { elements })
 }
 
+/// The number of elements of a file of `file_bytes` bytes, by its header and its size.
+pub fn count(
+    ty: ElementType,
+    mut reader: impl Read + io::Seek,
+    file_bytes: u64,
+) -> Result<u64, NpyError> {
+    let header = Header::read(&mut reader)?;
+    let name = header.descriptor.trim_start_matches(['<', '>', '|', '=']);
+    if numpy_name(ty) != Some(name) {
+        return Err(NpyError::OtherType(header.descriptor));
+    }
+    let elements = header.elements().ok_or(NpyError::CutOff)?;
+    let bytes = elements.checked_mul(ty.bytes() as u64).ok_or(NpyError::CutOff)?;
+    let found = file_bytes.saturating_sub(reader.stream_position()?);
+    match found.checked_sub(bytes) {
+        None => Err(NpyError::CutOff),
+        Some(0) => Ok(elements),
+        Some(extra) => Err(NpyError::Extra(extra)),
+    }
+}
+
 /// Elements of an array whose first index runs fastest, with the last index running fastest.
 fn in_c_order(elements: &[u64], shape: &[u64]) -> Vec<u64> {
     let mut indices = vec![0; shape.len()];

@@ -14,6 +14,7 @@ use gpucast_ptx_frontend::usage::{self, Usage};
 use serde::Serialize;
 
 use super::machine::MachineCode;
+use super::slice::KernelSlice;
 use crate::input::kernel_name;
 use crate::input::loaded::Loaded;
 
@@ -58,6 +59,9 @@ pub struct Kernel {
     /// Figures that machine code in the same container gives for the kernel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine_code: Vec<MachineCode>,
+    /// The treatment of its instructions where only counts are wanted, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<KernelSlice>,
 }
 
 /// An instruction that cannot be executed.
@@ -148,11 +152,15 @@ impl<'a> Inspector<'a> {
             .map(|(index, _)| FunctionId(index as u32))
     }
 
-    pub(super) fn kernel(&self, id: FunctionId) -> Kernel {
+    /// Describes a kernel, with its slice if `sliced`.
+    pub(super) fn kernel(&self, id: FunctionId, sliced: bool) -> Kernel {
         let Loaded { source, module } = self.loaded;
         let function = &module.functions[id.index()];
         let usage = Usage::of(module, id);
-        let unsupported = self.unsupported(function);
+        let program = Program::new(module, &source.text, &function.name);
+        let slice = program.as_ref().ok().filter(|_| sliced);
+        let slice = slice.map(|program| KernelSlice::of(self.loaded, program));
+        let unsupported = self.unsupported(program);
         let name_of = |id: &FunctionId| module.functions[id.index()].name.clone();
         let parameters = self.parameters(function);
         let last = parameters.last();
@@ -181,12 +189,14 @@ impl<'a> Inspector<'a> {
             parameters,
             directives: directives(&function.directives),
             machine_code: MachineCode::of_kernel(self.cubins, &function.name),
+            slice,
         }
     }
 
-    fn unsupported(&self, function: &Function) -> Vec<Unsupported> {
-        let Loaded { source, module } = self.loaded;
-        let found = match Program::new(module, &source.text, &function.name) {
+    /// What keeps a kernel from being executed.
+    fn unsupported(&self, program: Result<Program, LowerError>) -> Vec<Unsupported> {
+        let source = &self.loaded.source;
+        let found = match program {
             Err(LowerError::Unsupported { instructions, .. }) => instructions,
             Ok(program) => program.unsupported().to_vec(),
             // The kernel is one that the module defines.

@@ -3,6 +3,7 @@
 
 mod kernel;
 mod machine;
+mod slice;
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::container::Cubin;
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 pub use kernel::{Cause, Kernel, Memory, Parameter, Unsupported};
 pub use machine::{MachineCode, MachineFacts, MachineFile};
+pub use slice::{KernelSlice, Root, SlicedInstruction, Treated};
 
 use crate::failure::{Report, SourceText};
 use crate::input::container::{Item, ItemCode};
@@ -92,8 +94,17 @@ impl File {
     }
 }
 
+/// The kernels of a file to look at, and what to say of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Names, parts or patterns of the kernels; all of them if absent.
+    pub kernels: Option<&'a str>,
+    /// True if the slices of kernels are shown.
+    pub slices: bool,
+}
+
 /// Looks at an entry of a container. `None` if `wanted` means none of its kernels.
-pub fn item(item: Item, wanted: Option<&str>) -> Option<File> {
+pub fn item(item: Item, wanted: Wanted<'_>) -> Option<File> {
     let mut cubins = Vec::new();
     let mut damaged = Vec::new();
     for cubin in item.machine_code {
@@ -104,11 +115,11 @@ pub fn item(item: Item, wanted: Option<&str>) -> Option<File> {
     }
     let mut file = match item.code {
         ItemCode::Ptx(Ok(source)) if has_only_data(&source) => {
-            wanted.is_none().then(|| File::new(item.name))
+            wanted.kernels.is_none().then(|| File::new(item.name))
         }
         ItemCode::Ptx(Ok(source)) => text(item.name, &source, &cubins, wanted),
         ItemCode::Ptx(Err(report)) => Some(File::broken(item.name, report)),
-        ItemCode::LtoIr => wanted.is_none().then(|| File {
+        ItemCode::LtoIr => wanted.kernels.is_none().then(|| File {
             skipped: Some("encrypted compiler code that only nvJitLink reads"),
             ..File::new(item.name)
         }),
@@ -126,9 +137,9 @@ pub fn text(
     path: String,
     source: &SourceText,
     cubins: &[Cubin],
-    wanted: Option<&str>,
+    wanted: Wanted<'_>,
 ) -> Option<File> {
-    let chosen = match wanted {
+    let chosen = match wanted.kernels {
         // Found without parsing: large libraries have thousands of kernels.
         Some(wanted) => match kernel_name::meant(wanted, &kernel_name::kernels(&source.text)) {
             none if none.is_empty() => return None,
@@ -153,7 +164,7 @@ pub fn text(
                 if chosen.as_ref().is_some_and(|chosen| !chosen.contains(&name.as_str())) {
                     continue;
                 }
-                file.kernels.push(inspector.kernel(id));
+                file.kernels.push(inspector.kernel(id, wanted.slices));
             }
         }
     }

@@ -18,7 +18,8 @@ use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, Metrics, Number};
 use gpucast_interpreter::{
-    DeviceMemory, Host, Launch, ModuleInstance, Observer, Options, Program, RunError, Summary,
+    DeviceMemory, FaultKind, Host, Launch, ModuleInstance, Observer, Options, Program, RunError,
+    Summary,
 };
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
@@ -26,13 +27,15 @@ use gpucast_model::{InstructionFacts, Needs};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Report};
 use crate::input::init::Init;
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
 use crate::run::instruction_facts::instruction_facts;
 use crate::run::machine::Machine;
+use crate::run::rung::{CountedBy, Rung, RungChoice};
+use crate::run::sliced::{self, NotSliced, Sliced};
 use crate::run::supervisor::Supervisor;
 
 /// The counts of a launch.
@@ -61,8 +64,11 @@ pub struct Counted {
     pub machine_code: Option<MachineFacts>,
     /// Copies between host and device that the launch would need, if they were asked for.
     pub transfers: Option<Transfers>,
-    /// SHA-256 of each buffer argument after the launch, in hexadecimal; empty unless asked for.
+    /// SHA-256 of each buffer argument after the launch, in hexadecimal; empty unless asked for,
+    /// and unless everything was executed.
     pub buffers_sha256: BTreeMap<String, String>,
+    /// The part of the launch that was executed to count it.
+    pub counted_by: CountedBy,
 }
 
 /// Counts to make besides the metrics.
@@ -99,6 +105,8 @@ pub struct Counting<'a> {
     pub machine: &'a Machine,
     /// Counts to make besides the metrics.
     pub extras: Extras,
+    /// How much of each launch is executed.
+    pub rung: RungChoice,
     /// Caller that is told of the run's progress.
     pub supervisor: &'a dyn Supervisor,
 }
@@ -148,13 +156,55 @@ fn count_with<C: Counts>(
     counting: &Counting<'_>,
 ) -> Result<Vec<Counted>, Failure> {
     let counting = &Counting { device: with_load_caching(counting.device, plan), ..*counting };
+    let because = match slice(plan, loaded, options, counting)? {
+        Ok(Sliced { mut memory, programs }) => {
+            let mut watch = Count::<C>::new(plan, counting, CountedBy::slice());
+            let supervisor = counting.supervisor;
+            let outcome = execute::launch(
+                plan,
+                loaded,
+                programs,
+                &mut memory,
+                options,
+                supervisor,
+                &mut watch,
+            );
+            match watch.not_computed {
+                None => return outcome.map(|()| watch.counted),
+                Some(because) => because,
+            }
+        }
+        Err(because) => because,
+    };
+    if counting.rung == RungChoice::Slice {
+        let message = format!("counts need more than a slice of the launches: {because}");
+        return Err(Report::new(message).hint("--counting auto executes everything then").into());
+    }
     let mut memory = execute::memory(plan, loaded)?;
-    let repetitions = Mean::default();
-    let counter = PhantomData::<C>;
-    let mut watch =
-        Count { plan, counting, repetitions, before: None, counted: Vec::new(), l2: None, counter };
+    let mut watch = Count::<C>::new(plan, counting, CountedBy::full(because));
     execute::execute(plan, loaded, &mut memory, options, counting.supervisor, &mut watch)?;
     Ok(watch.counted)
+}
+
+/// The launches of a plan as slices, or the reason why everything has to be executed.
+fn slice(
+    plan: &Plan,
+    loaded: &Loaded,
+    options: &Options,
+    counting: &Counting<'_>,
+) -> Result<Result<Sliced, String>, Failure> {
+    if counting.rung == RungChoice::Full {
+        return Ok(Err("it was asked for".to_owned()));
+    }
+    if counting.extras.transfers {
+        let because = "the bytes that come back are those of buffers that have changed";
+        return Ok(Err(because.to_owned()));
+    }
+    match sliced::slice(plan, loaded, &execute::programs(plan, loaded)?, options) {
+        Ok(sliced) => Ok(Ok(sliced)),
+        Err(NotSliced::Because(reason)) => Ok(Err(reason)),
+        Err(NotSliced::Failed(report)) => Err(report.into()),
+    }
 }
 
 /// Counts one repetition of a launch.
@@ -230,7 +280,26 @@ struct Count<'a, C> {
     counted: Vec<Counted>,
     /// The L2 as the launch or copy before left it.
     l2: Option<L2>,
+    counted_by: CountedBy,
+    /// Set if a slice has turned out to leave out too much, and says where.
+    not_computed: Option<String>,
     counter: PhantomData<C>,
+}
+
+impl<'a, C> Count<'a, C> {
+    fn new(plan: &'a Plan, counting: &'a Counting<'a>, counted_by: CountedBy) -> Self {
+        Self {
+            plan,
+            counting,
+            repetitions: Mean::default(),
+            before: None,
+            counted: Vec::new(),
+            l2: None,
+            counted_by,
+            not_computed: None,
+            counter: PhantomData,
+        }
+    }
 }
 
 impl<C: Counts> Watch for Count<'_, C> {
@@ -257,6 +326,15 @@ impl<C: Counts> Watch for Count<'_, C> {
         Ok(())
     }
 
+    fn failed(&mut self, _counter: C, error: &RunError) -> bool {
+        if let RunError::Fault(fault) = error
+            && matches!(fault.kind, FaultKind::NotComputed { .. })
+        {
+            self.not_computed = Some(fault.to_string());
+        }
+        self.not_computed.is_some()
+    }
+
     fn launched(&mut self, executed: Executed<'_>) {
         let Some(Repeated { profile, ranges, stages, features, simulation, instructions }) =
             mem::take(&mut self.repetitions).finish()
@@ -264,7 +342,8 @@ impl<C: Counts> Watch for Count<'_, C> {
             return;
         };
         let mut buffers_sha256 = BTreeMap::new();
-        let arguments = match self.counting.extras.hashes {
+        let has_contents = self.counted_by.rung == Rung::Full;
+        let arguments = match self.counting.extras.hashes && has_contents {
             true => self.plan.launches[executed.index].arguments.as_slice(),
             false => &[],
         };
@@ -287,6 +366,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             machine_code,
             transfers: self.before.take().map(|taken| taken.until(self.plan, executed.memory)),
             buffers_sha256,
+            counted_by: self.counted_by.clone(),
         });
     }
 }
@@ -423,6 +503,7 @@ impl HostLaunch<'_> {
             machine_code: None,
             transfers: None,
             buffers_sha256: BTreeMap::new(),
+            counted_by: CountedBy::full("the host program needs the values"),
         })
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::trouble;
 use crate::failure::{Anchor, Failure, Report};
-use crate::input::plan::{Plan, PlannedArgument, PlannedLaunch, Pointer};
+use crate::input::plan::{Buffer, Plan, PlannedArgument, PlannedLaunch, Pointer};
 use crate::number;
 use crate::run::supervisor::Supervisor;
 
@@ -122,19 +122,7 @@ impl Watch for Unwatched {
 /// Allocates and fills a plan's buffers.
 pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
     let mut memory = DeviceMemory::with_address_bits(loaded.module.address_bits);
-    let total = plan.buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.bytes()));
-    host_memory::ask(total).map_err(|Shortage { available }| {
-        let mib = |bytes: u64| number::count(bytes >> 20);
-        let message = format!(
-            "the buffers need {} MiB of memory, and {} MiB are available",
-            mib(total),
-            mib(available)
-        );
-        let largest = plan.buffers.iter().max_by_key(|buffer| buffer.bytes());
-        let fact = largest.map(|buffer| format!("{}: {} MiB", buffer.name, mib(buffer.bytes())));
-        let report = fact.into_iter().fold(Report::new(message), Report::fact);
-        report.hint("choose a smaller problem, or a machine or limit with more memory")
-    })?;
+    ask_for(plan.buffers.iter())?;
     for buffer in &plan.buffers {
         memory
             .allocate(&buffer.name, buffer.bytes())
@@ -146,6 +134,23 @@ pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
             .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
     }
     Ok(memory)
+}
+
+/// Asks the machine for the memory of some buffers, before any of it is taken.
+pub(super) fn ask_for<'a>(buffers: impl Iterator<Item = &'a Buffer> + Clone) -> Result<(), Report> {
+    let total = buffers.clone().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.bytes()));
+    host_memory::ask(total).map_err(|Shortage { available }| {
+        let mib = |bytes: u64| number::count(bytes >> 20);
+        let message = format!(
+            "the buffers need {} MiB of memory, and {} MiB are available",
+            mib(total),
+            mib(available)
+        );
+        let largest = buffers.max_by_key(|buffer| buffer.bytes());
+        let fact = largest.map(|buffer| format!("{}: {} MiB", buffer.name, mib(buffer.bytes())));
+        let report = fact.into_iter().fold(Report::new(message), Report::fact);
+        report.hint("choose a smaller problem, or a machine or limit with more memory")
+    })
 }
 
 /// Passes on the progress of a repetition of a launch.
@@ -187,13 +192,29 @@ pub fn execute<W: Watch>(
     supervisor: &dyn Supervisor,
     watch: &mut W,
 ) -> Result<(), Failure> {
-    // All programs are made before the first launch, so that a misspelt name in the last one
-    // does not show after minutes.
-    let programs: Vec<Program> = plan
-        .launches
-        .iter()
-        .map(|planned| program(loaded, &planned.kernel, &planned.kernel_anchor))
-        .collect::<Result<_, _>>()?;
+    launch(plan, loaded, programs(plan, loaded)?, memory, options, supervisor, watch)
+}
+
+/// The program of each launch of a plan.
+///
+/// All of them are made before the first launch, so that a misspelt name in the last one does not
+/// show after minutes.
+pub(super) fn programs(plan: &Plan, loaded: &Loaded) -> Result<Vec<Program>, Vec<Report>> {
+    let program =
+        |planned: &PlannedLaunch| program(loaded, &planned.kernel, &planned.kernel_anchor);
+    plan.launches.iter().map(program).collect()
+}
+
+/// [`execute`] with the programs of the launches.
+pub(super) fn launch<W: Watch>(
+    plan: &Plan,
+    loaded: &Loaded,
+    programs: Vec<Program>,
+    memory: &mut DeviceMemory,
+    options: &Options,
+    supervisor: &dyn Supervisor,
+    watch: &mut W,
+) -> Result<(), Failure> {
     for note in programs.iter().filter_map(trouble::of_unsupported) {
         supervisor.note(&note);
     }
@@ -248,7 +269,7 @@ fn program(loaded: &Loaded, kernel: &str, anchor: &Anchor) -> Result<Program, Ve
         .map_err(|error| trouble::of_lowering(error, &loaded.source, anchor))
 }
 
-fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &DeviceMemory) -> Launch {
+pub(super) fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &DeviceMemory) -> Launch {
     let address = |Pointer { buffer, offset }: Pointer| {
         let buffer = plan.buffers.get(buffer);
         let address = buffer.and_then(|buffer| memory.address(&buffer.name));

@@ -16,6 +16,8 @@ pub mod kernel;
 pub mod machine;
 pub mod module;
 mod reread_loads;
+pub mod rung;
+mod sliced;
 pub mod sources;
 pub mod supervisor;
 mod trouble;

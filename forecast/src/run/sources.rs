@@ -155,7 +155,8 @@ pub fn launched(
     let machine = Machine::new(&counts.machine, loaded, device.capability, kernels, toolchain)?;
     machine.note.iter().for_each(|note| supervisor.note(note));
     let extras = Extras { transfers: counts.offload.is_some(), ..Extras::of(counts.needs) };
-    let counting = Counting { device, machine: &machine, extras, supervisor };
+    let rung = counts.execution.counting;
+    let counting = Counting { device, machine: &machine, extras, rung, supervisor };
     let counted = counting::count(plan, loaded, &counts.execution.options, &counting)?;
     let launched = |one: Counted| {
         let timing = counts.execution.timing.then_some(one.timing);

@@ -235,6 +235,7 @@ fn hint(kind: &FaultKind) -> Option<&'static str> {
         FaultKind::BadFree { .. } => {
             Some("only what malloc of device code returned can be freed, and only once")
         }
+        FaultKind::NotComputed { .. } => Some("count with --counting full"),
         FaultKind::ReadOnly { .. }
         | FaultKind::Unsupported { .. }
         | FaultKind::BadBarrier { .. }

@@ -11,5 +11,6 @@ mod common;
 mod counting_version;
 mod launches;
 mod repeats;
+mod rungs;
 mod stopping;
 mod traces;

@@ -8,14 +8,15 @@ use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
-use gpucast_forecast::settings::Size;
+use gpucast_forecast::settings::{RungChoice, Size};
 use gpucast_forecast::{Alone, Kernel, LaunchOptions};
 use gpucast_interpreter::{AccessKind, Options};
 
 fn counted(kernel: &Kernel, device: DeviceModel, trace: Option<TraceLimits>) -> Vec<Counted> {
     let loaded = module::load(kernel.plan()).unwrap();
     let extras = Extras { trace, ..Extras::default() };
-    let counting = Counting { device, machine: &Machine::none(), extras, supervisor: &Alone };
+    let rung = RungChoice::Auto;
+    let counting = Counting { device, machine: &Machine::none(), extras, rung, supervisor: &Alone };
     counting::count(kernel.plan(), &loaded, &Options::default(), &counting).unwrap()
 }
 

@@ -40,8 +40,8 @@ pub(crate) struct PendingCopy {
     groups: [u32; 32],
     /// Offsets in shared memory, which were checked against its size.
     offsets: [u32; 32],
-    /// The bytes that were read, 16 for each lane.
-    data: Box<[[u8; 16]; 32]>,
+    /// The bytes that were read, 16 for each lane; none if nothing reads them.
+    data: Option<Box<[[u8; 16]; 32]>>,
 }
 
 /// Copies of a warp that may be under way. To fill the shared memory of any GPU takes a ninth of
@@ -116,7 +116,9 @@ impl CopyQueue {
             let before = copy.lanes;
             for_lanes(copy.lanes & lanes, |lane| {
                 if ready(lane, copy.groups[lane]) {
-                    memories.write_shared(copy.offsets[lane], &copy.data[lane][..copy.bytes]);
+                    if let Some(data) = &copy.data {
+                        memories.write_shared(copy.offsets[lane], &data[lane][..copy.bytes]);
+                    }
                     copy.lanes &= !(1 << lane);
                 }
             });
@@ -233,19 +235,26 @@ impl Warp {
         aligned(&from, lanes_with(mask, |lane| extents[lane] > 0), bytes).map_err(fault)?;
         aligned(&to, mask, bytes).map_err(fault)?;
 
-        let mut data = Box::new([[0; 16]; 32]);
+        let mut data = copy.source.moves.then(|| Box::new([[0; 16]; 32]));
         // The lanes that read are reported together if they read the same number of bytes.
         let mut rest = lanes_with(mask, |lane| extents[lane] > 0);
         while rest != 0 {
             let extent = extents[rest.trailing_zeros() as usize & 31];
             let lanes = lanes_with(rest, |lane| extents[lane] == extent);
-            let hosts =
-                memories.hosts(Space::Global, lanes, &from, extent, false).map_err(fault)?;
-            for_lanes(lanes, |lane| {
-                let target = &mut data[lane][..extent as usize];
-                // SAFETY: the host address was checked for `extent` bytes.
-                unsafe { access::racing::read_bytes(hosts[lane], target) };
-            });
+            match &mut data {
+                Some(data) => {
+                    let hosts = memories.hosts(Space::Global, lanes, &from, extent, false);
+                    let hosts = hosts.map_err(fault)?;
+                    for_lanes(lanes, |lane| {
+                        let target = &mut data[lane][..extent as usize];
+                        // SAFETY: the host address was checked for `extent` bytes.
+                        unsafe { access::racing::read_bytes(hosts[lane], target) };
+                    });
+                }
+                None => memories
+                    .probe_lanes(Space::Global, lanes, &from, extent, false)
+                    .map_err(fault)?,
+            }
             report.addresses = from;
             let time = self.clock(context.program, split, copy.source.instruction);
             self.tell(context, recorder, &copy.source, time, Space::Global, lanes, extent, report);

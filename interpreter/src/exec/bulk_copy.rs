@@ -239,6 +239,9 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
         let hosts = memories.hosts(space, 1 << lane, &[address; 32], bytes, write)?;
         Ok::<_, AccessFault>(hosts[lane as usize & 31])
     };
+    if !bulk.destination.moves {
+        return perform_nothing(bulk, memories, range);
+    }
     let to = host(space(bulk), destination, bytes, true)?;
     if bulk.own && !memories.is_own_shared(to) {
         let (what, address) = ("the destination of a bulk operation", destination);
@@ -286,6 +289,37 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
     }
     in_the_cta_of(memories, lane, range.mbarrier, destination, to)?;
     mbarrier::complete_tx(memories, lane, range.mbarrier, bytes)
+}
+
+/// As [`perform`], where nothing needs the bytes: addresses are checked, and nothing is copied.
+fn perform_nothing(
+    bulk: &BulkOp,
+    memories: &Memories<'_>,
+    range: &Range,
+) -> Result<bool, AccessFault> {
+    let &Range { lane, bytes, source, destination, mbarrier, .. } = range;
+    let to = space(bulk);
+    memories.probe_lanes(to, 1 << lane, &[destination; 32], bytes, true)?;
+    if let Some(op) = &bulk.source {
+        let needed = range.needed();
+        if !needed.is_empty() {
+            let from = source.wrapping_add(u64::from(needed.start));
+            memories.probe_lanes(op.space, 1 << lane, &[from; 32], needed.len() as u32, false)?;
+        }
+    }
+    if to != Space::Shared {
+        return Ok(false);
+    }
+    let host = memories.shared_host(lane, destination, bytes, true)?;
+    if bulk.own && !memories.is_own_shared(host) {
+        let (what, address) = ("the destination of a bulk operation", destination);
+        return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
+    }
+    if bulk.mbarrier.is_none() {
+        return Ok(false);
+    }
+    in_the_cta_of(memories, lane, mbarrier, destination, host)?;
+    mbarrier::complete_tx(memories, lane, mbarrier, bytes)
 }
 
 /// A copy's mbarrier must be in the CTA whose memory is copied to.

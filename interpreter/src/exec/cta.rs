@@ -361,6 +361,7 @@ impl Cta {
                 constant_bytes: launch.constant.bytes,
                 parameters: launch.parameters.lines.as_ptr().cast(),
                 parameter_bytes: launch.parameters.bytes,
+                contents: launch.program.contents,
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),
             skip_bad_accesses: launch.skip_bad_accesses,

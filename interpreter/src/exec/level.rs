@@ -65,9 +65,14 @@ macro_rules! level {
             ) -> u32 {
                 // SAFETY: Frame's invariants (lanes/mod.rs).
                 unsafe {
-                    lanes::run_lane_operations(frame, pc, mask, |op, mask| {
-                        access_in_loop(accesses, frame, op, mask)
-                    })
+                    let accesses: *mut LoopAccesses<'_> = accesses;
+                    lanes::run_lane_operations(
+                        frame,
+                        pc,
+                        mask,
+                        |op, mask| access_in_loop(&mut *accesses, frame, op, mask),
+                        |op, mask| probe_in_loop(&mut *accesses, frame, op, mask),
+                    )
                 }
             }
 
@@ -86,6 +91,23 @@ macro_rules! level {
             ) -> bool {
                 // SAFETY: Frame's invariants (lanes/mod.rs).
                 unsafe { accesses.access(frame, op, mask) }
+            }
+
+            /// Not inlined, for the same reason.
+            ///
+            /// # Safety
+            ///
+            /// As [`LoopAccesses::probe`], on a CPU of this level.
+            $(#[$feature])?
+            #[inline(never)]
+            unsafe fn probe_in_loop(
+                accesses: &mut LoopAccesses<'_>,
+                frame: &Frame,
+                op: &Op,
+                mask: u32,
+            ) -> bool {
+                // SAFETY: Frame's invariants (lanes/mod.rs).
+                unsafe { accesses.probe(frame, op, mask) }
             }
 
             /// # Safety

@@ -14,6 +14,7 @@ mod level;
 mod matrix;
 mod mbarrier;
 mod observation;
+mod pointers;
 mod printf;
 mod rare;
 mod runtime;
@@ -101,6 +102,35 @@ pub fn run_in<O: Observer>(
     request.run_with(instance.addresses(), memory, &mut Observed::new(observer))
 }
 
+/// Allocates everything in `memory` that a launch of `program` will find or make there: the
+/// module's variables with their initial values, the workspace of cooperative launches, the heap.
+/// [`run`] does the same. Whoever slices a program needs their addresses before.
+///
+/// # Errors
+///
+/// [`LaunchError`] if they do not fit, or for an initial value that has no address.
+pub fn prepare(
+    program: &Program,
+    memory: &mut DeviceMemory,
+    options: &Options,
+) -> Result<(), LaunchError> {
+    setup::allocate_globals(program, memory)?;
+    prepare_rest(program, memory, options)
+}
+
+/// [`prepare`] without the module's variables.
+fn prepare_rest(
+    program: &Program,
+    memory: &mut DeviceMemory,
+    options: &Options,
+) -> Result<(), LaunchError> {
+    setup::allocate_grid_workspace(program, memory)?;
+    if program.uses_heap() {
+        memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
+    }
+    Ok(())
+}
+
 /// A launch that is asked for, without the memory that it changes.
 struct Request<'a> {
     /// A level that this CPU has.
@@ -142,10 +172,7 @@ impl Request<'_> {
         observation: &mut dyn Observation,
     ) -> Result<Summary, RunError> {
         let Self { program, launch, options, .. } = *self;
-        setup::allocate_grid_workspace(program, memory)?;
-        if program.uses_heap() {
-            memory.prepare_heap(options.heap_bytes).map_err(LaunchError::Allocation)?;
-        }
+        prepare_rest(program, memory, options)?;
         let wants = observation.wants();
         let context = self.context(memory, globals, wants)?;
         let clusters = launch.ctas() / u64::from(context.shape.ctas_per_cluster());

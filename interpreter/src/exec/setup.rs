@@ -87,7 +87,7 @@ pub(super) fn allocate_grid_workspace(
 }
 
 /// Returns the name of a module variable's buffer, which no user's buffer can have.
-fn allocation_name(variable: &Variable) -> String {
+pub(super) fn allocation_name(variable: &Variable) -> String {
     format!("module variable {}", variable.name)
 }
 
@@ -225,7 +225,10 @@ fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
 }
 
 /// Lays the arguments out as the kernel's parameters.
-fn parameter_block(program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, LaunchError> {
+pub(super) fn parameter_block(
+    program: &Program,
+    arguments: &[Argument],
+) -> Result<Vec<u8>, LaunchError> {
     if arguments.len() != program.parameters.len() {
         return Err(LaunchError::ArgumentCount {
             given: arguments.len(),

@@ -72,6 +72,23 @@ impl Memories<'_> {
         Ok(hosts)
     }
 
+    /// Checks the accesses of the lanes of `mask` as [`Self::hosts`] does, for one that moves
+    /// nothing.
+    pub(super) fn probe_lanes(
+        &self,
+        space: Space,
+        mask: u32,
+        addresses: &[u64; 32],
+        bytes: u32,
+        write: bool,
+    ) -> Result<(), AccessFault> {
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            self.probe(space, lane, addresses[lane as usize], bytes, write)
+                .map_err(|kind| AccessFault { lane, kind })?;
+        }
+        Ok(())
+    }
+
     /// The offsets of the lanes' addresses in the CTA's own shared memory, `bytes` bytes each.
     pub(super) fn own_shared(
         &self,

@@ -119,7 +119,7 @@ impl Warp {
             return Ok(());
         };
         global(reads, recorder);
-        let contents = load(memories, &copied)?;
+        let contents = load(memories, &copied, copy.shared.moves)?;
         // SAFETY: as above.
         let targets = unsafe { targets(frame, copy, &copied) };
         for (shared, mbarrier) in targets {
@@ -252,8 +252,9 @@ fn stretches(rows: &[BoxRow]) -> Vec<(u64, u32)> {
     stretches
 }
 
-/// The box's contents, filled where the tensor has nothing.
-fn load(memories: &Memories<'_>, copied: &Copied) -> Result<Vec<u8>, AccessFault> {
+/// The box's contents, filled where the tensor has nothing. If nothing is moved, the tensor's
+/// addresses are checked and the contents have no meaning.
+fn load(memories: &Memories<'_>, copied: &Copied, moves: bool) -> Result<Vec<u8>, AccessFault> {
     let map = &copied.map;
     let row_bytes = map.row_bytes() as usize;
     let mut contents = vec![0; copied.bytes as usize];
@@ -271,6 +272,10 @@ fn load(memories: &Memories<'_>, copied: &Copied) -> Result<Vec<u8>, AccessFault
         }
         let target = &mut target[row.skipped as usize..][..row.bytes as usize];
         let lane = copied.lane;
+        if !moves {
+            memories.probe_lanes(Space::Global, 1 << lane, &[row.address; 32], row.bytes, false)?;
+            continue;
+        }
         let host =
             memories.hosts(Space::Global, 1 << lane, &[row.address; 32], row.bytes, false)?;
         // SAFETY: the host address is good for the row's bytes; `target` is a vector of ours.
@@ -331,7 +336,8 @@ fn store_box(
     if !pair {
         in_the_cta_of(memories, lane, mbarrier, shared, to)?;
     }
-    for (part, offset) in contents.chunks_exact(SWIZZLED_BYTES).zip((0..).step_by(SWIZZLED_BYTES)) {
+    let moved = if copy.shared.moves { contents } else { &[] };
+    for (part, offset) in moved.chunks_exact(SWIZZLED_BYTES).zip((0..).step_by(SWIZZLED_BYTES)) {
         // SAFETY: boxes are aligned to 128 bytes and made of parts of 16, which a swizzle moves
         // within 128 bytes; the host address is good for all of those.
         unsafe {
@@ -369,6 +375,10 @@ fn store_tensor(
     let row_bytes = map.row_bytes() as usize;
     for (row, contents) in copied.rows.iter().zip(contents.chunks_exact(row_bytes)) {
         if row.bytes == 0 {
+            continue;
+        }
+        if !copy.shared.moves {
+            memories.probe_lanes(Space::Global, 1 << lane, &[row.address; 32], row.bytes, true)?;
             continue;
         }
         let contents = &contents[row.skipped as usize..][..row.bytes as usize];

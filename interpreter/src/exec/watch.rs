@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::cta::LaunchContext;
+use super::pointers::Pointers;
 use crate::memory::{DeviceMemory, Saved};
 use crate::observer::{Access, AccessKind, Pattern};
 use crate::program::Program;
@@ -91,8 +92,14 @@ impl Buffers {
     /// Those that both loads `of_interest` may read and the launch may write.
     fn of(launch: &LaunchContext<'_>, memory: &DeviceMemory, of_interest: Decides) -> Self {
         let sharing = &launch.program.sharing;
+        let pointers = Pointers {
+            program: launch.program,
+            globals: &launch.globals,
+            parameters: launch.parameters.as_slice(),
+            memory,
+        };
         let of_variable: Vec<_> =
-            (0..sharing.variables.len()).map(|index| buffers_of(launch, memory, index)).collect();
+            sharing.variables.iter().map(|&variable| pointers.buffers_of(variable)).collect();
         let all = memory.allocations();
         let mut buffers = Self { read: vec![false; all], written: vec![false; all] };
         let add = |buffers: &mut Vec<bool>, roots: Roots| {
@@ -119,41 +126,6 @@ impl Buffers {
         let both = self.read.iter().zip(&self.written).enumerate();
         both.filter(|(_, (read, written))| **read && **written).map(|(at, _)| at)
     }
-}
-
-/// The buffers that variable `index` of the program leads to: itself, or those that a parameter's
-/// bytes hold the address of. `None` if it may be any.
-fn buffers_of(
-    launch: &LaunchContext<'_>,
-    memory: &DeviceMemory,
-    index: usize,
-) -> Option<Vec<usize>> {
-    let variable = *launch.program.sharing.variables.get(index)?;
-    if let Some(&address) = launch.globals.get(&variable) {
-        return memory.allocation_at(address).map(|at| vec![at]);
-    }
-    let parameters = &launch.program.parameters;
-    // Variables in which calls pass values hold the values put there.
-    let Some(parameter) = parameters.iter().find(|one| one.variable == variable) else {
-        return Some(Vec::new());
-    };
-    let width = usize::from(launch.program.address_bits / 8);
-    let block = launch.parameters.as_slice();
-    let from = parameter.offset as usize;
-    let bytes = block.get(from..from + parameter.bytes as usize)?;
-    let mut found = Vec::new();
-    for word in (0..bytes.len()).step_by(4).filter_map(|at| bytes.get(at..at + width)) {
-        let mut value = [0; 8];
-        value[..width].copy_from_slice(word);
-        let address = u64::from_le_bytes(value);
-        match memory.allocation_at(address) {
-            Some(at) => found.push(at),
-            // Not in a buffer, but near one: the kernel may add to it.
-            None if memory.is_near_a_buffer(address) => return None,
-            None => {}
-        }
-    }
-    Some(found)
 }
 
 /// Everything that a watched launch needs besides its context.

@@ -23,6 +23,8 @@ pub(crate) enum MatrixOp {
     Warpgroup(Box<WarpgroupMultiply>),
     /// `movmatrix`: source and destination row.
     Transpose { source: u32, destination: u32 },
+    /// One whose result nothing needs.
+    CountedOnly,
 }
 
 /// Registers that hold elements of a matrix, and where in the matrix those are.
@@ -60,6 +62,8 @@ pub(crate) struct Multiply {
 pub(crate) struct WarpgroupMultiply {
     /// Index into [`Program::instructions`](super::Program::instructions).
     pub(crate) instruction: u32,
+    /// False if nothing needs the product: descriptors and their addresses are checked.
+    pub(crate) computes: bool,
     /// The extents of the warp's part; `k` counts units of [`Format`].
     pub(crate) shape: Shape,
     pub(crate) a: WarpgroupA,

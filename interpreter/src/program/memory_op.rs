@@ -96,6 +96,8 @@ pub(crate) struct MemoryOp {
     pub(crate) atomic: Option<Atomic>,
     /// True if the observer is told.
     pub(crate) counted: bool,
+    /// False if nothing needs the values: the addresses are checked and told, and no row is named.
+    pub(crate) moves: bool,
     /// A load or store of elements of 4 or 8 bytes in registers of the same width, in a space that
     /// all lanes share: the access may take the short way.
     pub(crate) is_simple: bool,

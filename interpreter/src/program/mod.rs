@@ -25,6 +25,8 @@ use gpucast_ptx_frontend::{Module, ScalarType, Span};
 use crate::fault::FaultKind;
 use lower::call_graph::Signature;
 use lower::sharing::Sharing;
+pub use lower::slice::{Buffers, Reach, Slice, Slicer, Treatment};
+use memory_op::Space;
 use op::{GuardPredicate, Op};
 use registers::{RegisterFile, SavedRegisters};
 use runtime::{RuntimeCall, RuntimeFunction};
@@ -73,8 +75,30 @@ pub struct Program {
     /// Exchanges between CTAs that are possible through global memory, unless they run in order
     /// anyway.
     pub(crate) sharing: Sharing,
+    /// The instructions of `unsupported`, as indices into `instructions`.
+    pub(crate) unsupported_at: Vec<u32>,
+    pub(crate) contents: Contents,
     pub(crate) target_sm: u32,
     pub(crate) variables: Vec<PlacedVariable>,
+}
+
+/// The memories of a CTA whose contents a program computes: both unless it is a [`Slice`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) shared: bool,
+    pub(crate) local: bool,
+}
+
+impl Contents {
+    /// Returns true if the contents of a space are computed. Those of global memory are or are not
+    /// buffer by buffer, and constants and parameters are always there.
+    pub(crate) fn of(self, space: Space) -> bool {
+        match space {
+            Space::Shared => self.shared,
+            Space::Local => self.local,
+            Space::Global | Space::Const | Space::Param | Space::Generic => true,
+        }
+    }
 }
 
 /// A variable with a fixed place in shared or local memory.
@@ -202,6 +226,19 @@ impl Program {
     /// launched at all.
     pub fn new(module: &Module, text: &str, kernel: &str) -> Result<Self, LowerError> {
         lower::program(module, text, kernel)
+    }
+
+    /// Makes the part of this program ready that `slice` computes. The other instructions are
+    /// counted, and their accesses are checked and told. `module` and `text` are those that the
+    /// program was made of.
+    ///
+    /// The part must not be executed for an observer that asks for values.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn sliced(&self, module: &Module, text: &str, slice: &Slice) -> Result<Self, LowerError> {
+        lower::sliced(module, text, self, slice)
     }
 
     /// The names of a module's kernels, in order of the text.

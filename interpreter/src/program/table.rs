@@ -669,6 +669,8 @@ macro_rules! lane_operations {
             BranchIndexed,
             /// Memory operation number `a`.
             Memory,
+            /// The addresses of memory operation number `a`, which moves nothing.
+            Probe,
             /// `cp.async` number `a`.
             AsyncCopy,
             /// Close or wait for groups of asynchronous copies; see

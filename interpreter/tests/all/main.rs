@@ -19,5 +19,6 @@ mod mbarrier;
 mod mutation;
 mod narrow_addresses;
 mod races;
+mod slices;
 mod tensor_copy;
 mod triton;

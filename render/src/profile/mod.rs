@@ -20,6 +20,7 @@ use gpucast_forecast::inspection::MachineFacts;
 use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::execute::{Loaded, Timing};
+use gpucast_forecast::run::rung::Rung;
 use gpucast_model::{Gpu, sm_simulation};
 use serde::Serialize;
 
@@ -104,6 +105,11 @@ struct LaunchView<'a> {
     /// True if CTAs were watched, and ran in parallel or in order as a result.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     watched: bool,
+    /// The part of the launch that was executed to count it.
+    counted_by: Rung,
+    /// The reason why more was executed than the least that could suffice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted_by_because: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,6 +187,8 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         invocations: profile.invocations,
         ordered_because: counted.ordered_because.as_deref(),
         watched: counted.watched,
+        counted_by: counted.counted_by.rung,
+        counted_by_because: counted.counted_by.because.as_deref(),
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
         machine: profile.machine.as_ref(),
@@ -244,6 +252,9 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
             text += "blocks ran in parallel, watched: none decides by what another one writes\n";
         }
         None => {}
+    }
+    if let Some(because) = &counted.counted_by.because {
+        text += &format!("counted by {} execution: {because}\n", counted.counted_by.rung.name());
     }
     if let Some(warning) = too_large(view.gpu, counted) {
         text += &format!("warning: {warning}\n");

@@ -331,7 +331,7 @@ impl SweepPlan {
                         schedule: self.execution.schedule.schedule(),
                         ..Options::default()
                     },
-                    timing: false,
+                    ..ExecutionSettings::default()
                 },
                 ..Counts::default()
             },

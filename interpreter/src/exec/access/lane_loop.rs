@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "operations are read without a check of their index")]
 
+use super::probe::probe_simple;
 use super::simple::access_simple;
 use super::{AccessReport, Memories, Teller};
 use crate::exec::lanes::Frame;
@@ -41,6 +42,29 @@ impl LoopAccesses<'_> {
             if !memory_op.is_simple
                 || !access_simple(frame, memory_op, self.memories, lanes, self.report)
             {
+                return false;
+            }
+            frame.count(op, lanes);
+            self.teller.hear(memory_op, memory_op.space, lanes, self.report);
+            true
+        }
+    }
+
+    /// As [`Self::access`], of an operation that moves nothing.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::access`].
+    #[inline(always)]
+    pub(in crate::exec) unsafe fn probe(&mut self, frame: &Frame, op: &Op, mask: u32) -> bool {
+        // SAFETY: memory operations name one of the program's.
+        unsafe {
+            let memory_op = &*self.ops.add(op.a as usize);
+            let lanes = frame.guarded(op, mask);
+            if lanes == 0 {
+                return true;
+            }
+            if !probe_simple(frame, memory_op, self.memories, lanes, self.report) {
                 return false;
             }
             frame.count(op, lanes);

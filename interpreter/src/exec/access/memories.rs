@@ -3,10 +3,12 @@
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
 use super::super::shared::ClusterShared;
+use super::probe::writes;
 use super::racing::Vectors;
 use crate::fault::FaultKind;
-use crate::memory::DeviceMemory;
-use crate::program::memory_op::{Space, window};
+use crate::memory::{Allocation, DeviceMemory};
+use crate::program::Contents;
+use crate::program::memory_op::{MemoryOp, Space, window};
 use crate::program::op::{Op, copy_local};
 
 /// The memories that a warp sees.
@@ -31,6 +33,8 @@ pub(in crate::exec) struct Memories<'a> {
     pub(in crate::exec) constant_bytes: u64,
     pub(in crate::exec) parameters: *const u8,
     pub(in crate::exec) parameter_bytes: u64,
+    /// The memories whose contents the program computes.
+    pub(in crate::exec) contents: Contents,
 }
 
 /// A stretch of host memory that backs a stretch of addresses.
@@ -72,7 +76,7 @@ impl Memories<'_> {
                 Segment {
                     host: allocation.host(),
                     start: allocation.address,
-                    bytes: allocation.bytes,
+                    bytes: allocation.held_bytes(),
                 }
             }
             Space::Shared => segment(self.shared, self.shared_bytes),
@@ -80,6 +84,47 @@ impl Memories<'_> {
             Space::Param => segment(self.parameters.cast_mut(), self.parameter_bytes),
             Space::Local | Space::Generic => return None,
         })
+    }
+
+    /// The stretch of addresses of a space that holds `address`, whether its contents are held or
+    /// not; nothing may be read or written there. `None` if the operation, which moves nothing,
+    /// would change contents that are held, and for spaces that lanes do not share.
+    #[inline(always)]
+    pub(in crate::exec) fn untouched(&self, op: &MemoryOp, address: u64) -> Option<Segment> {
+        if op.space != Space::Global {
+            let is_constant = matches!(op.space, Space::Const | Space::Param);
+            return self.segment(op.space, address).filter(|_| !is_constant || !writes(op));
+        }
+        let allocation = self.device.find(address)?;
+        let changes = writes(op) && allocation.held_bytes() != 0;
+        let start = allocation.address;
+        let host = std::ptr::null_mut();
+        (!changes).then_some(Segment { host, start, bytes: allocation.bytes })
+    }
+
+    /// Checks one lane's access that moves nothing, as [`Self::resolve`] checks others.
+    pub(in crate::exec) fn probe(
+        &self,
+        space: Space,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+        write: bool,
+    ) -> Result<(), FaultKind> {
+        if space != Space::Global {
+            return self.resolve(space, lane, address, bytes, write).map(drop);
+        }
+        let inside = |allocation: &&Allocation| {
+            let (start, host) = (allocation.address, std::ptr::null_mut());
+            Segment { host, start, bytes: allocation.bytes }.holds(address, u64::from(bytes))
+        };
+        match self.device.find(address).filter(inside) {
+            Some(allocation) if write && allocation.held_bytes() != 0 => {
+                Err(FaultKind::NotComputed { address })
+            }
+            Some(_) => Ok(()),
+            None => Err(self.out_of_bounds(space, address, bytes, write)),
+        }
     }
 
     /// Copies bytes within each lane's local memory: the values that a call passes in `.param`
@@ -130,23 +175,29 @@ impl Memories<'_> {
                 // SAFETY: just checked.
                 Ok(unsafe { segment.at(address) })
             }
-            _ => Err(FaultKind::OutOfBounds {
-                space: space.state_space(),
-                address,
-                bytes,
-                write,
-                nearest: match space {
-                    Space::Global => self.device.nearest(address),
-                    _ => None,
-                },
-                limit: match space {
-                    Space::Shared => Some(self.shared_bytes),
-                    Space::Local => Some(self.local_bytes),
-                    Space::Const => Some(self.constant_bytes),
-                    Space::Param => Some(self.parameter_bytes),
-                    Space::Global | Space::Generic => None,
-                },
-            }),
+            _ => Err(self.out_of_bounds(space, address, bytes, write)),
+        }
+    }
+
+    /// The fault of an access that no stretch of its space holds.
+    fn out_of_bounds(&self, space: Space, address: u64, bytes: u32, write: bool) -> FaultKind {
+        let is_global = space == Space::Global;
+        if is_global && self.device.find(address).is_some_and(|one| !one.is_held()) {
+            return FaultKind::NotComputed { address };
+        }
+        FaultKind::OutOfBounds {
+            space: space.state_space(),
+            address,
+            bytes,
+            write,
+            nearest: if is_global { self.device.nearest(address) } else { None },
+            limit: match space {
+                Space::Shared => Some(self.shared_bytes),
+                Space::Local => Some(self.local_bytes),
+                Space::Const => Some(self.constant_bytes),
+                Space::Param => Some(self.parameter_bytes),
+                Space::Global | Space::Generic => None,
+            },
         }
     }
 }

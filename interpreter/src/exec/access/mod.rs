@@ -9,6 +9,7 @@ mod addresses;
 mod atomics;
 mod lane_loop;
 mod memories;
+mod probe;
 pub(super) mod racing;
 mod simple;
 mod teller;
@@ -21,6 +22,7 @@ use crate::fault::FaultKind;
 use crate::observer::{AccessKind, Pattern};
 use crate::program::memory_op::{MemoryOp, Space};
 use atomics::perform_atomic;
+use probe::{probe_lanes, probe_simple, unexpected};
 use simple::access_simple;
 use transfer::transfer_lanes;
 
@@ -62,6 +64,9 @@ pub(super) unsafe fn access(
     // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         if op.is_simple && access_simple(frame, op, memories, mask, report) {
+            return Ok(Some(op.space));
+        }
+        if !op.moves && probe_simple(frame, op, memories, mask, report) {
             return Ok(Some(op.space));
         }
         report.addresses = addresses(frame, op);
@@ -119,6 +124,14 @@ pub(super) unsafe fn access_space(
         let address = addresses[lane as usize];
         let space = if space == Space::Const { "constant" } else { "parameter" };
         return Err(AccessFault { lane, kind: FaultKind::ReadOnly { space, address } });
+    }
+    if op.space == Space::Generic
+        && let Some(fault) = unexpected(op, space, memories, mask, addresses)
+    {
+        return Err(fault);
+    }
+    if !op.moves {
+        return probe_lanes(op, space, memories, mask, addresses);
     }
 
     let first_lane = mask.trailing_zeros() as usize & 31;

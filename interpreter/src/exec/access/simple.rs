@@ -81,7 +81,7 @@ unsafe fn access<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
 ///
 /// The invariants of [`Frame`]; `op` belongs to its program.
 #[inline(always)]
-unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
+pub(super) unsafe fn regular(frame: &Frame, op: &MemoryOp) -> Option<(Pattern, u64)> {
     let bytes = op.bytes_per_lane();
     /// The first two lanes tell which of the patterns it can be; then the first two tell of the
     /// second two, the first four of the second four, and so on.

@@ -210,7 +210,7 @@ macro_rules! define_lane_loop {
     ) => {
         /// Executes operations from `pc` on for the lanes of `mask` and returns the index of the
         /// first one that it leaves to others. That one is neither a lane operation nor a memory
-        /// operation that `access` executes.
+        /// operation that `access` executes or whose addresses `probe` tells.
         ///
         /// # Safety
         ///
@@ -221,6 +221,7 @@ macro_rules! define_lane_loop {
             mut pc: u32,
             mask: u32,
             mut access: impl FnMut(&Op, u32) -> bool,
+            mut probe: impl FnMut(&Op, u32) -> bool,
         ) -> u32 {
             // SAFETY: the invariants of `Frame` hold for every operation, row and predicate below.
             unsafe {
@@ -228,6 +229,10 @@ macro_rules! define_lane_loop {
                     let op = &*frame.ops.add(pc as usize);
                     if !op.code.is_lane_operation() {
                         if op.code == Code::Memory && access(op, mask) {
+                            pc += 1;
+                            continue;
+                        }
+                        if op.code == Code::Probe && probe(op, mask) {
                             pc += 1;
                             continue;
                         }

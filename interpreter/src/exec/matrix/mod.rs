@@ -56,8 +56,12 @@ impl Warp {
                     (context.level.multiply)(frame, multiply).map_err(|fault| fault.at(pc))
                 }
                 MatrixOp::Warpgroup(op) => {
-                    warpgroup::multiply(frame, &context.memories, op, self.index)
-                        .map_err(|fault| fault.at(pc))?;
+                    let (memories, warp) = (&context.memories, self.index);
+                    let done = match op.computes {
+                        true => warpgroup::multiply(frame, memories, op, warp),
+                        false => warpgroup::check(frame, memories, op, warp),
+                    };
+                    done.map_err(|fault| fault.at(pc))?;
                     let time = self.clock(context.program, split, op.instruction);
                     warpgroup::tell_reads(recorder, frame, op, self.index, time)
                         .map_err(|fault| fault.at(pc))
@@ -65,6 +69,10 @@ impl Warp {
                 MatrixOp::Transpose { source, destination } => {
                     transfer::transpose(frame, *source, *destination);
                     Ok(())
+                }
+                MatrixOp::CountedOnly => Ok(()),
+                MatrixOp::Rows(rows) if !rows.access.moves => {
+                    access(recorder, &rows.access, rows.lanes)
                 }
                 MatrixOp::Rows(rows) if rows.access.kind == AccessKind::Store => {
                     transfer::collect_rows(frame, rows);

@@ -70,6 +70,29 @@ pub(super) unsafe fn multiply(
     }
 }
 
+/// Checks the operands of warp `warp` as [`multiply`] does, and multiplies nothing.
+///
+/// # Safety
+///
+/// As [`multiply`].
+pub(super) unsafe fn check(
+    frame: &Frame,
+    memories: &Memories<'_>,
+    op: &WarpgroupMultiply,
+    warp: u32,
+) -> Result<(), OperandFault> {
+    // SAFETY: by the contract.
+    unsafe {
+        a_words(frame, memories, op, warp)?;
+        keeps(frame, op)?;
+        let descriptor = descriptor(frame, op.b)?;
+        for first in (0..op.shape.n).step_by(COLUMNS) {
+            columns(memories, op, descriptor, first)?;
+        }
+    }
+    Ok(())
+}
+
 /// # Safety
 ///
 /// As [`multiply`].

@@ -210,7 +210,7 @@ impl Warp {
             split.pc = unsafe { (context.level.run)(&frame, &mut accesses, split.pc, split.mask) };
             let op = &program.ops[split.pc as usize];
             let next = match op.code {
-                Code::Memory => {
+                Code::Memory | Code::Probe => {
                     // SAFETY: the invariants of the frame hold.
                     let mask = unsafe { frame.guard(op, split.mask) };
                     if mask != 0 {

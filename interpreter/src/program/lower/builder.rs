@@ -84,6 +84,8 @@ pub(crate) struct Builder<'m> {
     pub(crate) instruction: u32,
     /// The guard of the operations emitted next.
     pub(crate) guard: u32,
+    /// True if something needs the values of the instruction that is being lowered.
+    pub(crate) computes: bool,
 }
 
 impl<'m> Builder<'m> {
@@ -112,6 +114,7 @@ impl<'m> Builder<'m> {
             function: kernel,
             instruction: 0,
             guard: 0,
+            computes: true,
         }
     }
 

@@ -135,6 +135,7 @@ pub(super) fn memory_op(
         atomic: None,
         // Stack slots that carry arguments are registers on a GPU.
         counted: !is_call_parameter(builder, target),
+        moves: builder.computes,
         is_simple: false,
     }
 }
@@ -185,12 +186,14 @@ pub(super) fn is_simple(op: &MemoryOp) -> bool {
         && (op.elements > 1 || op.rows[0].is_some())
         && op.atomic.is_none()
         && op.extend == Extend::Zero
+        && op.moves
 }
 
 fn emit_memory_op(builder: &mut Builder<'_>, mut op: MemoryOp) {
     op.is_simple = is_simple(&op);
+    let code = if op.moves { Code::Memory } else { Code::Probe };
     let index = side_tables::add(&mut builder.tables.memory_ops, op);
-    builder.emit(Code::Memory, 0, 0, [index, 0, 0]);
+    builder.emit(code, 0, 0, [index, 0, 0]);
 }
 
 /// `ld`, `ldu`, `ld.global.nc` and `multimem.ld_reduce`.
@@ -201,6 +204,9 @@ pub(super) fn load(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     let destinations = elements(builder, operand(instruction, 0)?);
     check_elements(&destinations, ty)?;
     if target.space == Space::Param && target.base.is_none() {
+        if !builder.computes {
+            return Ok(());
+        }
         return load_parameter(builder, &destinations, ty, target.offset);
     }
     let read_only = instruction.has(M::Nc)
@@ -209,6 +215,10 @@ pub(super) fn load(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     let kind = if read_only { AccessKind::LoadReadOnly } else { AccessKind::Load };
     let mut op = memory_op(builder, &target, kind, ty);
     op.elements = destinations.len() as u8;
+    if !op.moves {
+        emit_memory_op(builder, op);
+        return Ok(());
+    }
     let mut width = None;
     let mut widened = Vec::new();
     for (index, destination) in destinations.iter().enumerate() {
@@ -320,7 +330,8 @@ pub(super) fn store(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     let mut op = memory_op(builder, &target, AccessKind::Store, ty);
     op.elements = sources.len() as u8;
     op.wide_registers = ty.bytes() == 8;
-    for (index, source) in sources.iter().enumerate() {
+    let moved = if op.moves { sources.as_slice() } else { &[] };
+    for (index, source) in moved.iter().enumerate() {
         op.rows[index] = Some(builder.value(source, ty)?);
     }
     emit_memory_op(builder, op);
@@ -345,6 +356,20 @@ pub(super) fn atomic(builder: &mut Builder<'_>, instruction: &Instruction) -> Lo
     let mut op = memory_op(builder, &target, AccessKind::Reduction, ty);
     op.wide_registers = ty.bytes() == 8;
     op.elements = sources.len() as u8;
+    let results = match instruction.operands.first() {
+        Some(results) if !reduction && *results != Operand::Sink => elements(builder, results),
+        _ => Vec::new(),
+    };
+    if results.len() > sources.len() {
+        return Err("there are more results than elements".to_owned());
+    }
+    if !op.moves {
+        if results.len() == 1 || results.iter().any(|result| *result != Operand::Sink) {
+            op.kind = AccessKind::Atomic;
+        }
+        emit_memory_op(builder, op);
+        return Ok(());
+    }
     let mut atomic = Atomic { operation, operands: [0; 8], compare: None, destinations: [None; 8] };
     for (index, source) in sources.iter().enumerate() {
         atomic.operands[index] = builder.value(source, ty)?;
@@ -352,13 +377,6 @@ pub(super) fn atomic(builder: &mut Builder<'_>, instruction: &Instruction) -> Lo
     if operation.compares() {
         atomic.compare = Some(atomic.operands[0]);
         atomic.operands[0] = builder.value(operand(instruction, first + 2)?, ty)?;
-    }
-    let results = match instruction.operands.first() {
-        Some(results) if !reduction && *results != Operand::Sink => elements(builder, results),
-        _ => Vec::new(),
-    };
-    if results.len() > sources.len() {
-        return Err("there are more results than elements".to_owned());
     }
     if let [result] = &results[..] {
         return builder.define(result, ty, |builder, row| {
@@ -411,6 +429,7 @@ fn slot_op(
     op.wide_registers = ty.bytes() == 8;
     op.rows[0] = Some(row);
     op.counted = false;
+    op.moves = true;
     op
 }
 

@@ -26,8 +26,10 @@ mod movement;
 mod narrow;
 mod ordering;
 pub(crate) mod sharing;
+pub(crate) mod slice;
 mod tensor_copy;
 mod uninitialised;
+mod values;
 mod video;
 
 use std::collections::HashMap;
@@ -39,7 +41,9 @@ use gpucast_ptx_frontend::module::{FunctionId, FunctionKind, Instruction};
 use gpucast_ptx_frontend::source::LineIndex;
 
 use super::op::Code;
-use super::{Block, Callable, LowerError, Parameter, Program, StaticInstruction, Unsupported};
+use super::{
+    Block, Callable, Contents, LowerError, Parameter, Program, StaticInstruction, Unsupported,
+};
 use builder::{Builder, Lowered};
 use call_graph::CallGraph;
 pub(super) use control::BlockTargets;
@@ -47,9 +51,38 @@ use layout::Layout;
 pub(crate) use layout::function_at;
 pub(crate) use layout::{ConstantAddress, function_address, masked, place, window_of, write};
 use sharing::Sharing;
+use slice::{Slice, Treatment};
 
 /// Lowers `kernel` of `module`, whose text is `text`.
 pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Program, LowerError> {
+    lower(module, text, kernel, None)
+}
+
+/// Lowers the kernel of a `whole` program of `module` once more, as far as `slice` computes it.
+///
+/// Everything that an observer could tell the two apart by is that of the whole program.
+pub(super) fn sliced(
+    module: &Module,
+    text: &str,
+    whole: &Program,
+    slice: &Slice,
+) -> Result<Program, LowerError> {
+    let program = lower(module, text, &whole.kernel, Some((whole, slice)))?;
+    Ok(Program {
+        ordered_because: whole.ordered_because.clone(),
+        sharing: whole.sharing.clone(),
+        contents: Contents { shared: slice.shared, local: slice.local },
+        ..program
+    })
+}
+
+/// Lowers `kernel` of `module`, of a whole program the slice if there is one.
+fn lower(
+    module: &Module,
+    text: &str,
+    kernel: &str,
+    part: Option<(&Program, &Slice)>,
+) -> Result<Program, LowerError> {
     let kernel_id = find_kernel(module, kernel)?;
     let fail = |reason: String, span| LowerError::Unsupported {
         kernel: kernel.to_owned(),
@@ -76,8 +109,14 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         blocks: Vec::new(),
         refusals: Vec::new(),
         unsupported: Vec::new(),
+        unsupported_at: Vec::new(),
         entries: HashMap::new(),
+        treatments: part.map_or(&[], |(_, slice)| &slice.treatments),
     };
+    if part.is_some_and(|(whole, _)| whole.has_stack()) {
+        // Local memory must be as large as that of the whole program.
+        lowering.builder.stack_pointer();
+    }
     let mut graphs = Vec::new();
     for &function in functions {
         let graph = lowering.enter_function(module, &lines, function);
@@ -94,7 +133,15 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     }
     let uninitialised = uninitialised::analyse(module, functions, &graphs);
     let Lowering {
-        mut builder, targets, instructions, guarded, blocks, unsupported, entries, ..
+        mut builder,
+        targets,
+        instructions,
+        guarded,
+        blocks,
+        unsupported,
+        unsupported_at,
+        entries,
+        ..
     } = lowering;
     uninitialised::record(&uninitialised, &mut builder);
     let parameters = layout.parameters.iter().map(|parameter| {
@@ -130,8 +177,8 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
     let saved = builder.saved.iter().map(|&function| builder.activation(function)).collect();
     let ordered_because = ordering::reason(&instructions, &builder);
     let sharing = match ordered_because {
-        Some(_) => Sharing::default(),
-        None => Sharing::of(module, &instructions),
+        None if part.is_none() => Sharing::of(module, &instructions),
+        _ => Sharing::default(),
     };
     Ok(Program {
         target_sm: module.target_sm,
@@ -161,7 +208,9 @@ pub(super) fn program(module: &Module, text: &str, kernel: &str) -> Result<Progr
         globals,
         ordered_because,
         unsupported,
+        unsupported_at,
         sharing,
+        contents: Contents { shared: true, local: true },
     })
 }
 
@@ -177,7 +226,7 @@ fn find_kernel(module: &Module, name: &str) -> Result<FunctionId, LowerError> {
     })
 }
 
-struct Lowering<'m> {
+struct Lowering<'m, 's> {
     builder: Builder<'m>,
     targets: BlockTargets,
     instructions: Vec<StaticInstruction>,
@@ -188,11 +237,15 @@ struct Lowering<'m> {
     /// Instructions that end the launch where a thread reaches them, in the order in which the
     /// traps that stand for them were emitted.
     unsupported: Vec<Unsupported>,
+    /// Their indices among the program's instructions.
+    unsupported_at: Vec<u32>,
     /// The operation that a call of each function begins with.
     entries: HashMap<FunctionId, u32>,
+    /// The treatment of each instruction; none if all of them are computed.
+    treatments: &'s [Treatment],
 }
 
-impl<'m> Lowering<'m> {
+impl<'m> Lowering<'m, '_> {
     /// Number a function's instructions and blocks, so that calls can refer to them.
     fn enter_function(
         &mut self,
@@ -275,6 +328,8 @@ impl<'m> Lowering<'m> {
     ) {
         let entry = &self.instructions[index as usize];
         let instruction_clone = entry.instruction.clone();
+        let treatment = self.treatments.get(index as usize).copied();
+        self.builder.computes = treatment.is_none_or(Treatment::computes);
         self.builder.instruction = index;
         self.builder.guard = 0;
         if let (Some(guard), Some(guard_index)) = (instruction_clone.guard, entry.guard_index) {
@@ -287,7 +342,12 @@ impl<'m> Lowering<'m> {
         let guard = self.builder.guard;
         let first_op = self.builder.ops.len();
         let context = control::Context { module, graph, block, targets: &self.targets };
-        if let Err(reason) = instruction(&mut self.builder, &instruction_clone, &context) {
+        let lowered = match treatment {
+            Some(Treatment::CountedOnly) => Ok(()),
+            _ => instruction(&mut self.builder, &instruction_clone, &context),
+        };
+        if let Err(reason) = lowered {
+            self.unsupported_at.push(index);
             self.unsupported.push(Unsupported {
                 what: control::full_mnemonic(&instruction_clone),
                 reason,
@@ -304,6 +364,7 @@ impl<'m> Lowering<'m> {
             let nowhere = self.builder.temporary_predicate();
             self.builder.emit(Code::PredicateConstant, 0, nowhere, [0; 3]);
         }
+        self.builder.computes = true;
     }
 }
 

@@ -233,6 +233,12 @@ fn synchronise(builder: &mut Builder<'_>, instruction: &Instruction, mask: usize
 
 /// `shfl`.
 pub(super) fn shuffle(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    if !builder.computes {
+        if instruction.has(M::Sync) {
+            synchronise(builder, instruction, 4)?;
+        }
+        return Ok(());
+    }
     let mode = [(M::Up, 0), (M::Down, 1), (M::Bfly, 2)];
     let mode = mode.into_iter().find(|&(m, _)| instruction.has(m)).map_or(3, |(_, n)| n);
     let a = builder.value(operand(instruction, 1)?, T::B32)?;
@@ -268,6 +274,9 @@ pub(super) fn between_lanes(builder: &mut Builder<'_>, instruction: &Instruction
     } else {
         (0, 0)
     };
+    if !builder.computes {
+        return Ok(());
+    }
     let destination = operand(instruction, 0)?;
     match instruction.opcode {
         Opcode::Vote => {

@@ -112,10 +112,12 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
     let registers = operand(instruction, registers)?;
     let (width, register_type) =
         if ty == T::F64 { (Width::W64, T::F64) } else { (Width::W32, T::B32) };
-    let (kind, rows) = if store {
-        (AccessKind::Store, sources(builder, registers, register_type)?)
-    } else {
-        (AccessKind::Load, destinations(builder, registers, width)?)
+    let kind = if store { AccessKind::Store } else { AccessKind::Load };
+    let rows = match (builder.computes, store) {
+        // Nothing reads these.
+        (false, _) => vec![0; memory::elements(builder, registers).len()],
+        (true, true) => sources(builder, registers, register_type)?,
+        (true, false) => destinations(builder, registers, width)?,
     };
     let (instances, units) = matrix.instances();
     let stride = match instruction.operands.get(2) {
@@ -147,7 +149,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
         let copies: Vec<u32> = if store { Vec::new() } else { copies.collect() };
         if matrix.is_contiguous() {
             let mut access = memory::memory_op(builder, &element, kind, register_type);
-            access.rows[0] = Some(row);
+            access.rows[0] = access.moves.then_some(row);
             access.wide_registers = width == Width::W64;
             access.is_simple = memory::is_simple(&access);
             let places = matrix.places(first);
@@ -157,7 +159,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
         let part_type = if matrix.element_bits == 16 { T::B16 } else { T::B8 };
         for within in 0..matrix.per_register {
             let mut access = memory::memory_op(builder, &element, kind, part_type);
-            access.rows[0] = Some(builder.temporary(Width::W32));
+            access.rows[0] = access.moves.then(|| builder.temporary(Width::W32));
             let bits = matrix.element_bits;
             let part_of = Some(RegisterPart { row, shift: within * bits, bits });
             let is_last = within + 1 == matrix.per_register;

@@ -90,10 +90,21 @@ pub(super) fn rows(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     let (address, registers) = if store { (0, 1) } else { (1, 0) };
     let target = memory::target(builder, instruction, operand(instruction, address)?)?;
     let registers = operand(instruction, registers)?;
-    let (kind, rows) = if store {
-        (AccessKind::Store, sources(builder, registers, T::B32)?)
+    let kind = if store { AccessKind::Store } else { AccessKind::Load };
+    let lanes = u32::MAX >> (32 - matrices * format.rows());
+    let row = if packing.row_bytes() == 8 { T::B64 } else { T::B128 };
+    let mut access = memory::memory_op(builder, &target, kind, row);
+    access.wide_registers = row == T::B64;
+    if !access.moves {
+        let (rows, places) = (Vec::new(), Vec::new());
+        let transfer = RowTransfer { access, staging: 0, lanes, packing, rows, places };
+        emit(builder, MatrixOp::Rows(Box::new(transfer)));
+        return Ok(());
+    }
+    let rows = if store {
+        sources(builder, registers, T::B32)?
     } else {
-        (AccessKind::Load, destinations(builder, registers, Width::W32)?)
+        destinations(builder, registers, Width::W32)?
     };
     if rows.len() as u32 != matrices * format.registers() {
         return Err(format!(
@@ -102,10 +113,7 @@ pub(super) fn rows(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             matrices * format.registers()
         ));
     }
-    let row = if packing.row_bytes() == 8 { T::B64 } else { T::B128 };
     let staging = builder.temporary(Width::of(row));
-    let mut access = memory::memory_op(builder, &target, kind, row);
-    access.wide_registers = row == T::B64;
     access.rows[0] = Some(staging);
     let mut places = Vec::new();
     for matrix in 0..matrices {
@@ -118,7 +126,6 @@ pub(super) fn rows(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             }
         }
     }
-    let lanes = u32::MAX >> (32 - matrices * format.rows());
     let transfer = RowTransfer { access, staging, lanes, packing, rows, places };
     emit(builder, MatrixOp::Rows(Box::new(transfer)));
     Ok(())
@@ -126,6 +133,10 @@ pub(super) fn rows(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
 
 /// `movmatrix`.
 pub(super) fn transpose(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    if !builder.computes {
+        emit(builder, MatrixOp::CountedOnly);
+        return Ok(());
+    }
     let source = builder.value(operand(instruction, 1)?, T::B32)?;
     builder.define(operand(instruction, 0)?, T::B32, |builder, destination| {
         emit(builder, MatrixOp::Transpose { source, destination });

@@ -109,6 +109,10 @@ fn fragment(
 
 /// `wmma.mma`, `mma` and `mma.sp`.
 pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
+    if !builder.computes {
+        emit(builder, MatrixOp::CountedOnly);
+        return Ok(());
+    }
     let types = types(instruction)?;
     let mut shape = shape(instruction)?;
     let (a_format, b_format) = (format(instruction, types.a)?, format(instruction, types.b)?);

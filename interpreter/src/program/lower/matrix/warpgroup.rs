@@ -44,7 +44,12 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
             Arithmetic::Float { c: d, d, saturate: false }
         }
     };
-    let d = destinations(builder, operand(instruction, 0)?, Width::W32)?;
+    let computes = builder.computes;
+    let d = match computes {
+        true => destinations(builder, operand(instruction, 0)?, Width::W32)?,
+        // Nothing writes these.
+        false => vec![0; memory::elements(builder, operand(instruction, 0)?).len()],
+    };
     let per_register = if d_type == T::F16 { 2 } else { 1 };
     let needed = shape.m * shape.n / 32 / per_register;
     if d.len() as u32 != needed {
@@ -62,7 +67,9 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
     let mut next = || immediates.next().transpose();
     let (negate_a, negate_b) = (next()? == Some(-1), next()? == Some(-1));
     let major = |trans: Option<i64>| if trans == Some(1) { Major::MN } else { Major::K };
-    let a = if in_registers {
+    let a = if in_registers && !computes {
+        WarpgroupA::Registers([0; 4])
+    } else if in_registers {
         let rows = sources(builder, a, T::B32)?;
         let rows = rows.try_into();
         WarpgroupA::Registers(rows.map_err(|_| "A needs four registers or a descriptor")?)
@@ -72,6 +79,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
     let b_major = major(next()?);
     let op = WarpgroupMultiply {
         instruction: builder.instruction,
+        computes,
         shape,
         a,
         a_format,

@@ -4,18 +4,16 @@
 //! A load decides if its value may reach a branch, a guard, an address or another operand that
 //! counts depend on. Values are followed through registers, through the arguments of calls, and
 //! through local, shared and global memory, each of which is one place. The buffers that an address
-//! may lie in are followed the same way ([`roots`]). Both are read off the code without regard to
-//! the order of instructions, so they err on the side of deciding and of more buffers.
-
-mod flow;
-mod roots;
+//! may lie in are followed the same way ([`super::values`]). Both are read off the code without
+//! regard to the order of instructions, so they err on the side of deciding and of more buffers.
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::module::VariableId;
 
 use super::super::StaticInstruction;
-use flow::{Flow, Nodes, Place};
-pub(crate) use roots::Roots;
+use super::values::flow::{Flow, Nodes, Place};
+use super::values::roots;
+pub(crate) use super::values::roots::Roots;
 
 /// The accesses by which CTAs may exchange values through global memory.
 #[derive(Clone, Debug, Default)]

@@ -8,11 +8,11 @@ use gpucast_ptx_frontend::isa::Opcode as O;
 use gpucast_ptx_frontend::module::{AddressBase, Immediate, Instruction, Operand, VariableId};
 use gpucast_ptx_frontend::types::{StateSpace, TypeKind};
 
-use super::super::super::StaticInstruction;
+use super::StaticInstruction;
 use super::flow::{Flow, Nodes, Place, spaces};
 
 /// A set of variables, kernel parameters and global ones, that a value may have been made from;
-/// bit `i` stands for variable `i` of [`Sharing`](super::Sharing).
+/// bit `i` stands for variable `i` of [`Analysis::variables`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roots(u128);
 
@@ -49,6 +49,11 @@ impl Roots {
         self.holds(Self::ANYTHING) || self.without(Self::HALF) == Self::default()
     }
 
+    /// May an address made from them lie outside global memory?
+    pub(crate) fn may_be_elsewhere(self) -> bool {
+        self.holds(Self::ELSEWHERE)
+    }
+
     /// The variables' indices.
     pub(crate) fn variables(self) -> impl Iterator<Item = usize> {
         (0..Self::VARIABLES).filter(move |index| self.0 >> index & 1 != 0)
@@ -57,8 +62,8 @@ impl Roots {
 
 /// The roots of every node.
 #[derive(Debug)]
-pub(super) struct Analysis {
-    pub(super) variables: Vec<VariableId>,
+pub(in super::super) struct Analysis {
+    pub(in super::super) variables: Vec<VariableId>,
     index: HashMap<VariableId, usize>,
     roots: Vec<Roots>,
     parameters: Roots,
@@ -67,7 +72,7 @@ pub(super) struct Analysis {
 }
 
 impl Analysis {
-    pub(super) fn of(
+    pub(in super::super) fn of(
         module: &Module,
         nodes: &Nodes,
         instructions: &[StaticInstruction],
@@ -138,7 +143,11 @@ impl Analysis {
     }
 
     /// The roots of the addresses that an instruction uses.
-    pub(super) fn of_addresses(&self, nodes: &Nodes, instruction: &StaticInstruction) -> Roots {
+    pub(in super::super) fn of_addresses(
+        &self,
+        nodes: &Nodes,
+        instruction: &StaticInstruction,
+    ) -> Roots {
         let StaticInstruction { function, instruction, .. } = instruction;
         let mut roots = Roots::default();
         for operand in &instruction.operands {

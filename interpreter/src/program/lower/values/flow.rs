@@ -8,11 +8,11 @@ use gpucast_ptx_frontend::isa::{Modifier as M, Opcode as O};
 use gpucast_ptx_frontend::module::{Formal, FunctionId, Operand, RegisterId};
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::super::super::StaticInstruction;
+use super::StaticInstruction;
 
 /// Places of values beside registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in super::super) enum Place {
     Global,
     Shared,
     Local,
@@ -26,17 +26,17 @@ const PLACES: u32 = 5;
 
 /// Numbers for the places and for the registers of all functions of a program.
 #[derive(Debug)]
-pub(super) struct Nodes {
+pub(in super::super) struct Nodes {
     first: HashMap<FunctionId, u32>,
     /// Registers that calls write: the parameters of functions that they are passed to.
-    pub(super) parameters: Vec<u32>,
+    pub(in super::super) parameters: Vec<u32>,
     /// Registers whose values calls return.
-    pub(super) results: Vec<u32>,
+    pub(in super::super) results: Vec<u32>,
     count: u32,
 }
 
 impl Nodes {
-    pub(super) fn new(module: &Module, instructions: &[StaticInstruction]) -> Self {
+    pub(in super::super) fn new(module: &Module, instructions: &[StaticInstruction]) -> Self {
         let mut nodes =
             Self { first: HashMap::new(), parameters: vec![], results: vec![], count: PLACES };
         for instruction in instructions {
@@ -61,28 +61,28 @@ impl Nodes {
         nodes
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(in super::super) fn count(&self) -> usize {
         self.count as usize
     }
 
-    pub(super) fn of(&self, place: Place) -> u32 {
+    pub(in super::super) fn of(&self, place: Place) -> u32 {
         place as u32
     }
 
-    pub(super) fn register(&self, function: FunctionId, register: RegisterId) -> u32 {
+    pub(in super::super) fn register(&self, function: FunctionId, register: RegisterId) -> u32 {
         self.first.get(&function).copied().unwrap_or_default() + register.0
     }
 }
 
 /// The ways that values take through one instruction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flow {
+pub(in super::super) struct Flow {
     /// The nodes that values come from.
-    pub(super) from: Vec<u32>,
+    pub(in super::super) from: Vec<u32>,
     /// The nodes that they go to: any of the former may reach any of these.
-    pub(super) to: Vec<u32>,
+    pub(in super::super) to: Vec<u32>,
     /// The nodes whose values decide the executed or counted instructions.
-    pub(super) decides: Vec<u32>,
+    pub(in super::super) decides: Vec<u32>,
 }
 
 /// The use of memory and operands by an instruction.
@@ -160,7 +160,7 @@ fn role(opcode: O) -> Role {
 }
 
 impl Flow {
-    pub(super) fn of(nodes: &Nodes, instruction: &StaticInstruction) -> Self {
+    pub(in super::super) fn of(nodes: &Nodes, instruction: &StaticInstruction) -> Self {
         let StaticInstruction { function, instruction, .. } = instruction;
         let node = |register: RegisterId| nodes.register(*function, register);
         let Uses { read, written, partly_written } = Uses::of(instruction);
@@ -238,17 +238,17 @@ impl Flow {
             }
             Role::Call => {
                 let arguments = nodes.of(Place::Arguments);
+                // Results stand before the callee, and arguments behind it.
+                let mut is_before = true;
                 for operand in &instruction.operands {
                     let registers = registers_in(operand).into_iter().map(node);
                     match operand {
-                        // Passed and returned, whichever list it is.
-                        Operand::List(_) => {
-                            for register in registers {
-                                flow.from.push(register);
-                                flow.to.push(register);
-                            }
+                        Operand::List(_) if is_before => flow.to.extend(registers),
+                        Operand::List(_) => flow.from.extend(registers),
+                        _ => {
+                            is_before = false;
+                            flow.decides.extend(registers);
                         }
-                        _ => flow.decides.extend(registers),
                     }
                 }
                 flow.from.push(arguments);
@@ -261,13 +261,13 @@ impl Flow {
     }
 
     /// Does it read global memory?
-    pub(super) fn reads_global(&self, nodes: &Nodes) -> bool {
+    pub(in super::super) fn reads_global(&self, nodes: &Nodes) -> bool {
         self.from.contains(&nodes.of(Place::Global))
     }
 }
 
 /// The registers that operands use as addresses.
-pub(super) fn addressing(operands: &[Operand]) -> Vec<RegisterId> {
+pub(in super::super) fn addressing(operands: &[Operand]) -> Vec<RegisterId> {
     let address = |operand: &&Operand| matches!(operand, Operand::Address(_) | Operand::Indexed(_));
     operands.iter().filter(address).flat_map(registers_in).collect()
 }
@@ -283,7 +283,9 @@ fn value_operands<'a>(
 
 /// The state spaces that a memory instruction names, destination first; all that a generic
 /// address may lie in if it names none.
-pub(super) fn spaces(instruction: &gpucast_ptx_frontend::module::Instruction) -> Vec<StateSpace> {
+pub(in super::super) fn spaces(
+    instruction: &gpucast_ptx_frontend::module::Instruction,
+) -> Vec<StateSpace> {
     let named: Vec<_> =
         instruction.modifiers.iter().filter_map(|modifier| modifier.as_space()).collect();
     if named.is_empty() {

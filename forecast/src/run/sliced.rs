@@ -1,0 +1,121 @@
+//! The launches of a plan, made ready to execute what their counts depend on and nothing else.
+//!
+//! A launch may read what an earlier one of the file has written. The buffers that some launch
+//! needs the contents of are therefore found for the file as a whole: a launch computes what it
+//! writes to them, and all other buffers have addresses and no memory.
+
+use gpucast_interpreter::{Buffers, DeviceMemory, Options, Program, Reach, Slice, Slicer, prepare};
+
+use super::execute::{self, Loaded};
+use crate::failure::Report;
+use crate::input::init::Init;
+use crate::input::plan::Plan;
+
+/// The memory and the programs of a plan's launches.
+pub(super) struct Sliced {
+    pub(super) memory: DeviceMemory,
+    pub(super) programs: Vec<Program>,
+}
+
+/// Reason why a plan's launches are not sliced.
+pub(super) enum NotSliced {
+    /// Everything has to be executed.
+    Because(String),
+    /// The slices' buffers cannot be made.
+    Failed(Report),
+}
+
+impl From<Report> for NotSliced {
+    fn from(report: Report) -> Self {
+        Self::Failed(report)
+    }
+}
+
+/// Slices `programs`, those of a plan's launches.
+pub(super) fn slice(
+    plan: &Plan,
+    loaded: &Loaded,
+    programs: &[Program],
+    options: &Options,
+) -> Result<Sliced, NotSliced> {
+    let because = |why: String| NotSliced::Because(why);
+    for program in programs {
+        if let Some(reason) = program.not_sliced_because() {
+            return Err(because(format!("{}: {reason}", program.kernel())));
+        }
+    }
+    if options.skip_bad_accesses {
+        return Err(because("bad accesses are left out".to_owned()));
+    }
+    let mut memory = DeviceMemory::with_address_bits(loaded.module.address_bits);
+    for buffer in &plan.buffers {
+        if buffer.init == Init::Lent {
+            return Err(because(format!("buffer {} belongs to the caller", buffer.name)));
+        }
+        memory
+            .reserve(&buffer.name, buffer.bytes())
+            .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
+    }
+    let mut cases = Vec::new();
+    for (planned, program) in plan.launches.iter().zip(programs) {
+        // A launch that is refused is refused with more to say when it is its turn.
+        let refused = |error| because(format!("{}: {error}", program.kernel()));
+        prepare(program, &mut memory, options).map_err(refused)?;
+        let slicer = Slicer::new(&loaded.module, program);
+        let launch = execute::device_launch(plan, planned, &memory);
+        let reach = slicer.reach(&launch, &memory).map_err(refused)?;
+        cases.push((slicer, launch, reach));
+    }
+    // Arguments lead to variables of later launches, too, once these have addresses.
+    for (slicer, launch, reach) in &mut cases {
+        let refused = |error| because(format!("{}: {error}", slicer.kernel()));
+        *reach = slicer.reach(launch, &memory).map_err(refused)?;
+    }
+    let cases: Vec<(Slicer<'_>, Reach)> =
+        cases.into_iter().map(|(slicer, _, reach)| (slicer, reach)).collect();
+    let (slices, wanted) = fixpoint(&cases);
+    hold(plan, &mut memory, &wanted)?;
+    let sliced = programs.iter().zip(&slices);
+    let sliced =
+        sliced.map(|(program, slice)| program.sliced(&loaded.module, &loaded.source.text, slice));
+    // What could be made as a whole can be made in part.
+    let programs = sliced.collect::<Result<_, _>>().map_err(|error| because(error.to_string()))?;
+    Ok(Sliced { memory, programs })
+}
+
+/// The slice of each launch, and the buffers that any of them needs the contents of.
+fn fixpoint(cases: &[(Slicer<'_>, Reach)]) -> (Vec<Slice>, Buffers) {
+    let mut wanted = Buffers::default();
+    loop {
+        let slices: Vec<Slice> =
+            cases.iter().map(|(slicer, reach)| slicer.slice(reach, &wanted)).collect();
+        let grown = slices.iter().fold(false, |grown, slice| wanted.add(&slice.buffers) | grown);
+        if !grown {
+            return (slices, wanted);
+        }
+    }
+}
+
+/// Gives the wanted buffers their contents. Those of the others are checked as far as that needs no
+/// memory.
+fn hold(plan: &Plan, memory: &mut DeviceMemory, wanted: &Buffers) -> Result<(), Report> {
+    let index = |name: &str| memory.buffers().position(|(one, _, _)| one == name);
+    let wanted_ones: Vec<_> = plan
+        .buffers
+        .iter()
+        .filter(|buffer| index(&buffer.name).is_some_and(|at| wanted.contains(at)))
+        .collect();
+    execute::ask_for(wanted_ones.iter().copied())?;
+    let fresh =
+        memory.hold(|at| wanted.contains(at)).map_err(|error| Report::new(error.to_string()))?;
+    for buffer in &plan.buffers {
+        let outcome = if fresh.contains(&buffer.name) {
+            let bytes = memory.bytes_mut(&buffer.name).unwrap_or_default();
+            buffer.init.fill(buffer.ty, bytes, &plan.folder)
+        } else {
+            buffer.init.verify(buffer.ty, buffer.len, &plan.folder)
+        };
+        outcome.map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
+    }
+    Ok(())
+}

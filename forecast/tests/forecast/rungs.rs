@@ -1,0 +1,146 @@
+//! Launches counted by their slices: the counts are those of executing everything.
+
+use gpucast_counters::trace::TraceLimits;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
+use gpucast_forecast::run::machine::Machine;
+use gpucast_forecast::run::module;
+use gpucast_forecast::run::rung::Rung;
+use gpucast_forecast::settings::{RungChoice, Size};
+use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions};
+use gpucast_interpreter::Options;
+
+/// Everything that can be counted, on one rung.
+fn counted(kernel: &Kernel, rung: RungChoice) -> Result<Vec<Counted>, Failure> {
+    let library = gpu_argument::library().unwrap();
+    let gpu = gpu_argument::find(&library, "a100-sxm-40gb").unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    let loaded = module::load(kernel.plan()).unwrap();
+    let trace = Some(TraceLimits::default());
+    let extras = Extras { stages: true, features: true, trace, ..Extras::default() };
+    let counting = Counting { device, machine: &Machine::none(), extras, rung, supervisor: &Alone };
+    counting::count(kernel.plan(), &loaded, &Options::default(), &counting)
+}
+
+/// Insist that `auto` counts as `full` does. Returns the rungs of `auto`, and why they are not
+/// higher.
+fn alike(kernel: &Kernel, name: &str) -> Vec<(Rung, Option<String>)> {
+    let full = counted(kernel, RungChoice::Full).unwrap();
+    let auto = counted(kernel, RungChoice::Auto).unwrap();
+    assert_eq!(full.len(), auto.len(), "{name}");
+    let rungs = full.iter().zip(auto).map(|(full, auto)| {
+        assert!(full.profile == auto.profile, "the profile of {name}");
+        assert_eq!(full.stages, auto.stages, "{name}");
+        assert!(full.features == auto.features, "the features of {name}");
+        assert_eq!(full.ordered_because, auto.ordered_because, "{name}");
+        assert_eq!(full.watched, auto.watched, "{name}");
+        assert_eq!(full.counted_by.rung, Rung::Full);
+        (auto.counted_by.rung, auto.counted_by.because)
+    });
+    rungs.collect()
+}
+
+#[test]
+fn slices_of_the_corpus_have_the_tables_stages_features_and_traces_of_the_whole() {
+    for entry in gpucast_corpus::entries() {
+        let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
+        let kernel = Kernel::open(entry.name, &options).unwrap();
+        for (rung, because) in alike(&kernel, entry.name) {
+            assert_eq!((rung, because), (Rung::Slice, None), "{}", entry.name);
+        }
+    }
+}
+
+/// A launch file beside its module, and the kernel that it describes.
+fn file(ptx: &str, toml: &str) -> (tempfile::TempDir, Kernel) {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n{ptx}");
+    std::fs::write(folder.path().join("m.ptx"), text).unwrap();
+    let path = folder.path().join("m.toml");
+    std::fs::write(&path, format!("module = \"m.ptx\"\n{toml}")).unwrap();
+    let kernel = Kernel::open(path.to_str().unwrap(), &LaunchOptions::default()).unwrap();
+    (folder, kernel)
+}
+
+/// Kernels that count down from a word, and that write one.
+const LOOPS: &str = "
+    .visible .entry loops(.param .u64 from, .param .u64 to) {
+    .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p;
+    ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to]; ld.global.u32 %r0, [%d0];
+    st.global.u32 [%d1], 3;
+    ld.global.u32 %r0, [%d0];
+    AGAIN: sub.u32 %r0, %r0, 1; setp.gt.s32 %p, %r0, 0; @%p bra AGAIN; ret; }
+    .visible .entry writes(.param .u64 to) {
+    .reg .b32 %r<4>; .reg .b64 %d<4>;
+    ld.param.u64 %d1, [to]; mov.u32 %r1, 9; st.global.u32 [%d1], %r1; ret; }
+    .visible .entry differs(.param .u64 from, .param .u64 distance) {
+    .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p;
+    ld.param.u64 %d0, [from]; ld.param.u64 %d1, [distance]; add.u64 %d2, %d0, %d1;
+    ld.global.u32 %r0, [%d2];
+    AGAIN: sub.u32 %r0, %r0, 1; setp.gt.s32 %p, %r0, 0; @%p bra AGAIN; ret; }
+";
+
+const BUFFERS: &str = "
+    [buffers.a]
+    type = \"u32\"
+    len = 16
+    init = { constant = 5 }
+    [buffers.b]
+    type = \"u32\"
+    len = 16
+";
+
+/// The table of a launch of one warp.
+fn launch(kernel: &str, args: &str) -> String {
+    format!(
+        "[[launch]]\nkernel = \"{kernel}\"\ngrid = [1, 1, 1]\nblock = [1, 1, 1]\nargs = [{args}]\n"
+    )
+}
+
+fn instructions(counted: &Counted) -> u64 {
+    counted.profile.table.rows.iter().map(|row| row.warp_executions).sum()
+}
+
+#[test]
+fn a_launch_finds_what_earlier_ones_and_other_pointers_have_written() {
+    let of = |launches: &[(&str, &str)]| {
+        let launches = launches.iter().map(|(kernel, args)| launch(kernel, args));
+        let (_folder, kernel) = file(LOOPS, &format!("{BUFFERS}{}", launches.collect::<String>()));
+        assert!(alike(&kernel, "loops").iter().all(|(rung, _)| *rung == Rung::Slice));
+        instructions(counted(&kernel, RungChoice::Slice).unwrap().last().unwrap())
+    };
+    let alone = of(&[("loops", "\"a\", \"b\"")]);
+    // The second parameter leads to the same buffer: 3 rounds, not 5.
+    let same = [("writes", "\"b\""), ("loops", "\"a\", \"a\"")];
+    assert_eq!(of(&same), alone - 2 * 3);
+    // An earlier launch has written 9.
+    assert_eq!(of(&[("writes", "\"a\""), ("loops", "\"a\", \"b\"")]), alone + 4 * 3);
+}
+
+#[test]
+fn a_pointer_that_leads_elsewhere_than_it_seems_has_everything_executed() {
+    // From `a` to `b` it is one step of the allocation.
+    let launches = launch("writes", "\"b\"") + &launch("differs", "\"a\", { u64 = 2097152 }");
+    let (_folder, kernel) = file(LOOPS, &format!("{BUFFERS}{launches}"));
+    for (rung, because) in alike(&kernel, "differs") {
+        assert_eq!(rung, Rung::Full);
+        let because = because.unwrap();
+        assert!(because.contains("needed that counting did not compute"), "{because}");
+    }
+    let Err(refused) = counted(&kernel, RungChoice::Slice) else { panic!("it needs everything") };
+    assert!(refused.to_string().contains("more than a slice"), "{refused}");
+}
+
+#[test]
+fn buffers_that_no_count_depends_on_take_no_memory() {
+    let buffers = "[buffers.b]\ntype = \"u32\"\nlen = 274877906944\n";
+    let (_folder, kernel) = file(LOOPS, &format!("{buffers}{}", launch("writes", "\"b\"")));
+    assert_eq!(counted(&kernel, RungChoice::Auto).unwrap()[0].counted_by.rung, Rung::Slice);
+    let Err(refused) = counted(&kernel, RungChoice::Full) else { panic!("that is a terabyte") };
+    assert!(refused.to_string().contains("MiB"), "{refused}");
+    // Bounds hold all the same.
+    let beyond = LOOPS.replace("[%d1], %r1", "[%d1+1099511627776], %r1");
+    let (_folder, kernel) = file(&beyond, &format!("{buffers}{}", launch("writes", "\"b\"")));
+    let Err(fault) = counted(&kernel, RungChoice::Auto) else { panic!("it is out of bounds") };
+    assert!(fault.to_string().contains("out-of-bounds store"), "{fault}");
+}

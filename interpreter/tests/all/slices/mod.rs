@@ -1,0 +1,264 @@
+//! A slice of a program counts what the whole program counts: every event and every fault is the
+//! same, for the kernels of these tests and of the corpus, and for random ones.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests are not inside the test functions that the lints spare"
+)]
+
+mod events;
+mod random;
+
+use std::path::{Path, PathBuf};
+
+use gpucast_interpreter::program::Parameter;
+use gpucast_interpreter::{
+    Argument, Buffers, DeviceMemory, FaultKind, Launch, Options, Program, RunError, Silent, Slice,
+    Slicer, Summary, Treatment, prepare, run,
+};
+use gpucast_ptx_frontend::Module;
+
+use events::Events;
+
+/// A buffer before the first launch.
+pub(crate) struct Buffer {
+    pub(crate) name: String,
+    pub(crate) contents: Vec<u8>,
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// The address of a buffer, by its index.
+    Pointer(usize),
+    Bytes(Vec<u8>),
+}
+
+/// A launch of one of a module's kernels.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) kernel: String,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) values: Vec<Value>,
+}
+
+/// Launches of a module, one after the other.
+pub(crate) struct Case<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) module: &'a Module,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) launches: Vec<Planned>,
+    pub(crate) options: Options,
+}
+
+/// What came of each launch, up to the first that failed.
+type Outcomes = Vec<(Events, Result<Summary, RunError>)>;
+
+/// The comparison of the slices of a case with the whole.
+#[derive(Debug, Default)]
+pub(crate) struct Compared {
+    /// Instructions of which the slices compute nothing.
+    pub(crate) left_out: usize,
+    pub(crate) instructions: usize,
+    /// True if a slice turned out to leave out too much, so that everything was executed.
+    pub(crate) fell_back: bool,
+    /// Buffers that had no memory.
+    pub(crate) unheld: usize,
+}
+
+impl Case<'_> {
+    fn programs(&self) -> Vec<Program> {
+        let program = |one: &Planned| Program::new(self.module, self.text, &one.kernel).unwrap();
+        self.launches.iter().map(program).collect()
+    }
+
+    fn launch(planned: &Planned, buffers: &[Buffer], memory: &DeviceMemory) -> Launch {
+        let argument = |value: &Value| match value {
+            Value::Pointer(at) => {
+                Argument::Bytes(memory.address(&buffers[*at].name).unwrap().to_le_bytes().to_vec())
+            }
+            Value::Bytes(bytes) => Argument::Bytes(bytes.clone()),
+        };
+        Launch {
+            grid: planned.grid,
+            block: planned.block,
+            cluster: None,
+            dynamic_shared_bytes: planned.shared,
+            arguments: planned.values.iter().map(argument).collect(),
+        }
+    }
+
+    fn run(&self, programs: &[Program], memory: &mut DeviceMemory) -> Outcomes {
+        let mut outcomes = Vec::new();
+        for (planned, program) in self.launches.iter().zip(programs) {
+            let launch = Self::launch(planned, &self.buffers, memory);
+            let mut events = Events::default();
+            let result = run(program, &launch, memory, &mut events, &self.options, &Silent);
+            let failed = result.is_err();
+            outcomes.push((events, result));
+            if failed {
+                break;
+            }
+        }
+        outcomes
+    }
+
+    /// The outcomes of executing everything.
+    fn whole(&self) -> Outcomes {
+        let mut memory = DeviceMemory::with_address_bits(self.module.address_bits);
+        for buffer in &self.buffers {
+            memory.allocate(&buffer.name, buffer.contents.len() as u64).unwrap();
+            memory.bytes_mut(&buffer.name).unwrap().copy_from_slice(&buffer.contents);
+        }
+        self.run(&self.programs(), &mut memory)
+    }
+
+    /// The outcomes of executing slices; `None` if the launches are not sliced.
+    fn sliced(&self, compared: &mut Compared) -> Option<Outcomes> {
+        let programs = self.programs();
+        if programs.iter().any(|program| program.not_sliced_because().is_some()) {
+            return None;
+        }
+        let mut memory = DeviceMemory::with_address_bits(self.module.address_bits);
+        for buffer in &self.buffers {
+            memory.reserve(&buffer.name, buffer.contents.len() as u64).unwrap();
+        }
+        for program in &programs {
+            prepare(program, &mut memory, &self.options).ok()?;
+        }
+        let mut cases = Vec::new();
+        for (planned, program) in self.launches.iter().zip(&programs) {
+            let slicer = Slicer::new(self.module, program);
+            let launch = Self::launch(planned, &self.buffers, &memory);
+            let reach = slicer.reach(&launch, &memory).ok()?;
+            cases.push((slicer, reach));
+        }
+        let mut wanted = Buffers::default();
+        let slices = loop {
+            let slices: Vec<Slice> =
+                cases.iter().map(|(slicer, reach)| slicer.slice(reach, &wanted)).collect();
+            if !slices.iter().fold(false, |grown, slice| wanted.add(&slice.buffers) | grown) {
+                break slices;
+            }
+        };
+        for name in memory.hold(|at| wanted.contains(at)).unwrap() {
+            let buffer = self.buffers.iter().find(|buffer| buffer.name == name).unwrap();
+            memory.bytes_mut(&name).unwrap().copy_from_slice(&buffer.contents);
+        }
+        let all = 0..self.buffers.len();
+        compared.unheld += all.filter(|&at| !wanted.contains(at)).count();
+        for slice in &slices {
+            let computes = |one: &&Treatment| one.computes();
+            compared.instructions += slice.treatments.len();
+            compared.left_out +=
+                slice.treatments.len() - slice.treatments.iter().filter(computes).count();
+        }
+        let parts = programs.iter().zip(&slices);
+        let parts = parts.map(|(program, slice)| {
+            program.sliced(self.module, self.text, slice).expect("the whole was lowered")
+        });
+        Some(self.run(&parts.collect::<Vec<_>>(), &mut memory))
+    }
+
+    /// Insist that slices and the whole give the same events and faults.
+    pub(crate) fn compare(&self) -> Option<Compared> {
+        let mut compared = Compared::default();
+        let sliced = self.sliced(&mut compared)?;
+        let not_computed = |(_, result): &(Events, Result<Summary, RunError>)| {
+            matches!(result, Err(RunError::Fault(fault))
+                if matches!(fault.kind, FaultKind::NotComputed { .. }))
+        };
+        if sliced.iter().any(not_computed) {
+            compared.fell_back = true;
+            return Some(compared);
+        }
+        let whole = self.whole();
+        assert_eq!(sliced.len(), whole.len(), "{}", self.text);
+        for (launch, (part, whole)) in sliced.iter().zip(&whole).enumerate() {
+            assert_eq!(part.1, whole.1, "launch {launch} of\n{}", self.text);
+            part.0.insist_on(&whole.0, launch, self.text);
+        }
+        Some(compared)
+    }
+}
+
+/// A launch with arbitrary arguments: buffers for parameters that are as wide as an address, and
+/// small numbers for the others.
+fn arbitrary(program: &Program, seed: u64) -> (Vec<Buffer>, Planned) {
+    let (mut buffers, mut values) = (Vec::new(), Vec::new());
+    let mut random = seed | 1;
+    let width = u64::from(program.address_bits() / 8);
+    for (index, parameter) in program.parameters().iter().enumerate() {
+        let Parameter { bytes, is_array, .. } = *parameter;
+        if bytes == width && !is_array {
+            let mut contents = vec![0; 4096];
+            for byte in &mut contents {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                *byte = (random >> 56) as u8;
+            }
+            values.push(Value::Pointer(buffers.len()));
+            buffers.push(Buffer { name: format!("buffer {index}"), contents });
+        } else {
+            let mut number = vec![0; bytes as usize];
+            number[0] = index as u8 + 3;
+            values.push(Value::Bytes(number));
+        }
+    }
+    let kernel = program.kernel().to_owned();
+    let planned = Planned { kernel, grid: [2, 1, 1], block: [45, 1, 1], shared: 1024, values };
+    (buffers, planned)
+}
+
+/// The PTX files below a folder.
+fn modules(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            modules(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "ptx") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn slices_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
+    let mut files = Vec::new();
+    for folder in ["tests", "../corpus/kernels", "../forecast/tests", "../sanitizer/tests"] {
+        modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+    }
+    files.sort();
+    let options = Options { instruction_budget: 1 << 13, ..Options::default() };
+    // One thread: of several CTAs that use up a budget, any may be the one to blame.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (mut compared, mut fell_back, mut unsliced, mut left_out) = (0, 0, 0, 0);
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let Ok(module) = gpucast_ptx_frontend::load(&text) else { continue };
+        for kernel in Program::kernels(&module) {
+            let Ok(program) = Program::new(&module, &text, kernel) else { continue };
+            for block in [[45, 1, 1], [128, 1, 1]] {
+                let (buffers, planned) = arbitrary(&program, compared);
+                let launches = vec![Planned { block, ..planned }];
+                let case = Case { text: &text, module: &module, buffers, launches, options };
+                match pool.install(|| case.compare()) {
+                    Some(one) if one.fell_back => {
+                        println!("{} {kernel} fell back", file.display());
+                        fell_back += 1;
+                    }
+                    Some(one) => left_out += one.left_out,
+                    None => unsliced += 1,
+                }
+                compared += 1;
+            }
+        }
+    }
+    println!("{compared} launches, {fell_back} fell back, {unsliced} were not sliced, {left_out}");
+    assert!(compared > 3000 && left_out > 5000, "{compared} {left_out}");
+    assert!(fell_back < 4 && unsliced < 20, "{fell_back} {unsliced}");
+}
