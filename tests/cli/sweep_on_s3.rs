@@ -1,5 +1,5 @@
-//! Shared sweeps in a bucket, on a server of this machine that speaks S3's language: Python's package
-//! `moto`. Where it is not installed, the tests say so and do nothing.
+//! Shared sweeps in a bucket, on a server of this machine that speaks S3's language: Python's
+//! package `moto`. Where it is not installed, the tests say so and do nothing.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

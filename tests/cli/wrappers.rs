@@ -1,5 +1,5 @@
-//! Workers that other programs start, as docs/guide/cluster.md shows. Tests of programs that are not
-//! installed say so and do nothing.
+//! Workers that other programs start, as docs/guide/cluster.md shows. Tests of programs that are
+//! not installed say so and do nothing.
 
 use std::ffi::OsString;
 use std::path::Path;
