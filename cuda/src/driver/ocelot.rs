@@ -28,7 +28,8 @@ driver_functions! {
         grid_z: i32,
         shared_bytes: i32,
     ) {
-        let (grid, block) = (extents([grid_x, grid_y, grid_z])?, extents([block_x, block_y, block_z])?);
+        let grid = extents([grid_x, grid_y, grid_z])?;
+        let block = extents([block_x, block_y, block_z])?;
         let shared_bytes = u32::try_from(shared_bytes).map_err(|_| Error::InvalidValue)?;
         let text = text.get()?;
         state::with(|state| {

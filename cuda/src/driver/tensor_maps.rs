@@ -127,8 +127,17 @@ driver_functions! {
         _l2_promotion: i32,
         fill: i32,
     ) {
-        let tensor =
-            Tensor { element, rank, address, dimensions, strides, steps, interleave, swizzle, fill };
+        let tensor = Tensor {
+            element,
+            rank,
+            address,
+            dimensions,
+            strides,
+            steps,
+            interleave,
+            swizzle,
+            fill,
+        };
         let box_dim = list(box_dim, tensor.rank()?)?;
         map.put_all(tensor.map(box_dim, None)?.encode())
     }
@@ -151,8 +160,17 @@ driver_functions! {
         _l2_promotion: i32,
         fill: i32,
     ) {
-        let tensor =
-            Tensor { element, rank, address, dimensions, strides, steps, interleave, swizzle, fill };
+        let tensor = Tensor {
+            element,
+            rank,
+            address,
+            dimensions,
+            strides,
+            steps,
+            interleave,
+            swizzle,
+            fill,
+        };
         let rank = tensor.rank()?;
         let spatial = rank.saturating_sub(2);
         let short = |value: u32| u16::try_from(value).map_err(|_| Error::InvalidValue);
