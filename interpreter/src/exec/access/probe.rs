@@ -50,6 +50,13 @@ pub(in crate::exec) unsafe fn probe_simple(
                 return extent.holds(first, span) && first & (bytes - 1) == 0;
             }
         }
+        if mask == FULL_MASK
+            && op.space == Space::Shared
+            && let (Some(base), false) = (op.base, op.wide_base)
+        {
+            let base = frame.row::<u32>(base);
+            return probe_shared(base, op.offset as u32, bytes as u32, memories, report);
+        }
         report.addresses = addresses(frame, op);
     }
     let addresses = &report.addresses;
@@ -65,6 +72,27 @@ pub(in crate::exec) unsafe fn probe_simple(
         low_bits |= address;
     }
     beyond >> 63 == 0 && low_bits & (bytes - 1) == 0
+}
+
+/// The addresses of a full warp in the CTA's shared memory, which fit into half the bits.
+#[inline(always)]
+fn probe_shared(
+    base: &[u32; 32],
+    offset: u32,
+    bytes: u32,
+    memories: &Memories<'_>,
+    report: &mut AccessReport,
+) -> bool {
+    // Far less than 2^31, so that signs tell which accesses lie outside.
+    let Some(last) = (memories.shared_bytes as u32).checked_sub(bytes) else { return false };
+    let (mut beyond, mut low_bits) = (0, 0);
+    for lane in 0..32 {
+        let address = base[lane].wrapping_add(offset);
+        beyond |= address | last.wrapping_sub(address);
+        low_bits |= address;
+        report.addresses[lane] = u64::from(address);
+    }
+    beyond >> 31 == 0 && low_bits & (bytes - 1) == 0
 }
 
 /// Checks the accesses of the lanes of `mask` to `space`, whose addresses are aligned, one by one.
