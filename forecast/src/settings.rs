@@ -7,7 +7,19 @@ use gpucast_ptx_frontend::container::Target;
 use serde::{Deserialize, Serialize};
 
 pub use crate::input::options::{LaunchOptions, LoadCaching, Size};
-pub use crate::run::rung::RungChoice;
+
+/// The choice of a rung: how much of each launch is executed where only counts are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RungChoice {
+    /// The highest rung that is proven for the launches of a file.
+    #[default]
+    Auto,
+    /// The slice on which counts depend; launches for which it is not proven are refused.
+    Slice,
+    /// Everything.
+    Full,
+}
 
 /// Settings of the execution.
 #[derive(Clone, Copy, Debug, Default)]

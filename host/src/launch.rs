@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
-use gpucast_forecast::run::rung::RungChoice;
 use gpucast_forecast::run::sources;
+use gpucast_forecast::settings::RungChoice;
 use gpucast_forecast::{Alone, fault_report};
 use gpucast_interpreter::{
     Argument, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options, RunError, Schedule,

@@ -49,8 +49,11 @@ pub(crate) fn code(result: Result<(), Error>) -> i32 {
     result.err().map_or(0, Error::driver_code)
 }
 
-/// The functions of each file: their names and addresses.
-const FILES: [(&[&str], fn() -> Vec<Address>); 8] = [
+/// The functions of a file: their names, and their addresses in the same order.
+type File = (&'static [&'static str], fn() -> Vec<Address>);
+
+/// The files with functions.
+const FILES: [File; 8] = [
     (context::NAMES, context::addresses),
     (execution::NAMES, execution::addresses),
     (lookup::NAMES, lookup::addresses),

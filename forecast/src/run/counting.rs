@@ -34,9 +34,10 @@ use crate::inspection::MachineFacts;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
 use crate::run::instruction_facts::instruction_facts;
 use crate::run::machine::Machine;
-use crate::run::rung::{CountedBy, Rung, RungChoice};
+use crate::run::rung::{CountedBy, Rung};
 use crate::run::sliced::{self, NotSliced, Sliced};
 use crate::run::supervisor::Supervisor;
+use crate::settings::RungChoice;
 
 /// The counts of a launch.
 pub struct Counted {

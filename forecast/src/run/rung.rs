@@ -1,19 +1,6 @@
 //! How much of a launch is executed to count it.
 
-use serde::{Deserialize, Serialize};
-
-/// The choice of a rung: how much of each launch is executed where only counts are wanted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RungChoice {
-    /// The highest rung that is proven for the launches of a file.
-    #[default]
-    Auto,
-    /// The slice on which counts depend; launches for which it is not proven are refused.
-    Slice,
-    /// Everything.
-    Full,
-}
+use serde::Serialize;
 
 /// An amount of execution that gives a launch's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -7,7 +7,7 @@ use gpucast_forecast::input::{cuda_source, kernel_argument};
 use gpucast_forecast::run::counting::{self, Counting, Extras};
 use gpucast_forecast::run::execute;
 use gpucast_forecast::run::machine::Machine;
-use gpucast_forecast::run::rung::RungChoice;
+use gpucast_forecast::settings::RungChoice;
 use gpucast_forecast::{Alone, LaunchOptions};
 use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::isa::InstructionClass;
