@@ -15,6 +15,7 @@ mod instruction_facts;
 pub mod kernel;
 pub mod machine;
 pub mod module;
+mod repetitions;
 mod reread_loads;
 pub mod rung;
 mod sliced;
