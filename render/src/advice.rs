@@ -123,6 +123,9 @@ pub(crate) fn others(verdict: &Verdict) -> Option<String> {
         match times.as_slice() {
             [] => {}
             [one] => parts.push(format!("another model says {}", text(one))),
+            [least, .., most] if text(least) == text(most) => {
+                parts.push(format!("other models say {}", text(least)));
+            }
             [least, .., most] => {
                 parts.push(format!("other models say {} to {}", text(least), text(most)));
             }
