@@ -186,8 +186,6 @@ impl CtaRecorder {
 
     /// Queues an access to global or local memory for the L2. Returns the sectors that it moves and
     /// the passes that it takes over the banks of a first-level cache.
-    // Not inlined: `access` is, in several places.
-    #[inline(never)]
     fn device_memory(&mut self, access: &Access<'_>, row: u32, local: bool) -> (Moved, BankPasses) {
         let past_l1 = self.routes[access.instruction as usize].past_l1;
         let stream = &mut self.stream;
@@ -267,8 +265,9 @@ fn update_steps(access: &Access<'_>) -> u64 {
     Spread::of(access.mask, lane_addresses(access, &mut [0; 32])).most
 }
 
+// No event is marked `inline`. The crate that launches makes the table of these functions and would
+// compile marked ones itself, with its own optimisation.
 impl Recorder for CtaRecorder {
-    #[inline]
     fn block(&mut self, warp: u32, block: u32, mask: u32) {
         let Some(count) = self.blocks.get_mut(block as usize) else {
             return self.traced_block(warp, block, mask);
@@ -281,21 +280,17 @@ impl Recorder for CtaRecorder {
         self.sample = self.tracer.as_ref().and_then(|tracer| tracer.sample(start.cta));
     }
 
-    #[inline]
     fn guarded_lanes(&mut self, lanes: &[u64]) {
         self.guarded_lanes.clear();
         self.guarded_lanes.extend_from_slice(lanes);
     }
 
-    #[inline]
     fn branch(&mut self, instruction: u32, active: u32, taken: u32) {
         let counts = self.branches.row(instruction);
         counts.taken_lanes += u64::from((taken & active).count_ones());
         counts.divergent += u64::from(taken & active != 0 && !taken & active != 0);
     }
 
-    // The executor calls it from several places. As a call, it costs 5 % of sgemm.
-    #[inline(always)]
     fn access(&mut self, access: &Access<'_>) {
         let key = RowKey::new(access.instruction, access.space, access.kind).index();
         let path = Path::of(access.space);

@@ -25,7 +25,6 @@ pub mod inspection;
 pub mod number;
 pub mod prediction;
 pub mod published;
-pub mod replacement;
 pub mod run;
 pub mod settings;
 pub mod sweep;

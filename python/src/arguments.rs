@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use gpucast_forecast::input::init::Init;
+use gpucast_buffers::init::Init;
+use gpucast_buffers::scalar::ElementType;
 use gpucast_forecast::input::plan::{Buffer, Plan, PlannedArgument, Pointer};
-use gpucast_forecast::input::scalar::ElementType;
 use gpucast_forecast::input::structure::Structure;
 use gpucast_forecast::{Anchor, Failure, Report, SourceText};
 use gpucast_interpreter::DeviceMemory;

@@ -1,9 +1,9 @@
 //! The outcome of a run and of the comparison of its results, as text and JSON.
 
+use gpucast_buffers::scalar::Literal;
 use gpucast_forecast::Report;
 use gpucast_forecast::input::expectation::Mismatch;
 use gpucast_forecast::input::kernel_name::signature;
-use gpucast_forecast::input::scalar::Literal;
 use gpucast_forecast::number;
 use gpucast_forecast::run::execute::Timing;
 use gpucast_forecast::run::expected::Compared;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use gpucast_buffers::files::{self, FileError};
 use gpucast_forecast::Supervisor as _;
-use gpucast_forecast::input::files::{self, FileError};
 use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::run::check::Check;
 use gpucast_forecast::run::execute::Unwatched;

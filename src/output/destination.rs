@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use gpucast_forecast::replacement::Replacement;
+use gpucast_buffers::replacement::Replacement;
 use gpucast_render::control;
 
 use crate::failure::{Failure, Report};

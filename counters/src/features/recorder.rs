@@ -173,16 +173,12 @@ impl FeatureRecorder {
 }
 
 impl Recorder for FeatureRecorder {
-    #[inline]
     fn block(&mut self, _warp: u32, _block: u32, _mask: u32) {}
 
-    #[inline]
     fn guarded_lanes(&mut self, _lanes: &[u64]) {}
 
-    #[inline]
     fn branch(&mut self, _instruction: u32, _active: u32, _taken: u32) {}
 
-    #[inline]
     fn access(&mut self, access: &Access<'_>) {
         if matches!(access.space, StateSpace::Global | StateSpace::Tex | StateSpace::Const) {
             self.mark(access);

@@ -189,7 +189,6 @@ fn bit(warp: u32) -> u32 {
 }
 
 impl Recorder for StageRecorder {
-    #[inline]
     fn block(&mut self, warp: u32, block: u32, mask: u32) {
         self.cta.block(warp, block, mask);
         self.warps |= bit(warp);
@@ -207,12 +206,10 @@ impl Recorder for StageRecorder {
         self.cta.guarded_lanes(lanes);
     }
 
-    #[inline]
     fn branch(&mut self, instruction: u32, active: u32, taken: u32) {
         self.cta.branch(instruction, active, taken);
     }
 
-    #[inline]
     fn access(&mut self, access: &Access<'_>) {
         self.cta.access(access);
         use gpucast_ptx_frontend::types::StateSpace::{Const, Param, Reg, Sreg};

@@ -13,11 +13,12 @@
 
 use std::ops::Range;
 
-use super::init::Init;
 use super::plan::checked_len;
-use super::scalar::{ElementType, Literal};
 use super::structure::{DEEPEST, parse_bytes};
+use super::type_name;
 use crate::failure::{Report, SourceText, suggest};
+use gpucast_buffers::init::Init;
+use gpucast_buffers::scalar::{ElementType, Literal};
 
 /// The value of one `--arg`, parsed.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,9 +166,7 @@ fn parse_buffer(source: &SourceText, range: Range<usize>) -> Result<ArgumentSynt
 fn parse_type(source: &SourceText, range: Range<usize>) -> Result<ElementType, Report> {
     let name = &source.text[range.clone()];
     ElementType::named(name).ok_or_else(|| {
-        source
-            .report(range, format!("there is no type `{name}`"))
-            .maybe_hint(ElementType::hint(name))
+        source.report(range, format!("there is no type `{name}`")).maybe_hint(type_name::hint(name))
     })
 }
 

@@ -3,7 +3,7 @@
 //! Floats agree if `|got - want| <= atol + rtol * |want|`, as in NumPy's `allclose`, but a NaN
 //! agrees with a NaN, and an infinity only with itself. Integers follow the same rule, exactly.
 
-use super::scalar::{ElementType, Literal};
+use gpucast_buffers::scalar::{ElementType, Literal};
 
 /// Greatest number of mismatches that are listed.
 pub const LISTED: usize = 5;

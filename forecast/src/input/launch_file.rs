@@ -14,9 +14,9 @@ use toml::Spanned;
 
 use super::expression::{self, Parameters};
 use super::plan::LoadCaching;
-use super::scalar::Literal;
 use super::tensor_map::TensorMapTable;
 use crate::failure::{Report, SourceText, suggest};
+use gpucast_buffers::scalar::Literal;
 
 /// A launch file as written.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! project's name ► one of the following, with its launch
-//! corpus name ─┐                     ┌─ init, uniform, files, npy: contents
+//! corpus name ─┐
 //! launch file ─┼─► launch_file ──► resolve ──► Plan
-//! PTX module  ─┤   argument ────────┘ scalar: types and bits
+//! PTX module  ─┤   argument ────────┘ contents of buffers: the crate `buffers`
 //! CUDA source ─┤   (compiled by the caller's compiler)
 //! container   ─┘   kernel_name: which PTX of it, which kernel     packed: Plan ⇄ bytes
 //! ```
@@ -19,8 +19,6 @@ pub mod cuda_module;
 pub mod cuda_source;
 pub mod expectation;
 pub mod expression;
-pub mod files;
-pub mod init;
 pub mod kernel_argument;
 pub mod kernel_name;
 pub(crate) mod launch_file;
@@ -28,7 +26,6 @@ pub mod loaded;
 pub mod measurements;
 mod module_listing;
 pub mod module_text;
-pub mod npy;
 pub mod options;
 pub mod packed;
 pub mod plan;
@@ -36,7 +33,6 @@ pub mod project;
 pub mod reference_values;
 mod resolve;
 pub mod samples;
-pub mod scalar;
 pub mod structure;
 mod tensor_map;
-mod uniform;
+mod type_name;

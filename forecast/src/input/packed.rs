@@ -7,10 +7,10 @@
 use gpucast_counters::hierarchy::L2Contents;
 use serde::{Deserialize, Serialize};
 
-use super::files;
-use super::init::Init;
 use super::plan::{Buffer, LoadCaching, Plan, PlannedLaunch, Symbol};
 use crate::failure::{Report, SourceText};
+use gpucast_buffers::files;
+use gpucast_buffers::init::Init;
 
 /// The part of a plan that decides counts.
 #[derive(Serialize, Deserialize)]

@@ -7,7 +7,6 @@ use gpucast_corpus::{generator, reference};
 use gpucast_counters::hierarchy::L2Contents;
 use toml::Spanned;
 
-use super::init::Init;
 use super::launch_file::{
     ArgumentValue, BufferTable, ExpectTable, InitValue, LaunchFile, LaunchTable, Number,
     SymbolTable,
@@ -16,9 +15,11 @@ use super::plan::{
     Against, Buffer, Expectation, LaunchPlaces, Plan, PlannedArgument, PlannedLaunch, Pointer,
     PointerError, Symbol, checked_len,
 };
-use super::scalar::ElementType;
 use super::structure::{DEEPEST, Structure, parse_bytes};
+use super::type_name;
 use crate::failure::{Anchor, Report, SourceText, suggest};
+use gpucast_buffers::init::Init;
+use gpucast_buffers::scalar::ElementType;
 
 /// Far more than any statistics need, and few enough to end.
 const MOST_REPETITIONS: u32 = 1_000_000;
@@ -173,7 +174,7 @@ impl Resolver<'_> {
         ElementType::named(name).ok_or_else(|| {
             self.source
                 .report(range, format!("there is no type `{name}`"))
-                .maybe_hint(ElementType::hint(name))
+                .maybe_hint(type_name::hint(name))
         })
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::Pointer;
-use super::scalar::ElementType;
+use gpucast_buffers::scalar::ElementType;
 
 /// Greatest depth of structures in structures.
 pub(super) const DEEPEST: usize = 16;

@@ -6,9 +6,9 @@ use gpucast_interpreter::{DeviceMemory, Launch, Program, RunError};
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Findings, Sanitizer};
 
 use crate::failure::Failure;
-use crate::input::init::Init;
 use crate::input::plan::Plan;
 use crate::run::execute::{Executed, Timing, Watch};
+use gpucast_buffers::init::Init;
 
 /// One repetition of a launch, checked.
 pub struct CheckedLaunch {

@@ -27,7 +27,6 @@ use gpucast_model::{InstructionFacts, Needs};
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::{Failure, Report};
-use crate::input::init::Init;
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
@@ -38,6 +37,7 @@ use crate::run::rung::{CountedBy, Rung};
 use crate::run::sliced::{self, NotSliced, Sliced};
 use crate::run::supervisor::Supervisor;
 use crate::settings::RungChoice;
+use gpucast_buffers::init::Init;
 
 /// The counts of a launch.
 pub struct Counted {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpucast_buffers::corpus_values;
 use gpucast_corpus::reference::{self, Inputs, Outputs, Values};
 use gpucast_interpreter::DeviceMemory;
 
@@ -82,7 +83,7 @@ impl<'a> Expected<'a> {
                 let values = outputs.remove(&buffer.name).ok_or_else(|| {
                     at_fault(format!("the reference {name} says nothing of buffer {}", buffer.name))
                 })?;
-                (reference_values::bytes(&values), format!("the reference {name}"))
+                (corpus_values::bytes(&values), format!("the reference {name}"))
             }
         };
         if want.len() != got.len() {

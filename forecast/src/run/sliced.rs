@@ -8,8 +8,8 @@ use gpucast_interpreter::{Buffers, DeviceMemory, Options, Program, Reach, Slice,
 
 use super::execute::{self, Loaded};
 use crate::failure::Report;
-use crate::input::init::Init;
 use crate::input::plan::Plan;
+use gpucast_buffers::init::Init;
 
 /// The memory and the programs of a plan's launches.
 pub(super) struct Sliced {

@@ -5,10 +5,11 @@
 
 use std::path::Path;
 
+use gpucast_buffers::npy;
+use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::import;
 use gpucast_forecast::SourceText;
-use gpucast_forecast::input::scalar::ElementType;
-use gpucast_forecast::input::{kernel_argument, npy};
+use gpucast_forecast::input::kernel_argument;
 use gpucast_machine::ptxas;
 use gpucast_model::Gpu;
 use gpucast_ptx_frontend::container::Cubin;

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 
 use thiserror::Error;
 
-use super::scalar::ElementType;
+use crate::scalar::ElementType;
 
 /// The bytes that every file begins with.
 const MAGIC: &[u8; 6] = b"\x93NUMPY";

@@ -4,8 +4,6 @@ use gpucast_ptx_frontend::ScalarType;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::suggest;
-
 /// A type that a launch file or `--arg` may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ElementType {
@@ -107,12 +105,9 @@ impl ElementType {
         TYPES.iter().map(|row| row.1)
     }
 
-    /// Returns a proposal to replace a name that no type has.
-    pub fn hint(name: &str) -> Option<String> {
-        match ALIASES.iter().find(|(alias, _)| *alias == name) {
-            Some((_, ty)) => Some(format!("write `{ty}`: types have the names of PTX")),
-            None => suggest(name, Self::names()),
-        }
+    /// The name of the type that other languages call `name`.
+    pub fn alias(name: &str) -> Option<&'static str> {
+        ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, name)| *name)
     }
 
     fn row(self) -> (&'static str, u8, ScalarType) {

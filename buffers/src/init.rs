@@ -6,10 +6,10 @@ use std::sync::Arc;
 use gpucast_corpus::generator::{self, Generator, GeneratorError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::files::{self, FileError};
-use super::reference_values;
-use super::scalar::{DoesNotFit, ElementType, Literal};
-use super::uniform;
+use crate::corpus_values;
+use crate::files::{self, FileError};
+use crate::scalar::{DoesNotFit, ElementType, Literal};
+use crate::uniform;
 
 /// The initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -172,7 +172,7 @@ impl Init {
             Self::Generator { name, shape } => {
                 let values = (generator_of(name, ty)?.run)(shape, bytes.len() / ty.bytes())
                     .map_err(|error| InitError::Generator { name: name.clone(), error })?;
-                for (place, byte) in bytes.iter_mut().zip(reference_values::bytes(&values)) {
+                for (place, byte) in bytes.iter_mut().zip(corpus_values::bytes(&values)) {
                     *place = byte;
                 }
             }
@@ -187,7 +187,7 @@ impl Init {
 fn generator_of(name: &str, ty: ElementType) -> Result<&'static Generator, InitError> {
     let generator =
         generator::generator(name).ok_or_else(|| InitError::UnknownGenerator(name.to_owned()))?;
-    let makes = reference_values::element_type(generator.element_type);
+    let makes = corpus_values::element_type(generator.element_type);
     if makes == ty {
         Ok(generator)
     } else {

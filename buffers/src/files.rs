@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::npy::{self, NpyError};
-use super::scalar::ElementType;
+use crate::npy::{self, NpyError};
 use crate::replacement::Replacement;
+use crate::scalar::ElementType;
 
 /// Reason why a buffer's file could not be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -15,7 +15,7 @@
 //! Every step is exact or correctly rounded, so all machines agree on every bit.
 
 /// The `index`-th word of the stream with this seed.
-pub(super) fn word(seed: u64, index: u64) -> u64 {
+pub(crate) fn word(seed: u64, index: u64) -> u64 {
     let z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -23,13 +23,13 @@ pub(super) fn word(seed: u64, index: u64) -> u64 {
 }
 
 /// A real of `low..high`.
-pub(super) fn real(word: u64, low: f64, high: f64) -> f64 {
+pub(crate) fn real(word: u64, low: f64, high: f64) -> f64 {
     const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
     low + (high - low) * ((word >> 11) as f64 * STEP)
 }
 
 /// An integer of `low..=high`; both fit into 64 bits, signed or unsigned.
-pub(super) fn integer(word: u64, low: i128, high: i128) -> i128 {
+pub(crate) fn integer(word: u64, low: i128, high: i128) -> i128 {
     let count = (high - low) as u128 + 1;
     // At most 2^64 · 2^64 − 2^64, which a u128 holds.
     low + ((u128::from(word) * count) >> 64) as i128
