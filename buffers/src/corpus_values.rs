@@ -32,7 +32,7 @@ macro_rules! elements {
     };
 }
 
-/// The values of a buffer whose little-endian bytes these are, if the corpus has values of its type.
+/// The values that little-endian bytes of a buffer are, if the corpus has values of its type.
 #[must_use]
 pub fn values(ty: ElementType, bytes: &[u8]) -> Option<Values> {
     match ty {

@@ -6,7 +6,7 @@
 //! of the CUDA C++ Programming Guide. Those of PTX instructions stand with the other facts of a
 //! mnemonic in `opcode_facts`; those of machine instructions stand here.
 
-use crate::opcode_facts::IntegerRow;
+use gpucast_ptx_frontend::isa::IntegerRow;
 
 /// A kind of integer instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +67,7 @@ mod tests {
     use gpucast_ptx_frontend::isa::Opcode;
 
     use super::*;
-    use crate::opcode_facts::opcode_facts;
+    use gpucast_ptx_frontend::isa::opcode_facts;
 
     /// Rows of the vendor's table, by instructions that its footnotes and the assembler's names tie
     /// to them.

@@ -39,7 +39,6 @@ pub mod machine;
 pub mod metric;
 pub mod observer;
 pub mod occupancy;
-pub mod opcode_facts;
 pub mod operation;
 mod patterns;
 pub mod profile;

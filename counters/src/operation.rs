@@ -4,7 +4,7 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
-use crate::opcode_facts::{FloatRow, opcode_facts};
+use gpucast_ptx_frontend::isa::{FloatRow, opcode_facts};
 
 /// The floating-point format that the `flop_count_*` metrics tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,8 +9,8 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::ScalarType;
 
-use crate::opcode_facts::{FloatRow, IntegerRow, opcode_facts};
 use crate::operation::class;
+use gpucast_ptx_frontend::isa::{FloatRow, IntegerRow, opcode_facts};
 
 /// A kind of operation with a throughput of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

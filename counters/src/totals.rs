@@ -11,10 +11,10 @@ use crate::integer_kind::IntegerKind;
 use crate::machine::architecture::Architecture;
 use crate::machine::{MachineProfile, MachineRow};
 use crate::occupancy::CtaShape;
-use crate::opcode_facts::opcode_facts;
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::table::{BaseTable, Row};
 use crate::tensor::TensorFormat;
+use gpucast_ptx_frontend::isa::opcode_facts;
 
 /// The inputs that the metrics of one launch are computed from.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Facts from control flow: dominance, and the values that are the same in all lanes.
 
-use gpucast_counters::opcode_facts::{Effect, opcode_facts};
 use gpucast_ptx_frontend::isa::SpecialRegister;
+use gpucast_ptx_frontend::isa::{Effect, opcode_facts};
 
 use super::graph::{Arg, Graph};
 

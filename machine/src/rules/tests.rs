@@ -580,7 +580,7 @@ fn unknown_targets_are_said_to_be_unknown() {
 #[test]
 fn names_of_mnemonics_are_those_of_machine_instructions() {
     for &opcode in gpucast_ptx_frontend::isa::Opcode::ALL {
-        let name = gpucast_counters::opcode_facts::opcode_facts(opcode).machine;
+        let name = gpucast_ptx_frontend::isa::opcode_facts(opcode).machine;
         assert!(meaning(name).is_some(), "{opcode} {name}");
     }
 }

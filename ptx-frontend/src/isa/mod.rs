@@ -16,6 +16,7 @@
 
 mod class;
 mod combinations;
+mod facts;
 mod form;
 mod matching;
 mod modifier;
@@ -33,6 +34,7 @@ mod tests;
 
 pub use class::InstructionClass;
 pub use combinations::{Clash, clash};
+pub use facts::{Effect, FloatRow, IntegerRow, OpcodeFacts, opcode_facts};
 pub use form::{
     Access, Count, Form, FormId, OperandKind, OperandShape, PairResult, ShapeType, Slot, Target,
     forms, forms_of,

@@ -1,7 +1,7 @@
 //! Dead code: operations whose results nobody reads.
 
-use gpucast_counters::opcode_facts::{Effect, opcode_facts};
 use gpucast_ptx_frontend::isa::Modifier;
+use gpucast_ptx_frontend::isa::{Effect, opcode_facts};
 
 use super::super::graph::{Graph, Op, State};
 

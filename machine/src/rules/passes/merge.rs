@@ -7,7 +7,7 @@
 //! pairs stay. The alignment of pointers from parameters is not known, so that loads of global
 //! memory stay as they are.
 
-use gpucast_counters::opcode_facts::{Effect, opcode_facts};
+use gpucast_ptx_frontend::isa::{Effect, opcode_facts};
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! The effects of instructions on memory, and the order that they force.
 
-use gpucast_counters::opcode_facts::{Effect as OpcodeEffect, opcode_facts};
 use gpucast_interpreter::AccessKind;
+use gpucast_ptx_frontend::isa::{Effect as OpcodeEffect, opcode_facts};
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::SmallVec;

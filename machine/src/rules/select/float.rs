@@ -1,7 +1,7 @@
 //! Floating-point arithmetic that is one instruction in every generation.
 
-use gpucast_counters::opcode_facts::{FloatRow, opcode_facts};
 use gpucast_ptx_frontend::isa::Opcode;
+use gpucast_ptx_frontend::isa::{FloatRow, opcode_facts};
 use gpucast_ptx_frontend::types::ScalarType;
 use smallvec::smallvec;
 

@@ -1,8 +1,8 @@
 //! Loads, stores and atomics.
 
 use gpucast_counters::machine::MachineAccess;
-use gpucast_counters::opcode_facts::opcode_facts;
 use gpucast_interpreter::AccessKind;
+use gpucast_ptx_frontend::isa::opcode_facts;
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::smallvec;

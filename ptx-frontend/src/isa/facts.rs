@@ -9,7 +9,7 @@
 //! CUDA C++ Programming Guide. `ptxas` 12.9 removes an instruction whose results nobody reads in
 //! every row here that is no [`Effect::Lasting`] (tried for sm_50, sm_80 and sm_90).
 
-use gpucast_ptx_frontend::isa::Opcode;
+use super::Opcode;
 
 /// The effect of an instruction besides writing its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,7 +280,7 @@ facts! {
 
 #[cfg(test)]
 mod tests {
-    use gpucast_ptx_frontend::isa::{InstructionClass, forms_of};
+    use crate::isa::{InstructionClass, forms_of};
 
     use super::*;
 
