@@ -47,9 +47,9 @@ pub trait Store: Send + Sync {
     /// If the storage does not answer.
     fn list(&self, folder: &str) -> Result<Vec<String>, StoreError>;
 
-    /// Removes what writers left that were killed while they wrote: parts of objects that nobody has
-    /// touched for longer than `silence`. Returns their number. Storage that takes objects as a whole
-    /// has none.
+    /// Removes what writers left that were killed while they wrote: parts of objects that nobody
+    /// has touched for longer than `silence`. Returns their number. Storage that takes objects as a
+    /// whole has none.
     ///
     /// # Errors
     ///

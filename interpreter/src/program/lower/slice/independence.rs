@@ -1,8 +1,8 @@
 //! Kernels that are counted alike whatever memory holds.
 //!
-//! The analysis is that of slices without its guess at addresses: all of global memory is one place,
-//! and a generic address may lie anywhere. Nobody checks its answer while a launch runs, so it says
-//! yes only where that is certain.
+//! The analysis is that of slices without its guess at addresses: all of global memory is one
+//! place, and a generic address may lie anywhere. Nobody checks its answer while a launch runs, so
+//! it says yes only where that is certain.
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::isa::Opcode;
