@@ -80,8 +80,8 @@ impl Folder {
         }
     }
 
-    /// Removes unfinished files that are older than `silence`. Their age is told by the clock of the
-    /// machine that keeps the files, which is asked by a new file.
+    /// Removes unfinished files that are older than `silence`. Their age is told by the clock of
+    /// the machine that keeps the files, which is asked by a new file.
     fn remove_unfinished(&self, silence: Duration) -> io::Result<usize> {
         let folder = self.path.join(UNFINISHED);
         let before: Vec<PathBuf> = match fs::read_dir(&folder) {
