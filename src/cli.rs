@@ -1,6 +1,7 @@
 //! The command line: every command, option and help text.
 
 pub(crate) mod advise;
+pub(crate) mod bench;
 mod calibrate;
 mod cuda;
 pub(crate) mod diff;
@@ -133,6 +134,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Run a program that uses CUDA, on a GPU that is not there; then print a table of its launches
     Exec(exec::Exec),
+    /// Measure how fast this computer executes kernels, and what counting costs
+    Bench(bench::Bench),
     /// Draw predictions as SVG or PNG
     #[command(subcommand)]
     Plot(plot::Plot),
