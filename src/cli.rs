@@ -175,7 +175,8 @@ pub(crate) struct Predict {
     /// or a fatbin, object, library or executable with PTX inside
     ///
     /// Several kernels are predicted one after the other. A pattern such as 'sgemm-*' stands for
-    /// the project's and the corpus's kernels whose names fit it.
+    /// the project's and the corpus's kernels whose names fit it. A profile (x.json) is read as by
+    /// --from-metrics.
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) input: Vec<String>,
 

@@ -416,6 +416,14 @@ fn predictions_read_what_profiles_wrote() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(kinds(&read), kinds(&direct), "{ending}");
+        if ending == "json" {
+            let model = "--model quantitative-roofline";
+            let plain = document(&format!("predict {path} --gpu gtx-660 {model} --format json"));
+            assert_eq!(plain, read);
+            let both = gpucast(&format!("predict {path} sgemm --gpu gtx-660 {model}"));
+            assert_eq!(both.status, 2);
+            assert!(both.stderr.contains("which stands alone"), "{}", both.stderr);
+        }
     }
     let lines = folder.path().join("lines.json");
     let lines = lines.display();
