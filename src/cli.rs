@@ -1,6 +1,7 @@
 //! The command line: every command, option and help text.
 
 pub(crate) mod advise;
+pub(crate) mod bench;
 mod calibrate;
 mod cuda;
 pub(crate) mod diff;
@@ -133,6 +134,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Run a program that uses CUDA, on a GPU that is not there; then print a table of its launches
     Exec(exec::Exec),
+    /// Measure how fast this computer executes kernels, and what counting costs
+    Bench(bench::Bench),
     /// Draw predictions as SVG or PNG
     #[command(subcommand)]
     Plot(plot::Plot),
@@ -172,7 +175,8 @@ pub(crate) struct Predict {
     /// or a fatbin, object, library or executable with PTX inside
     ///
     /// Several kernels are predicted one after the other. A pattern such as 'sgemm-*' stands for
-    /// the project's and the corpus's kernels whose names fit it.
+    /// the project's and the corpus's kernels whose names fit it. A profile (x.json) is read as by
+    /// --from-metrics.
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
     pub(crate) input: Vec<String>,
 

@@ -1,6 +1,7 @@
 //! The commands: each reads its input, asks the libraries, and renders their answer.
 
 pub(crate) mod advise;
+pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -41,6 +42,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Profile(arguments) => profile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Bench(arguments) => bench::run(&arguments, cli.threads),
         Command::Exec(arguments) => exec::run(&arguments, cli.threads),
         Command::Plot(command) => plot::run(command),
         Command::Report(arguments) => report::run(&arguments),

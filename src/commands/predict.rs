@@ -66,6 +66,7 @@ struct Answer {
 
 pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
+    let arguments = with_profile(arguments)?;
     let models = models(&arguments)?;
     let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
@@ -98,6 +99,26 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     output.write(&prediction::document(&kernels, &answer.advice, arguments.output.format)?)
 }
 
+/// A profile in the place of the kernel is a file of counts: it stands for `--from-metrics`.
+fn with_profile(mut arguments: Predict) -> Result<Predict, Failure> {
+    let is_profile = |input: &str| {
+        Path::new(input).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+    };
+    let Some(profile) = arguments.input.iter().find(|input| is_profile(input)) else {
+        return Ok(arguments);
+    };
+    let usage = |message| Err(Failure::Usage(Report::new(message)));
+    if arguments.input.len() > 1 {
+        return usage(format!("{profile} is a file of counts, which stands alone"));
+    }
+    if arguments.counting.count_on.is_some() {
+        return usage("--count-on describes an execution, and a file of counts is none".to_owned());
+    }
+    arguments.from_metrics = Some(profile.into());
+    arguments.input.clear();
+    Ok(arguments)
+}
+
 /// The models. A profiler's file and a correction by a reference are the thesis's: its model reads
 /// exactly such files, and equation 5.13 is about it.
 fn models(arguments: &Predict) -> Result<Models, Failure> {
@@ -114,7 +135,7 @@ fn from_metrics(
     question: &Question<'_>,
 ) -> Result<Answer, Failure> {
     if let Some(option) = LaunchOptions::from(&arguments.launch).first_of_execution() {
-        let message = format!("{option} describes an execution, and --from-metrics is none");
+        let message = format!("{option} describes an execution, and a file of counts is none");
         return Err(Failure::Usage(Report::new(message)));
     }
     let mut sources = sources::from_metrics(path, arguments.launch.kernel.as_deref())?;

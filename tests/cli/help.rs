@@ -19,6 +19,7 @@ fn every_command_explains_itself() {
         "profile",
         "run",
         "exec",
+        "bench",
         "plot",
         "plot roofline",
         "plot quadrant-split",
@@ -72,6 +73,8 @@ fn wrong_usage_ends_with_status_two() {
         "run saxpy.toml --dump y",
         "run saxpy.toml --dump y=y.txt",
         "run saxpy.toml --budget 0",
+        "bench sgemm --counting slice",
+        "bench sgemm --rounds 0",
     ] {
         let outcome = gpucast(arguments);
         assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""), "gpucast {arguments}");

@@ -34,7 +34,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-const DOCUMENTS: [Documented; 17] = [
+const DOCUMENTS: [Documented; 18] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -77,6 +77,15 @@ const DOCUMENTS: [Documented; 17] = [
             "run wrong-expectation.toml --format json",
         ],
         fits: &["run histogram --size small --format json"],
+    },
+    Documented {
+        schema: "gpucast.bench/1",
+        meaning: "Speeds of the executor on a computer, with and without counting: `bench`",
+        shown_by: &[
+            "bench sgemm --size small --rounds 1 --threads 2 --format json",
+            "bench histogram --size small --rounds 2 --threads 1 --format json",
+        ],
+        fits: &["bench vector-add --size small --rounds 1 --format json"],
     },
     Documented {
         schema: "gpucast.findings/1",
@@ -407,6 +416,14 @@ fn predictions_read_what_profiles_wrote() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(kinds(&read), kinds(&direct), "{ending}");
+        if ending == "json" {
+            let model = "--model quantitative-roofline";
+            let plain = document(&format!("predict {path} --gpu gtx-660 {model} --format json"));
+            assert_eq!(plain, read);
+            let both = gpucast(&format!("predict {path} sgemm --gpu gtx-660 {model}"));
+            assert_eq!(both.status, 2);
+            assert!(both.stderr.contains("which stands alone"), "{}", both.stderr);
+        }
     }
     let lines = folder.path().join("lines.json");
     let lines = lines.display();

@@ -25,6 +25,9 @@ pub struct Timing {
     pub execute_s: f64,
     /// Instructions times the lanes that were active, guard true or not, in each second.
     pub thread_instructions_per_s: f64,
+    /// Instructions times the lanes that were active, of all repetitions.
+    #[serde(skip)]
+    pub thread_instructions: u64,
 }
 
 impl Timing {
@@ -32,7 +35,7 @@ impl Timing {
     pub(super) fn since(started: Instant, lanes: u64) -> Self {
         let execute_s = started.elapsed().as_secs_f64();
         let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
-        Self { execute_s, thread_instructions_per_s }
+        Self { execute_s, thread_instructions_per_s, thread_instructions: lanes }
     }
 }
 

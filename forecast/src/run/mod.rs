@@ -7,6 +7,7 @@
 //! ```
 
 pub mod assembler;
+pub mod bench;
 pub mod check;
 pub mod counting;
 pub mod execute;

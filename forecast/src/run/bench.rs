@@ -1,0 +1,267 @@
+//! The speed of the executor on this computer: launches that are run and counted again and again.
+//!
+//! A computer changes its clock and shares its cores. All ways of executing therefore take their
+//! turns within a round, and ratios compare times of one round.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use gpucast_counters::DeviceModel;
+use gpucast_interpreter::Options;
+use serde::Serialize;
+
+use crate::failure::{Failure, Report};
+use crate::input::plan::Plan;
+use crate::run::counting::{self, Counting, Extras};
+use crate::run::execute::{self, Loaded, Timing, Unwatched};
+use crate::run::machine::Machine;
+use crate::run::rung::Rung;
+use crate::run::supervisor::Supervisor;
+use crate::settings::{MachineChoice, MachineSettings, RungChoice};
+
+/// A way of executing the launches of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Everything is computed, and nobody counts.
+    Run,
+    /// Everything is computed and counted.
+    Full,
+    /// Everything is counted, and only that is computed on which counts depend.
+    Slice,
+}
+
+impl Way {
+    /// Its name in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Full => "full",
+            Self::Slice => "slice",
+        }
+    }
+}
+
+/// The times of one way on a number of threads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    /// The way.
+    pub way: Way,
+    /// Threads of the CPU that execute CTAs.
+    pub threads: usize,
+    /// Seconds of each round: all launches with their repetitions, counting included. The filling
+    /// of buffers is not in them.
+    pub seconds: Vec<f64>,
+}
+
+/// All ways of executing the launches of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bench {
+    /// The argument that stands for the kernel.
+    pub kernel: String,
+    /// Instructions times the lanes that were active, of all launches.
+    pub thread_instructions: u64,
+    /// The reason why there is no slice, if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_slice_because: Option<String>,
+    /// The times.
+    pub measurements: Vec<Measurement>,
+}
+
+/// The extent of a measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Rounds that are measured, after one that is not.
+    pub rounds: NonZeroU32,
+    /// Threads to measure with besides one.
+    pub threads: NonZeroUsize,
+    /// The GPU whose counters are modelled.
+    pub device: DeviceModel,
+    /// Limits and the order of CTAs.
+    pub options: Options,
+}
+
+impl Measurement {
+    /// The middle of the times, in seconds; the mean of both where two are in the middle.
+    #[must_use]
+    pub fn median(&self) -> f64 {
+        median(self.seconds.clone())
+    }
+
+    /// The difference between the longest and the shortest time, as a fraction of the median.
+    #[must_use]
+    pub fn spread(&self) -> f64 {
+        let greatest = self.seconds.iter().copied().fold(f64::MIN, f64::max);
+        let least = self.seconds.iter().copied().fold(f64::MAX, f64::min);
+        (greatest - least) / self.median()
+    }
+
+    /// The median of this way's times over those of another in the same rounds.
+    #[must_use]
+    pub fn over(&self, other: &Self) -> f64 {
+        median(self.seconds.iter().zip(&other.seconds).map(|(this, that)| this / that).collect())
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match (values.get(middle), values.len() % 2) {
+        (Some(&upper), 0) => f64::midpoint(values[middle - 1], upper),
+        (Some(&middle), _) => middle,
+        (None, _) => f64::NAN,
+    }
+}
+
+impl Bench {
+    /// The times of a way on one thread, or on several.
+    #[must_use]
+    pub fn of(&self, way: Way, several: bool) -> Option<&Measurement> {
+        self.measurements.iter().find(|one| one.way == way && (one.threads > 1) == several)
+    }
+}
+
+/// Executes a plan's launches in every way.
+///
+/// # Errors
+///
+/// Errors of a launch or of the kernel, threads that cannot be started, and [`Failure::Stopped`] if
+/// the supervisor says so.
+pub fn bench(
+    kernel: &str,
+    plan: &Plan,
+    loaded: &Loaded,
+    extent: &Extent,
+    supervisor: &dyn Supervisor,
+) -> Result<Bench, Failure> {
+    let ptx_alone = MachineSettings { machine: MachineChoice::None, ..MachineSettings::default() };
+    let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
+    let machine = Machine::new(&ptx_alone, loaded, extent.device.capability, kernels, None)?;
+    let executor = Executor { plan, loaded, extent, machine: &machine, supervisor };
+    let several = extent.threads.get();
+    let threads = if several > 1 { vec![1, several] } else { vec![1] };
+    let pools = threads.iter().map(|&threads| pool(threads)).collect::<Result<Vec<_>, Report>>()?;
+
+    // The first round warms up, and says what there is to measure.
+    let no_slice_because = executor.no_slice_because()?;
+    let ways = [Way::Run, Way::Full, Way::Slice];
+    let ways = &ways[..if no_slice_because.is_none() { 3 } else { 2 }];
+    let mut thread_instructions = 0;
+    let measured =
+        |(&way, &threads): (&Way, &usize)| Measurement { way, threads, seconds: Vec::new() };
+    let mut measurements: Vec<Measurement> = threads
+        .iter()
+        .flat_map(|threads| ways.iter().map(move |way| (way, threads)))
+        .map(measured)
+        .collect();
+    for round in 0..=extent.rounds.get() {
+        let pools = pools.iter().flat_map(|pool| ways.iter().map(move |_| pool));
+        for (measurement, pool) in measurements.iter_mut().zip(pools) {
+            let timings = pool.install(|| executor.timings(measurement.way))?;
+            if round > 0 {
+                measurement.seconds.push(timings.iter().map(|timing| timing.execute_s).sum());
+            } else if measurement.way == Way::Run {
+                thread_instructions = timings.iter().map(|timing| timing.thread_instructions).sum();
+            }
+        }
+    }
+    Ok(Bench { kernel: kernel.to_owned(), thread_instructions, no_slice_because, measurements })
+}
+
+fn pool(threads: usize) -> Result<rayon::ThreadPool, Report> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| Report::new(format!("cannot start {threads} threads: {error}")))
+}
+
+/// Executes the launches of a plan in one way or another.
+struct Executor<'a> {
+    plan: &'a Plan,
+    loaded: &'a Loaded,
+    extent: &'a Extent,
+    machine: &'a Machine,
+    supervisor: &'a dyn Supervisor,
+}
+
+impl Executor<'_> {
+    /// The durations of the launches.
+    fn timings(&self, way: Way) -> Result<Vec<Timing>, Failure> {
+        let Self { plan, loaded, extent, supervisor, .. } = *self;
+        let rung = match way {
+            Way::Run => {
+                let mut memory = execute::memory(plan, loaded)?;
+                let mut nothing = Unwatched::default();
+                let options = &extent.options;
+                execute::execute(plan, loaded, &mut memory, options, supervisor, &mut nothing)?;
+                return Ok(nothing.finished.into_iter().map(|(timing, _)| timing).collect());
+            }
+            Way::Full => RungChoice::Full,
+            Way::Slice => RungChoice::Slice,
+        };
+        let counted = self.counted(rung)?;
+        Ok(counted.into_iter().map(|counted| counted.timing).collect())
+    }
+
+    fn counted(&self, rung: RungChoice) -> Result<Vec<counting::Counted>, Failure> {
+        let counting = Counting {
+            device: self.extent.device,
+            machine: self.machine,
+            extras: Extras::default(),
+            rung,
+            supervisor: self.supervisor,
+        };
+        counting::count(self.plan, self.loaded, &self.extent.options, &counting)
+    }
+
+    /// The reason why counting executes everything, if it does.
+    fn no_slice_because(&self) -> Result<Option<String>, Failure> {
+        let counted = self.counted(RungChoice::Auto)?;
+        let full = counted.into_iter().find(|counted| counted.counted_by.rung == Rung::Full);
+        Ok(full.map(|counted| counted.counted_by.because.unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::kernel_argument;
+    use crate::run::module;
+    use crate::run::supervisor::Alone;
+    use crate::settings::{LaunchOptions, Size};
+
+    fn of(seconds: &[f64]) -> Measurement {
+        Measurement { way: Way::Run, threads: 1, seconds: seconds.to_vec() }
+    }
+
+    #[test]
+    fn ratios_compare_times_of_one_round() {
+        // The computer was twice as slow in the second round, and the ratio is the same.
+        let (fast, slow) = (of(&[1.0, 2.0, 1.0]), of(&[3.0, 6.0, 3.0]));
+        assert!((slow.over(&fast) - 3.0).abs() < 1e-12);
+        assert!((fast.median() - 1.0).abs() < 1e-12);
+        assert!((fast.spread() - 1.0).abs() < 1e-12);
+        assert!((of(&[1.0, 4.0]).median() - 2.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn every_way_is_measured_in_every_round() {
+        let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
+        let extent = Extent {
+            rounds: NonZeroU32::new(2).unwrap(),
+            threads: NonZeroUsize::new(2).unwrap(),
+            device: DeviceModel::GTX_480,
+            options: Options::default(),
+        };
+        let of = |kernel: &str| {
+            let plan = kernel_argument::read(kernel, &options).unwrap();
+            bench(kernel, &plan, &module::load(&plan).unwrap(), &extent, &Alone).unwrap()
+        };
+        let sgemm = of("sgemm");
+        let ways: Vec<_> = sgemm.measurements.iter().map(|one| (one.way, one.threads)).collect();
+        let all = [Way::Run, Way::Full, Way::Slice];
+        assert_eq!(ways[..3], all.map(|way| (way, 1)));
+        assert_eq!(ways[3..], all.map(|way| (way, 2)));
+        assert!(sgemm.measurements.iter().all(|one| one.seconds.len() == 2));
+        assert!(sgemm.no_slice_because.is_none());
+        assert!(sgemm.thread_instructions > 0);
+    }
+}
