@@ -21,6 +21,7 @@ use crate::memory::BlockRange;
 use crate::module::{Function, Module};
 use crate::properties::Properties;
 use crate::record::Record;
+use crate::repeats::Repeats;
 use crate::report::ProcessReport;
 use crate::settings::Settings;
 
@@ -65,6 +66,8 @@ pub struct Device {
     pub(crate) checking: Checking,
     /// The L2 as the last counted launch left it.
     pub(crate) l2: Option<L2>,
+    /// What counted launches led to.
+    pub(crate) repeats: Repeats,
     pub(crate) heap_bytes: u64,
     pub(crate) stack_bytes: u32,
     /// The fault of a kernel, after which nothing works any more.
@@ -123,6 +126,7 @@ impl Device {
             functions: Vec::new(),
             clock: Clock::default(),
             l2: None,
+            repeats: Repeats::default(),
             heap_bytes: options.heap_bytes,
             stack_bytes: options.stack_bytes,
             fault: None,

@@ -14,6 +14,7 @@ use gpucast_model::Prediction;
 use crate::clock::{Engine, StreamId};
 use crate::module::Kernel;
 use crate::record::{Launched, Shape};
+use crate::repeats::{Key, Recalled};
 use crate::settings::Mode;
 use crate::{Device, Error, FunctionId, Program};
 
@@ -41,6 +42,14 @@ pub struct LaunchRequest {
 pub(crate) struct Predicted {
     pub(crate) time_ms: f64,
     pub(crate) bound: &'static str,
+}
+
+/// The time of a launch that has ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Timed {
+    predicted: Option<Predicted>,
+    /// True if the launch was counted itself.
+    counted: bool,
 }
 
 /// Keeps what a kernel prints until the launch has ended: one that is executed again in order would
@@ -77,10 +86,11 @@ impl Device {
         schedule: Schedule,
     ) -> Result<(), Error> {
         self.usable()?;
+        let (kernel, instance) = self.kernel(request.function)?;
+        let key = self.may_repeat(&kernel).then(|| Key::new(&request, self.stack_bytes));
         let LaunchRequest { function, grid, block, cluster, shared_bytes, stream, arguments } =
             request;
         self.clock.stream(stream)?;
-        let (kernel, instance) = self.kernel(function)?;
         self.check_limits(function, &kernel, block, shared_bytes)?;
         let launch = Launch {
             grid,
@@ -105,25 +115,39 @@ impl Device {
             Mode::Run | Mode::Count => None,
         };
         let is_chosen = self.is_chosen(function, &kernel);
-        let outcome = match self.settings.mode {
-            _ if self.checking.is_on() => self.checking.run(&one, &mut self.memory).map(|()| None),
-            _ if known.is_some() => one.run(&mut self.memory, &mut NoObserver).map(|_| known),
-            Mode::Count | Mode::Sample if is_chosen => match self.count(&one, &kernel) {
-                Ok(predicted) => Ok(predicted),
-                Err(HostLaunchError::Run(error)) => Err(error),
-                Err(HostLaunchError::Machine(report)) => {
-                    program.note(&report.to_string());
-                    Ok(None)
-                }
-            },
-            Mode::Run | Mode::Count | Mode::Sample => {
-                one.run(&mut self.memory, &mut NoObserver).map(|_| None)
-            }
+        let without_counters = |memory, predicted| {
+            let ran = one.run(memory, &mut NoObserver);
+            ran.map(|_| Timed { predicted, counted: false })
         };
-        let predicted = outcome.or_else(|error| self.failed(function, error).map(|()| None))?;
+        let outcome = match self.settings.mode {
+            _ if self.checking.is_on() => {
+                self.checking.run(&one, &mut self.memory).map(|()| Timed::default())
+            }
+            Mode::Sample if known.is_some() => without_counters(&mut self.memory, known),
+            Mode::Count | Mode::Sample if is_chosen => {
+                match key.as_ref().map(|key| self.repeats.recall(key, &mut self.l2)) {
+                    Some(Recalled::Known(known)) => without_counters(&mut self.memory, known),
+                    recalled => match self.count(&one, &kernel) {
+                        Ok(predicted) => {
+                            if let (Some(key), Some(Recalled::Unknown(unknown))) = (key, recalled) {
+                                self.repeats.learn(key, unknown, &mut self.l2, predicted);
+                            }
+                            Ok(Timed { predicted, counted: predicted.is_some() })
+                        }
+                        Err(HostLaunchError::Run(error)) => Err(error),
+                        Err(HostLaunchError::Machine(report)) => {
+                            program.note(&report.to_string());
+                            Ok(Timed::default())
+                        }
+                    },
+                }
+            }
+            Mode::Run | Mode::Count | Mode::Sample => without_counters(&mut self.memory, None),
+        };
+        let failed = |error| self.failed(function, error).map(|()| Timed::default());
+        let Timed { predicted, counted } = outcome.or_else(failed)?;
         let time_ms = predicted.map_or(0.0, |predicted| predicted.time_ms);
         let start_ms = self.clock.submit(stream, Engine::Compute, time_ms)?;
-        let counted = known.is_none() && predicted.is_some();
         self.record
             .launched(&kernel.name, Launched { shape, stream, start_ms, predicted, counted });
         Ok(())
@@ -145,6 +169,13 @@ impl Device {
             return Err(Error::InvalidValue);
         }
         Ok(())
+    }
+
+    /// Returns true if a launch of the kernel may have the time of an equal one before it.
+    fn may_repeat(&self, kernel: &Kernel) -> bool {
+        // Features name the buffers of the program, which come and go.
+        let needs_buffers = self.counting.chosen.model.needs().features;
+        self.settings.mode == Mode::Count && kernel.ignores_contents && !needs_buffers
     }
 
     /// Limits of a launch. The memory of this machine is asked for when buffers have changed.

@@ -34,6 +34,7 @@ mod memory;
 mod module;
 pub mod properties;
 mod record;
+mod repeats;
 pub mod report;
 pub mod settings;
 

@@ -66,6 +66,8 @@ pub struct FunctionFacts {
 pub(crate) struct Kernel {
     pub(crate) program: KernelProgram,
     pub(crate) machine: Machine,
+    /// True if its counts are the same whatever memory holds.
+    pub(crate) ignores_contents: bool,
     /// The name that people read.
     pub(crate) name: String,
 }
@@ -294,7 +296,9 @@ impl Device {
             Error::Unknown
         })?;
         let readable = kernel_name::readable(&name);
-        let kernel = Arc::new(Kernel { program: lowered, machine, name: readable });
+        let ignores_contents = lowered.counts_ignore_contents(&loaded.module);
+        let kernel = Kernel { program: lowered, machine, ignores_contents, name: readable };
+        let kernel = Arc::new(kernel);
         ready.kernels.insert(name, Arc::clone(&kernel));
         Ok((kernel, instance))
     }

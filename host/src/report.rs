@@ -48,7 +48,8 @@ pub struct KernelRow {
     pub kernel: String,
     /// Launches.
     pub launches: u64,
-    /// Launches that were counted themselves.
+    /// Launches that were counted themselves. In [`Mode::Count`], others with a time equal one of
+    /// these in all that counts depend on.
     pub counted: u64,
     /// Predicted milliseconds of all launches together; none if nothing was predicted.
     pub time_ms: Option<f64>,

@@ -60,6 +60,38 @@ AGAIN:
 }
 """
 
+CUDA_KERNELS = """
+extern "C" __global__ void saxpy(const float *x, float *y, float a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+
+extern "C" __global__ void total(const float *x, float *out, int n) {
+    __shared__ float part[128];
+    int i = blockIdx.x * 128 + threadIdx.x;
+    part[threadIdx.x] = i < n ? x[i] : 0.0f;
+    for (int step = 64; step > 0; step /= 2) {
+        __syncthreads();
+        if (threadIdx.x < step) part[threadIdx.x] += part[threadIdx.x + step];
+    }
+    if (threadIdx.x == 0) atomicAdd(out, part[0]);
+}
+
+extern "C" __global__ void product(const float *a, const float *b, float *c, int inner, int width) {
+    __shared__ float left[16][16], right[16][16];
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    float sum = 0.0f;
+    for (int tile = 0; tile < inner; tile += 16) {
+        left[threadIdx.y][threadIdx.x] = a[y * inner + tile + threadIdx.x];
+        right[threadIdx.y][threadIdx.x] = b[(tile + threadIdx.y) * width + x];
+        __syncthreads();
+        for (int k = 0; k < 16; k++) sum += left[threadIdx.y][k] * right[k][threadIdx.x];
+        __syncthreads();
+    }
+    c[y * width + x] = sum;
+}
+"""
+
 CUDA = """
 extern "C" __global__ void scale(float *x, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

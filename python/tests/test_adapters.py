@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 import gpucast
-from support import CUDA, SAXPY, needed
+from support import CUDA, CUDA_KERNELS, SAXPY, needed
 
 GPU = {"gpu": "h100-sxm", "machine": "rules"}
 
@@ -210,6 +210,54 @@ class Warp(unittest.TestCase):
         np.testing.assert_array_equal(y, 3 * x + 1)
         forecast = gpucast.predict(warp_kernels.saxpy, x, y, 2.0, dim=(1000,), **GPU)
         self.assertIn("4 blocks of 256 threads", forecast.counts[0].origin)
+
+
+    def test_a_reduction_and_a_product(self) -> None:
+        np: Any = needed("numpy")
+        wp: Any = needed("warp")
+        import warp_kernels
+
+        wp.config.quiet = True
+        x, out = np.arange(1000, dtype=np.float32), np.zeros(1, np.float32)
+        gpucast.run(warp_kernels.total, x, out, dim=1000)
+        self.assertEqual(out[0], x.sum())
+        random = np.random.default_rng(7)
+        a = random.random((32, 48), dtype=np.float32)
+        b = random.random((48, 64), dtype=np.float32)
+        c = np.zeros((32, 64), np.float32)
+        gpucast.run(warp_kernels.product, a, b, c, dim=(32, 64))
+        np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+class Cuda(unittest.TestCase):
+    def setUp(self) -> None:
+        self.np: Any = needed("numpy")
+
+    def launch(self, name: str, grid: Any, block: Any, *args: Any) -> None:
+        try:
+            gpucast.Kernel(CUDA_KERNELS, name=name)[grid, block](*args)
+        except gpucast.Error as error:
+            if "no compiler" in error.message:
+                self.skipTest("no CUDA compiler is installed")
+            raise
+
+    def test_saxpy_and_a_reduction(self) -> None:
+        np = self.np
+        x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+        self.launch("saxpy", 4, 256, x, y, np.float32(2), 1000)
+        np.testing.assert_array_equal(y, 2 * x + 1)
+        out = np.zeros(1, np.float32)
+        self.launch("total", 8, 128, x, out, 1000)
+        self.assertEqual(out[0], x.sum())
+
+    def test_a_tiled_product(self) -> None:
+        np = self.np
+        random = np.random.default_rng(7)
+        a = random.random((32, 48), dtype=np.float32)
+        b = random.random((48, 64), dtype=np.float32)
+        c = np.zeros((32, 64), np.float32)
+        self.launch("product", (4, 2), (16, 16), a, b, c, 48, 64)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-5)
 
 
 class CuPy(unittest.TestCase):

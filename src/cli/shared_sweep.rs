@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use gpucast_forecast::sweep::shared::Shard;
+use gpucast_forecast::sweep::shared::{Shard, USUAL_LEASE};
 use gpucast_render::sweep::TableFormat;
 
 use super::{SweepGrid, words};
@@ -65,7 +65,7 @@ pub(crate) struct WorkSweep {
     pub(crate) max_seconds: Option<u64>,
 
     /// The time without a sign of life after which another worker's execution is taken over
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = USUAL_LEASE.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) lease: u64,
 
     /// Execute again what failed

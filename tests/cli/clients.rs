@@ -36,6 +36,11 @@ fn operators_of_tinygrad_are_right() {
 }
 
 #[test]
+fn kernels_of_triton_are_right() {
+    run("triton_kernels.py", "numpy, triton");
+}
+
+#[test]
 fn kernels_of_numba_are_right() {
     run("numba_kernels.py", "numpy, numba_cuda, nvidia.cuda_nvrtc");
 }

@@ -47,7 +47,7 @@ fn a_program_runs_and_its_launches_are_told() {
     let report: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
     assert_eq!(report["schema"], "gpucast.program/1");
-    assert_eq!(report["processes"][0]["launches"].as_array().unwrap().len(), 5);
+    assert_eq!(report["processes"][0]["launches"].as_array().unwrap().len(), 40);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Child;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::gpucast::command;
 use crate::shared_sweep::Sweep;
@@ -112,4 +112,30 @@ fn a_killed_worker_leaves_a_lease_and_no_half_object() {
     assert_eq!(sweep.objects("leases").len(), 1);
     let mut merge = command(&sweep.words("merge --format csv"));
     assert_eq!(merge.output().unwrap().status.code(), Some(1));
+}
+
+/// A worker may die between writing a file and giving it its name.
+#[test]
+fn unfinished_files_of_killed_workers_are_removed_when_they_are_old() {
+    let sweep = Sweep::new();
+    sweep.succeeds("plan transpose --size small --gpu gtx-960 --machine rules");
+    sweep.succeeds("work");
+    let folder = sweep.path("store").join("unfinished");
+    let left_by_killed = |name: &str, seconds| {
+        let file = fs::File::create(folder.join(name)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+    };
+    left_by_killed("1-1-1", 3600);
+    left_by_killed("2-2-2", 0);
+    let state = sweep.succeeds("status");
+    assert!(state.contains("note: 1 unfinished file of killed workers removed\n"), "{state}");
+    assert_eq!(sweep.objects("unfinished").len(), 1);
+    left_by_killed("2-2-2", 3600);
+    left_by_killed("3-3-3", 3600);
+    let merged = sweep.succeeds(&format!("merge -o '{}'", sweep.path("m.csv").display()));
+    assert!(merged.contains("note: 2 unfinished files of killed workers removed\n"), "{merged}");
+    assert!(sweep.objects("unfinished").is_empty());
+    left_by_killed("4-4-4", 3600);
+    assert_eq!(sweep.succeeds("work"), "note: 0 executed, 0 of them failed\n");
+    assert!(sweep.objects("unfinished").is_empty());
 }

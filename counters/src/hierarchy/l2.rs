@@ -9,6 +9,8 @@
 //! Each slice is a cache of its own with a clock of its own, so that slices can be replayed side by
 //! side. [`placement`](super) says which slice and set a line belongs to.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use rayon::prelude::*;
 
 use super::contents::L2Contents;
@@ -149,6 +151,12 @@ pub(crate) struct SliceRequest {
     operation: L2Operation,
 }
 
+/// The state of an L2: two of equal geometry that have the same one answer all requests alike.
+///
+/// It is a hash of 64 bits. Among 10⁵ different states, the odds that two share one are 3·10⁻¹⁰.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L2State(u64);
+
 /// The cache with its contents.
 #[derive(Clone, Debug)]
 pub struct L2 {
@@ -181,6 +189,7 @@ impl L2 {
             traffic: L2Traffic::default(),
             rows: RowSums::default(),
             dirty: Some(DirtySectors::default()),
+            state: None,
         };
         Self {
             geometry,
@@ -194,6 +203,16 @@ impl L2 {
     #[must_use]
     pub fn geometry(&self) -> &L2Geometry {
         &self.geometry
+    }
+
+    /// The state of its contents. Traffic so far is no part of it.
+    pub fn state(&mut self) -> L2State {
+        let mut hasher = DefaultHasher::new();
+        self.is_of_a_launch.hash(&mut hasher);
+        for slice in &mut self.slices {
+            slice.state().hash(&mut hasher);
+        }
+        L2State(hasher.finish())
     }
 
     /// The traffic since the cache was made or [`L2::take_traffic`] was called.
@@ -222,7 +241,7 @@ impl L2 {
         let mut moved = RowTraffic::default();
         router.route(line, sectors, full, operation, 0, |slice, request| {
             let mut of_request = RowTraffic::default();
-            slices[slice].dirty = None;
+            slices[slice].changes();
             slices[slice].access(&request, &mut of_request);
             slices[slice].traffic.add(operation, &of_request);
             moved += of_request;
@@ -247,6 +266,7 @@ impl L2 {
     /// Writes back whatever is dirty; the contents stay, clean.
     pub fn flush(&mut self) {
         for slice in &mut self.slices {
+            slice.changes();
             slice.dirty = Some(DirtySectors::default());
             let Slice { cache, traffic, first_local_tag, .. } = slice;
             cache.clean(|evicted| {
@@ -350,6 +370,8 @@ struct Slice {
     /// Its dirty sectors, if no request has come since they were counted: most launches reach few
     /// slices of a large cache.
     dirty: Option<DirtySectors>,
+    /// A hash of its contents, for the same time.
+    state: Option<u64>,
 }
 
 /// Sectors whose writer is the cache.
@@ -361,6 +383,22 @@ struct DirtySectors {
 }
 
 impl Slice {
+    /// A request comes: what was found out of the contents holds no longer.
+    fn changes(&mut self) {
+        self.dirty = None;
+        self.state = None;
+    }
+
+    /// A hash of the contents.
+    fn state(&mut self) -> u64 {
+        let Self { cache, state, .. } = self;
+        *state.get_or_insert_with(|| {
+            let mut hasher = DefaultHasher::new();
+            cache.hash(&mut hasher);
+            hasher.finish()
+        })
+    }
+
     /// Counts the dirty sectors.
     fn dirty(&mut self) -> DirtySectors {
         let Self { cache, first_local_tag, dirty, .. } = self;
@@ -379,7 +417,7 @@ impl Slice {
     /// Serves a queue in its order.
     fn replay(&mut self, queue: &[SliceRequest]) {
         let Some(first) = queue.first() else { return };
-        self.dirty = None;
+        self.changes();
         let mut source = (first.row, first.operation);
         let mut moved = RowTraffic::default();
         for (index, request) in queue.iter().enumerate() {

@@ -62,6 +62,12 @@ impl Marks {
         if self.empty == 0 { None } else { first_with(self.of_set(set), EMPTY, |_| true) }
     }
 
+    /// The ways of `set` that hold something.
+    pub(crate) fn held(&self, set: usize) -> impl Iterator<Item = usize> {
+        let marks = self.of_set(set).iter().flatten().enumerate();
+        marks.filter(|(_, mark)| !matches!(**mark, EMPTY | NO_WAY)).map(|(way, _)| way)
+    }
+
     /// An empty way of `set` holds `tag` from now on.
     #[inline]
     pub(crate) fn put(&mut self, set: usize, way: usize, tag: u64) {
@@ -144,6 +150,7 @@ mod tests {
             for way in 0..ways {
                 assert_eq!(marks.find(1, 1000 + way as u64, |other| other == way), Some(way));
             }
+            assert!(marks.held(1).eq(0..ways) && marks.held(2).next().is_none());
             (0..ways).for_each(|way| marks.replace(1, way, way as u64));
             assert_eq!(marks.find(1, 0, |other| other == 0), Some(0));
             marks.clear(1, ways / 2);

@@ -33,7 +33,7 @@ mod traffic;
 
 pub use contents::L2Contents;
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
-pub use l2::{L2, L2Geometry, L2Operation, PartialWrites};
+pub use l2::{L2, L2Geometry, L2Operation, L2State, PartialWrites};
 pub use replacement::Replacement;
 pub use schedule::Schedule;
 pub use stream::{CtaStream, Demand};

@@ -1,5 +1,7 @@
 //! Chooses the way of a set to evict, under any replacement policy.
 
+use std::hash::{Hash as _, Hasher};
+
 use super::replacement::{DuelsFor, Insertion, Newcomer, Rank, Replacement};
 
 /// Sets between two that are set aside for the same policy of a duel (Qureshi et al. 2007 take
@@ -48,6 +50,18 @@ impl Ranks {
             },
             random: replacement.seed(),
         }
+    }
+
+    /// Feeds `hasher` with everything that later victims depend on.
+    pub(crate) fn hash(&self, hasher: &mut impl Hasher) {
+        match &self.memory {
+            Memory::LastUse(uses) | Memory::AnyButLast(uses) => uses.hash(hasher),
+            Memory::Prediction(predictions) => predictions.words.hash(hasher),
+            Memory::Referenced(referenced) => referenced.hash(hasher),
+            Memory::Nothing => {}
+        }
+        self.welcome.misses.hash(hasher);
+        (self.welcome.selector, self.random).hash(hasher);
     }
 
     /// Forgets the line that a way held.
@@ -213,6 +227,15 @@ impl Uses {
         Self { ways, times: vec![0; sets * ways], uses: 0 }
     }
 
+    /// Victims depend on the order of a set's uses, not on their times.
+    fn hash(&self, hasher: &mut impl Hasher) {
+        for times in self.times.chunks_exact(self.ways) {
+            for time in times {
+                times.iter().filter(|other| *other < time).count().hash(hasher);
+            }
+        }
+    }
+
     #[inline]
     fn record(&mut self, set: usize, way: usize) {
         self.uses += 1;
@@ -269,7 +292,7 @@ struct Predictions {
 }
 
 /// Places that are no ways have no bits.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 struct Intervals {
     low: u64,
     high: u64,

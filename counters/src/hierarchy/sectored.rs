@@ -1,5 +1,7 @@
 //! A sectored cache: tags for lines, a valid and a dirty bit for each sector.
 
+use std::hash::{Hash as _, Hasher};
+
 use super::marks::Marks;
 use super::ranks::Ranks;
 use super::replacement::{Newcomer, Replacement};
@@ -181,6 +183,20 @@ impl SectoredCache {
         self.ranks.forget(set, way);
         let dirty = std::mem::take(&mut self.lines[set * self.ways + way]).dirty();
         Some(Evicted { tag, dirty })
+    }
+
+    /// Feeds `hasher` with everything that the answers to later requests depend on.
+    pub(crate) fn hash(&self, hasher: &mut impl Hasher) {
+        let Self { ways, marks, ranks, lines, clock, fill_clocks } = self;
+        ranks.hash(hasher);
+        for (set, lines) in lines.chunks_exact(*ways).enumerate() {
+            for way in marks.held(set) {
+                let Line { tag, allocated, sectors } = lines[way];
+                // Once the data is there, nobody asks how long it has been.
+                let age = (clock - allocated).min(*fill_clocks);
+                (set * *ways + way, tag, age, sectors).hash(hasher);
+            }
+        }
     }
 
     /// Tells `on_line` of every dirty line, which stays dirty.

@@ -207,7 +207,7 @@ fn equal_launches_are_counted_as_often_as_asked() {
     let settings = Settings { mode: Mode::Sample, samples: 2, ..Settings::default() };
     let ran = run("13", "heat", settings).right();
     let kernel = &ran.reports[0].kernels[0];
-    assert_eq!((kernel.launches, kernel.counted), (5, 2));
+    assert_eq!((kernel.launches, kernel.counted), (40, 2));
     assert!(kernel.time_ms.unwrap() > 0.0);
 }
 
@@ -268,6 +268,19 @@ fn the_gpu_is_the_one_that_was_chosen() {
 fn a_hundred_thousand_launches_end() {
     let ran = run("13", "empty", running()).right();
     assert_eq!(ran.reports[0].kernels[0].launches, 100_000);
+}
+
+#[test]
+fn of_equal_launches_few_are_counted_and_all_have_their_time() {
+    for gpu in ["h100-sxm", "gtx-480"] {
+        let settings = Settings { gpu: gpu.to_owned(), list_launches: true, ..Settings::default() };
+        let ran = run("13", "empty", settings).right();
+        let kernel = &ran.reports[0].kernels[0];
+        assert_eq!((kernel.launches, kernel.counted), (100_000, 2));
+        assert_eq!((kernel.least_ms, kernel.bound.as_deref()), (kernel.most_ms, Some("overhead")));
+        let launches = ran.reports[0].launches.as_ref().unwrap();
+        assert!(launches.iter().all(|launch| launch.time_ms == kernel.least_ms));
+    }
 }
 
 #[test]

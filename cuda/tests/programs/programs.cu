@@ -116,7 +116,7 @@ static void vector_addition(void)
 
 static void heat(void)
 {
-    int rows = 100, columns = 70, n = rows * columns, steps = 5;
+    int rows = 100, columns = 70, n = rows * columns, steps = 40;
     float *in = floats(n), *power = floats(n), *out = (float *)malloc(n * 4);
     float *a = (float *)on_device(in, n * 4), *p = (float *)on_device(power, n * 4), *b = (float *)device(n * 4);
     begin();

@@ -21,9 +21,10 @@ const IDLE_ROUNDS: u32 = 1 << 16;
 /// The same where another cluster may still help: then this one gives way.
 const IDLE_ROUNDS_OF_TURN: u32 = 1 << 12;
 
-/// Rounds after which a cluster asks whether the run is to stop. A round ends at barriers, at the
-/// latest after 2¹⁶ instructions of each warp.
-const ROUNDS_BETWEEN_POLLS: u32 = 16;
+/// Warp-instructions after which a cluster asks whether the run is to stop: some milliseconds of
+/// execution, a tenth of a second under checks. A CTA's round ends at barriers, at the latest after
+/// twice as many.
+const INSTRUCTIONS_BETWEEN_POLLS: u64 = 1 << 20;
 
 /// The outcome of a cluster's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,12 +95,16 @@ impl Cluster {
         }
         // Rounds in which threads only asked for the phases of mbarriers, in vain.
         let mut idle = 0;
-        let mut rounds = 0_u32;
+        let mut polled_at = self.issued().0;
         loop {
             let mut all = Round::default();
             for (rank, (cta, recorder)) in self.ctas.iter_mut().zip(&mut *recorders).enumerate() {
                 if !cta.is_live() {
                     continue;
+                }
+                // A round of a large cluster takes long.
+                if rank > 0 && launch.stop.poll() {
+                    return Ok(ClusterTurn::Expired);
                 }
                 let round = cta.round(launch, *recorder, &shared, idle > 0)?;
                 all.merge(&round);
@@ -122,9 +127,12 @@ impl Cluster {
             } else {
                 idle += 1;
             }
-            rounds = rounds.wrapping_add(1);
-            let stop = rounds.is_multiple_of(ROUNDS_BETWEEN_POLLS) && launch.stop.poll();
-            if stop || self.issued().0 >= limit || launch.is_given_up() {
+            let issued = self.issued().0;
+            let is_due = issued - polled_at >= INSTRUCTIONS_BETWEEN_POLLS;
+            if is_due {
+                polled_at = issued;
+            }
+            if is_due && launch.stop.poll() || issued >= limit || launch.is_given_up() {
                 return Ok(ClusterTurn::Expired);
             }
         }

@@ -107,6 +107,22 @@ macro_rules! gpu {
                 }
             }
 
+            /// Returns true if a field has another value or source than in `other`.
+            pub(super) fn differs_from(&self, other: &Self, field: &str) -> bool {
+                match field {
+                    $(stringify!($field) => self.$field != other.$field,)+
+                    _ => false,
+                }
+            }
+
+            /// Makes a field that of `other`, known or not.
+            pub(super) fn take_from(&mut self, other: &Self, field: &str) {
+                match field {
+                    $(stringify!($field) => self.$field.clone_from(&other.$field),)+
+                    _ => {}
+                }
+            }
+
             /// Sets a field from a file; `Ok(false)` if there is no field of this name.
             pub(super) fn set(&mut self, name: &str, raw: &RawField<'_>) -> Result<bool, FieldError> {
                 match name {

@@ -250,7 +250,11 @@ impl Gpu {
                 continue;
             }
             let is_given = new.figure(rule.field).is_some() && !old.is_filled(rule.field);
+            // Rules come after those of their inputs.
+            let is_as_before = !rule.inputs().iter().any(|input| new.differs_from(&old, input));
             match is_given {
+                true if is_as_before => {}
+                false if is_as_before => new.take_from(&old, rule.field),
                 // A rule without a value may lack an input that an impossible change left open.
                 true => new
                     .scale(&old, rule.field)

@@ -198,3 +198,21 @@ fn a_clock_that_a_file_lacks_is_refused_and_boost_is_the_files_own_clock() {
     assert_eq!(boost.number("sp_clock"), Some(1032.0));
     assert!(gpu("gtx-660").at_clock(Clock::Megahertz(f64::NAN)).is_err());
 }
+
+/// What a change does not reach is carried over. Filling everything anew gives the same GPU.
+#[test]
+fn fields_that_are_carried_over_are_those_that_rules_give() {
+    let library = GpuLibrary::builtin().unwrap();
+    let mut changed = 0;
+    for gpu in library.iter().step_by(3) {
+        for field in Gpu::FIELDS {
+            let Ok(other) = gpu.with_override(field, "1.5x") else { continue };
+            assert_eq!(other, other.given().completed(), "{} with {field}", gpu.name);
+            changed += 1;
+        }
+        let both = gpu.with_overrides(&[("memory_bandwidth", "0.8x"), ("sp_clock", "1.1x")]);
+        let Ok(both) = both else { continue };
+        assert_eq!(both, both.given().completed(), "{}", gpu.name);
+    }
+    assert!(changed > 1000, "{changed}");
+}

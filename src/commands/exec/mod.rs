@@ -3,6 +3,7 @@
 //! The program finds the libraries by `LD_LIBRARY_PATH`, and the settings in its environment. Each
 //! of its processes leaves a report in a folder; they are read when the program has ended.
 
+mod assembler;
 mod inspection;
 mod libraries;
 
@@ -45,6 +46,7 @@ pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure>
     let mut command = Command::new(&path);
     command.args(rest).env(VARIABLE, settings.to_variable());
     command.env(LIBRARY_PATH, before(folder.path(), LIBRARY_PATH));
+    assembler::provide(folder.path(), &mut command)?;
     // A path inside the program comes before the library path.
     if let Some(runtime) = &facts.preload {
         command.env(PRELOAD, before(&folder.path().join(runtime), PRELOAD));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gpucast_forecast::sweep::shared::{
-    self, Missing, Opened, Request, Store, SweepPlan, Worked, Worker,
+    self, Missing, Opened, Request, Store, SweepPlan, USUAL_LEASE, Worked, Worker,
 };
 use gpucast_forecast::{Supervisor as _, number};
 use gpucast_render::sweep::state;
@@ -11,7 +11,7 @@ use gpucast_render::sweep::state;
 use super::format;
 use super::grid::Parts;
 use crate::cli::shared_sweep::{MergeSweep, PlanSweep, StoredPlan, SweepStatus, WorkSweep};
-use crate::failure::Failure;
+use crate::failure::{Failure, Report};
 use crate::output::rows::RowFile;
 use crate::output::{Output, Terminal, diagnostic};
 use crate::{interrupt, store};
@@ -80,7 +80,19 @@ pub(super) fn work(arguments: WorkSweep) -> Result<(), Failure> {
 pub(super) fn status(arguments: &SweepStatus) -> Result<(), Failure> {
     let (store, plan) = open(&arguments.plan)?;
     let status = shared::status(&plan, &*store)?;
+    tidy(&*store)?;
     Output::open(None)?.write(&state(&status))
+}
+
+/// Removes what killed workers left behind.
+fn tidy(store: &dyn Store) -> Result<(), Failure> {
+    let removed = store.tidy(USUAL_LEASE).map_err(Report::from)?;
+    if removed > 0 {
+        let files = if removed == 1 { "file" } else { "files" };
+        let removed = number::count(removed as u64);
+        diagnostic::note(&format!("{removed} unfinished {files} of killed workers removed"));
+    }
+    Ok(())
 }
 
 pub(super) fn merge(arguments: MergeSweep) -> Result<(), Failure> {
@@ -90,7 +102,10 @@ pub(super) fn merge(arguments: MergeSweep) -> Result<(), Failure> {
     let missing = if arguments.allow_missing { Missing::Told } else { Missing::Refused };
     let mut rows = RowFile::open(arguments.output, format, plan.columns())?;
     match shared::merge(&plan, &*store, missing, &terminal, &mut rows) {
-        Ok(()) => rows.finish(),
+        Ok(()) => {
+            rows.finish()?;
+            tidy(&*store)
+        }
         Err(failure) => {
             rows.discard();
             Err(failure.into())

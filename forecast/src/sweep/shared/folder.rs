@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::store::{Put, Store, StoreError};
 
@@ -60,6 +60,56 @@ impl Folder {
         }
     }
 
+    /// Stores a file where there is none; a file of which others think that its writer is dead, so
+    /// that they removed it, is written again.
+    fn link(&self, path: &Path, bytes: &[u8]) -> io::Result<Put> {
+        let mut was_removed = false;
+        loop {
+            let unfinished = self.unfinished(bytes)?;
+            let put = match fs::hard_link(&unfinished, path) {
+                Ok(()) => Ok(Put::Stored),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Put::Present),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !was_removed => {
+                    was_removed = true;
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+            gone(fs::remove_file(&unfinished))?;
+            return put;
+        }
+    }
+
+    /// Removes unfinished files that are older than `silence`. Their age is told by the clock of
+    /// the machine that keeps the files, which is asked by a new file.
+    fn remove_unfinished(&self, silence: Duration) -> io::Result<usize> {
+        let folder = self.path.join(UNFINISHED);
+        let before: Vec<PathBuf> = match fs::read_dir(&folder) {
+            Ok(entries) => entries.map(|one| Ok(one?.path())).collect::<io::Result<_>>()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        if before.is_empty() {
+            return Ok(0);
+        }
+        let new = self.unfinished(b"")?;
+        let now = fs::metadata(&new).and_then(|facts| facts.modified());
+        gone(fs::remove_file(&new))?;
+        let now = now?;
+        let mut removed = 0;
+        for path in before {
+            // Its writer may finish it at any moment.
+            let Ok(written) = fs::metadata(&path).and_then(|facts| facts.modified()) else {
+                continue;
+            };
+            if now.duration_since(written).is_ok_and(|age| age > silence) {
+                gone(fs::remove_file(&path))?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
     fn place_of(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.path.join(name);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
@@ -86,14 +136,7 @@ impl Store for Folder {
             if path.exists() {
                 return Ok(Put::Present);
             }
-            let unfinished = self.unfinished(bytes)?;
-            let put = match fs::hard_link(&unfinished, &path) {
-                Ok(()) => Ok(Put::Stored),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Put::Present),
-                Err(error) => Err(error),
-            };
-            fs::remove_file(&unfinished)?;
-            put
+            self.link(&path, bytes)
         };
         put().map_err(self.failed("write", name))
     }
@@ -104,12 +147,7 @@ impl Store for Folder {
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreError> {
-        match fs::remove_file(self.path.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(self.failed("remove", name)(error))
-            }
-            _ => Ok(()),
-        }
+        gone(fs::remove_file(self.path.join(name))).map_err(self.failed("remove", name))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>, StoreError> {
@@ -125,6 +163,18 @@ impl Store for Folder {
         let mut names = names.map_err(self.failed("list", folder))?;
         names.sort();
         Ok(names)
+    }
+
+    fn tidy(&self, silence: Duration) -> Result<usize, StoreError> {
+        self.remove_unfinished(silence).map_err(self.failed("tidy", UNFINISHED))
+    }
+}
+
+/// A file that is not there has been removed.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
@@ -149,6 +199,23 @@ mod tests {
         store.remove("counts/a").unwrap();
         assert_eq!(store.list("counts"), Ok(vec!["b".to_owned()]));
         assert_eq!(store.list(UNFINISHED), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_removed_once_it_is_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Folder::new(folder.path());
+        let silence = Duration::from_secs(60);
+        assert_eq!(store.tidy(silence), Ok(0));
+        store.put("counts/a", b"1").unwrap();
+        let [old, new] = [(); 2].map(|()| store.unfinished(b"half").unwrap());
+        let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        File::options().write(true).open(&old).unwrap().set_modified(hour_ago).unwrap();
+        assert_eq!(store.tidy(silence), Ok(1));
+        assert!(!old.exists() && new.exists());
+        assert_eq!(store.tidy(silence), Ok(0));
+        assert_eq!(store.list(UNFINISHED).unwrap().len(), 1);
+        assert_eq!(store.get("counts/a"), Ok(Some(b"1".to_vec())));
     }
 
     /// Eight threads store under the same names: each name has one winner, and its bytes are whole.

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::store::{Put, Store, StoreError};
 
+/// The time without a sign of life after which a worker counts as dead, where the user names none.
+pub const USUAL_LEASE: Duration = Duration::from_secs(60);
+
 /// The folder of leases in a store.
 pub(super) const LEASES: &str = "leases";
 

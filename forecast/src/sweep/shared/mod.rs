@@ -28,6 +28,7 @@ mod work;
 
 pub use folder::Folder;
 pub use item::COUNTING_VERSION;
+pub use lease::USUAL_LEASE;
 pub use merge::{Missing, merge};
 pub use plan::{Opened, PLAN_SCHEMA, Planned, Request, SweepPlan};
 pub use slurm::SlurmArray;

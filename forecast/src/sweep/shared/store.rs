@@ -1,5 +1,7 @@
 //! Storage that all workers of a sweep see.
 
+use std::time::Duration;
+
 use crate::failure::{Failure, Report};
 
 /// Objects by name: a folder, or a bucket of a cloud.
@@ -44,6 +46,18 @@ pub trait Store: Send + Sync {
     ///
     /// If the storage does not answer.
     fn list(&self, folder: &str) -> Result<Vec<String>, StoreError>;
+
+    /// Removes what writers left that were killed while they wrote: parts of objects that nobody
+    /// has touched for longer than `silence`. Returns their number. Storage that takes objects as a
+    /// whole has none.
+    ///
+    /// # Errors
+    ///
+    /// If the storage does not answer.
+    fn tidy(&self, silence: Duration) -> Result<usize, StoreError> {
+        let _ = silence;
+        Ok(0)
+    }
 }
 
 /// The fate of an object that was to be stored where there is none.

@@ -124,6 +124,7 @@ impl Worker<'_> {
                 done += 1;
             }
             if open == 0 {
+                self.store.tidy(self.lease)?;
                 return Ok(());
             }
             if done == 0 {

@@ -380,7 +380,7 @@ fn slices_of_random_kernels_count_alike() {
     let config = Config { cases: asked.unwrap_or(CASES), ..Config::default() };
     let pointers = || prop::array::uniform3(0..BUFFERS);
     let cases = ([body(), body()], prop::array::uniform2(0..2_usize), [pointers(), pointers()]);
-    let total = std::cell::RefCell::new((0_u32, 0_u32, 0_usize, 0_usize, 0_usize));
+    let total = std::cell::RefCell::new((0_u32, 0_u32, 0_usize, 0_usize, 0_usize, 0_u32));
     // One thread: plain stores may race, and the second launch may read what they have left.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let outcome = TestRunner::new(config).run(&cases, |(bodies, order, pointers)| {
@@ -392,14 +392,16 @@ fn slices_of_random_kernels_count_alike() {
         total.2 += one.left_out;
         total.3 += one.instructions;
         total.4 += one.unheld;
+        total.5 += u32::from(one.ignores_contents);
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
-    let (cases, fell_back, left_out, instructions, unheld) = *total.borrow();
+    let (cases, fell_back, left_out, instructions, unheld, ignore) = *total.borrow();
     println!(
         "{cases} cases, {fell_back} fell back, {left_out} of {instructions} instructions left \
-         out, {unheld} buffers without memory"
+         out, {unheld} buffers without memory, {ignore} that ignore contents"
     );
     assert!(fell_back * 20 < cases, "{fell_back} of {cases}");
+    assert!(ignore * 20 > cases, "{ignore} of {cases}");
     assert!(left_out * 25 > instructions && unheld as u32 * 2 > cases, "{left_out} {unheld}");
 }

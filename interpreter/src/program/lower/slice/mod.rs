@@ -14,6 +14,7 @@
 //! [`FaultKind::NotComputed`](crate::FaultKind::NotComputed), and the caller executes everything.
 
 mod conduct;
+mod independence;
 mod regions;
 
 use gpucast_ptx_frontend::Module;
@@ -100,18 +101,7 @@ impl<'p> Slicer<'p> {
         let nodes = Nodes::new(module, instructions);
         let flows: Vec<Flow> = instructions.iter().map(|one| Flow::of(&nodes, one)).collect();
         let roots = roots::Analysis::of(module, &nodes, instructions, &flows);
-        let mut needed = Vec::new();
-        for (index, (flow, instruction)) in (0..).zip(flows.iter().zip(instructions)) {
-            needed.extend(flow.decides.iter().map(|&node| (node, index)));
-            if Conduct::of(&instruction.instruction) == Conduct::Always {
-                let operands = operands_that_decide(&nodes, instruction);
-                needed.extend(operands.into_iter().map(|node| (node, index)));
-            }
-            // What assertions say is read where they fail.
-            if instruction.instruction.opcode == Opcode::Call && asserts(program) {
-                needed.push((nodes.of(Place::Arguments), index));
-            }
-        }
+        let needed = needs(program, &nodes, &flows);
         let steps = flows.into_iter().zip(instructions);
         let steps = steps.map(|(flow, instruction)| step(&nodes, &roots, flow, instruction));
         Self {
@@ -253,6 +243,23 @@ impl Program {
         };
         self.instructions.iter().any(changes_maps).then_some("it changes tensor maps")
     }
+}
+
+/// The nodes whose values are needed in any case, with the instruction that needs them.
+fn needs(program: &Program, nodes: &Nodes, flows: &[Flow]) -> Vec<(u32, u32)> {
+    let mut needed = Vec::new();
+    for (index, (flow, instruction)) in (0..).zip(flows.iter().zip(&program.instructions)) {
+        needed.extend(flow.decides.iter().map(|&node| (node, index)));
+        if Conduct::of(&instruction.instruction) == Conduct::Always {
+            let operands = operands_that_decide(nodes, instruction);
+            needed.extend(operands.into_iter().map(|node| (node, index)));
+        }
+        // What assertions say is read where they fail.
+        if instruction.instruction.opcode == Opcode::Call && asserts(program) {
+            needed.push((nodes.of(Place::Arguments), index));
+        }
+    }
+    needed
 }
 
 /// May the program come to an assertion that fails?
