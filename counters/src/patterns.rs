@@ -2,13 +2,29 @@
 
 use gpucast_interpreter::{Access, Pattern};
 
+/// The bytes from lane to lane of a pattern that stands for all addresses.
+fn stride(access: &Access<'_>) -> Option<u64> {
+    match access.pattern {
+        Pattern::General => None,
+        Pattern::Uniform => Some(0),
+        Pattern::Consecutive => Some(u64::from(access.bytes_per_lane)),
+    }
+}
+
+/// The address of the lowest lane; `None` if no lane takes part.
+pub(crate) fn first_address(access: &Access<'_>) -> Option<u64> {
+    let lane = access.mask.trailing_zeros();
+    match stride(access) {
+        None => access.addresses.get(lane as usize).copied(),
+        Some(stride) => {
+            (lane < 32).then(|| access.addresses[0].wrapping_add(u64::from(lane) * stride))
+        }
+    }
+}
+
 /// The address of every lane, even if the pattern stands for them; `room` is for those.
 pub(crate) fn lane_addresses<'a>(access: &Access<'a>, room: &'a mut [u64; 32]) -> &'a [u64; 32] {
-    let stride = match access.pattern {
-        Pattern::General => return access.addresses,
-        Pattern::Uniform => 0,
-        Pattern::Consecutive => u64::from(access.bytes_per_lane),
-    };
+    let Some(stride) = stride(access) else { return access.addresses };
     let first = access.addresses[0];
     *room = std::array::from_fn(|lane| first.wrapping_add(lane as u64 * stride));
     room

@@ -170,7 +170,11 @@ impl CtaRecorder {
             lines,
             passes: passes.passes,
             serial: if updates { update_steps(access) } else { 1 },
-            is_paired: come_in_pairs(access.mask, lane_addresses(access, &mut [0; 32])),
+            is_paired: match (access.pattern, access.mask) {
+                (Pattern::Uniform, _) => true,
+                (Pattern::Consecutive, u32::MAX) => false,
+                _ => come_in_pairs(access.mask, lane_addresses(access, &mut [0; 32])),
+            },
             is_replayed,
         };
         if let Some(row) = sample.access(access, &served) {

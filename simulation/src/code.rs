@@ -42,6 +42,17 @@ pub struct Instruction {
     pub control: Control,
     /// The PTX instruction that it stands for, an index into the program's instructions.
     pub ptx: Option<u32>,
+    /// The constant that it reads, if the code says which.
+    pub constant: Option<Constant>,
+}
+
+/// The place of a constant: launch parameters, launch dimensions, constant memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constant {
+    /// The bank of constants, or any number that tells one area from the others.
+    pub bank: u32,
+    /// Bytes from the start of the bank.
+    pub offset: u32,
 }
 
 /// The kind of work that decides which unit executes an instruction, and for how long.

@@ -13,6 +13,7 @@
 //! | `parameters` | every constant of the machine |
 //! | `sm` | the loop from issue to issue, a file for each part of the SM |
 //! | `memory` | the L2 and DRAM behind it |
+//! | `constants` | the constants that an SM has fetched |
 //! | `run` | CTAs of the launch on the SM, extrapolated |
 //! | `balance` | CTAs of different lengths on all SMs |
 //! | `states` | what clocks are spent on |
@@ -24,6 +25,7 @@
 
 mod balance;
 pub mod code;
+pub mod constants;
 pub mod launch;
 mod memory;
 pub mod parameters;

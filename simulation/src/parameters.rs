@@ -325,4 +325,19 @@ pub struct LaunchCosts {
     /// Bytes of code that the instruction caches of a sub-core hold. The simulation does not read
     /// it yet: code is fetched once.
     pub code_cache_bytes: f64,
+    /// The constants that no cache holds when a launch begins.
+    pub constants: ConstantCosts,
+}
+
+/// The fetch of constants by an SM that has not read them yet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConstantCosts {
+    /// Clocks to fetch a line that the cache of level 1.5 holds.
+    pub near_latency: f64,
+    /// Clocks to fetch a line that the L2 holds.
+    pub far_latency: f64,
+    /// Bytes of a line of the cache that instructions read.
+    pub line_bytes: f64,
+    /// Bytes of a line of the cache of level 1.5.
+    pub far_line_bytes: f64,
 }

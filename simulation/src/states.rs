@@ -40,6 +40,8 @@ pub enum State {
     Products,
     /// Waits for its next instruction to be fetched.
     NoInstruction,
+    /// Waits for a constant to be fetched.
+    ConstantMiss,
     /// A CTA starts or replaces another one, and no other warp can issue.
     Launch,
     /// No warp is there: the launch ends.
@@ -70,6 +72,7 @@ impl State {
         Self::Copies,
         Self::Products,
         Self::NoInstruction,
+        Self::ConstantMiss,
         Self::Launch,
         Self::Tail,
     ];
@@ -96,6 +99,7 @@ impl State {
             Self::Copies => "copies",
             Self::Products => "gmma",
             Self::NoInstruction => "no_instruction",
+            Self::ConstantMiss => "imc_miss",
             Self::Launch => "launch",
             Self::Tail => "tail",
         }
@@ -123,6 +127,7 @@ impl State {
             Self::Copies => "asynchronous copies",
             Self::Products => "matrix products",
             Self::NoInstruction => "instruction fetch",
+            Self::ConstantMiss => "fetch of constants",
             Self::Launch => "launch",
             Self::Tail => "tail",
         }

@@ -1,6 +1,8 @@
 //! Code and launches written by hand, for microbenchmarks and tests.
 
-use crate::code::{AccessKind, Action, Class, Code, Control, Instruction, MemoryAccess, Space};
+use crate::code::{
+    AccessKind, Action, Class, Code, Constant, Control, Instruction, MemoryAccess, Space,
+};
 use crate::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
 
 /// Bytes of an instruction since Volta.
@@ -28,7 +30,17 @@ impl Writer {
         control: Control,
     ) -> &mut Self {
         let mnemonic = mnemonic.into();
-        self.code.instructions.push(Instruction { mnemonic, class, action, control, ptx: None });
+        let (ptx, constant) = (None, None);
+        let instruction = Instruction { mnemonic, class, action, control, ptx, constant };
+        self.code.instructions.push(instruction);
+        self
+    }
+
+    /// The last instruction reads a constant.
+    pub fn reads(&mut self, constant: Constant) -> &mut Self {
+        if let Some(last) = self.code.instructions.last_mut() {
+            last.constant = Some(constant);
+        }
         self
     }
 

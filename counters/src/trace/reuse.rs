@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use gpucast_interpreter::{Access, AccessKind};
+use gpucast_interpreter::{Access, AccessKind, Pattern};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::recorder::mixed;
-use crate::patterns::lane_addresses;
+use crate::patterns::{first_address, lane_addresses};
 
 const SECTOR_BYTES: u64 = 32;
 const SECTORS_OF_LINE: u64 = 4;
@@ -50,28 +50,54 @@ impl CtaReuse {
         if !loads || !is_plain || access.mask == 0 || self.askers.len() as u64 >= most_lines {
             return;
         }
-        let mut room = [0; 32];
-        let addresses = lane_addresses(access, &mut room);
-        let lanes = (0..32).filter(|lane| access.mask >> lane & 1 == 1);
-        let mut sectors = [0; 32];
-        let mut count = 0;
-        for lane in lanes {
-            sectors[count] = addresses[lane] / SECTOR_BYTES;
-            count += 1;
-        }
-        let first = addresses[access.mask.trailing_zeros() as usize & 31];
+        let Some(first) = first_address(access) else { return };
         // The low bit tells a digest from none.
         let asker = mixed(mixed(first) ^ u64::from(access.warp)) as u32 | 1;
+        let Self { askers, loads } = self;
+        let of_load = loads.entry(access.instruction).or_default();
+        let mut ask = |line: u64, wanted: u32| {
+            let line = askers.entry(line).or_default();
+            for (sector, last) in line.iter_mut().enumerate() {
+                if wanted >> sector & 1 == 1 {
+                    of_load.sectors += 1;
+                    of_load.again += u64::from(*last != 0 && *last != asker);
+                    *last = asker;
+                }
+            }
+        };
+        if let (Pattern::Consecutive, u32::MAX) = (access.pattern, access.mask) {
+            let begin = first / SECTOR_BYTES;
+            let end =
+                first.saturating_add(31 * u64::from(access.bytes_per_lane)) / SECTOR_BYTES + 1;
+            for line in begin / SECTORS_OF_LINE..end.div_ceil(SECTORS_OF_LINE) {
+                let sectors = line * SECTORS_OF_LINE;
+                let from = begin.max(sectors) - sectors;
+                let until = end.min(sectors + SECTORS_OF_LINE) - sectors;
+                ask(line, (1 << until) - (1 << from));
+            }
+            return;
+        }
+        let mut room = [0; 32];
+        let addresses = lane_addresses(access, &mut room);
+        let mut sectors = [0; 32];
+        let mut count = 0;
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 == 1) {
+            let sector = addresses[lane] / SECTOR_BYTES;
+            // Neighbours mostly share a sector.
+            if count == 0 || sectors[count - 1] != sector {
+                sectors[count] = sector;
+                count += 1;
+            }
+        }
         let sectors = &mut sectors[..count];
-        sectors.sort_unstable();
-        let of_load = self.loads.entry(access.instruction).or_default();
-        for of_sector in sectors.chunk_by(|one, next| one == next) {
-            let Some(&sector) = of_sector.first() else { continue };
-            let line = self.askers.entry(sector / SECTORS_OF_LINE).or_default();
-            let last = &mut line[(sector % SECTORS_OF_LINE) as usize];
-            of_load.sectors += 1;
-            of_load.again += u64::from(*last != 0 && *last != asker);
-            *last = asker;
+        if !sectors.is_sorted() {
+            sectors.sort_unstable();
+        }
+        for of_line in sectors.chunk_by(|one, next| one / SECTORS_OF_LINE == next / SECTORS_OF_LINE)
+        {
+            let wanted =
+                of_line.iter().fold(0, |all, sector| all | 1 << (sector % SECTORS_OF_LINE));
+            ask(of_line[0] / SECTORS_OF_LINE, wanted);
         }
     }
 

@@ -13,7 +13,7 @@ use super::levels::LevelKey;
 use super::reuse::{CtaReuse, SectorReuse};
 use super::{BlockVisit, CtaRecord, WarpRecord};
 use crate::hierarchy::{CtaStream, RowTraffic};
-use crate::patterns::lane_addresses;
+use crate::patterns::first_address;
 use crate::row_key::RowKey;
 use crate::units::SECTOR_BYTES;
 
@@ -292,13 +292,12 @@ impl Recorded {
     }
 }
 
-/// The sector of the lowest lane of an access to global memory.
+/// The sector of the lowest lane of an access to global or constant memory.
 fn first_sector(access: &Access<'_>) -> Option<u32> {
-    let is_global = matches!(access.space, StateSpace::Global | StateSpace::Tex);
-    let lane = access.mask.trailing_zeros() as usize;
-    let address = lane_addresses(access, &mut [0; 32]).get(lane).copied()?;
+    let is_known = matches!(access.space, StateSpace::Global | StateSpace::Tex | StateSpace::Const);
+    let address = first_address(access)?;
     // Sectors 128 GiB apart are taken for one.
-    is_global.then_some((address / SECTOR_BYTES) as u32)
+    is_known.then_some((address / SECTOR_BYTES) as u32)
 }
 
 fn space(space: StateSpace) -> Space {

@@ -9,7 +9,7 @@ use gpucast_machine::ptxas::Prepared;
 use gpucast_ptx_frontend::container::Target;
 
 /// The architectures of the GPUs with published times.
-const TARGETS: [u32; 9] = [50, 52, 60, 61, 70, 75, 80, 86, 90];
+const TARGETS: [u32; 10] = [50, 52, 60, 61, 70, 75, 80, 86, 89, 90];
 
 /// An assembler of CUDA 12.
 pub(crate) struct Ptxas(PathBuf);

@@ -4,7 +4,7 @@
 
 use gpucast_simulation::code::Control;
 use gpucast_simulation::launch::{CtaRun, Launch, Request};
-use gpucast_simulation::parameters::{LaunchCosts, Parameters};
+use gpucast_simulation::parameters::{ConstantCosts, LaunchCosts, Parameters};
 use gpucast_simulation::{Limits, simulate};
 
 /// A part of the simulation that is taken away.
@@ -17,7 +17,7 @@ pub(crate) enum Without {
     /// banks limit alone.
     LaneWidth,
     /// The time to start the launch, its CTAs and their warps, to replace CTAs, and to fetch code
-    /// for the first time.
+    /// and constants for the first time.
     Launches,
     /// Waves and the tail: every CTA takes as long as one in the middle of a full GPU.
     Tail,
@@ -60,6 +60,11 @@ impl Without {
                     end: 0.0,
                     code_latency: 0.0,
                     code_line_interval: 0.0,
+                    constants: ConstantCosts {
+                        near_latency: 0.0,
+                        far_latency: 0.0,
+                        ..parameters.launch.constants
+                    },
                     ..parameters.launch
                 }
             }
@@ -82,17 +87,20 @@ fn without_tail(launch: &Launch, resident: u32, parameters: &Parameters) -> f64 
     (of(4) - of(2)) / (2 * full) as f64 * launch.ctas() as f64
 }
 
-/// The launch with about as many CTAs, of its classes in equal shares.
+/// The launch with about as many CTAs. Each class has its share: were the CTAs counted together,
+/// edges that come at regular distances could be all that is left.
 fn resized(launch: &Launch, ctas: u64) -> Launch {
     let share = ctas as f64 / launch.ctas().max(1) as f64;
     let mut order = Vec::new();
-    let (mut before, mut done) = (0, 0);
+    // CTAs of each class in the launch so far, and those taken of them.
+    let mut so_far = vec![(0_u64, 0_u64); launch.classes.len()];
     for run in &launch.order {
-        before += run.ctas;
-        let until = (before as f64 * share).round() as u64;
-        if until > done {
-            order.push(CtaRun { ctas: until - done, ..*run });
-            done = until;
+        let (before, done) = &mut so_far[run.class as usize];
+        *before += run.ctas;
+        let until = (*before as f64 * share).round() as u64;
+        if until > *done {
+            order.push(CtaRun { ctas: until - *done, ..*run });
+            *done = until;
         }
     }
     Launch { order, ..launch.clone() }

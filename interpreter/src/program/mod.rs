@@ -324,6 +324,14 @@ impl Program {
         &self.parameters
     }
 
+    /// Returns the offset in bytes of a variable among the kernel's parameters; `None` if it is
+    /// none of them.
+    #[must_use]
+    pub fn parameter_offset(&self, variable: VariableId) -> Option<u64> {
+        let parameter = self.parameters.iter().find(|parameter| parameter.variable == variable)?;
+        Some(parameter.offset)
+    }
+
     /// Shared memory that the kernel declares, in bytes.
     #[must_use]
     pub fn static_shared_bytes(&self) -> u64 {

@@ -55,6 +55,8 @@ pub(super) struct Emitted {
     pub(super) operation: u32,
     pub(super) place: Place,
     pub(super) role: Role,
+    /// The operand that it brings, if that is its role.
+    pub(super) brings: Option<Arg>,
 }
 
 /// All instructions of a program, in order of their operations.
@@ -106,7 +108,9 @@ impl Emission {
                         brought.selected.into_iter().flat_map(|one| pipes.distribute(one))
                     {
                         bringers.entry(key).or_default().push(emission.instructions.len() as u32);
-                        emission.push(selected, index, place, Role::Bring);
+                        let (role, brings) = (Role::Bring, Some(brought.arg));
+                        let operation = index;
+                        emission.add(Emitted { selected, operation, place, role, brings });
                     }
                     let known = bringers.get(&key).cloned().unwrap_or_default();
                     let into = &mut emission.brought[index as usize];
@@ -139,8 +143,12 @@ impl Emission {
     }
 
     fn push(&mut self, selected: Selected, operation: u32, place: Place, role: Role) {
-        if selected.count > 0 {
-            self.instructions.push(Emitted { selected, operation, place, role });
+        self.add(Emitted { selected, operation, place, role, brings: None });
+    }
+
+    fn add(&mut self, emitted: Emitted) {
+        if emitted.selected.count > 0 {
+            self.instructions.push(emitted);
         }
     }
 

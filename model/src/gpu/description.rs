@@ -480,6 +480,14 @@ gpu! {
     code_line: Bytes,
     /// Code that the instruction caches of a sub-core hold.
     code_cache_size: Bytes,
+    /// Clocks to fetch a line of constants that the cache of level 1.5 holds.
+    constant_near_latency: Span,
+    /// Clocks to fetch a line of constants that no cache of an SM holds.
+    constant_far_latency: Span,
+    /// Size of a line of the cache of constants that instructions read.
+    constant_line: Bytes,
+    /// Size of a line of the cache of constants of level 1.5.
+    constant_far_line: Bytes,
 }
 
 impl Gpu {

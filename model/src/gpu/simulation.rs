@@ -9,8 +9,8 @@
 use gpucast_counters::banks::Serving;
 use gpucast_simulation::code::{Class, TensorFormat};
 use gpucast_simulation::parameters::{
-    Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Synchronisation, Tensor, Unit,
-    UnitUse,
+    ConstantCosts, Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Synchronisation,
+    Tensor, Unit, UnitUse,
 };
 
 use super::description::Gpu;
@@ -83,6 +83,12 @@ impl Gpu {
                 code_line_interval: figure!(gpu.code_line_interval),
                 code_line_bytes: figure!(gpu.code_line) as f64,
                 code_cache_bytes: figure!(gpu.code_cache_size) as f64,
+                constants: ConstantCosts {
+                    near_latency: figure!(gpu.constant_near_latency),
+                    far_latency: figure!(gpu.constant_far_latency),
+                    line_bytes: figure!(gpu.constant_line) as f64,
+                    far_line_bytes: figure!(gpu.constant_far_line) as f64,
+                },
             },
         })
     }

@@ -8,7 +8,8 @@
 
 use std::collections::VecDeque;
 
-use gpucast_simulation::code::{AccessKind, Action, Code, Control};
+use gpucast_simulation::code::{AccessKind, Action, Code, Control, MemoryAccess, Space};
+use gpucast_simulation::constants::ConstantLines;
 use gpucast_simulation::launch::WarpTrace;
 use gpucast_simulation::parameters::Unit;
 use gpucast_simulation::states::{Clocks, State};
@@ -76,10 +77,10 @@ impl Alone {
     }
 }
 
-/// The instruction caches of the SM when the warp begins.
+/// The caches of code and constants of the SM when the warp begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CodeCache {
-    /// They hold all of the code.
+    /// They hold all that the warp reads.
     Warm,
     /// They hold nothing.
     Cold,
@@ -136,6 +137,8 @@ struct Progress {
     products: VecDeque<f64>,
     /// The clock at which each line of code is there.
     lines: Vec<Option<f64>>,
+    /// The constants that are there; `None` if all are.
+    constants: Option<ConstantLines>,
 }
 
 impl Walked<'_> {
@@ -195,6 +198,8 @@ impl Walked<'_> {
             copies: VecDeque::new(),
             products: VecDeque::new(),
             lines: vec![None; lines],
+            constants: (cache == CodeCache::Cold)
+                .then(|| ConstantLines::new(self.code, self.machine.parameters.launch.constants)),
         }
     }
 
@@ -225,6 +230,12 @@ impl Progress {
         if cache == CodeCache::Cold {
             let done = self.fetched(walked.line_of(step.at), last.done, walked);
             last = last.later(Event { done, cause: State::NoInstruction, uses_path: false });
+        }
+        let loads = matches!(step.instruction.action, Action::Access(_));
+        if let Some(constants) = self.constants.as_mut().filter(|_| !loads)
+            && let Some(done) = constants.operand(step.at, last.done)
+        {
+            last = last.later(Event { done, cause: State::ConstantMiss, uses_path: false });
         }
         (last.done, last)
     }
@@ -269,7 +280,13 @@ impl Progress {
         let waited = if busy > 0.0 { (self.data_free - now).max(0.0) } else { 0.0 };
         self.data_free = self.data_free.max(now) + busy;
         let Latency { cause, uses_path, .. } = found;
-        let result = Event { done: now + found.result + waited, cause, uses_path };
+        let mut result = Event { done: now + found.result + waited, cause, uses_path };
+        if let Action::Access(MemoryAccess { space: Space::Constant, .. }) = instruction.action
+            && let Some(constants) = &mut self.constants
+            && let Some(done) = constants.load(step.at, request.as_ref(), now)
+        {
+            result = result.later(Event { done, cause: State::ConstantMiss, uses_path: false });
+        }
         let operands = Event { done: now + found.operands + waited, cause, uses_path };
         self.slot = demand.issue - issue;
         self.issued = now;

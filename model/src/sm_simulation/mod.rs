@@ -322,7 +322,8 @@ fn resource(state: State) -> Bound {
         State::L1Latency | State::LoadStoreQueue | State::LgThrottle => Bound::L1,
         State::L2Latency | State::L2Queue => Bound::L2,
         State::DramLatency | State::DramQueue | State::Copies => Bound::Memory,
-        State::Launch | State::Tail => Bound::Overhead,
+        // Constants are fetched once, when a launch begins.
+        State::ConstantMiss | State::Launch | State::Tail => Bound::Overhead,
     }
 }
 

@@ -64,6 +64,7 @@ impl Sm<'_> {
         };
         charge(warp.ready.max(unit_free), Some(State::NotSelected), None);
         charge(warp.ready, Some(unit_state), None);
+        charge(warp.fetched, Some(State::ConstantMiss), None);
         charge(warp.resume.max(warp.event.done), Some(State::NoInstruction), None);
         charge(warp.resume, None, Some(&warp.event));
         let stalled = warp.issued_at + u64::from(warp.stall).max(1);

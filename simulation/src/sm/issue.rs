@@ -6,7 +6,7 @@ use super::load_store::Way;
 use super::prepared::Op;
 use super::scoreboard::Event;
 use super::warp::Blocked;
-use crate::code::{AccessKind, Action, Class, MemoryAccess};
+use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
 use crate::parameters::Unit;
 use crate::states::State;
 
@@ -179,6 +179,13 @@ impl Sm<'_> {
             request.as_ref(),
             self.active_sms,
         );
+        if access.space == Space::Constant
+            && let Some(there) =
+                self.constants.load(warp.pc as usize, request.as_ref(), clock as f64)
+            && there.ceil() as u64 > way.result.done
+        {
+            way.result = Event::of(State::ConstantMiss, clock, there.ceil() as u64);
+        }
         match access.kind {
             AccessKind::AsyncCopy => {
                 if way.result.done > warp.copied.done {

@@ -13,6 +13,7 @@ mod scoreboard;
 mod under_way;
 mod warp;
 
+use crate::constants::ConstantLines;
 use crate::launch::Launch;
 use crate::memory::Served;
 use crate::parameters::{Parameters, Scheduler, Unit};
@@ -86,6 +87,7 @@ pub(crate) struct Sm<'a> {
     shared_units: [f64; Unit::COUNT],
     /// The clock at which each line of code is there.
     lines: Vec<u64>,
+    constants: ConstantLines,
     /// Clocks of warps by instruction and state.
     by_instruction: Vec<Clocks>,
     /// Active SMs, which share the memory.
@@ -127,6 +129,7 @@ impl<'a> Sm<'a> {
             load_store: LoadStorePath::new(parameters, launch.dram_writes_per_store),
             shared_units: [0.0; Unit::COUNT],
             lines: vec![NEVER; code.lines],
+            constants: ConstantLines::new(&launch.code, parameters.launch.constants),
             by_instruction: vec![Clocks::default(); code.ops.len()],
             code,
             active_sms: f64::from(parameters.sm_count),
@@ -302,7 +305,8 @@ impl<'a> Sm<'a> {
         true
     }
 
-    /// Finds the clock from which a warp's next instruction is fetched and has what it waits for.
+    /// Finds the clock from which a warp's next instruction is fetched and has what it waits for,
+    /// the constant of its operand included.
     fn fetch(&mut self, place: u32, resume: u64) {
         let warp = &mut self.warps[place as usize];
         let op = &self.code.ops[warp.pc as usize];
@@ -327,7 +331,13 @@ impl<'a> Sm<'a> {
         };
         warp.event = event;
         warp.resume = resume;
-        warp.ready = resume.max(event.done).max(fetched);
+        warp.fetched = resume.max(event.done).max(fetched);
+        warp.ready = warp.fetched;
+        if !op.is_queued
+            && let Some(there) = self.constants.operand(warp.pc as usize, warp.fetched as f64)
+        {
+            warp.ready = warp.ready.max(there.ceil() as u64);
+        }
     }
 
     fn end_warp(&mut self, sub_core: usize, place: u32, clock: u64) {

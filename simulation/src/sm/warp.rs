@@ -33,6 +33,8 @@ pub(super) struct Warp<'a> {
     pub(super) ready: u64,
     /// The clock from which it may issue but for barriers and fetches.
     pub(super) resume: u64,
+    /// The clock from which it may issue but for the constant of its next instruction.
+    pub(super) fetched: u64,
     /// What its next instruction waits for.
     pub(super) event: Event,
     /// What its last instruction made it wait for.

@@ -2,8 +2,8 @@
 
 use gpucast_simulation::code::Class;
 use gpucast_simulation::parameters::{
-    Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Scheduler, Synchronisation,
-    Tensor, Unit, UnitUse,
+    ConstantCosts, Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Scheduler,
+    Synchronisation, Tensor, Unit, UnitUse,
 };
 
 /// An SM of Volta's kind with round numbers.
@@ -96,6 +96,12 @@ pub(crate) fn machine() -> Parameters {
             code_line_interval: 8.0,
             code_line_bytes: 128.0,
             code_cache_bytes: 32768.0,
+            constants: ConstantCosts {
+                near_latency: 80.0,
+                far_latency: 300.0,
+                line_bytes: 64.0,
+                far_line_bytes: 256.0,
+            },
         },
     }
 }

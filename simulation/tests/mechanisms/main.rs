@@ -3,10 +3,10 @@
 mod machine;
 
 use gpucast_simulation::code::{
-    AccessKind, Action, Class, Code, Control, MemoryAccess, Space, TensorFormat,
+    AccessKind, Action, Class, Code, Constant, Control, MemoryAccess, Space, TensorFormat,
 };
 use gpucast_simulation::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
-use gpucast_simulation::parameters::Parameters;
+use gpucast_simulation::parameters::{ConstantCosts, Parameters};
 use gpucast_simulation::states::State;
 use gpucast_simulation::writer::Writer;
 use gpucast_simulation::{Limits, Outcome, simulate};
@@ -450,4 +450,57 @@ fn an_sm_starts_one_warp_after_the_other_whichever_cta_it_is_of() {
     };
     let (one_cta, eight_ctas) = (clocks(8, 1), clocks(1, 8));
     assert!((one_cta / eight_ctas - 1.0).abs() < 0.01, "{one_cta} {eight_ctas}");
+}
+
+#[test]
+fn the_first_reader_of_a_line_of_constants_waits_for_it_and_later_ones_do_not() {
+    let machine = machine();
+    let ConstantCosts { near_latency, far_latency, .. } = machine.launch.constants;
+    // Clocks that a warp waits for constants at some offsets of the bank of parameters.
+    let waited = |warps: usize, offsets: &[u32]| {
+        let mut writer = Writer::default();
+        for &offset in offsets {
+            let constant = Constant { bank: 0, offset };
+            writer.op("FMUL", Class::Fp32, Control::after(4)).reads(constant);
+        }
+        writer.exit();
+        let warp = WarpTrace { path: vec![0], ..WarpTrace::default() };
+        let launch = Launch::of_equal_ctas(writer.finish(), vec![warp; warps], 1);
+        let outcome = run(&machine, &launch, 1);
+        let of_warps = outcome.by_instruction.iter().map(|one| one.of(State::ConstantMiss));
+        (of_warps.sum::<f64>(), outcome.slots.of(State::ConstantMiss))
+    };
+    assert_eq!(waited(1, &[]).0, 0.0);
+    assert_eq!(waited(1, &[0x160, 0x168, 0x160]).0, far_latency);
+    // The next line of the same 256 bytes is near.
+    assert_eq!(waited(1, &[0x160, 0x180, 0x200]).0, 2.0 * far_latency + near_latency);
+    // Four warps on four sub-cores wait together: in slots, which are averaged, once.
+    let (of_warps, slots) = waited(4, &[0x160]);
+    assert!(of_warps > 3.5 * far_latency, "{of_warps}");
+    assert!((0.9..=1.0).contains(&(slots / far_latency)), "{slots}");
+}
+
+#[test]
+fn a_load_of_constants_waits_for_the_line_of_its_request_once() {
+    let machine = machine();
+    let ConstantCosts { near_latency, far_latency, .. } = machine.launch.constants;
+    let code = looped(|writer| {
+        writer.access(Space::Constant, AccessKind::Load, 4, Control::after(1).signals(0));
+        writer.op("FADD", Class::Fp32, Control::after(4).waits(1));
+    });
+    let waited = |sectors: &[u32]| {
+        let request = |&sector: &u32| {
+            let request = Request { space: Space::Constant, ..Request::global(0, 0, 0) };
+            request.beginning_at(sector)
+        };
+        let mut warp = WarpTrace::of_loop(sectors.len(), &[]);
+        warp.requests = vec![sectors.iter().map(request).collect()];
+        let launch = Launch::of_equal_ctas(code.clone(), vec![warp], 1);
+        let outcome = run(&machine, &launch, 1);
+        outcome.by_instruction.iter().map(|one| one.of(State::ConstantMiss)).sum::<f64>()
+    };
+    // A clock of each wait is that of the stall count.
+    let lines = |far: f64, near: f64| far * (far_latency - 1.0) + near * (near_latency - 1.0);
+    assert_eq!(waited(&[0, 0, 1]), lines(1.0, 0.0));
+    assert_eq!(waited(&[0, 2, 4, 8, 2]), lines(2.0, 2.0));
 }

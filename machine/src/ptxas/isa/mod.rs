@@ -7,10 +7,11 @@
 //! | `volta.rs` | 128 bits with the control bits inside | sm_70 … sm_121 |
 //!
 //! Only the parts that counting and scheduling need are decoded: mnemonic, guard, control flow, the
-//! size of accesses, the scheduling fields (`control.rs`), and what decides about waiting and units
-//! (`detail.rs`). The tables were made by assembling PTX for every target and comparing with
-//! `nvdisasm`, which is the oracle of the tests.
+//! size of accesses, the scheduling fields (`control.rs`), what decides about waiting and units
+//! (`detail.rs`), and the constant that is an operand (`constant.rs`). The tables were made by
+//! assembling PTX for every target and comparing with `nvdisasm`, which is the oracle of the tests.
 
+mod constant;
 mod control;
 mod detail;
 mod kepler;

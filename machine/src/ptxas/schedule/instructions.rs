@@ -129,6 +129,10 @@ impl Translator<'_, '_> {
             },
             control,
             ptx: self.listing.ptx[index],
+            constant: match decoded.guard {
+                Guard::Never => None,
+                Guard::Always | Guard::Sometimes => decoder.constant(decoded.mnemonic, word),
+            },
         }
     }
 

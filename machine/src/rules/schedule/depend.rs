@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 use super::super::Compiled;
 use super::super::branches::{home, terminator};
 use super::super::emit::{Emitted, Place, Role};
-use super::super::family::Family;
 use super::super::graph::{Arg, Graph, GuardedBy, Op, Register, State};
+use super::constants::Banks;
 use super::effects::{Effect, Memory, effect};
 use super::latency::Use;
 use super::layout::Content;
@@ -42,7 +42,7 @@ pub(super) struct Body {
 /// The emitted instructions of a program by the places where they stand.
 pub(super) struct Places<'c, 'p> {
     compiled: &'c Compiled<'p>,
-    family: &'c Family,
+    banks: &'c Banks<'c>,
     /// The instructions of each operation.
     of_operation: Vec<Range<u32>>,
     /// Instructions that stand at the start of each block besides those of its operations.
@@ -58,7 +58,7 @@ pub(super) struct Places<'c, 'p> {
 impl<'c, 'p> Places<'c, 'p> {
     pub(super) fn new(
         compiled: &'c Compiled<'p>,
-        family: &'c Family,
+        banks: &'c Banks<'c>,
         queues: &'c HashMap<u32, u32>,
     ) -> Self {
         let mut of_operation = vec![0..0; compiled.graph.ops.len()];
@@ -83,7 +83,7 @@ impl<'c, 'p> Places<'c, 'p> {
             .iter()
             .flat_map(|access| access.followers.iter().map(|&one| (one, access.leader)))
             .collect();
-        Self { compiled, family, of_operation, at_start, at_entry, queues, leaders }
+        Self { compiled, banks, of_operation, at_start, at_entry, queues, leaders }
     }
 
     /// The instructions of a block.
@@ -188,7 +188,7 @@ impl Builder<'_, '_, '_> {
         for number in 0..emitted.selected.count {
             self.body.nodes.push(Node::new(
                 self.places.graph(),
-                self.places.family,
+                self.places.banks,
                 &emitted,
                 number,
                 queue,

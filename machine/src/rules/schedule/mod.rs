@@ -12,6 +12,7 @@
 //! | `layout` | blocks of machine code, and the blocks of PTX that they stand for |
 //! | `node` | an instruction: unit, action, access |
 //! | `depend` | the instructions of a block and what each of them uses |
+//! | `constants` | the constants that instructions read |
 //! | `effects` | accesses to memory that must stay in order |
 //! | `latency` | fixed latencies of each generation |
 //! | `order` | list scheduling |
@@ -22,6 +23,7 @@
 //! spills, no read barriers and no bank conflicts, and loads move as far forward as dependences
 //! allow.
 
+mod constants;
 mod control;
 mod depend;
 mod effects;
@@ -45,6 +47,7 @@ use gpucast_simulation::launch::{CtaClass, Launch};
 use super::Compiled;
 use super::emit::Role;
 use super::family::Family;
+use constants::Banks;
 use control::{Ordered, controls};
 use depend::Places;
 use latency::Latencies;
@@ -69,7 +72,8 @@ pub fn schedule(
     let compiled = Compiled::new(family, program, table);
     let layout = Layout::new(&compiled.graph);
     let queues = queues(&compiled, trace);
-    let code = code(target, family, &compiled, &layout, &queues);
+    let banks = Banks::new(program, family, target.sm());
+    let code = code(target, &banks, &compiled, &layout, &queues);
     let lengths: Vec<u32> = code.blocks.iter().map(|block| block.end - block.start).collect();
     let walker =
         Walker { compiled: &compiled, layout: &layout, lengths: &lengths, queues: &queues };
@@ -114,7 +118,7 @@ fn queues(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Vec<Queue> {
 /// The machine code.
 fn code(
     target: Architecture,
-    family: &Family,
+    banks: &Banks<'_>,
     compiled: &Compiled<'_>,
     layout: &Layout,
     queues: &[Queue],
@@ -122,7 +126,7 @@ fn code(
     let latencies = Latencies::of(target);
     let numbers: HashMap<u32, u32> =
         (0..).zip(queues).map(|(number, queue)| (queue.operation, number)).collect();
-    let places = Places::new(compiled, family, &numbers);
+    let places = Places::new(compiled, banks, &numbers);
     let blocks: Vec<Ordered> = layout
         .blocks
         .iter()
@@ -143,6 +147,7 @@ fn code(
                 action: node.action,
                 control,
                 ptx: Some(node.operation),
+                constant: node.constant,
             });
         }
         code.blocks.push(start..code.instructions.len() as u32);

@@ -6,13 +6,14 @@ use gpucast_interpreter::AccessKind as Kind;
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use gpucast_simulation::code::{
-    AccessKind, Action, Class, FenceScope, MemoryAccess, Space, TensorFormat,
+    AccessKind, Action, Class, Constant, FenceScope, MemoryAccess, Space, TensorFormat,
 };
 use smallvec::SmallVec;
 
 use super::super::emit::{Emitted, Role};
 use super::super::family::{Family, Multiplier};
 use super::super::graph::{Arg, Graph, Op, Part, Register};
+use super::constants::Banks;
 use super::latency::Use;
 use crate::unit_class::unit_class;
 
@@ -41,6 +42,8 @@ pub(super) struct Node {
     pub(super) action: Action,
     /// The operation that it stands for.
     pub(super) operation: u32,
+    /// The constant that it reads.
+    pub(super) constant: Option<Constant>,
     /// Results of the block that it uses.
     pub(super) sources: SmallVec<[Source; 4]>,
     /// Values from before the block that it uses.
@@ -57,12 +60,13 @@ impl Node {
     /// The `number`-th instruction of an emitted group.
     pub(super) fn new(
         graph: &Graph<'_>,
-        family: &Family,
+        banks: &Banks<'_>,
         emitted: &Emitted,
         number: u32,
         queue: Option<u32>,
     ) -> Self {
         let op = graph.op(emitted.operation);
+        let family = banks.family;
         let mnemonic = emitted.selected.mnemonic;
         let class = class(op, family, emitted);
         let action = match emitted.selected.access {
@@ -78,6 +82,7 @@ impl Node {
             class,
             action,
             operation: emitted.operation,
+            constant: banks.constant(op, emitted),
             sources: SmallVec::new(),
             live_in: SmallVec::new(),
             after: SmallVec::new(),

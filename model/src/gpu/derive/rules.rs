@@ -355,6 +355,16 @@ pub const RULES: &[Rule] = &[
     tabulated("code_line_interval"),
     tabulated("code_line"),
     tabulated("code_cache_size"),
+    tabulated("constant_near_latency"),
+    formula(
+        "constant_far_latency",
+        "first-constant",
+        "l2_latency + constant_near_latency, the way from the L2 and that from the level 1.5",
+        &["l2_latency", "constant_near_latency"],
+        |v| v[0] + v[1],
+    ),
+    tabulated("constant_line"),
+    tabulated("constant_far_line"),
 ];
 
 impl Rule {
