@@ -25,8 +25,9 @@ KNOTS = {
         "inputs", "interval", "offload", "prediction", "predictor", "quantitative_roofline",
         "sm_simulation", "tensor", "timing",
     },
-    # Files of one type, the device: its memory, modules and launches are parts of it.
-    "host": {"checking", "device", "launch", "memory", "module", "record"},
+    # Files of one type, the device: its memory, modules and launches, and what these led to, are
+    # parts of it.
+    "host": {"checking", "device", "launch", "memory", "module", "record", "repeats"},
 }
 
 
