@@ -19,7 +19,7 @@
 //! | [`profile`], [`metric`] | counts |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
 //! | [`program`] | launches of a host program |
-//! | [`bench`] | speeds of the executor |
+//! | [`mod@bench`] | speeds of the executor |
 //! | [`check`] | needs of kernels that nobody executed |
 //! | [`gpu`] | figures of a GPU |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
