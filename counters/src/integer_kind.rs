@@ -64,10 +64,9 @@ impl From<IntegerRow> for IntegerKind {
 
 #[cfg(test)]
 mod tests {
-    use gpucast_ptx_frontend::isa::Opcode;
+    use gpucast_ptx_frontend::isa::{Opcode, opcode_facts};
 
     use super::*;
-    use gpucast_ptx_frontend::isa::opcode_facts;
 
     /// Rows of the vendor's table, by instructions that its footnotes and the assembler's names tie
     /// to them.

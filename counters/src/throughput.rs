@@ -5,12 +5,11 @@
 //! Instructions"). The rows here are those of the table, as far as GPU descriptions keep them
 //! apart.
 
-use gpucast_ptx_frontend::isa::InstructionClass;
+use gpucast_ptx_frontend::isa::{FloatRow, InstructionClass, IntegerRow, opcode_facts};
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::ScalarType;
 
 use crate::operation::class;
-use gpucast_ptx_frontend::isa::{FloatRow, IntegerRow, opcode_facts};
 
 /// A kind of operation with a throughput of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

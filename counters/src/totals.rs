@@ -1,7 +1,7 @@
 //! Sums over the counts of a launch, in the words that metric definitions are written in.
 
 use gpucast_interpreter::AccessKind;
-use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::counts::MemoryCounts;
@@ -14,7 +14,6 @@ use crate::occupancy::CtaShape;
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::table::{BaseTable, Row};
 use crate::tensor::TensorFormat;
-use gpucast_ptx_frontend::isa::opcode_facts;
 
 /// The inputs that the metrics of one launch are computed from.
 #[derive(Clone, Copy, Debug)]

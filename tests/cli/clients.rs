@@ -37,7 +37,7 @@ fn operators_of_tinygrad_are_right() {
 
 #[test]
 fn kernels_of_triton_are_right() {
-    run("triton_kernels.py", "numpy, triton");
+    run("triton_launcher.py", "numpy, triton");
 }
 
 #[test]

@@ -13,12 +13,13 @@
 
 use std::ops::Range;
 
+use gpucast_buffers::init::Init;
+use gpucast_buffers::scalar::{ElementType, Literal};
+
 use super::plan::checked_len;
 use super::structure::{DEEPEST, parse_bytes};
 use super::type_name;
 use crate::failure::{Report, SourceText, suggest};
-use gpucast_buffers::init::Init;
-use gpucast_buffers::scalar::{ElementType, Literal};
 
 /// The value of one `--arg`, parsed.
 #[derive(Clone, Debug, PartialEq)]

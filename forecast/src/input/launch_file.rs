@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use gpucast_buffers::scalar::Literal;
 use gpucast_counters::hierarchy::L2Contents;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -16,7 +17,6 @@ use super::expression::{self, Parameters};
 use super::plan::LoadCaching;
 use super::tensor_map::TensorMapTable;
 use crate::failure::{Report, SourceText, suggest};
-use gpucast_buffers::scalar::Literal;
 
 /// A launch file as written.
 #[derive(Clone, Debug, Deserialize)]

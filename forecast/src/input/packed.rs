@@ -4,13 +4,13 @@
 //! contents of buffer files. Machine code beside the PTX and expected results are left out, because
 //! neither changes a count.
 
+use gpucast_buffers::files;
+use gpucast_buffers::init::Init;
 use gpucast_counters::hierarchy::L2Contents;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Buffer, LoadCaching, Plan, PlannedLaunch, Symbol};
 use crate::failure::{Report, SourceText};
-use gpucast_buffers::files;
-use gpucast_buffers::init::Init;
 
 /// The part of a plan that decides counts.
 #[derive(Serialize, Deserialize)]

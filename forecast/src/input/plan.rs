@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
+use gpucast_buffers::init::Init;
+use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_ptx_frontend::container::{Cubin, Target};
 use serde::{Deserialize, Serialize};
 
 use super::structure::Structure;
 use crate::failure::{Anchor, SourceText};
-use gpucast_buffers::init::Init;
-use gpucast_buffers::scalar::ElementType;
 
 pub use super::options::LoadCaching;
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use gpucast_buffers::init::Init;
+use gpucast_buffers::scalar::ElementType;
 use gpucast_corpus::{generator, reference};
 use gpucast_counters::hierarchy::L2Contents;
 use toml::Spanned;
@@ -18,8 +20,6 @@ use super::plan::{
 use super::structure::{DEEPEST, Structure, parse_bytes};
 use super::type_name;
 use crate::failure::{Anchor, Report, SourceText, suggest};
-use gpucast_buffers::init::Init;
-use gpucast_buffers::scalar::ElementType;
 
 /// Far more than any statistics need, and few enough to end.
 const MOST_REPETITIONS: u32 = 1_000_000;

@@ -1,9 +1,9 @@
 //! Structures passed by value: members at the offsets that C gives them.
 
+use gpucast_buffers::scalar::ElementType;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Pointer;
-use gpucast_buffers::scalar::ElementType;
 
 /// Greatest depth of structures in structures.
 pub(super) const DEEPEST: usize = 16;

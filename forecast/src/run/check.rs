@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use gpucast_buffers::init::Init;
 use gpucast_interpreter::{DeviceMemory, Launch, Program, RunError};
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Findings, Sanitizer};
 
 use crate::failure::Failure;
 use crate::input::plan::Plan;
 use crate::run::execute::{Executed, Timing, Watch};
-use gpucast_buffers::init::Init;
 
 /// One repetition of a launch, checked.
 pub struct CheckedLaunch {

@@ -10,6 +10,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
+use gpucast_buffers::init::Init;
 use gpucast_counters::device;
 use gpucast_counters::export::Ranges;
 use gpucast_counters::features::{Buffer, FeatureCounter, Features};
@@ -37,7 +38,6 @@ use crate::run::rung::{CountedBy, Rung};
 use crate::run::sliced::{self, NotSliced, Sliced};
 use crate::run::supervisor::Supervisor;
 use crate::settings::RungChoice;
-use gpucast_buffers::init::Init;
 
 /// The counts of a launch.
 pub struct Counted {

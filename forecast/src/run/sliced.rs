@@ -4,12 +4,12 @@
 //! needs the contents of are therefore found for the file as a whole: a launch computes what it
 //! writes to them, and all other buffers have addresses and no memory.
 
+use gpucast_buffers::init::Init;
 use gpucast_interpreter::{Buffers, DeviceMemory, Options, Program, Reach, Slice, Slicer, prepare};
 
 use super::execute::{self, Loaded};
 use crate::failure::Report;
 use crate::input::plan::Plan;
-use gpucast_buffers::init::Init;
 
 /// The memory and the programs of a plan's launches.
 pub(super) struct Sliced {

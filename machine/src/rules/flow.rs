@@ -1,7 +1,6 @@
 //! Facts from control flow: dominance, and the values that are the same in all lanes.
 
-use gpucast_ptx_frontend::isa::SpecialRegister;
-use gpucast_ptx_frontend::isa::{Effect, opcode_facts};
+use gpucast_ptx_frontend::isa::{Effect, SpecialRegister, opcode_facts};
 
 use super::graph::{Arg, Graph};
 

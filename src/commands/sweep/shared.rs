@@ -11,7 +11,7 @@ use gpucast_render::sweep::state;
 use super::format;
 use super::grid::Parts;
 use crate::cli::shared_sweep::{MergeSweep, PlanSweep, StoredPlan, SweepStatus, WorkSweep};
-use crate::failure::{Failure, Report};
+use crate::failure::Failure;
 use crate::output::rows::RowFile;
 use crate::output::{Output, Terminal, diagnostic};
 use crate::{interrupt, store};
@@ -80,19 +80,24 @@ pub(super) fn work(arguments: WorkSweep) -> Result<(), Failure> {
 pub(super) fn status(arguments: &SweepStatus) -> Result<(), Failure> {
     let (store, plan) = open(&arguments.plan)?;
     let status = shared::status(&plan, &*store)?;
-    tidy(&*store)?;
+    tidy(&*store);
     Output::open(None)?.write(&state(&status))
 }
 
-/// Removes what killed workers left behind.
-fn tidy(store: &dyn Store) -> Result<(), Failure> {
-    let removed = store.tidy(USUAL_LEASE).map_err(Report::from)?;
-    if removed > 0 {
-        let files = if removed == 1 { "file" } else { "files" };
-        let removed = number::count(removed as u64);
-        diagnostic::note(&format!("{removed} unfinished {files} of killed workers removed"));
+/// Removes what killed workers left behind. Whoever may only read the store gets their answer all
+/// the same.
+fn tidy(store: &dyn Store) {
+    match store.tidy(USUAL_LEASE) {
+        Ok(0) => {}
+        Ok(1) => diagnostic::note("1 unfinished file of killed workers removed"),
+        Ok(removed) => {
+            let removed = number::count(removed as u64);
+            diagnostic::note(&format!("{removed} unfinished files of killed workers removed"));
+        }
+        Err(error) => {
+            diagnostic::note(&format!("unfinished files of killed workers stay: {error}"));
+        }
     }
-    Ok(())
 }
 
 pub(super) fn merge(arguments: MergeSweep) -> Result<(), Failure> {
@@ -104,7 +109,8 @@ pub(super) fn merge(arguments: MergeSweep) -> Result<(), Failure> {
     match shared::merge(&plan, &*store, missing, &terminal, &mut rows) {
         Ok(()) => {
             rows.finish()?;
-            tidy(&*store)
+            tidy(&*store);
+            Ok(())
         }
         Err(failure) => {
             rows.discard();

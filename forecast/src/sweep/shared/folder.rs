@@ -60,24 +60,17 @@ impl Folder {
         }
     }
 
-    /// Stores a file where there is none; a file of which others think that its writer is dead, so
-    /// that they removed it, is written again.
-    fn link(&self, path: &Path, bytes: &[u8]) -> io::Result<Put> {
-        let mut was_removed = false;
-        loop {
-            let unfinished = self.unfinished(bytes)?;
-            let put = match fs::hard_link(&unfinished, path) {
-                Ok(()) => Ok(Put::Stored),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Put::Present),
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !was_removed => {
-                    was_removed = true;
-                    continue;
-                }
-                Err(error) => Err(error),
-            };
-            gone(fs::remove_file(&unfinished))?;
-            return put;
+    /// Writes a file and gives it its `place`. A writer that slept may find that others took it for
+    /// dead and removed the file, which is then written again.
+    fn write<T>(&self, bytes: &[u8], place: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+        let mut unfinished = self.unfinished(bytes)?;
+        let mut placed = place(&unfinished);
+        if placed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            unfinished = self.unfinished(bytes)?;
+            placed = place(&unfinished);
         }
+        gone(fs::remove_file(&unfinished))?;
+        placed
     }
 
     /// Removes unfinished files that are older than `silence`. Their age is told by the clock of
@@ -136,13 +129,20 @@ impl Store for Folder {
             if path.exists() {
                 return Ok(Put::Present);
             }
-            self.link(&path, bytes)
+            self.write(bytes, |unfinished| match fs::hard_link(unfinished, &path) {
+                Ok(()) => Ok(Put::Stored),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Put::Present),
+                Err(error) => Err(error),
+            })
         };
         put().map_err(self.failed("write", name))
     }
 
     fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let put = || fs::rename(self.unfinished(bytes)?, self.place_of(name)?);
+        let put = || {
+            let path = self.place_of(name)?;
+            self.write(bytes, |unfinished| fs::rename(unfinished, &path))
+        };
         put().map_err(self.failed("write", name))
     }
 
@@ -216,6 +216,29 @@ mod tests {
         assert_eq!(store.tidy(silence), Ok(0));
         assert_eq!(store.list(UNFINISHED).unwrap().len(), 1);
         assert_eq!(store.get("counts/a"), Ok(Some(b"1".to_vec())));
+    }
+
+    /// Another process removes the file while its writer sleeps.
+    #[test]
+    fn a_file_that_was_removed_is_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Folder::new(folder.path());
+        let places: [fn(&Path, &Path) -> io::Result<()>; 2] =
+            [|from, to| fs::hard_link(from, to), |from, to| fs::rename(from, to)];
+        for place in places {
+            let target = folder.path().join("target");
+            let attempts = AtomicU64::new(0);
+            let placed = store.write(b"whole", |unfinished| {
+                if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
+                    fs::remove_file(unfinished)?;
+                }
+                place(unfinished, &target)
+            });
+            placed.unwrap();
+            assert_eq!(fs::read(&target).unwrap(), b"whole");
+            assert_eq!(store.list(UNFINISHED), Ok(Vec::new()));
+            fs::remove_file(&target).unwrap();
+        }
     }
 
     /// Eight threads store under the same names: each name has one winner, and its bytes are whole.

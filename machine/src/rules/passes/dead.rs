@@ -1,7 +1,6 @@
 //! Dead code: operations whose results nobody reads.
 
-use gpucast_ptx_frontend::isa::Modifier;
-use gpucast_ptx_frontend::isa::{Effect, opcode_facts};
+use gpucast_ptx_frontend::isa::{Effect, Modifier, opcode_facts};
 
 use super::super::graph::{Graph, Op, State};
 

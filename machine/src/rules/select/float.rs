@@ -1,7 +1,6 @@
 //! Floating-point arithmetic that is one instruction in every generation.
 
-use gpucast_ptx_frontend::isa::Opcode;
-use gpucast_ptx_frontend::isa::{FloatRow, opcode_facts};
+use gpucast_ptx_frontend::isa::{FloatRow, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::ScalarType;
 use smallvec::smallvec;
 

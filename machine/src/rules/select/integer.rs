@@ -1,7 +1,6 @@
 //! Integer arithmetic, comparisons, logic and shifts.
 
-use gpucast_ptx_frontend::isa::Opcode;
-use gpucast_ptx_frontend::isa::opcode_facts;
+use gpucast_ptx_frontend::isa::{Opcode, opcode_facts};
 use smallvec::smallvec;
 
 use super::super::family::{Family, Multiplier};

@@ -2,8 +2,7 @@
 
 use gpucast_counters::machine::MachineAccess;
 use gpucast_interpreter::AccessKind;
-use gpucast_ptx_frontend::isa::opcode_facts;
-use gpucast_ptx_frontend::isa::{Modifier, Opcode};
+use gpucast_ptx_frontend::isa::{Modifier, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::smallvec;
 

@@ -12,8 +12,7 @@ mod sequences;
 use gpucast_counters::machine::MachineAccess;
 use gpucast_counters::operation::Flops;
 use gpucast_interpreter::AccessKind;
-use gpucast_ptx_frontend::isa::opcode_facts;
-use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
+use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
 use smallvec::{SmallVec, smallvec};
 

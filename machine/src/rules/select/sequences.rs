@@ -4,8 +4,7 @@
 //! The sequences are those of a kernel with nothing but the instruction: `ptxas` 11.8 for sm_35,
 //! 12.9 for sm_50, sm_75, sm_80 and sm_90.
 
-use gpucast_ptx_frontend::isa::opcode_facts;
-use gpucast_ptx_frontend::isa::{Modifier, Opcode};
+use gpucast_ptx_frontend::isa::{Modifier, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::ScalarType;
 
 use super::super::family::{Family, Video};
