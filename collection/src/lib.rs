@@ -17,6 +17,7 @@ pub mod generators;
 pub mod language;
 pub mod launch;
 pub mod ptx;
+pub mod removal;
 pub mod tags;
 pub mod variant;
 

@@ -7,7 +7,7 @@ use gpucast_collection::MatchCondition;
 use gpucast_ptx_frontend::container::Target;
 use gpucast_render::TextOrJson;
 
-use super::{OutputOptions, words};
+use super::{LaunchOptions, OutputOptions, words};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kernels {
@@ -34,6 +34,30 @@ pub(crate) enum Kernels {
     },
     /// Write the kernels that tags choose into a folder, each with its launch file
     Generate(Generate),
+    /// Remove arithmetic, work on the chip, and chosen accesses of global memory from a kernel
+    Strip(Box<Strip>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Strip {
+    /// A corpus name, a launch file, or a module with its launch
+    #[arg(value_name = "KERNEL")]
+    pub(crate) input: String,
+
+    /// Buffers whose accesses stay; those of all others go
+    #[arg(long, value_name = "BUFFERS", value_delimiter = ',')]
+    pub(crate) keep: Vec<String>,
+
+    /// Buffers whose accesses go
+    #[arg(long, value_name = "BUFFERS", value_delimiter = ',')]
+    pub(crate) drop: Vec<String>,
+
+    /// A folder for the PTX and its launch file; otherwise the PTX goes to the standard output
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchOptions,
 }
 
 #[derive(Debug, Args)]

@@ -47,6 +47,7 @@ fn every_command_explains_itself() {
         "kernels list",
         "kernels show",
         "kernels generate",
+        "kernels strip",
         "completions",
         "man",
     ] {

@@ -33,6 +33,7 @@ mod plot;
 mod predict;
 mod profile;
 mod project;
+mod removal;
 mod report;
 mod robustness;
 mod run;

@@ -1,5 +1,8 @@
 //! `gpucast kernels`: the collection of measurement kernels.
 
+mod launch_text;
+mod strip;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,6 +90,7 @@ pub(crate) fn run(command: Kernels) -> Result<(), Failure> {
             Output::open(None)?.write(&text)
         }
         Kernels::Generate(arguments) => generate(&arguments),
+        Kernels::Strip(arguments) => strip::run(&arguments),
     }
 }
 

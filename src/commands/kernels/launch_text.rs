@@ -1,0 +1,121 @@
+//! A launch of a plan as a launch file.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use gpucast_buffers::init::Init;
+use gpucast_collection::removal::Destination;
+use gpucast_counters::hierarchy::L2Contents;
+use gpucast_forecast::input::plan::{LoadCaching, Plan, PlannedArgument, PlannedLaunch};
+
+use crate::failure::Report;
+
+/// The launch file for the module `name`.ptx, with a buffer for `destination` if there is one.
+///
+/// # Errors
+///
+/// Structures among the arguments, which a launch file would have to take apart.
+pub(super) fn file(
+    plan: &Plan,
+    launch: &PlannedLaunch,
+    destination: Option<&Destination>,
+    name: &str,
+) -> Result<String, Report> {
+    let mut text = format!("module = \"{name}.ptx\"\n");
+    match plan.l2 {
+        L2Contents::Cold => text += "l2 = \"cold\"\n",
+        L2Contents::Warm => text += "l2 = \"warm\"\n",
+        L2Contents::Keep => {}
+    }
+    match plan.load_caching {
+        Some(LoadCaching::Ca) => text += "load_caching = \"ca\"\n",
+        Some(LoadCaching::Cg) => text += "load_caching = \"cg\"\n",
+        None => {}
+    }
+    for buffer in &plan.buffers {
+        let (ty, len) = (buffer.ty.name(), buffer.len);
+        let _ = write!(text, "\n[buffers.{:?}]\ntype = \"{ty}\"\nlen = {len}\n", buffer.name);
+        text += &init(&buffer.init, &plan.folder)?;
+    }
+    if let Some(Destination { name, ty }) = destination {
+        let threads: u64 =
+            launch.grid.iter().chain(&launch.block).map(|&one| u64::from(one)).product();
+        let _ =
+            write!(text, "\n[buffers.{name}]\ntype = \"{ty}\"\nlen = {threads}\ninit = \"zero\"\n");
+    }
+    for symbol in &plan.symbols {
+        let _ = write!(text, "\n[symbols.{:?}]\ntype = \"{}\"\n", symbol.name, symbol.ty.name());
+        if let Some(len) = symbol.len {
+            let _ = writeln!(text, "len = {len}");
+        }
+        text += &init(&symbol.init, &plan.folder)?;
+    }
+    let _ = write!(
+        text,
+        "\n[[launch]]\nkernel = {:?}\ngrid = {:?}\nblock = {:?}\n",
+        launch.kernel, launch.grid, launch.block
+    );
+    if let Some(cluster) = launch.cluster {
+        let _ = writeln!(text, "cluster = {cluster:?}");
+    }
+    if launch.shared_bytes > 0 {
+        let _ = writeln!(text, "shared_bytes = {}", launch.shared_bytes);
+    }
+    let mut arguments = Vec::new();
+    for argument in &launch.arguments {
+        arguments.push(written(plan, argument)?);
+    }
+    arguments.extend(destination.map(|destination| format!("\"{}\"", destination.name)));
+    let _ = writeln!(text, "args = [{}]", arguments.join(", "));
+    Ok(text)
+}
+
+fn written(plan: &Plan, argument: &PlannedArgument) -> Result<String, Report> {
+    match argument {
+        PlannedArgument::Pointer(pointer) => {
+            let name = plan.buffers.get(pointer.buffer).map_or("", |buffer| &buffer.name);
+            Ok(match pointer.offset {
+                0 => format!("{name:?}"),
+                offset => format!("\"{name}+{offset}\""),
+            })
+        }
+        PlannedArgument::Scalar { ty, bits } => {
+            let bytes = bits.to_le_bytes();
+            let value = ty.decode(bytes.get(..ty.bytes()).unwrap_or(&bytes));
+            Ok(format!("{{ {} = {value} }}", ty.name()))
+        }
+        PlannedArgument::Structure(_) => Err(Report::new(
+            "the kernel takes a structure, and no launch file can be written for it",
+        )
+        .hint("without -o, the PTX goes to the standard output")),
+    }
+}
+
+/// The line of first contents, if they are stated.
+fn init(init: &Init, folder: &Path) -> Result<String, Report> {
+    let value = match init {
+        Init::Unstated => return Ok(String::new()),
+        Init::Zero => "\"zero\"".to_owned(),
+        Init::Iota => "\"iota\"".to_owned(),
+        Init::Constant(value) => format!("{{ constant = {value} }}"),
+        Init::Values(values) => {
+            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+            format!("{{ values = [{}] }}", values.join(", "))
+        }
+        Init::Uniform { low, high, seed } => {
+            format!("{{ uniform = {{ low = {low}, high = {high}, seed = {seed} }} }}")
+        }
+        Init::Generator { name, shape } => {
+            format!("{{ generator = {{ name = {name:?}, shape = {shape:?} }} }}")
+        }
+        Init::File(path) => {
+            let path = folder.join(path);
+            let path = path.canonicalize().unwrap_or(path);
+            format!("{{ file = {:?} }}", path.display().to_string())
+        }
+        Init::Bytes(_) | Init::Lent => {
+            return Err(Report::new("a buffer's contents are those of another program"));
+        }
+    };
+    Ok(format!("init = {value}\n"))
+}
