@@ -244,8 +244,8 @@ fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// All words that tags may be, each with its meaning: tags of generators, and values of arguments, the
-/// usual ones where any number is allowed.
+/// All words that tags may be, each with its meaning: tags of generators, and values of arguments,
+/// the usual ones where any number is allowed.
 #[must_use]
 pub fn words() -> BTreeMap<String, &'static str> {
     let mut words = BTreeMap::new();

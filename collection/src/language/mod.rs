@@ -1,8 +1,8 @@
 //! A small language of kernels: written once, printed as PTX and as CUDA.
 //!
 //! A generator writes what its threads do with a [`Builder`], in loops, loads, stores and
-//! expressions. [`ptx`](crate::ptx) makes machine-near text of it and [`cuda`](crate::cuda) text for
-//! readers. Both are thus the same kernel, and a generator stays a page long.
+//! expressions. [`ptx`](crate::ptx) makes machine-near text of it and [`cuda`](crate::cuda) text
+//! for readers. Both are thus the same kernel, and a generator stays a page long.
 
 mod builder;
 mod expression;

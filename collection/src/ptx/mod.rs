@@ -110,13 +110,13 @@ impl<'k> Printer<'k> {
         for parameter in &self.kernel.parameters {
             match parameter {
                 Parameter::Buffer(array) => {
-                    let generic = self.registers.new(Type::U64);
+                    let generic = self.registers.fresh(Type::U64);
                     let name = parameter_name(&array.name);
                     self.line(format!("ld.param.u64 {generic}, [{name}];"));
                     self.pure(Type::U64, "cvta.to.global.u64", &[generic], Some(&array.name));
                 }
                 Parameter::Scalar { variable, .. } => {
-                    let register = self.registers.new(variable.ty);
+                    let register = self.registers.fresh(variable.ty);
                     let name = parameter_name(self.kernel.name_of(*variable));
                     self.line(format!("ld.param.u32 {register}, [{name}];"));
                     self.place(*variable, register);
@@ -147,7 +147,7 @@ impl<'k> Printer<'k> {
                 let address = self.address(array, index);
                 if *declares {
                     for &variable in into {
-                        let register = self.registers.new(variable.ty);
+                        let register = self.registers.fresh(variable.ty);
                         self.place(variable, register);
                     }
                 }
@@ -219,7 +219,7 @@ impl<'k> Printer<'k> {
             matches!(&value, Expression::Variable(other) if self.kernel.changes(*other));
         let is_number = matches!(value, Expression::Integer(..));
         let register = if self.kernel.changes(variable) || is_variable || is_number {
-            let register = self.registers.new(variable.ty);
+            let register = self.registers.fresh(variable.ty);
             self.compute_into(&register, &value);
             register
         } else {
@@ -249,7 +249,7 @@ impl<'k> Printer<'k> {
             Unroll::No | Unroll::Whole => 1,
         };
         let limit = self.value(&to);
-        let counter = self.registers.new(variable.ty);
+        let counter = self.registers.fresh(variable.ty);
         self.line(format!("mov.u32 {counter}, {from};"));
         self.place(variable, counter.clone());
         let label = self.label("LOOP");
@@ -266,7 +266,7 @@ impl<'k> Printer<'k> {
         }
         self.silent = silent;
         self.values = values;
-        let more = self.registers.new(Type::Predicate);
+        let more = self.registers.fresh(Type::Predicate);
         self.line(format!("add.s32 {counter}, {counter}, {};", copies * step));
         self.line(format!("setp.lt.s32 {more}, {counter}, {limit};"));
         self.line(format!("@{more} bra {label};"));
@@ -345,7 +345,7 @@ impl<'k> Printer<'k> {
         if let Some(known) = self.values.find(mnemonic, operands) {
             return known;
         }
-        let register = self.registers.new(ty);
+        let register = self.registers.fresh(ty);
         self.line(format!("{mnemonic} {register}, {};", operands.join(", ")));
         match named {
             Some(name) => self.values.name(name, &register),

@@ -16,7 +16,7 @@ pub(super) struct Registers {
 
 impl Registers {
     /// A register for values of a type.
-    pub(super) fn new(&mut self, ty: Type) -> String {
+    pub(super) fn fresh(&mut self, ty: Type) -> String {
         let class = match ty {
             Type::Predicate => 0,
             Type::F16 => 1,
