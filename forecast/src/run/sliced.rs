@@ -15,6 +15,8 @@ use crate::input::plan::Plan;
 pub(super) struct Sliced {
     pub(super) memory: DeviceMemory,
     pub(super) programs: Vec<Program>,
+    /// The same programs for CTAs that stand for others, or the reasons why none does.
+    pub(super) followed: Vec<Result<Program, String>>,
 }
 
 /// Reason why a plan's launches are not sliced.
@@ -75,12 +77,17 @@ pub(super) fn slice(
         cases.into_iter().map(|(slicer, _, reach)| (slicer, reach)).collect();
     let (slices, wanted) = fixpoint(&cases);
     hold(plan, &mut memory, &wanted)?;
-    let sliced = programs.iter().zip(&slices);
-    let sliced =
-        sliced.map(|(program, slice)| program.sliced(&loaded.module, &loaded.source.text, slice));
-    // What could be made as a whole can be made in part.
-    let programs = sliced.collect::<Result<_, _>>().map_err(|error| because(error.to_string()))?;
-    Ok(Sliced { memory, programs })
+    let (mut sliced, mut followed) = (Vec::new(), Vec::new());
+    for (program, slice) in programs.iter().zip(&slices) {
+        // What could be made as a whole can be made in part.
+        let part = || {
+            let part = program.sliced(&loaded.module, &loaded.source.text, slice);
+            part.map_err(|error| because(error.to_string()))
+        };
+        sliced.push(part()?);
+        followed.push(part()?.followed());
+    }
+    Ok(Sliced { memory, programs: sliced, followed })
 }
 
 /// The slice of each launch, and the buffers that any of them needs the contents of.
