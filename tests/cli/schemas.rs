@@ -56,6 +56,7 @@ const DOCUMENTS: [Documented; 18] = [
             "profile sgemm --size small --machine rules",
             "profile sgemm --size small --machine none --execution-time",
             "profile sgemm --size small --machine none --counting full",
+            "profile sgemm --size small --machine none --counting classes",
             "profile cyclic-reduction --size small --machine rules --by line",
             "profile cyclic-reduction --size small --machine rules --by stage",
             "profile cyclic-reduction --size small --machine rules --by branch",

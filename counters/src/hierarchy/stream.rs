@@ -332,10 +332,13 @@ impl CtaStream {
     /// Brings the requests into the order of the warps' clocks. Requests of different warps at the
     /// same time are ordered by warp; those of one warp keep their order.
     pub(crate) fn sort(&mut self) {
-        self.sort_by_time();
-        // Warps that run in turns have come in order; after a barrier they may not.
         let by_time_and_warp =
             |request: &Request| u64::from(request.time) << WARP_BITS | u64::from(request.warp());
+        if self.requests.is_sorted_by_key(by_time_and_warp) {
+            return;
+        }
+        self.sort_by_time();
+        // Warps that run in turns have come in order; after a barrier they may not.
         if !self.requests.is_sorted_by_key(by_time_and_warp) {
             self.requests.sort_by_key(by_time_and_warp);
         }

@@ -159,12 +159,8 @@ fn count_with<C: Counts>(
     let counting = &Counting { device: with_load_caching(counting.device, plan), ..*counting };
     let because = match slice(plan, loaded, options, counting)? {
         Ok(Sliced { mut memory, programs, followed }) => {
-            let because =
-                (counting.rung != RungChoice::Slice).then(|| "it was not tried".to_owned());
-            let mut watch = Count::<C>::new(plan, counting, CountedBy::slice(because));
-            if counting.rung != RungChoice::Slice {
-                watch.followed = followed;
-            }
+            let mut watch = Count::<C>::new(plan, counting, CountedBy::slice(None));
+            watch.followed = followed;
             let supervisor = counting.supervisor;
             let outcome = execute::launch(
                 plan,
@@ -206,10 +202,20 @@ fn slice(
         let because = "the bytes that come back are those of buffers that have changed";
         return Ok(Err(because.to_owned()));
     }
-    match sliced::slice(plan, loaded, &execute::programs(plan, loaded)?, options) {
+    let programs = execute::programs(plan, loaded)?;
+    match sliced::slice(plan, loaded, &programs, options, effort(counting.rung)) {
         Ok(sliced) => Ok(Ok(sliced)),
         Err(NotSliced::Because(reason)) => Ok(Err(reason)),
         Err(NotSliced::Failed(report)) => Err(report.into()),
+    }
+}
+
+/// The effort to find classes of CTAs on a rung.
+fn effort(rung: RungChoice) -> Option<ClassEffort> {
+    match rung {
+        RungChoice::Auto => Some(ClassEffort::WhilePaying),
+        RungChoice::Classes => Some(ClassEffort::ToTheEnd),
+        RungChoice::Slice | RungChoice::Full => None,
     }
 }
 
@@ -369,14 +375,14 @@ impl<C: Counts> Watch for Count<'_, C> {
         options: &Options,
         host: &dyn Host,
     ) -> Result<Option<Result<Summary, RunError>>, Failure> {
-        let effort = match self.counting.rung {
-            RungChoice::Classes => ClassEffort::ToTheEnd,
-            RungChoice::Auto | RungChoice::Slice | RungChoice::Full => ClassEffort::WhilePaying,
+        let (Some(followed), Some(effort)) =
+            (self.followed.get(self.launch), effort(self.counting.rung))
+        else {
+            return Ok(None);
         };
-        let because = match self.followed.get(self.launch) {
-            None => return Ok(None),
-            Some(Err(because)) => because.clone(),
-            Some(Ok(program)) => {
+        let because = match followed {
+            Err(because) => because.clone(),
+            Ok(program) => {
                 let launching = Launching { program, launch, memory, options, host, effort };
                 match counter.by_classes(launching) {
                     Ok(Ok(ByClasses { summary, classes, .. })) => {

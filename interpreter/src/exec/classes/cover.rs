@@ -10,9 +10,6 @@ use crate::exec::cta::LaunchContext;
 use crate::launch::{LaunchError, RunError};
 use crate::observer::{Observer, Recorder, StandIn};
 
-/// Grids smaller than this are as soon executed.
-const LEAST_CTAS: u64 = 64;
-
 /// Executed CTAs pay while they are at most one in so many of the grid.
 const CTAS_PER_EXECUTED: u128 = 4;
 
@@ -119,9 +116,7 @@ impl<R: StandIn> Cover<R> {
         effort: ClassEffort,
     ) -> Result<Self, Unclassed> {
         let ctas = context.shape.ctas();
-        if effort == ClassEffort::WhilePaying && ctas < LEAST_CTAS {
-            return Err(format!("a grid of {ctas} CTAs is as soon executed").into());
-        }
+        effort.allows(ctas)?;
         let cluster = Cluster::new(context).map_err(|_| {
             let (bytes, buffers) = (Cluster::bytes(context), context.device.total_bytes());
             let needed = buffers.saturating_add(bytes);

@@ -48,6 +48,25 @@ pub enum ClassEffort {
     ToTheEnd,
 }
 
+/// Grids smaller than this are as soon executed.
+const LEAST_CTAS: u64 = 64;
+
+impl ClassEffort {
+    /// Decides about a grid of so many CTAs before anything else is known of it.
+    ///
+    /// # Errors
+    ///
+    /// The reason why no effort is made.
+    pub fn allows(self, ctas: u64) -> Result<(), String> {
+        match self {
+            Self::WhilePaying if ctas < LEAST_CTAS => {
+                Err(format!("a grid of {ctas} CTAs is as soon executed"))
+            }
+            Self::WhilePaying | Self::ToTheEnd => Ok(()),
+        }
+    }
+}
+
 /// A launch that was counted by classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByClasses {
@@ -96,8 +115,11 @@ pub fn run_classes<O: Observer<Recorder: StandIn>>(
         return Ok(Err("it executes more than 2⁶⁴ instructions".to_owned()));
     };
     tell::tell(&context, &cover, observer, host)?;
-    let summary =
-        Summary { warp_instructions, issued_lanes, ordered_because: None, watched: false };
+    let ordered_because = match options.schedule {
+        Schedule::Automatic => program.ordered_because.clone(),
+        Schedule::Ordered | Schedule::Parallel => None,
+    };
+    let summary = Summary { warp_instructions, issued_lanes, ordered_because, watched: false };
     Ok(Ok(ByClasses { summary, classes: cover.classes(), executed: cover.executed() }))
 }
 
@@ -114,16 +136,16 @@ fn unfit(
     if options.skip_bad_accesses || wants.values {
         return Some("values are looked at".to_owned());
     }
-    let is_ordered = match options.schedule {
+    // A program that is followed writes no buffer. Its CTAs may count as if they ran in order, but
+    // none of them can tell.
+    let is_watched = || {
+        let plan = Plan::of(context, memory, context.shape.ctas(), wants.values);
+        context.program.ordered_because.is_none() && !matches!(plan, Decision::Independent)
+    };
+    let depends = match options.schedule {
         Schedule::Parallel => false,
         Schedule::Ordered => true,
-        Schedule::Automatic => {
-            context.program.ordered_because.is_some()
-                || !matches!(
-                    Plan::of(context, memory, context.shape.ctas(), wants.values),
-                    Decision::Independent
-                )
-        }
+        Schedule::Automatic => is_watched(),
     };
-    is_ordered.then(|| "its CTAs may depend on each other".to_owned())
+    depends.then(|| "its CTAs may depend on each other".to_owned())
 }

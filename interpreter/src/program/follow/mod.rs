@@ -9,6 +9,8 @@ pub(crate) mod rule;
 
 use std::sync::Arc;
 
+use super::asynchronous::TensorOp;
+use super::matrix_op::MatrixOp;
 use super::memory_op::{MemoryOp, Space};
 use super::op::{Code, GUARD_REPEATED, Op};
 use super::row_uses::RowUses;
@@ -16,6 +18,7 @@ use super::{Callable, Program};
 use crate::access_kind::AccessKind;
 use gpucast_ptx_frontend::isa::{Component, SpecialRegister as S};
 use rule::Followed;
+use smallvec::{SmallVec, smallvec};
 
 /// The rows of a program that are followed.
 #[derive(Clone, Debug)]
@@ -129,20 +132,16 @@ impl Program {
         let moving = |rows: &[u32]| rows.iter().any(|&row| moves[row as usize]);
         let (reads, writes) = (moving(&uses.reads), moving(&uses.writes));
         let line = || self.line(pc);
+        let accesses = self.accesses(op);
+        let looks = matches!(op.code, Code::Memory | Code::Probe | Code::AsyncCopy);
+        let changes = |space| accesses.iter().any(|access| may_change(access, space));
+        // Where a generic address leads is seen by those that look.
+        if changes(Space::Global) || changes(Space::Generic) && !looks {
+            let line = line();
+            return Err(format!("line {line} writes contents of a buffer that counts depend on"));
+        }
         match op.code {
-            Code::Memory | Code::Probe | Code::AsyncCopy => {
-                let mut is_checked = reads || writes;
-                for access in self.accesses(op) {
-                    is_checked |= may_change(access, Space::Generic);
-                    if may_change(access, Space::Global) {
-                        return Err(format!(
-                            "line {} writes contents of a buffer that counts depend on",
-                            line()
-                        ));
-                    }
-                }
-                Ok(is_checked)
-            }
+            _ if looks => Ok(reads || writes || changes(Space::Generic)),
             code if Followed::of(code).is_some() => Ok(reads || writes),
             _ if reads => Err(format!(
                 "what line {} does with a value that depends on the CTA's place is not followed",
@@ -157,14 +156,32 @@ impl Program {
         }
     }
 
-    /// The accesses of a memory operation or an asynchronous copy.
-    fn accesses<'a>(&'a self, op: &Op) -> impl Iterator<Item = &'a MemoryOp> + use<'a> {
-        let at = op.a as usize;
-        let (accesses, copies) = match op.code {
-            Code::AsyncCopy => (&[][..], &self.tables.async_copies[at..=at]),
-            _ => (&self.tables.memory_ops[at..=at], &[][..]),
-        };
-        accesses.iter().chain(copies.iter().flat_map(|copy| [&copy.source, &copy.destination]))
+    /// The accesses of an operation that may change contents.
+    fn accesses(&self, op: &Op) -> SmallVec<[&MemoryOp; 2]> {
+        let (at, tables) = (op.a as usize, &self.tables);
+        match op.code {
+            Code::Memory | Code::Probe => smallvec![&tables.memory_ops[at]],
+            Code::AsyncCopy => {
+                let copy = &tables.async_copies[at];
+                smallvec![&copy.source, &copy.destination]
+            }
+            Code::Bulk => smallvec![&tables.bulk_ops[at].destination],
+            Code::Tensor => match &tables.tensor_ops[at] {
+                TensorOp::Copy(copy) => smallvec![&copy.global, &copy.shared],
+                TensorOp::Replace { map, .. } => smallvec![&**map],
+            },
+            Code::Matrix => match &tables.matrix_ops[at] {
+                MatrixOp::Rows(transfer) => smallvec![&transfer.access],
+                MatrixOp::Fragment(transfer) => {
+                    transfer.parts.iter().map(|part| &part.access).collect()
+                }
+                MatrixOp::Multiply(_)
+                | MatrixOp::Warpgroup(_)
+                | MatrixOp::Transpose { .. }
+                | MatrixOp::CountedOnly => SmallVec::new(),
+            },
+            _ => SmallVec::new(),
+        }
     }
 
     /// Puts a [`Code::Follow`] before each operation of which `followed` is true.
