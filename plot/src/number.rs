@@ -65,6 +65,12 @@ impl TimeUnit {
         };
         Self { symbol, per_ms }
     }
+
+    /// A time in this unit, whatever would suit it alone: `0.0123 ms`.
+    #[must_use]
+    pub fn time(self, ms: f64) -> String {
+        format!("{} {}", significant(ms * self.per_ms, 3), self.symbol)
+    }
 }
 
 trait RoundIf {
@@ -146,6 +152,7 @@ mod tests {
         assert_eq!(duration(4.033), "4.03 ms");
         assert_eq!(duration(12_345.0), "12.3 s");
         assert_eq!(duration(0.000_101), "101 ns");
+        assert_eq!(TimeUnit::of([4.033, 0.0123]).time(0.0123), "0.0123 ms");
         for (times, symbol, per_ms) in [
             (vec![4.0, 0.002], "ms", 1.0),
             (vec![0.012, 0.000_1], "µs", 1e3),

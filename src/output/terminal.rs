@@ -1,7 +1,8 @@
 //! The program around a run: notes, progress and printed text go to the terminal.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use gpucast_forecast::Supervisor;
@@ -27,6 +28,9 @@ pub(crate) struct Terminal {
     whole: Mutex<Option<Whole>>,
     /// True if notes are shown.
     notes: bool,
+    /// The notes that were shown: a kernel that is executed several times gives rise to each of them
+    /// again.
+    noted: Mutex<HashSet<String>>,
     assemblers: Installed,
     /// The moment at which the run ends.
     end: Option<Instant>,
@@ -54,7 +58,8 @@ impl Terminal {
         interrupt::listen();
         let assemblers = Installed::new(interrupt::stop());
         let (progress, whole) = (Mutex::new(None), Mutex::new(None));
-        Ok(Self { printed, progress, whole, notes: false, assemblers, end: None })
+        let noted = Mutex::new(HashSet::new());
+        Ok(Self { printed, progress, whole, notes: false, noted, assemblers, end: None })
     }
 
     /// The same, which stops the run at a moment.
@@ -87,7 +92,9 @@ impl Terminal {
 
 impl Supervisor for Terminal {
     fn note(&self, text: &str) {
-        if self.notes {
+        let is_new = |mut noted: MutexGuard<'_, HashSet<String>>| noted.insert(text.to_owned());
+        // A poisoned lock only costs the repetition.
+        if self.notes && self.noted.lock().map_or(true, is_new) {
             diagnostic::note(text);
         }
     }

@@ -82,6 +82,23 @@ fn a_compiler_gets_the_options_and_its_ptx_runs() {
 }
 
 #[test]
+fn a_kernel_that_is_counted_for_several_gpus_is_compiled_once_and_says_it_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    let nvcc = fake(folder.path(), "nvcc", "", false);
+    let predict = format!("predict {cuda} {LAUNCH} --gpu gtx-480,a100 --cuda-compiler {nvcc}");
+    let predicted = gpucast(&predict);
+    assert_eq!(predicted.status, 0, "{}", predicted.stderr);
+    assert!(predicted.stderr.contains("the kernel runs 2 times"), "{}", predicted.stderr);
+    assert_eq!(
+        predicted.stderr.matches("compiled by nvcc 12.9").count(),
+        1,
+        "{}",
+        predicted.stderr
+    );
+}
+
+#[test]
 fn errors_of_the_compiler_point_into_the_source() {
     let folder = tempfile::tempdir().unwrap();
     let cuda = source(folder.path());

@@ -77,6 +77,7 @@ fn killed_workers_change_nothing() {
         let killed_now = work_while_killed(&sweep, workers, seed);
         eprintln!("{workers} workers: {killed_now} killed");
         killed += killed_now;
+        assert!(sweep.objects("leases").is_empty(), "of workers that were killed");
         let stored = files(&sweep);
         assert_eq!(stored.len(), 48);
         let mut forms = vec!["csv"];

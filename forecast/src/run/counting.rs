@@ -484,10 +484,11 @@ fn repetition<C: Counts>(
     memory: &DeviceMemory,
 ) -> Result<(Repetition, L2), Failure> {
     let (Repetition { profile, stages, features, .. }, l2) = counter.end(memory);
-    let simulation = profile.trace.as_ref().and_then(|trace| {
-        counting.machine.schedule(program, &profile.table, trace, counting.supervisor)
-    });
-    let profile = match counting.machine.profile(program, &profile.table, counting.supervisor)? {
+    let code = counting.machine.code(program, &profile.table, counting.supervisor);
+    let simulation = profile.trace.as_ref().and_then(|trace| code.schedule(trace));
+    let machine = code.profile()?;
+    drop(code);
+    let profile = match machine {
         Some(machine) => profile.with_machine(machine),
         None => profile,
     };

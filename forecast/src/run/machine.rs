@@ -1,6 +1,7 @@
 //! The choice of the back end that supplies a kernel's machine instructions. It depends on the
 //! user's choice, on the installed assemblers, and on the architectures that each back end knows.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
@@ -11,7 +12,7 @@ use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::LaunchTrace;
 use gpucast_interpreter::Program;
 use gpucast_machine::ptxas::{self, Prepared};
-use gpucast_machine::rules;
+use gpucast_machine::rules::{self, Compiled};
 use gpucast_ptx_frontend::container::{Cubin, ParseTargetError, Target};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 
@@ -145,32 +146,54 @@ impl Machine {
         }
     }
 
-    fn by_rules(&self, program: &Program, table: &BaseTable) -> Option<MachineProfile> {
-        Some(rules::translate(self.rules_for?, program, table))
+    /// The machine code of a launch, by the counts of its execution.
+    pub fn code<'a>(
+        &'a self,
+        program: &'a Program,
+        table: &'a BaseTable,
+        supervisor: &'a dyn Supervisor,
+    ) -> LaunchCode<'a> {
+        LaunchCode { machine: self, program, table, supervisor, by_rules: OnceCell::new() }
     }
 
-    /// The recorded CTAs of a launch on machine code with its schedule; `None` without a back end
+    /// Says once of a kernel why its machine code is not used: its launches fail alike.
+    fn give_up(&self, kernel: &str, supervisor: &dyn Supervisor, why: &str) {
+        if self.given_up.lock().is_ok_and(|mut said| said.insert(kernel.to_owned())) {
+            supervisor.note(why);
+        }
+    }
+}
+
+/// The machine code of one launch.
+pub struct LaunchCode<'a> {
+    machine: &'a Machine,
+    program: &'a Program,
+    table: &'a BaseTable,
+    supervisor: &'a dyn Supervisor,
+    /// Made when it is first needed; none where no rules are known.
+    by_rules: OnceCell<Option<Compiled<'a>>>,
+}
+
+impl LaunchCode<'_> {
+    fn by_rules(&self) -> Option<&Compiled<'_>> {
+        let compiled = |target| Compiled::new(target, self.program, self.table);
+        self.by_rules.get_or_init(|| self.machine.rules_for.map(compiled)).as_ref()
+    }
+
+    /// The recorded CTAs of the launch on machine code with its schedule; `None` without a back end
     /// for the kernel.
-    pub fn schedule(
-        &self,
-        program: &Program,
-        table: &BaseTable,
-        trace: &LaunchTrace,
-        supervisor: &dyn Supervisor,
-    ) -> Option<SimulatedLaunch> {
-        let by_rules = || Some(rules::schedule(self.rules_for?, program, table, trace));
-        match &self.back_end {
+    pub fn schedule(&self, trace: &LaunchTrace) -> Option<SimulatedLaunch> {
+        let by_rules = || Some(self.by_rules()?.schedule(trace));
+        match &self.machine.back_end {
             Chosen::Nothing => None,
             Chosen::Rules => by_rules(),
             Chosen::Ptxas { prepared, images, .. } => {
-                let image = images.get(program.kernel())?;
-                match ptxas::schedule(image, prepared, program, table, trace) {
+                let image = images.get(self.program.kernel())?;
+                match ptxas::schedule(image, prepared, self.program, self.table, trace) {
                     Ok(launch) => Some(launch),
                     Err(error) => {
-                        let kernel = program.kernel().to_owned();
-                        if self.given_up.lock().is_ok_and(|mut said| said.insert(kernel)) {
-                            supervisor.note(&format!("the schedule follows rules: {error}"));
-                        }
+                        let why = format!("the schedule follows rules: {error}");
+                        self.machine.give_up(self.program.kernel(), self.supervisor, &why);
                         by_rules()
                     }
                 }
@@ -178,30 +201,26 @@ impl Machine {
         }
     }
 
-    /// The machine instructions of a launch, by the counts of its execution; `None` without a
-    /// back end for the kernel.
-    pub fn profile(
-        &self,
-        program: &Program,
-        table: &BaseTable,
-        supervisor: &dyn Supervisor,
-    ) -> Result<Option<MachineProfile>, Report> {
-        match &self.back_end {
+    /// The machine instructions of the launch; `None` without a back end for the kernel.
+    ///
+    /// # Errors
+    ///
+    /// If the user insists on an assembler whose code cannot be read.
+    pub fn profile(&self) -> Result<Option<MachineProfile>, Report> {
+        let by_rules = || Some(self.by_rules()?.profile());
+        match &self.machine.back_end {
             Chosen::Nothing => Ok(None),
-            Chosen::Rules => Ok(self.by_rules(program, table)),
+            Chosen::Rules => Ok(by_rules()),
             Chosen::Ptxas { version, prepared, images } => {
-                let Some(image) = images.get(program.kernel()) else { return Ok(None) };
-                match ptxas::attribute(image, version, prepared, program, table) {
+                let Some(image) = images.get(self.program.kernel()) else { return Ok(None) };
+                match ptxas::attribute(image, version, prepared, self.program, self.table) {
                     Ok(profile) => Ok(Some(profile)),
-                    Err(error) if self.insists => Err(Report::new(error.to_string())
+                    Err(error) if self.machine.insists => Err(Report::new(error.to_string())
                         .hint("--machine rules estimates machine instructions without it")),
                     Err(error) => {
-                        let kernel = program.kernel().to_owned();
-                        // Launches of the same kernel fail alike.
-                        if self.given_up.lock().is_ok_and(|mut said| said.insert(kernel)) {
-                            supervisor.note(&by_rules(&error));
-                        }
-                        Ok(self.by_rules(program, table))
+                        let why = self::by_rules(&error);
+                        self.machine.give_up(self.program.kernel(), self.supervisor, &why);
+                        Ok(by_rules())
                     }
                 }
             }

@@ -32,28 +32,36 @@ use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::machine::{BackEnd, MachineProfile};
 use gpucast_counters::metric::Kind;
 use gpucast_counters::table::BaseTable;
+use gpucast_counters::trace::LaunchTrace;
 use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::types::StateSpace;
+use gpucast_simulation::launch::Launch;
 
 use emit::Emission;
 use family::{Family, Generation};
 use flow::Dominators;
 use graph::{Graph, Op};
 use passes::MergedAccess;
-pub use schedule::schedule;
 
 /// PTX for this target and later ones is written for lanes that go on independently of each other.
 const INDEPENDENT_LANES: u32 = 70;
 
-/// A program behind all passes, and its machine instructions.
-struct Compiled<'p> {
+/// The code of a launch by rules: its program behind all passes, and its machine instructions.
+pub struct Compiled<'p> {
+    target: Architecture,
+    program: &'p Program,
+    table: &'p BaseTable,
     graph: Graph<'p>,
     merged: Vec<MergedAccess>,
     emission: Emission,
 }
 
 impl<'p> Compiled<'p> {
-    fn new(family: &Family, program: &'p Program, table: &BaseTable) -> Self {
+    /// Translates `program` for `target`. Its executions, which are in `table`, decide which blocks
+    /// are worth what.
+    #[must_use]
+    pub fn new(target: Architecture, program: &'p Program, table: &'p BaseTable) -> Self {
+        let family = Family::of(target).family();
         let mut graph = Graph::new(program, table);
         let merged = passes::run(&mut graph, family, may_unroll(program));
         let dominators = Dominators::new(&graph);
@@ -61,43 +69,71 @@ impl<'p> Compiled<'p> {
         let dominators = Dominators::new(&graph);
         let lanes_are_independent = program.target_sm() >= INDEPENDENT_LANES;
         let emission = Emission::new(&graph, family, &dominators, &merged, lanes_are_independent);
-        Self { graph, merged, emission }
+        Self { target, program, table, graph, merged, emission }
+    }
+
+    /// The machine instructions of the launch.
+    ///
+    /// Registers per thread are not known: nothing assigns them.
+    #[must_use]
+    pub fn profile(&self) -> MachineProfile {
+        let generation = Family::of(self.target);
+        let family = generation.family();
+        let rows = rows::rows(&self.graph, &self.emission, self.table);
+        let mut notes = vec![format!(
+            "machine instructions follow from rules for {}, not from an assembler",
+            family.name
+        )];
+        if matches!(generation, Generation::Unknown { .. }) {
+            notes.push(format!(
+                "no rules are known for {}; those for {} stand in for them",
+                self.target, family.name
+            ));
+        }
+        if family.since < 50 {
+            notes.push(
+                "the rules for Fermi and Kepler come from documentation; no assembler was compared"
+                    .to_owned(),
+            );
+        }
+        MachineProfile {
+            back_end: BackEnd::Rules,
+            kind: Kind::Estimated,
+            target: self.target.to_string(),
+            registers_per_thread: None,
+            rows,
+            notes,
+        }
+    }
+
+    /// The launch, ready to be simulated, with the recorded CTAs of `trace`.
+    ///
+    /// Its code has the instructions that [`profile`](Self::profile) counts. Executions of a guarded
+    /// access in which no lane takes part have a request of no lanes where the walk knows which
+    /// these are. For a class without recorded CTAs, those of the class with the closest number of
+    /// instructions stand in. The launch has no classes if nothing was recorded.
+    #[must_use]
+    pub fn schedule(&self, trace: &LaunchTrace) -> Launch {
+        schedule::schedule(self, trace)
     }
 }
 
 /// The machine instructions of a launch of `program` on `target`, whose counts are in `table`.
-///
-/// Registers per thread are not known: nothing assigns them.
 #[must_use]
 pub fn translate(target: Architecture, program: &Program, table: &BaseTable) -> MachineProfile {
-    let generation = Family::of(target);
-    let family = generation.family();
-    let Compiled { graph, emission, .. } = Compiled::new(family, program, table);
-    let rows = rows::rows(&graph, &emission, table);
-    let mut notes = vec![format!(
-        "machine instructions follow from rules for {}, not from an assembler",
-        family.name
-    )];
-    if matches!(generation, Generation::Unknown { .. }) {
-        notes.push(format!(
-            "no rules are known for {target}; those for {} stand in for them",
-            family.name
-        ));
-    }
-    if family.since < 50 {
-        notes.push(
-            "the rules for Fermi and Kepler come from documentation; no assembler was compared"
-                .to_owned(),
-        );
-    }
-    MachineProfile {
-        back_end: BackEnd::Rules,
-        kind: Kind::Estimated,
-        target: target.to_string(),
-        registers_per_thread: None,
-        rows,
-        notes,
-    }
+    Compiled::new(target, program, table).profile()
+}
+
+/// A launch of `program` on `target`, ready to be simulated, with the counts of `table` and the
+/// recorded CTAs of `trace`; see [`Compiled::schedule`].
+#[must_use]
+pub fn schedule(
+    target: Architecture,
+    program: &Program,
+    table: &BaseTable,
+    trace: &LaunchTrace,
+) -> Launch {
+    Compiled::new(target, program, table).schedule(trace)
 }
 
 /// Returns true if a program leaves it to the assembler to unroll loops.

@@ -1,12 +1,11 @@
 //! The fields of a GPU, in one table that the file reader and the writer share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use serde::Serialize;
 
 use super::error::FieldError;
-use super::figure::Figure;
-use super::parse::RawField;
 use super::quantity::{
     Banks, Bits, Blocks, Bytes, CacheBytes, CacheReplacement, Clocks, ComputeCapability, Cores,
     CtaSchedule, Entries, Gflops, GigabytesPerSecond, Giops, Gops, Instructions, LanePairing,
@@ -14,9 +13,29 @@ use super::quantity::{
     Quantity, Raw, Registers, SharedServing, Slices, Sms, Span, Text, Threads, TransactionMeaning,
     Units, WarpScheduler, Warps, Ways,
 };
+use super::slot::{Figure, Slot};
 use super::source::{Source, Sourced};
 
-/// Declares [`Gpu`] and the look-up of its fields by name.
+/// A row of the table of fields.
+struct Field {
+    name: &'static str,
+    /// The comment of its declaration.
+    meaning: &'static str,
+    units: Units,
+    of: fn(&Gpu) -> &dyn Slot,
+    of_mut: fn(&mut Gpu) -> &mut dyn Slot,
+}
+
+impl Field {
+    /// The row of a field; `None` if there is no such field.
+    fn named(name: &str) -> Option<&'static Self> {
+        static ROWS: LazyLock<HashMap<&str, &Field>> =
+            LazyLock::new(|| Gpu::ROWS.iter().map(|row| (row.name, row)).collect());
+        ROWS.get(name).copied()
+    }
+}
+
+/// Declares [`Gpu`] and the table of its fields.
 macro_rules! gpu {
     ($($(#[doc = $doc:literal])* $field:ident: $quantity:ty,)+) => {
         /// A GPU. Every field but its names may be unknown; a model says which it needs.
@@ -56,81 +75,13 @@ macro_rules! gpu {
                 }
             }
 
-            /// The units of a field, each with its factor to the first, in which figures are kept;
-            /// empty for names, `None` if there is no such field.
-            #[must_use]
-            pub fn units(field: &str) -> Option<Units> {
-                match field {
-                    $(stringify!($field) => Some(<$quantity as Quantity>::UNITS),)+
-                    _ => None,
-                }
-            }
-
-            /// The meaning of a field; `None` if there is no such field.
-            #[must_use]
-            pub fn meaning(field: &str) -> Option<&'static str> {
-                match field {
-                    $(stringify!($field) => Some(concat!($($doc),*).trim_ascii()),)+
-                    _ => None,
-                }
-            }
-
-            /// A field by its name; `None` if it has no value or does not exist.
-            #[must_use]
-            pub fn figure(&self, field: &str) -> Option<Figure<'_>> {
-                match field {
-                    $(stringify!($field) => self.$field.as_ref().map(Figure::of),)+
-                    _ => None,
-                }
-            }
-
-            /// Gives a field a value in its first unit.
-            ///
-            /// # Errors
-            ///
-            /// The reason why no GPU can have this value, or that there is no such field.
-            pub(super) fn put(&mut self, field: &str, raw: Raw<'_>, source: Source) -> Result<(), &'static str> {
-                match field {
-                    $(stringify!($field) => {
-                        self.$field = Some(Sourced { value: Quantity::from_raw(raw)?, source });
-                        Ok(())
-                    })+
-                    _ => Err("there is no such field"),
-                }
-            }
-
-            /// Takes a field's value away.
-            pub(super) fn clear(&mut self, field: &str) {
-                match field {
-                    $(stringify!($field) => self.$field = None,)+
-                    _ => {}
-                }
-            }
-
-            /// Returns true if a field has another value or source than in `other`.
-            pub(super) fn differs_from(&self, other: &Self, field: &str) -> bool {
-                match field {
-                    $(stringify!($field) => self.$field != other.$field,)+
-                    _ => false,
-                }
-            }
-
-            /// Makes a field that of `other`, known or not.
-            pub(super) fn take_from(&mut self, other: &Self, field: &str) {
-                match field {
-                    $(stringify!($field) => self.$field.clone_from(&other.$field),)+
-                    _ => {}
-                }
-            }
-
-            /// Sets a field from a file; `Ok(false)` if there is no field of this name.
-            pub(super) fn set(&mut self, name: &str, raw: &RawField<'_>) -> Result<bool, FieldError> {
-                match name {
-                    $(stringify!($field) => self.$field = Some(raw.typed()?),)+
-                    _ => return Ok(false),
-                }
-                Ok(true)
-            }
+            const ROWS: &'static [Field] = &[$(Field {
+                name: stringify!($field),
+                meaning: concat!($($doc),*).trim_ascii(),
+                units: <$quantity as Quantity>::UNITS,
+                of: |gpu| &gpu.$field,
+                of_mut: |gpu| &mut gpu.$field,
+            }),+];
         }
     };
 }
@@ -491,6 +442,59 @@ gpu! {
 }
 
 impl Gpu {
+    /// The units of a field, each with its factor to the first, in which figures are kept; empty
+    /// for names, `None` if there is no such field.
+    #[must_use]
+    pub fn units(field: &str) -> Option<Units> {
+        Field::named(field).map(|row| row.units)
+    }
+
+    /// The meaning of a field; `None` if there is no such field.
+    #[must_use]
+    pub fn meaning(field: &str) -> Option<&'static str> {
+        Field::named(field).map(|row| row.meaning)
+    }
+
+    /// A field by its name; `None` if it has no value or does not exist.
+    #[must_use]
+    pub fn figure(&self, field: &str) -> Option<Figure<'_>> {
+        (Field::named(field)?.of)(self).figure()
+    }
+
+    /// Gives a field a value in its first unit.
+    ///
+    /// # Errors
+    ///
+    /// The reason why no GPU can have this value, or that there is no such field.
+    pub(super) fn put(
+        &mut self,
+        field: &str,
+        raw: Raw<'_>,
+        source: Source,
+    ) -> Result<(), &'static str> {
+        let row = Field::named(field).ok_or("there is no such field")?;
+        (row.of_mut)(self).put(raw, source)
+    }
+
+    /// Takes a field's value away.
+    pub(super) fn clear(&mut self, field: &str) {
+        if let Some(row) = Field::named(field) {
+            (row.of_mut)(self).clear();
+        }
+    }
+
+    /// Returns true if a field has another value or source than in `other`.
+    pub(super) fn differs_from(&self, other: &Self, field: &str) -> bool {
+        Field::named(field).is_some_and(|row| !(row.of)(self).equals((row.of)(other)))
+    }
+
+    /// Makes a field that of `other`, known or not.
+    pub(super) fn take_from(&mut self, other: &Self, field: &str) {
+        if let Some(row) = Field::named(field) {
+            (row.of_mut)(self).take_from((row.of)(other));
+        }
+    }
+
     /// Fields that contradict each other, if any do.
     pub(super) fn contradiction(&self) -> Option<FieldError> {
         let value = |field: &Option<Sourced<Bytes>>| field.as_ref().map(|f| f.value.0);

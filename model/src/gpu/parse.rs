@@ -10,8 +10,8 @@ use super::description::Gpu;
 use super::error::{CountingError, FieldError, GpuError, nearest};
 use super::library::GpuLibrary;
 use super::overrides::{Change, Override};
-use super::quantity::{Quantity, Raw, Value};
-use super::source::{Source, Sourced};
+use super::quantity::Raw;
+use super::source::Source;
 
 /// Finds the GPU that a file's `base` names, or says why it cannot.
 pub type FindBase<'a> = &'a mut dyn FnMut(&str) -> Result<Gpu, String>;
@@ -77,7 +77,7 @@ impl Gpu {
                 return Err(located(text, key.span(), problem));
             };
             let read = match &base {
-                None => RawField::of(field, value).and_then(|raw| gpu.set(field, &raw).map(|_| ())),
+                None => RawField::of(field, value).and_then(|raw| raw.put_into(&mut gpu)),
                 Some(_) => change(known, value, &name).map(|change| changes.push(change)),
             };
             read.map_err(|problem| located(text, span_of_problem(value, &problem), problem))?;
@@ -147,7 +147,7 @@ fn change(
             let source = raw.source.clone();
             let change = match raw.value {
                 Raw::Text(text) if raw.unit.is_none() => Change::read(field, text)?,
-                _ => Change::To(raw.checked()?),
+                _ => Change::To(raw.in_first_unit()?.owned()),
             };
             Ok(Override { field, change, source })
         }
@@ -155,7 +155,7 @@ fn change(
 }
 
 /// A field as the file has it: value, unit and source, not yet typed.
-pub(super) struct RawField<'a> {
+struct RawField<'a> {
     field: &'a str,
     value: Raw<'a>,
     unit: Option<&'a str>,
@@ -194,14 +194,10 @@ impl<'a> RawField<'a> {
         })
     }
 
-    /// The field as the quantity that it must be.
-    pub(super) fn typed<T: Quantity>(&self) -> Result<Sourced<T>, FieldError> {
-        let factor = self.factor(T::UNITS)?;
-        let value = match self.value {
-            Raw::Number(number) => Raw::Number(number * factor),
-            Raw::Text(_) => self.value,
-        };
-        let value = T::from_raw(value).map_err(|why| FieldError::Impossible {
+    /// Gives the field of a GPU this value, if it is one that the field can have.
+    fn put_into(self, gpu: &mut Gpu) -> Result<(), FieldError> {
+        let value = self.in_first_unit()?;
+        gpu.put(self.field, value, self.source).map_err(|why| FieldError::Impossible {
             field: self.field.to_owned(),
             value: match self.value {
                 Raw::Number(number) if number.abs() >= 1e16 => format!("{number:e}"),
@@ -209,16 +205,15 @@ impl<'a> RawField<'a> {
                 Raw::Text(text) => format!("\"{text}\""),
             },
             why,
-        })?;
-        Ok(Sourced { value, source: self.source.clone() })
+        })
     }
 
     /// The value in the field's first unit, whatever quantity it is; the field checks it later.
-    fn checked(&self) -> Result<Value, FieldError> {
+    fn in_first_unit(&self) -> Result<Raw<'a>, FieldError> {
         let factor = self.factor(Gpu::units(self.field).unwrap_or_default())?;
         Ok(match self.value {
-            Raw::Number(number) => Value::Number(number * factor),
-            Raw::Text(text) => Value::Text(text.to_owned()),
+            Raw::Number(number) => Raw::Number(number * factor),
+            text @ Raw::Text(_) => text,
         })
     }
 

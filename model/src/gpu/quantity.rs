@@ -17,6 +17,16 @@ pub enum Raw<'a> {
     Text(&'a str),
 }
 
+impl Raw<'_> {
+    /// The same value, on its own.
+    pub(super) fn owned(self) -> Value {
+        match self {
+            Self::Number(number) => Value::Number(number),
+            Self::Text(text) => Value::Text(text.to_owned()),
+        }
+    }
+}
+
 /// A value of a GPU file that stands on its own.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {

@@ -2,7 +2,7 @@
 
 use gpucast_forecast::prediction::KernelView;
 use gpucast_model::{Bound, Component, Prediction};
-use gpucast_plot::number::{TimeUnit, duration};
+use gpucast_plot::number::TimeUnit;
 use gpucast_plot::pictures::bars::{Bar, Bars, Length};
 use gpucast_plot::{DrawError, Scene};
 
@@ -73,7 +73,7 @@ pub fn bars(kernels: &[KernelView]) -> Bars {
         let kernel = short_name(&prediction.kernel);
         let times = parts(components(prediction)).into_iter().map(|ms| ms * unit.per_ms);
         let times: Vec<f64> = times.collect();
-        let total = format!("{}, {}", duration(prediction.time_ms), self::name(prediction.bound));
+        let total = format!("{}, {}", unit.time(prediction.time_ms), self::name(prediction.bound));
         let marked = Some(prediction.time_ms * unit.per_ms);
         if !overlaps(prediction) {
             let (group, name) = (kernel, name(prediction));
@@ -85,7 +85,7 @@ pub fn bars(kernels: &[KernelView]) -> Bars {
             if time > 0.0 {
                 let mut parts = vec![0.0; times.len()];
                 parts[at] = time;
-                let remark = duration(time / unit.per_ms);
+                let remark = unit.time(time / unit.per_ms);
                 bars.push(Bar { group: group.clone(), name: resource, parts, marked, remark });
             }
         }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::counts::{self, Outcome};
-use super::lease::Leases;
+use super::lease::{LEASES, Leases};
 use super::plan::{Item, Opened, kernel_object};
 use super::sealed;
 use super::store::{Put, Store};
@@ -124,13 +124,24 @@ impl Worker<'_> {
                 done += 1;
             }
             if open == 0 {
-                self.store.tidy(self.lease)?;
+                self.tidy(&items)?;
                 return Ok(());
             }
             if done == 0 {
                 thread::sleep(PAUSE);
             }
         }
+    }
+
+    /// Removes what killed workers left: parts of objects, and leases of items that are all stored.
+    /// A worker that still holds one, since it tries a failure again, renews it or gives it back.
+    fn tidy(&self, items: &[Item<'_>]) -> Result<(), Failure> {
+        self.store.tidy(self.lease)?;
+        let leased: BTreeSet<String> = self.store.list(LEASES)?.into_iter().collect();
+        for item in items.iter().filter(|item| leased.contains(&item.names[0])) {
+            self.store.remove(&format!("{LEASES}/{}", item.names[0]))?;
+        }
+        Ok(())
     }
 
     fn is_stored(&self, item: &Item<'_>) -> Result<bool, Failure> {

@@ -37,9 +37,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use gpucast_counters::machine::architecture::Architecture;
-use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::{ClassTrace, LaunchTrace};
-use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_simulation::code::{Code, Instruction};
 use gpucast_simulation::launch::{CtaClass, Launch};
@@ -54,29 +52,13 @@ use latency::Latencies;
 use layout::Layout;
 use walk::{Queue, Walker};
 
-/// A launch of `program` on `target`, ready to be simulated, with the counts of `table` and the
-/// recorded CTAs of `trace`.
-///
-/// Its code has the instructions that [`translate`](super::translate) counts. Executions of a
-/// guarded access in which no lane takes part have a request of no lanes where the walk knows
-/// which these are. For a class without recorded CTAs, those of the class with the closest number
-/// of instructions stand in. The launch has no classes if nothing was recorded.
-#[must_use]
-pub fn schedule(
-    target: Architecture,
-    program: &Program,
-    table: &BaseTable,
-    trace: &LaunchTrace,
-) -> Launch {
-    let family = Family::of(target).family();
-    let compiled = Compiled::new(family, program, table);
+/// The simulated launch of a program that the rules have translated; see [`Compiled::schedule`].
+pub(super) fn schedule(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Launch {
     let layout = Layout::new(&compiled.graph);
-    let queues = queues(&compiled, trace);
-    let banks = Banks::new(program, family, target.sm());
-    let code = code(target, &banks, &compiled, &layout, &queues);
+    let queues = queues(compiled, trace);
+    let code = code(compiled, &layout, &queues);
     let lengths: Vec<u32> = code.blocks.iter().map(|block| block.end - block.start).collect();
-    let walker =
-        Walker { compiled: &compiled, layout: &layout, lengths: &lengths, queues: &queues };
+    let walker = Walker { compiled, layout: &layout, lengths: &lengths, queues: &queues };
     let classes = classes(&walker, &trace.classes);
     let order = if classes.is_empty() { Vec::new() } else { trace.order.clone() };
     Launch { code, classes, order, dram_writes_per_store: trace.dram_writes_per_store }
@@ -116,17 +98,13 @@ fn queues(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Vec<Queue> {
 }
 
 /// The machine code.
-fn code(
-    target: Architecture,
-    banks: &Banks<'_>,
-    compiled: &Compiled<'_>,
-    layout: &Layout,
-    queues: &[Queue],
-) -> Code {
+fn code(compiled: &Compiled<'_>, layout: &Layout, queues: &[Queue]) -> Code {
+    let target = compiled.target;
     let latencies = Latencies::of(target);
+    let banks = Banks::new(compiled.program, Family::of(target).family(), target.sm());
     let numbers: HashMap<u32, u32> =
         (0..).zip(queues).map(|(number, queue)| (queue.operation, number)).collect();
-    let places = Places::new(compiled, banks, &numbers);
+    let places = Places::new(compiled, &banks, &numbers);
     let blocks: Vec<Ordered> = layout
         .blocks
         .iter()
