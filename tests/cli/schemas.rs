@@ -85,6 +85,7 @@ const DOCUMENTS: [Documented; 18] = [
         shown_by: &[
             "bench sgemm --size small --rounds 1 --threads 2 --format json",
             "bench histogram --size small --rounds 2 --threads 1 --format json",
+            "bench copy-few-blocks --size small --rounds 1 --threads 1 --format json",
         ],
         fits: &["bench vector-add --size small --rounds 1 --format json"],
     },
