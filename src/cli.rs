@@ -9,6 +9,7 @@ mod early;
 pub(crate) mod exec;
 mod explore;
 mod gpus;
+pub(crate) mod kernels;
 pub(crate) mod names;
 mod options;
 pub(crate) mod plot;
@@ -153,6 +154,9 @@ pub(crate) enum Command {
     /// The kernels that come with the program
     #[command(subcommand)]
     Corpus(Corpus),
+    /// The kernels that measure one thing each: made for any GPU, chosen by tags
+    #[command(subcommand)]
+    Kernels(kernels::Kernels),
     /// Write the script by which a shell completes commands, options and names
     ///
     /// For bash: gpucast completions bash > ~/.local/share/bash-completion/completions/gpucast

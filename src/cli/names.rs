@@ -27,9 +27,10 @@ fn taught_argument(argument: Arg) -> Arg {
     let value = argument.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
     let completer = match (argument.get_id().as_str(), value.as_deref()) {
         (_, Some("GPU" | "GPU[=MS]")) => ArgValueCompleter::new(gpus),
-        (_, Some("KERNEL")) => ArgValueCompleter::new(kernels),
+        (_, Some("KERNEL")) => ArgValueCompleter::new(kernel_names),
         // Its values are names of models in some commands, an expression in another.
         ("model", Some("NAME")) => ArgValueCompleter::new(models),
+        (_, Some("TAG")) => ArgValueCompleter::new(tags),
         ("refine", _) => ArgValueCompleter::new(refinements),
         _ => return argument,
     };
@@ -49,7 +50,7 @@ fn gpus(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Corpus kernels with their summaries, and files.
-fn kernels(current: &OsStr) -> Vec<CompletionCandidate> {
+fn kernel_names(current: &OsStr) -> Vec<CompletionCandidate> {
     let entries = gpucast_corpus::entries().iter();
     let mut found: Vec<_> = entries.map(|entry| named(entry.name, Some(entry.summary))).collect();
     if let Some(project) = project::current() {
@@ -69,6 +70,12 @@ fn refinements(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found: Vec<_> = Refinement::ALL.iter().map(|one| named(one.name(), None)).collect();
     found.push(named(ALL, None));
     beginning(found, current)
+}
+
+/// Tags of the collection, and values of its arguments.
+fn tags(current: &OsStr) -> Vec<CompletionCandidate> {
+    let words = gpucast_collection::tags::words();
+    beginning(words.iter().map(|(word, about)| named(word, Some(about))).collect(), current)
 }
 
 fn named(name: &str, help: Option<&str>) -> CompletionCandidate {

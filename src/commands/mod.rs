@@ -11,6 +11,7 @@ mod counted;
 pub(crate) mod diff;
 pub(crate) mod exec;
 pub(crate) mod gpus;
+pub(crate) mod kernels;
 pub(crate) mod man;
 pub(crate) mod plot;
 pub(crate) mod predict;
@@ -50,6 +51,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Gpus(command) => gpus::run(command),
         Command::Calibrate(command) => calibrate::run(&command),
         Command::Corpus(command) => corpus::run(command),
+        Command::Kernels(command) => kernels::run(command),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { out } => man::run(out.as_deref()),
     }

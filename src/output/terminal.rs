@@ -28,8 +28,8 @@ pub(crate) struct Terminal {
     whole: Mutex<Option<Whole>>,
     /// True if notes are shown.
     notes: bool,
-    /// The notes that were shown: a kernel that is executed several times gives rise to each of them
-    /// again.
+    /// The notes that were shown. A kernel that is executed several times gives rise to each of
+    /// them anew.
     noted: Mutex<HashSet<String>>,
     assemblers: Installed,
     /// The moment at which the run ends.

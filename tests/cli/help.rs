@@ -43,6 +43,10 @@ fn every_command_explains_itself() {
         "corpus list",
         "corpus show",
         "corpus export",
+        "kernels",
+        "kernels list",
+        "kernels show",
+        "kernels generate",
         "completions",
         "man",
     ] {

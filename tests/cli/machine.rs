@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::gpucast::{command, gpucast, outcome, stdout};
 
 /// An assembler for tests: `GPUCAST_TEST_PTXAS`, or one on the search path.
-fn ptxas() -> Option<PathBuf> {
+pub(crate) fn ptxas() -> Option<PathBuf> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let on_path = || std::env::split_paths(&search).map(|folder| folder.join("ptxas"));
     let given = std::env::var_os("GPUCAST_TEST_PTXAS").map(PathBuf::from);

@@ -13,6 +13,7 @@ mod broken;
 mod calibrate;
 mod check;
 mod clients;
+mod collection;
 mod compare;
 mod containers;
 mod corpus;

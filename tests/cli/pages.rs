@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::gpucast::{command, outcome};
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "tutorial.md",
     "guide/developer.md",
     "guide/architect.md",
@@ -19,6 +19,7 @@ const PAGES: [&str; 8] = [
     "guide/python.md",
     "guide/cluster.md",
     "projects.md",
+    "collection.md",
 ];
 
 #[test]

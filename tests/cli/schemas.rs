@@ -34,7 +34,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-const DOCUMENTS: [Documented; 18] = [
+const DOCUMENTS: [Documented; 19] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -130,6 +130,15 @@ const DOCUMENTS: [Documented; 18] = [
         fits: &[],
     },
     Documented {
+        schema: "gpucast.collection/1",
+        meaning: "Generators of measurement kernels: `kernels list`; and what they made",
+        shown_by: &[
+            "kernels list --format json",
+            "kernels generate transpose -o {folder} --format json",
+        ],
+        fits: &["kernels list tensor --format json"],
+    },
+    Documented {
         schema: "gpucast.sensitivity/1",
         meaning: "How much each figure of a GPU moves the time: `sensitivity`",
         shown_by: &[
@@ -219,7 +228,7 @@ const DOCUMENTS: [Documented; 18] = [
 ];
 
 /// Keys of objects whose own keys are names: of metrics, parameters, buffers, registers.
-const MAPS: [&str; 12] = [
+const MAPS: [&str; 13] = [
     "metrics",
     "ptx_metrics",
     "parameters",
@@ -232,6 +241,7 @@ const MAPS: [&str; 12] = [
     "warp_instructions",
     "thread_instructions",
     "terms",
+    "variant",
 ];
 
 /// What is known of a value.
@@ -324,7 +334,8 @@ fn printed(run: &str) -> Value {
     }
     let run =
         if run.contains("--format") { run.to_owned() } else { format!("{run} --format json") };
-    let outcome = gpucast(&run);
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = gpucast(&run.replace("{folder}", folder.path().to_str().unwrap()));
     serde_json::from_str(&outcome.stdout)
         .unwrap_or_else(|error| panic!("gpucast {run}: {error}: {}", outcome.stderr))
 }

@@ -32,6 +32,8 @@ fn commands_options_and_names_are_completed() {
     has(&["gpucast", "predict", "sgemm", "--count-on", "tesla-t"], "tesla-t4");
     has(&["gpucast", "gpus", "diff", "gtx-480", "gtx-58"], "gtx-580");
     has(&["gpucast", "corpus", "show", "sgemm-1"], "sgemm-16");
+    has(&["gpucast", "kernels", "show", "flops_ma"], "flops_madd_pattern");
+    has(&["gpucast", "kernels", "generate", "matmul_sq", "prefetch:T"], "prefetch:True");
     has(&["gpucast", "plot", "roof"], "roofline");
     has(&["gpucast", "profile", "sgemm", "--by", "l"], "line");
 }

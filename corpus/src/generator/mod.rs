@@ -5,6 +5,7 @@
 //! from the shape and the length of the buffer alone, in integers and exact floats. Every machine
 //! therefore fills every bit alike.
 
+mod chain;
 mod lattice;
 mod red_black;
 #[cfg(test)]
@@ -107,6 +108,14 @@ pub const GENERATORS: &[Generator] = &[
         element_type: ElementType::F64,
         check: red_black::check,
         run: red_black::run,
+    },
+    Generator {
+        name: "chain",
+        about: "the index of the element that many places behind, round and round",
+        shape: chain::SHAPE,
+        element_type: ElementType::S32,
+        check: chain::check,
+        run: chain::run,
     },
 ];
 

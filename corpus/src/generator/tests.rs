@@ -151,3 +151,11 @@ fn what_does_not_fit_is_refused() {
     assert!(run("tridiagonal-upper", &[0], 0).is_err());
     assert!(run("red-black-mask", &[u64::MAX], 48).is_err());
 }
+
+#[test]
+fn a_chain_visits_its_elements_and_begins_anew() {
+    assert_eq!(indices("chain", &[2], 6), [2, 3, 4, 5, 0, 1]);
+    for (shape, len) in [(&[4][..], 6), (&[0], 6), (&[8], 6), (&[], 6), (&[2, 2], 6)] {
+        assert!(run("chain", shape, len).is_err(), "{shape:?} of {len}");
+    }
+}

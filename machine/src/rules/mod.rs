@@ -108,10 +108,10 @@ impl<'p> Compiled<'p> {
 
     /// The launch, ready to be simulated, with the recorded CTAs of `trace`.
     ///
-    /// Its code has the instructions that [`profile`](Self::profile) counts. Executions of a guarded
-    /// access in which no lane takes part have a request of no lanes where the walk knows which
-    /// these are. For a class without recorded CTAs, those of the class with the closest number of
-    /// instructions stand in. The launch has no classes if nothing was recorded.
+    /// Its code has the instructions that [`profile`](Self::profile) counts. Executions of a
+    /// guarded access in which no lane takes part have a request of no lanes where the walk knows
+    /// which these are. For a class without recorded CTAs, those of the class with the closest
+    /// number of instructions stand in. The launch has no classes if nothing was recorded.
     #[must_use]
     pub fn schedule(&self, trace: &LaunchTrace) -> Launch {
         schedule::schedule(self, trace)

@@ -1,0 +1,108 @@
+//! A kernel with what a launch of it needs.
+
+use super::{Statement, Type, Variable};
+
+/// A kernel, its buffers and its launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// The entry point.
+    pub name: String,
+    /// What it does, in one sentence.
+    pub summary: String,
+    /// The parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// Shared and constant arrays of the module.
+    pub arrays: Vec<Array>,
+    /// The variables.
+    pub variables: Vec<VariableName>,
+    /// The steps of a thread.
+    pub body: Vec<Statement>,
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// The oldest target that has its instructions, as the number behind `sm_`.
+    pub oldest_target: u32,
+}
+
+/// A parameter with its value in the launch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameter {
+    /// A pointer to a buffer of the launch.
+    Buffer(Array),
+    /// A number that the kernel reads as a variable.
+    Scalar {
+        /// The variable.
+        variable: Variable,
+        /// The value in the launch.
+        value: i64,
+    },
+}
+
+/// An array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Array {
+    /// Its name.
+    pub name: String,
+    /// The type of its elements.
+    pub ty: Type,
+    /// Elements.
+    pub len: u64,
+    /// Where it lies, and what is in it.
+    pub place: Place,
+}
+
+/// The memory of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A buffer that kernels read only.
+    Input(Contents),
+    /// A buffer that kernels write, too, and that begins as zeros.
+    Output,
+    /// Shared memory of a block.
+    Shared,
+    /// A variable in constant memory.
+    Constant(Contents),
+}
+
+/// First contents of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Contents {
+    /// Zeros.
+    Zero,
+    /// Random numbers from 0 to 1, from a seed.
+    Uniform(u64),
+    /// The index of the element that this many places behind, round and round.
+    Chain(u64),
+}
+
+/// The name of a variable, and whether it is assigned again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableName {
+    /// The name; elements of a vector are `name.x`, ….
+    pub name: String,
+    /// True if it gets a second value.
+    pub changes: bool,
+}
+
+impl Kernel {
+    /// The name of a variable.
+    #[must_use]
+    pub fn name_of(&self, variable: Variable) -> &str {
+        self.variables.get(variable.number).map_or("_", |one| &one.name)
+    }
+
+    /// Returns true for a variable that gets a second value.
+    #[must_use]
+    pub fn changes(&self, variable: Variable) -> bool {
+        self.variables.get(variable.number).is_some_and(|one| one.changes)
+    }
+
+    /// The buffers of the launch.
+    pub fn buffers(&self) -> impl Iterator<Item = &Array> {
+        self.parameters.iter().filter_map(|parameter| match parameter {
+            Parameter::Buffer(array) => Some(array),
+            Parameter::Scalar { .. } => None,
+        })
+    }
+}

@@ -1,0 +1,251 @@
+//! `gpucast kernels`: every generator's kernels execute, compute what they say, and are accepted by
+//! `ptxas`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::gpucast::{command, gpucast, json, outcome, stdout};
+use crate::machine::ptxas;
+
+#[test]
+fn the_list_in_every_format() {
+    insta::assert_snapshot!("kernels-list", stdout("kernels list"));
+    insta::assert_snapshot!("kernels-list-tensor-csv", stdout("kernels list tensor --format csv"));
+    insta::assert_snapshot!(
+        "kernels-show",
+        stdout("kernels show barrier_pattern empty_knl --match intersection")
+    );
+    let list = json("kernels list --format json");
+    assert!(list["generators"].as_array().unwrap().len() >= 20);
+}
+
+#[test]
+fn what_cannot_be_made_is_said_with_a_way_out() {
+    for (name, arguments) in [
+        ("kernels-unknown-tag", "kernels list matmul_sk"),
+        ("kernels-unknown-value", "kernels show matmul_sq prefetch:Yes"),
+        ("kernels-several", "kernels show matmul_sq dtype:float32 --part ptx"),
+        (
+            "kernels-unfit",
+            "kernels show matmul_sq dtype:float32 prefetch:False n:100 groups_fit:True --part ptx",
+        ),
+        (
+            "kernels-old-target",
+            "kernels show tensor_pattern product:int8_m16n8k32 --part ptx --target sm_70",
+        ),
+        ("kernels-target", "kernels list --match nearly"),
+        (
+            "kernels-none-fits",
+            "kernels generate atomic_pattern operation:max dtype:float32 -o /nowhere",
+        ),
+    ] {
+        insta::assert_snapshot!(name, gpucast(arguments).transcript());
+    }
+}
+
+#[test]
+fn files_that_were_changed_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = || {
+        let mut command =
+            command("kernels generate stream operation:copy dtype:float32 width:1 -o made");
+        command.current_dir(folder.path());
+        outcome(command)
+    };
+    let first = run();
+    assert_eq!((first.status, &*first.stderr), (0, ""), "{}", first.transcript());
+    assert_eq!(run().stdout, first.stdout, "the same files again are no fault");
+    let path = folder.path().join(first.stdout.lines().next().unwrap());
+    fs::write(&path, "mine").unwrap();
+    assert_eq!(run().status, 1);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+}
+
+/// Writes the kernels of a generator at the least sizes, and returns their launch files. There are
+/// none if the target is too old for all of them.
+fn written(generator: &serde_json::Value, target: &str, folder: &Path) -> Vec<PathBuf> {
+    let mut tags = vec![generator["name"].as_str().unwrap().to_owned()];
+    for argument in generator["arguments"].as_array().unwrap() {
+        let (name, allowed) = (argument["name"].as_str().unwrap(), &argument["allowed"]);
+        let words: Vec<&str> = allowed.as_str().unwrap().split(' ').collect();
+        let least = match words[..] {
+            _ if name.starts_with("lid_stride") => continue,
+            [least, "or", "more"] => least.parse::<u64>().unwrap(),
+            ["multiples", "of", step, "from", least, "on"] => {
+                least.parse::<u64>().unwrap().next_multiple_of(step.parse().unwrap())
+            }
+            _ => continue,
+        };
+        tags.push(format!("{name}:{least}"));
+    }
+    let path = folder.display();
+    let tags = tags.join(" ");
+    let made =
+        gpucast(&format!("kernels generate {tags} --target {target} -o '{path}' --format json"));
+    if made.stderr.contains("it needs sm_") {
+        return Vec::new();
+    }
+    assert_eq!((made.status, made.stderr.as_str()), (0, ""), "{tags}");
+    let made: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
+    let kernels = made["kernels"].as_array().unwrap().iter();
+    let files = kernels.flat_map(|kernel| kernel["files"].as_array().unwrap());
+    let paths = files.map(|file| PathBuf::from(file.as_str().unwrap()));
+    paths.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect()
+}
+
+fn generators() -> Vec<serde_json::Value> {
+    json("kernels list --format json")["generators"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_variant_executes_without_a_fault() {
+    let mut executed = 0;
+    for generator in generators() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = written(&generator, "sm_80", folder.path());
+        assert!(!files.is_empty(), "{}", generator["name"]);
+        let mut run = command("run --format json");
+        run.args(&files);
+        let run = outcome(run);
+        assert_eq!(run.status, 0, "{}: {}", generator["name"], run.stderr);
+        executed += files.len();
+    }
+    assert!(executed > 150, "{executed} kernels");
+}
+
+/// A race would be a wrong kernel even where no result shows it.
+#[test]
+fn kernels_with_shared_memory_have_no_race() {
+    for generator in generators() {
+        let name = generator["name"].as_str().unwrap();
+        let has_shared = ["lmem", "application"]
+            .iter()
+            .any(|tag| generator["tags"].as_array().unwrap().iter().any(|one| one == tag));
+        if !has_shared {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for file in written(&generator, "sm_80", folder.path()).iter().take(6) {
+            let checked = gpucast(&format!("run '{}' --check memory,race,sync", file.display()));
+            assert_eq!(checked.status, 0, "{name}: {}", checked.transcript());
+        }
+    }
+}
+
+/// Values of a buffer of 32-bit floats.
+fn values(path: &Path) -> Vec<f64> {
+    let bytes = fs::read(path).unwrap();
+    let float = |chunk: &[u8]| f64::from(f32::from_le_bytes(chunk.try_into().unwrap()));
+    bytes.chunks_exact(4).map(float).collect()
+}
+
+/// Executes each kernel that tags choose, and hands its buffers to a check.
+fn compared(tags: &str, buffers: &[&str], check: impl Fn(&str, &[Vec<f64>])) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
+    let made = json(&format!("kernels generate {tags} dtype:float32 -o '{path}' --format json"));
+    let kernels = made["kernels"].as_array().unwrap();
+    assert!(!kernels.is_empty(), "{tags}");
+    for kernel in kernels {
+        let file = kernel["files"][1].as_str().unwrap();
+        let mut run = command("run");
+        run.arg(file);
+        let dumped = |name: &str| folder.path().join(format!("{name}.bin"));
+        for name in buffers {
+            run.arg("--dump").arg(format!("{name}={}", dumped(name).display()));
+        }
+        let run = outcome(run);
+        assert_eq!(run.status, 0, "{file}: {}", run.transcript());
+        let contents: Vec<Vec<f64>> = buffers.iter().map(|name| values(&dumped(name))).collect();
+        check(file, &contents);
+    }
+}
+
+fn near(file: &str, at: usize, found: f64, expected: f64) {
+    let tolerance = 1e-5 * expected.abs().max(1.0);
+    assert!((found - expected).abs() <= tolerance, "{file}[{at}]: {found}, not {expected}");
+}
+
+#[test]
+fn matrix_products_are_products() {
+    // 40 rows do not fit blocks of 16, so that the guards are met.
+    for (n, fits) in [(32, "True"), (40, "False")] {
+        let tags = format!("matmul_sq n:{n} groups_fit:{fits}");
+        compared(&tags, &["a", "b", "c"], |file, buffers| {
+            let [a, b, c] = buffers else { panic!("{file}") };
+            for at in 0..n * n {
+                let (i, j) = (at / n, at % n);
+                let expected: f64 = (0..n).map(|k| a[i * n + k] * b[k * n + j]).sum();
+                near(file, at, c[at], expected);
+            }
+        });
+    }
+}
+
+#[test]
+fn dg_derivatives_are_sums_over_nodes() {
+    let (matrices, nodes, elements) = (3, 32, 48);
+    let tags = format!("dg_diff nmatrices:{matrices} nunit_nodes:{nodes} nelements:{elements}");
+    compared(&tags, &["diff_mat", "u", "result"], |file, buffers| {
+        let [matrix, u, result] = buffers else { panic!("{file}") };
+        let is_transposed = file.contains("transposed-True");
+        let place = |k: usize, i: usize| match is_transposed {
+            true => i * elements + k,
+            false => k * nodes + i,
+        };
+        for m in 0..matrices {
+            for (k, i) in (0..elements).flat_map(|k| (0..nodes).map(move |i| (k, i))) {
+                let row = (m * nodes + i) * nodes;
+                let expected: f64 = (0..nodes).map(|j| matrix[row + j] * u[place(k, j)]).sum();
+                let at = m * elements * nodes + place(k, i);
+                near(file, at, result[at], expected);
+            }
+        }
+    });
+}
+
+#[test]
+fn finite_differences_and_transpositions_are_right() {
+    let n = 112;
+    compared(&format!("finite_diff n:{n}"), &["u", "result"], |file, buffers| {
+        let [u, result] = buffers else { panic!("{file}") };
+        let at = |i: usize, j: usize| u[i * (n + 2) + j];
+        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let expected = at(i, j + 1) + at(i + 1, j) - 4.0 * at(i + 1, j + 1)
+                + at(i + 1, j + 2)
+                + at(i + 2, j + 1);
+            near(file, i * n + j, result[i * n + j], expected);
+        }
+    });
+    let n = 64;
+    compared(&format!("transpose n:{n}"), &["in", "result"], |file, buffers| {
+        let [source, result] = buffers else { panic!("{file}") };
+        for at in 0..n * n {
+            near(file, at, result[at], source[at % n * n + at / n]);
+        }
+    });
+}
+
+/// The oracle for the syntax that this program accepts.
+#[test]
+fn ptxas_accepts_every_variant() {
+    let Some(ptxas) = ptxas() else { return };
+    let mut refused = Vec::new();
+    for target in ["sm_52", "sm_80", "sm_120"] {
+        for generator in generators() {
+            let folder = tempfile::tempdir().unwrap();
+            for file in written(&generator, target, folder.path()) {
+                let module = file.with_extension("ptx");
+                let mut assemble = Command::new(&ptxas);
+                assemble.arg(format!("-arch={target}")).arg(&module).args(["-o", "/dev/null"]);
+                let assembled = assemble.output().unwrap();
+                if !assembled.status.success() {
+                    let errors = String::from_utf8_lossy(&assembled.stderr).into_owned();
+                    refused.push(format!("{}: {errors}", module.display()));
+                }
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
