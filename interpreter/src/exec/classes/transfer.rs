@@ -61,10 +61,9 @@ impl Representative {
     /// Notes how the result of an operation moves, before it is executed.
     pub(super) fn follow_rule(&mut self, upcoming: &Upcoming<'_>, followed: Followed) {
         let result = loop {
-            match self.result(upcoming, followed) {
-                Ok(result) => break result,
-                // Each change makes the region smaller.
-                Err(StepsChanged) => {}
+            // Each change of steps makes the region smaller.
+            if let Ok(result) = self.result(upcoming, followed) {
+                break result;
             }
         };
         if let Some(motion) = result {
