@@ -3,6 +3,8 @@
 //! The methods run inside the interpreter's inner loop. A block costs two additions. An access
 //! whose lanes share an address or are consecutive is counted without looking at the lanes.
 
+mod stand_in;
+
 use std::sync::Arc;
 
 use gpucast_interpreter::{Access, AccessKind, CtaStart, Pattern, Recorder};

@@ -48,6 +48,25 @@ impl<T: Default> SparseRows<T> {
         self.rows.iter().map(|(key, row)| (*key, row))
     }
 
+    /// Takes over the rows of others, in time proportional to the number of both.
+    pub(crate) fn copy_from(&mut self, others: &Self)
+    where
+        T: Copy,
+    {
+        self.clear();
+        for &(key, row) in &others.rows {
+            *self.row(key) = row;
+        }
+    }
+
+    /// Returns true if both have the same rows in the same order.
+    pub(crate) fn has_same_rows(&self, others: &Self) -> bool
+    where
+        T: PartialEq,
+    {
+        self.rows == others.rows
+    }
+
     /// Forgets every row, in time proportional to their number.
     pub(crate) fn clear(&mut self) {
         for (key, _) in self.rows.drain(..) {

@@ -15,6 +15,8 @@ pub enum RungChoice {
     /// The highest rung that is proven for the launches of a file.
     #[default]
     Auto,
+    /// The slice of one CTA of each class; launches for which it is not proven are refused.
+    Classes,
     /// The slice on which counts depend; launches for which it is not proven are refused.
     Slice,
     /// Everything.

@@ -23,7 +23,7 @@ pub mod program;
 pub mod semantics;
 pub mod tensor_map;
 
-pub use exec::{prepare, run, run_in};
+pub use exec::{ByClasses, ClassEffort, prepare, run, run_classes, run_in};
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;
 pub use launch::{
@@ -33,6 +33,6 @@ pub use memory::DeviceMemory;
 pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit,
     GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer,
-    Pattern, Recorder, Release, ShuffleUse, WarpArrival, WarpRelease,
+    Pattern, Recorder, Release, ShuffleUse, StandIn, WarpArrival, WarpRelease,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

@@ -53,6 +53,28 @@ pub trait Observer: Send {
         Self: Sized;
 }
 
+/// A record of one CTA that can be turned into that of another one which does the same at other
+/// addresses.
+pub trait StandIn: Recorder + Sync {
+    /// The difference of the addresses of two such CTAs.
+    type Shift: Send + Sync;
+
+    /// Forgets what the record has been told of the CTA's own identity. It comes between
+    /// [`Recorder::start`] and all other events.
+    fn become_anonymous(&mut self);
+
+    /// Returns true if CTA `cta` is looked at more closely than others, so that its own events must
+    /// be told.
+    fn singles_out(&self, cta: u64) -> bool;
+
+    /// The difference to another record; `None` if they differ by more than addresses.
+    fn shift_to(&self, other: &Self) -> Option<Self::Shift>;
+
+    /// An empty recorder becomes the record of a CTA that is as many shifts away from the one of
+    /// `representative`.
+    fn stand_in(&mut self, representative: &Self, shifts: &[(&Self::Shift, u32)]);
+}
+
 /// The events of accesses that an observer asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wants {

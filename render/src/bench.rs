@@ -30,6 +30,8 @@ struct Kernel<'a> {
     thread_instructions: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     no_slice_because: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_classes_because: Option<&'a str>,
     measurements: Vec<Row<'a>>,
 }
 
@@ -39,6 +41,7 @@ impl<'a> Kernel<'a> {
             kernel: &bench.kernel,
             thread_instructions: bench.thread_instructions,
             no_slice_because: bench.no_slice_because.as_deref(),
+            no_classes_because: bench.no_classes_because.as_deref(),
             measurements: rows(bench),
         }
     }
@@ -138,12 +141,15 @@ fn text(benches: &[Bench]) -> String {
     }
     let mut text = aligned(0, &columns, &table);
     text += "\nrun: everything is computed, nobody counts; full: everything is computed and counted;\n\
-             slice: everything is counted, and computed as far as counts depend on it\n\
+             slice: everything is counted, and computed as far as counts depend on it;\n\
+             classes: the same, computed for one CTA of each class\n\
              G/s: billions of the launch's thread instructions per second; over run: time beside a\n\
              run on as many threads; over one thread: speed beside the same way on one thread\n";
     for bench in benches {
         if let Some(because) = &bench.no_slice_because {
             text += &format!("{} has no slice: {because}\n", bench.kernel);
+        } else if let Some(because) = &bench.no_classes_because {
+            text += &format!("{} has no classes: {because}\n", bench.kernel);
         }
     }
     text
@@ -165,19 +171,23 @@ mod tests {
                 kernel: "sgemm".to_owned(),
                 thread_instructions: 2_000_000_000,
                 no_slice_because: None,
+                no_classes_because: None,
                 measurements: vec![
                     measured(Way::Run, 1, [1.0, 1.1, 1.0]),
                     measured(Way::Full, 1, [1.5, 1.65, 1.5]),
                     measured(Way::Slice, 1, [0.5, 0.55, 0.5]),
+                    measured(Way::Classes, 1, [0.1, 0.11, 0.1]),
                     measured(Way::Run, 2, [0.5, 0.55, 0.6]),
                     measured(Way::Full, 2, [0.75, 0.8, 0.75]),
                     measured(Way::Slice, 2, [0.25, 0.25, 0.25]),
+                    measured(Way::Classes, 2, [0.05, 0.05, 0.06]),
                 ],
             },
             Bench {
                 kernel: "histogram".to_owned(),
                 thread_instructions: 1_000_000,
                 no_slice_because: Some("line 4 reads what other CTAs write".to_owned()),
+                no_classes_because: None,
                 measurements: vec![
                     measured(Way::Run, 1, [0.001, 0.001, 0.001]),
                     measured(Way::Full, 1, [0.002, 0.002, 0.002]),

@@ -256,6 +256,9 @@ pub(crate) struct ExecutionOptions {
 pub(crate) enum CountingChoice {
     /// The least that is proven to give the counts
     Auto,
+    /// What counts depend on, for one CTA of each kind; it is an error where that is not proven to
+    /// suffice
+    Classes,
     /// What counts depend on; it is an error where that is not proven to suffice
     Slice,
     /// Everything, so that buffers have their contents
@@ -266,6 +269,7 @@ impl From<CountingChoice> for settings::RungChoice {
     fn from(choice: CountingChoice) -> Self {
         match choice {
             CountingChoice::Auto => Self::Auto,
+            CountingChoice::Classes => Self::Classes,
             CountingChoice::Slice => Self::Slice,
             CountingChoice::Full => Self::Full,
         }

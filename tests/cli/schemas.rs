@@ -56,6 +56,7 @@ const DOCUMENTS: [Documented; 19] = [
             "profile sgemm --size small --machine rules",
             "profile sgemm --size small --machine none --execution-time",
             "profile sgemm --size small --machine none --counting full",
+            "profile sgemm --size small --machine none --counting classes",
             "profile cyclic-reduction --size small --machine rules --by line",
             "profile cyclic-reduction --size small --machine rules --by stage",
             "profile cyclic-reduction --size small --machine rules --by branch",
@@ -84,6 +85,7 @@ const DOCUMENTS: [Documented; 19] = [
         shown_by: &[
             "bench sgemm --size small --rounds 1 --threads 2 --format json",
             "bench histogram --size small --rounds 2 --threads 1 --format json",
+            "bench copy-few-blocks --size small --rounds 1 --threads 1 --format json",
         ],
         fits: &["bench vector-add --size small --rounds 1 --format json"],
     },

@@ -36,7 +36,7 @@ pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
 pub use l2::{L2, L2Geometry, L2Operation, L2State, PartialWrites};
 pub use replacement::Replacement;
 pub use schedule::Schedule;
-pub use stream::{CtaStream, Demand};
+pub use stream::{CtaStream, Demand, StreamShift};
 pub(crate) use stream::{FIRST_SINGLE_ROW, ROW_LIMIT, Request};
 pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
 

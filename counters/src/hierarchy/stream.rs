@@ -88,6 +88,26 @@ impl PackedTouch {
     }
 }
 
+impl PackedTouch {
+    /// The line that lies `lines` further.
+    #[inline]
+    fn moved(self, lines: i64) -> Self {
+        Self { bits: self.bits.wrapping_add((lines as u64) << (64 - LINE_BITS)) }
+    }
+
+    /// The distance to a line that is touched alike.
+    fn distance_to(self, other: Self) -> Option<i64> {
+        let is_alike = (self.sectors(), self.full()) == (other.sectors(), other.full());
+        is_alike.then_some(other.line() as i64 - self.line() as i64)
+    }
+}
+
+/// The distance in lines of each request of a CTA to that of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamShift {
+    by: Vec<i64>,
+}
+
 /// A warp's request in 16 bytes: all lines of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -164,6 +184,20 @@ impl Request {
     #[inline]
     fn has_several_lines(&self) -> bool {
         self.lines.bits & SEVERAL != 0
+    }
+
+    /// It as if its line, if it has a single one, were the first of all.
+    fn without_line(mut self) -> Self {
+        if !self.has_several_lines() {
+            self.lines.bits &= u64::MAX >> LINE_BITS;
+        }
+        self
+    }
+
+    /// The places of its lines in the stream, if it has several.
+    fn several(&self) -> Option<std::ops::Range<usize>> {
+        let first = (self.lines.bits >> 32) as usize;
+        self.has_several_lines().then(|| first..first + self.line_count())
     }
 
     #[inline]
@@ -298,10 +332,13 @@ impl CtaStream {
     /// Brings the requests into the order of the warps' clocks. Requests of different warps at the
     /// same time are ordered by warp; those of one warp keep their order.
     pub(crate) fn sort(&mut self) {
-        self.sort_by_time();
-        // Warps that run in turns have come in order; after a barrier they may not.
         let by_time_and_warp =
             |request: &Request| u64::from(request.time) << WARP_BITS | u64::from(request.warp());
+        if self.requests.is_sorted_by_key(by_time_and_warp) {
+            return;
+        }
+        self.sort_by_time();
+        // Warps that run in turns have come in order; after a barrier they may not.
         if !self.requests.is_sorted_by_key(by_time_and_warp) {
             self.requests.sort_by_key(by_time_and_warp);
         }
@@ -332,6 +369,54 @@ impl CtaStream {
             *place += 1;
         }
         self.requests = sorted;
+    }
+
+    /// The difference to the stream of a CTA whose requests differ in their lines alone.
+    pub(crate) fn shift_to(&self, other: &Self) -> Option<StreamShift> {
+        let is_alike = (self.requests.len(), self.lines.len(), self.closed, self.kept)
+            == (other.requests.len(), other.lines.len(), other.closed, other.kept)
+            && (self.left_out_sectors, self.length) == (other.left_out_sectors, other.length);
+        if !is_alike {
+            return None;
+        }
+        let requests = self.requests.iter().zip(&other.requests);
+        let by = requests.map(|(one, next)| {
+            let (lines, next_lines) = (self.lines_of(one), other.lines_of(next));
+            let first = lines.first()?.distance_to(*next_lines.first()?)?;
+            let is_same =
+                |(line, next): (&PackedTouch, &PackedTouch)| line.distance_to(*next) == Some(first);
+            let is_alike = one.without_line() == next.without_line()
+                && lines.len() == next_lines.len()
+                && lines.iter().zip(next_lines).all(is_same);
+            is_alike.then_some(first)
+        });
+        Some(StreamShift { by: by.collect::<Option<_>>()? })
+    }
+
+    /// Becomes the stream of a CTA that is as many shifts away from that of `representative`.
+    pub(crate) fn copy_shifted(&mut self, representative: &Self, shifts: &[(&StreamShift, u32)]) {
+        self.clear();
+        self.requests.extend_from_slice(&representative.requests);
+        self.lines.extend_from_slice(&representative.lines);
+        (self.closed, self.kept) = (representative.closed, representative.kept);
+        (self.left_out_sectors, self.length) =
+            (representative.left_out_sectors, representative.length);
+        for (index, request) in self.requests.iter_mut().enumerate() {
+            let by = shifts.iter().map(|(shift, steps)| {
+                shift.by.get(index).map_or(0, |by| by.wrapping_mul(i64::from(*steps)))
+            });
+            let by = by.fold(0, i64::wrapping_add);
+            if by == 0 {
+                continue;
+            }
+            match request.several() {
+                Some(lines) => {
+                    let lines = self.lines.get_mut(lines).unwrap_or_default();
+                    lines.iter_mut().for_each(|line| *line = line.moved(by));
+                }
+                None => request.lines = request.lines.moved(by),
+            }
+        }
     }
 
     pub(crate) fn clear(&mut self) {

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use gpucast_interpreter::{Access, AccessKind, Arrival, CtaStart, Recorder, Release};
+use gpucast_interpreter::{Access, AccessKind, Arrival, CtaStart, Recorder, Release, StandIn};
 
 use super::code::StageCode;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::{MOST_STAGES, Stage};
 use crate::counts::{BlockCount, MemoryCounts};
+use crate::hierarchy::StreamShift;
 use crate::recorder::CtaRecorder;
 use crate::row_key::RowKey;
 
 /// Lanes of a warp that wait at a barrier.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Waiting {
     warp: u32,
     barrier: u32,
@@ -232,5 +233,54 @@ impl Recorder for StageRecorder {
         if release.whole {
             self.cut(release.guarded_lanes, &waited);
         }
+    }
+}
+
+impl StandIn for StageRecorder {
+    type Shift = StreamShift;
+
+    fn become_anonymous(&mut self) {
+        self.cta.become_anonymous();
+    }
+
+    fn singles_out(&self, cta: u64) -> bool {
+        self.cta.singles_out(cta)
+    }
+
+    fn shift_to(&self, other: &Self) -> Option<StreamShift> {
+        let is_alike = self.blocks == other.blocks
+            && self.guarded_lanes == other.guarded_lanes
+            && self.memory == other.memory
+            && self.carried == other.carried
+            && self.waiting == other.waiting
+            && (self.warps, self.active_warps) == (other.warps, other.active_warps)
+            && self.stages == other.stages
+            && self.merged == other.merged;
+        self.cta.shift_to(&other.cta).filter(|_| is_alike)
+    }
+
+    fn stand_in(&mut self, representative: &Self, shifts: &[(&StreamShift, u32)]) {
+        let Self {
+            code: _,
+            cta,
+            blocks,
+            guarded_lanes,
+            memory,
+            carried,
+            waiting,
+            warps,
+            active_warps,
+            stages,
+            merged,
+        } = self;
+        cta.stand_in(&representative.cta, shifts);
+        blocks.clone_from(&representative.blocks);
+        guarded_lanes.clone_from(&representative.guarded_lanes);
+        memory.clone_from(&representative.memory);
+        carried.clone_from(&representative.carried);
+        waiting.clone_from(&representative.waiting);
+        (*warps, *active_warps) = (representative.warps, representative.active_warps);
+        stages.clone_from(&representative.stages);
+        *merged = representative.merged;
     }
 }

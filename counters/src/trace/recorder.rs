@@ -40,6 +40,22 @@ impl CtaTracer {
         self.plan.place(cta).map(|place| Box::new(CtaSample::new(&self.plan, place, cta)))
     }
 
+    /// Returns true if a CTA is to have a record.
+    pub(crate) fn samples(&self, cta: u64) -> bool {
+        self.plan.place(cta).is_some()
+    }
+
+    /// Returns true if both have seen the same.
+    pub(crate) fn counts_as(&self, other: &Self) -> bool {
+        (&self.blocks, &self.sums) == (&other.blocks, &other.sums)
+    }
+
+    /// Sees what another one has seen.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.blocks.clone_from(&other.blocks);
+        self.sums.clone_from(&other.sums);
+    }
+
     /// A warp enters a block.
     #[inline]
     pub(crate) fn block(

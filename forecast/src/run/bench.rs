@@ -28,6 +28,8 @@ pub enum Way {
     Full,
     /// Everything is counted, and only that is computed on which counts depend.
     Slice,
+    /// The same, and only for one CTA of each class.
+    Classes,
 }
 
 impl Way {
@@ -38,6 +40,7 @@ impl Way {
             Self::Run => "run",
             Self::Full => "full",
             Self::Slice => "slice",
+            Self::Classes => "classes",
         }
     }
 }
@@ -64,6 +67,9 @@ pub struct Bench {
     /// The reason why there is no slice, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_slice_because: Option<String>,
+    /// The reason why CTAs do not fall into classes, if there is a slice and they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_classes_because: Option<String>,
     /// The times.
     pub measurements: Vec<Measurement>,
 }
@@ -143,9 +149,13 @@ pub fn bench(
     let pools = threads.iter().map(|&threads| pool(threads)).collect::<Result<Vec<_>, Report>>()?;
 
     // The first round warms up, and says what there is to measure.
-    let no_slice_because = executor.no_slice_because()?;
-    let ways = [Way::Run, Way::Full, Way::Slice];
-    let ways = &ways[..if no_slice_because.is_none() { 3 } else { 2 }];
+    let Highest { no_slice_because, no_classes_because } = executor.highest()?;
+    let ways = [Way::Run, Way::Full, Way::Slice, Way::Classes];
+    let ways = match (&no_slice_because, &no_classes_because) {
+        (Some(_), _) => &ways[..2],
+        (None, Some(_)) => &ways[..3],
+        (None, None) => &ways[..],
+    };
     let mut thread_instructions = 0;
     let measured =
         |(&way, &threads): (&Way, &usize)| Measurement { way, threads, seconds: Vec::new() };
@@ -165,7 +175,13 @@ pub fn bench(
             }
         }
     }
-    Ok(Bench { kernel: kernel.to_owned(), thread_instructions, no_slice_because, measurements })
+    Ok(Bench {
+        kernel: kernel.to_owned(),
+        thread_instructions,
+        no_slice_because,
+        no_classes_because,
+        measurements,
+    })
 }
 
 fn pool(threads: usize) -> Result<rayon::ThreadPool, Report> {
@@ -196,6 +212,7 @@ impl Executor<'_> {
             }
             Way::Full => RungChoice::Full,
             Way::Slice => RungChoice::Slice,
+            Way::Classes => RungChoice::Classes,
         };
         let counted = self.counted(rung)?;
         Ok(counted.into_iter().map(|counted| counted.timing).collect())
@@ -212,12 +229,26 @@ impl Executor<'_> {
         counting::count(self.plan, self.loaded, &self.extent.options, &counting)
     }
 
-    /// The reason why counting executes everything, if it does.
-    fn no_slice_because(&self) -> Result<Option<String>, Failure> {
-        let counted = self.counted(RungChoice::Auto)?;
-        let full = counted.into_iter().find(|counted| counted.counted_by.rung == Rung::Full);
-        Ok(full.map(|counted| counted.counted_by.because.unwrap_or_default()))
+    /// The reasons why counting does not execute less, if there are any.
+    fn highest(&self) -> Result<Highest, Failure> {
+        let mut highest = Highest::default();
+        for counted in self.counted(RungChoice::Auto)? {
+            let because = counted.counted_by.because.unwrap_or_default();
+            match counted.counted_by.rung {
+                Rung::Full => highest.no_slice_because.get_or_insert(because),
+                Rung::Slice => highest.no_classes_because.get_or_insert(because),
+                Rung::Classes => continue,
+            };
+        }
+        Ok(highest)
     }
+}
+
+/// The reasons why ways of counting are not the least.
+#[derive(Debug, Default)]
+struct Highest {
+    no_slice_because: Option<String>,
+    no_classes_because: Option<String>,
 }
 
 #[cfg(test)]
@@ -261,7 +292,7 @@ mod tests {
         assert_eq!(ways[..3], all.map(|way| (way, 1)));
         assert_eq!(ways[3..], all.map(|way| (way, 2)));
         assert!(sgemm.measurements.iter().all(|one| one.seconds.len() == 2));
-        assert!(sgemm.no_slice_because.is_none());
+        assert!(sgemm.no_slice_because.is_none() && sgemm.no_classes_because.is_some());
         assert!(sgemm.thread_instructions > 0);
     }
 }

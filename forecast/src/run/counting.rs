@@ -19,8 +19,8 @@ use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile};
 use gpucast_interpreter::{
-    DeviceMemory, FaultKind, Host, Launch, ModuleInstance, Observer, Options, Program, RunError,
-    Summary,
+    ByClasses, ClassEffort, DeviceMemory, FaultKind, Host, Launch, ModuleInstance, Observer,
+    Options, Program, RunError, StandIn, Summary, run_classes,
 };
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
@@ -158,8 +158,9 @@ fn count_with<C: Counts>(
 ) -> Result<Vec<Counted>, Failure> {
     let counting = &Counting { device: with_load_caching(counting.device, plan), ..*counting };
     let because = match slice(plan, loaded, options, counting)? {
-        Ok(Sliced { mut memory, programs }) => {
-            let mut watch = Count::<C>::new(plan, counting, CountedBy::slice());
+        Ok(Sliced { mut memory, programs, followed }) => {
+            let mut watch = Count::<C>::new(plan, counting, CountedBy::slice(None));
+            watch.followed = followed;
             let supervisor = counting.supervisor;
             let outcome = execute::launch(
                 plan,
@@ -177,7 +178,7 @@ fn count_with<C: Counts>(
         }
         Err(because) => because,
     };
-    if counting.rung == RungChoice::Slice {
+    if matches!(counting.rung, RungChoice::Slice | RungChoice::Classes) {
         let message = format!("counts need more than a slice of the launches: {because}");
         return Err(Report::new(message).hint("--counting auto executes everything then").into());
     }
@@ -201,10 +202,20 @@ fn slice(
         let because = "the bytes that come back are those of buffers that have changed";
         return Ok(Err(because.to_owned()));
     }
-    match sliced::slice(plan, loaded, &execute::programs(plan, loaded)?, options) {
+    let programs = execute::programs(plan, loaded)?;
+    match sliced::slice(plan, loaded, &programs, options, effort(counting.rung)) {
         Ok(sliced) => Ok(Ok(sliced)),
         Err(NotSliced::Because(reason)) => Ok(Err(reason)),
         Err(NotSliced::Failed(report)) => Err(report.into()),
+    }
+}
+
+/// The effort to find classes of CTAs on a rung.
+fn effort(rung: RungChoice) -> Option<ClassEffort> {
+    match rung {
+        RungChoice::Auto => Some(ClassEffort::WhilePaying),
+        RungChoice::Classes => Some(ClassEffort::ToTheEnd),
+        RungChoice::Slice | RungChoice::Full => None,
     }
 }
 
@@ -213,13 +224,46 @@ trait Counts: Observer {
     /// Counts with a `counter` that is set up.
     fn around(counter: Counter, program: &Program, launch: &Launch) -> Self;
 
+    /// Counts a launch by classes of CTAs, or returns the reason why it cannot.
+    fn by_classes(
+        &mut self,
+        launching: Launching<'_>,
+    ) -> Result<Result<ByClasses, String>, RunError>;
+
     /// Returns the counts, and the L2 with its contents.
     fn end(self, memory: &DeviceMemory) -> (Repetition, L2);
+}
+
+/// A launch of a program that is executed for one CTA of each class.
+struct Launching<'a> {
+    program: &'a Program,
+    launch: &'a Launch,
+    memory: &'a mut DeviceMemory,
+    options: &'a Options,
+    host: &'a dyn Host,
+    effort: ClassEffort,
+}
+
+impl Launching<'_> {
+    fn run<O: Observer<Recorder: StandIn>>(
+        self,
+        observer: &mut O,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        let Self { program, launch, memory, options, host, effort } = self;
+        run_classes(program, launch, memory, observer, options, host, effort)
+    }
 }
 
 impl Counts for Counter {
     fn around(counter: Counter, _program: &Program, _launch: &Launch) -> Self {
         counter
+    }
+
+    fn by_classes(
+        &mut self,
+        launching: Launching<'_>,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        launching.run(self)
     }
 
     fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
@@ -233,6 +277,13 @@ impl Counts for StageCounter {
         StageCounter::around(counter, program)
     }
 
+    fn by_classes(
+        &mut self,
+        launching: Launching<'_>,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        launching.run(self)
+    }
+
     fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
         let (profile, stages, l2) = self.finish();
         (Repetition::new(profile, Some(stages)), l2)
@@ -242,6 +293,10 @@ impl Counts for StageCounter {
 impl<C: Counts> Counts for (C, FeatureCounter) {
     fn around(counter: Counter, program: &Program, launch: &Launch) -> Self {
         (C::around(counter, program, launch), FeatureCounter::new(program, launch))
+    }
+
+    fn by_classes(&mut self, _: Launching<'_>) -> Result<Result<ByClasses, String>, RunError> {
+        Ok(Err("features are made of the addresses of all CTAs".to_owned()))
     }
 
     fn end(self, memory: &DeviceMemory) -> (Repetition, L2) {
@@ -266,6 +321,11 @@ struct Count<'a, C> {
     /// The L2 as the launch or copy before left it.
     l2: Option<L2>,
     counted_by: CountedBy,
+    /// The programs of the plan's launches for CTAs that stand for others, or the reasons why none
+    /// does; empty where everything is executed.
+    followed: Vec<Result<Program, String>>,
+    /// The launch that is running.
+    launch: usize,
     /// Set if a slice has turned out to leave out too much, and says where.
     not_computed: Option<String>,
     counter: PhantomData<C>,
@@ -281,6 +341,8 @@ impl<'a, C> Count<'a, C> {
             counted: Vec::new(),
             l2: None,
             counted_by,
+            followed: Vec::new(),
+            launch: 0,
             not_computed: None,
             counter: PhantomData,
         }
@@ -291,6 +353,7 @@ impl<C: Counts> Watch for Count<'_, C> {
     type Observer = C;
 
     fn launching(&mut self, index: usize, memory: &DeviceMemory) {
+        self.launch = index;
         if self.plan.l2 == L2Contents::Warm && self.l2.is_none() {
             self.l2 = Some(warmed(self.plan, &self.counting.device, memory));
         }
@@ -302,6 +365,42 @@ impl<C: Counts> Watch for Count<'_, C> {
     fn begin(&mut self, program: &Program, launch: &Launch) -> C {
         let l2 = (self.plan.l2, self.l2.take());
         counter(self.counting, program, launch, l2, self.repetitions.is_traced())
+    }
+
+    fn without_executing(
+        &mut self,
+        counter: &mut C,
+        launch: &Launch,
+        memory: &mut DeviceMemory,
+        options: &Options,
+        host: &dyn Host,
+    ) -> Result<Option<Result<Summary, RunError>>, Failure> {
+        let (Some(followed), Some(effort)) =
+            (self.followed.get(self.launch), effort(self.counting.rung))
+        else {
+            return Ok(None);
+        };
+        let because = match followed {
+            Err(because) => because.clone(),
+            Ok(program) => {
+                let launching = Launching { program, launch, memory, options, host, effort };
+                match counter.by_classes(launching) {
+                    Ok(Ok(ByClasses { summary, classes, .. })) => {
+                        self.counted_by = CountedBy::classes(classes);
+                        return Ok(Some(Ok(summary)));
+                    }
+                    Ok(Err(because)) => because,
+                    Err(error) => return Ok(Some(Err(error))),
+                }
+            }
+        };
+        if effort == ClassEffort::ToTheEnd {
+            let kernel = &self.plan.launches[self.launch].kernel;
+            let message = format!("{kernel} is not counted by classes of CTAs: {because}");
+            return Err(Report::new(message).hint("--counting auto executes more then").into());
+        }
+        self.counted_by = CountedBy::slice(Some(because));
+        Ok(None)
     }
 
     fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {

@@ -72,6 +72,23 @@ pub trait Watch {
     /// A repetition of a launch begins.
     fn begin(&mut self, program: &Program, launch: &Launch) -> Self::Observer;
 
+    /// Finds out what the observer would hear of a repetition without executing all of its CTAs, if
+    /// the watcher knows how. `None` has the launch executed.
+    ///
+    /// # Errors
+    ///
+    /// Returns a failure where it must not be executed either.
+    fn without_executing(
+        &mut self,
+        _observer: &mut Self::Observer,
+        _launch: &Launch,
+        _memory: &mut DeviceMemory,
+        _options: &Options,
+        _host: &dyn Host,
+    ) -> Result<Option<Result<Summary, RunError>>, Failure> {
+        Ok(None)
+    }
+
     /// It has ended, and left `memory` behind.
     ///
     /// # Errors
@@ -236,14 +253,11 @@ pub(super) fn launch<W: Watch>(
         for repetition in 0..repeat {
             let mut observer = watch.begin(&program, &launch);
             let teller = Teller { supervisor, repetition, repeat };
-            let run: Result<Summary, _> = gpucast_interpreter::run(
-                &program,
-                &launch,
-                memory,
-                &mut observer,
-                options,
-                &teller,
-            );
+            let counted =
+                watch.without_executing(&mut observer, &launch, memory, options, &teller)?;
+            let run = counted.unwrap_or_else(|| {
+                gpucast_interpreter::run(&program, &launch, memory, &mut observer, options, &teller)
+            });
             supervisor.flush()?;
             let summary = match run {
                 Ok(summary) => summary,

@@ -10,6 +10,9 @@ pub enum Rung {
     Full,
     /// The instructions were executed that counts depend on; the others were counted.
     Slice,
+    /// The slice was executed for one CTA of each class. The others of a class do the same at
+    /// other addresses.
+    Classes,
 }
 
 impl Rung {
@@ -19,6 +22,7 @@ impl Rung {
         match self {
             Self::Full => "full",
             Self::Slice => "slice",
+            Self::Classes => "classes",
         }
     }
 }
@@ -30,18 +34,27 @@ pub struct CountedBy {
     pub rung: Rung,
     /// The reason why it was no higher one; `None` on the highest.
     pub because: Option<String>,
+    /// The number of classes of CTAs, if it was counted by them.
+    pub classes: Option<usize>,
 }
 
 impl CountedBy {
     /// A launch of which everything was executed, for a reason.
     #[must_use]
     pub fn full(because: impl Into<String>) -> Self {
-        Self { rung: Rung::Full, because: Some(because.into()) }
+        Self { rung: Rung::Full, because: Some(because.into()), classes: None }
     }
 
-    /// A launch of which the slice was executed.
+    /// A launch of which the slice was executed for every CTA. There is a reason unless it was
+    /// asked for.
     #[must_use]
-    pub fn slice() -> Self {
-        Self { rung: Rung::Slice, because: None }
+    pub fn slice(because: Option<String>) -> Self {
+        Self { rung: Rung::Slice, because, classes: None }
+    }
+
+    /// A launch of which the slice was executed for one CTA of each class.
+    #[must_use]
+    pub fn classes(classes: usize) -> Self {
+        Self { rung: Rung::Classes, because: None, classes: Some(classes) }
     }
 }

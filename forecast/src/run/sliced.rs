@@ -5,7 +5,9 @@
 //! writes to them, and all other buffers have addresses and no memory.
 
 use gpucast_buffers::init::Init;
-use gpucast_interpreter::{Buffers, DeviceMemory, Options, Program, Reach, Slice, Slicer, prepare};
+use gpucast_interpreter::{
+    Buffers, ClassEffort, DeviceMemory, Options, Program, Reach, Slice, Slicer, prepare,
+};
 
 use super::execute::{self, Loaded};
 use crate::failure::Report;
@@ -15,6 +17,9 @@ use crate::input::plan::Plan;
 pub(super) struct Sliced {
     pub(super) memory: DeviceMemory,
     pub(super) programs: Vec<Program>,
+    /// The same programs for CTAs that stand for others, or the reasons why none does; empty where
+    /// no effort is made.
+    pub(super) followed: Vec<Result<Program, String>>,
 }
 
 /// Reason why a plan's launches are not sliced.
@@ -37,6 +42,7 @@ pub(super) fn slice(
     loaded: &Loaded,
     programs: &[Program],
     options: &Options,
+    effort: Option<ClassEffort>,
 ) -> Result<Sliced, NotSliced> {
     let because = |why: String| NotSliced::Because(why);
     for program in programs {
@@ -75,12 +81,23 @@ pub(super) fn slice(
         cases.into_iter().map(|(slicer, _, reach)| (slicer, reach)).collect();
     let (slices, wanted) = fixpoint(&cases);
     hold(plan, &mut memory, &wanted)?;
-    let sliced = programs.iter().zip(&slices);
-    let sliced =
-        sliced.map(|(program, slice)| program.sliced(&loaded.module, &loaded.source.text, slice));
-    // What could be made as a whole can be made in part.
-    let programs = sliced.collect::<Result<_, _>>().map_err(|error| because(error.to_string()))?;
-    Ok(Sliced { memory, programs })
+    let (mut sliced, mut followed) = (Vec::new(), Vec::new());
+    for ((planned, program), slice) in plan.launches.iter().zip(programs).zip(&slices) {
+        // What could be made as a whole can be made in part.
+        let part = || {
+            let part = program.sliced(&loaded.module, &loaded.source.text, slice);
+            part.map_err(|error| because(error.to_string()))
+        };
+        sliced.push(part()?);
+        if let Some(effort) = effort {
+            let ctas = planned.grid.iter().fold(1, |all: u64, &one| all.saturating_mul(one.into()));
+            followed.push(match effort.allows(ctas) {
+                Ok(()) => part()?.followed(),
+                Err(because) => Err(because),
+            });
+        }
+    }
+    Ok(Sliced { memory, programs: sliced, followed })
 }
 
 /// The slice of each launch, and the buffers that any of them needs the contents of.

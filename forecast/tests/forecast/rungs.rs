@@ -17,7 +17,9 @@ fn counted(kernel: &Kernel, rung: RungChoice) -> Result<Vec<Counted>, Failure> {
     let device = gpu_argument::device_model(&gpu).unwrap();
     let loaded = module::load(kernel.plan()).unwrap();
     let trace = Some(TraceLimits::default());
-    let extras = Extras { stages: true, features: true, trace, ..Extras::default() };
+    // Features are made of all addresses, so that classes do not give them.
+    let features = rung != RungChoice::Classes;
+    let extras = Extras { stages: true, features, trace, ..Extras::default() };
     let counting = Counting { device, machine: &Machine::none(), extras, rung, supervisor: &Alone };
     counting::count(kernel.plan(), &loaded, &Options::default(), &counting)
 }
@@ -46,9 +48,39 @@ fn slices_of_the_corpus_have_the_tables_stages_features_and_traces_of_the_whole(
         let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
         let kernel = Kernel::open(entry.name, &options).unwrap();
         for (rung, because) in alike(&kernel, entry.name) {
-            assert_eq!((rung, because), (Rung::Slice, None), "{}", entry.name);
+            assert_eq!(rung, Rung::Slice, "{}: {because:?}", entry.name);
         }
     }
+}
+
+#[test]
+fn classes_of_ctas_have_the_tables_stages_and_traces_of_the_slice() {
+    let mut by_classes = 0;
+    for entry in gpucast_corpus::entries() {
+        let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
+        let kernel = Kernel::open(entry.name, &options).unwrap();
+        let name = entry.name;
+        let classes = match counted(&kernel, RungChoice::Classes) {
+            Ok(classes) => classes,
+            Err(refused) => {
+                println!("{name}: {refused}");
+                continue;
+            }
+        };
+        by_classes += 1;
+        let slices = counted(&kernel, RungChoice::Slice).unwrap();
+        assert_eq!(classes.len(), slices.len(), "{name}");
+        for (one, slice) in classes.iter().zip(&slices) {
+            assert_eq!(one.counted_by.rung, Rung::Classes);
+            assert!(one.profile == slice.profile, "the profile of {name}");
+            assert_eq!(one.stages, slice.stages, "{name}");
+            let lanes = |counted: &Counted| counted.timing.thread_instructions;
+            assert_eq!(lanes(one), lanes(slice), "{name}");
+            let ctas: u32 = one.profile.grid.iter().product();
+            println!("{name}: {:?} classes of {ctas} CTAs", one.counted_by.classes);
+        }
+    }
+    assert!(by_classes > 40, "{by_classes}");
 }
 
 /// A launch file beside its module, and the kernel that it describes.

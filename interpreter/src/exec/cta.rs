@@ -3,10 +3,12 @@
 #![allow(unsafe_code, reason = "aligned memory is viewed as bytes")]
 
 use std::collections::{HashMap, TryReserveError};
+use std::sync::Mutex;
 
 use gpucast_ptx_frontend::module::VariableId;
 
 use super::access::Memories;
+use super::classes::Representative;
 use super::level::Level;
 use super::mbarrier::Polled;
 use super::runtime::MAX_PRINTED_BYTES;
@@ -67,6 +69,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) stop: Stop<'a>,
     /// Detector of CTAs that depend on their order, if that dependence is not known.
     pub(crate) watch: Option<&'a Watch>,
+    /// The place of the CTA that is executed for others, whenever one is.
+    pub(crate) representative: Option<&'a Mutex<Option<Representative>>>,
 }
 
 impl LaunchContext<'_> {
@@ -366,6 +370,7 @@ impl Cta {
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),
             skip_bad_accesses: launch.skip_bad_accesses,
             wants: launch.wants,
+            representative: launch.representative,
             watching: launch.watch.map(|watch| Watching { watch, cluster: self.cluster }),
         }
     }

@@ -6,6 +6,7 @@ mod asynchronous;
 mod atomic;
 mod bulk_copy;
 mod call;
+mod classes;
 mod cluster;
 mod cluster_barrier;
 mod cta;
@@ -37,6 +38,7 @@ use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summ
 use crate::memory::DeviceMemory;
 use crate::observer::{Observer, Recorder, Wants};
 use crate::program::Program;
+pub use classes::{ByClasses, ClassEffort, run_classes};
 use cluster::{Cluster, ClusterTurn};
 use cta::LaunchContext;
 use level::Level;

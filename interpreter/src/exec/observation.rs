@@ -124,7 +124,7 @@ impl<O: Observer> Observation for Observed<'_, O> {
 }
 
 /// Hands the records of the CTAs from `first` on to the observer, wave by wave.
-fn hand_over<O: Observer>(observer: &mut O, first: u64, recorders: &mut [O::Recorder]) {
+pub(super) fn hand_over<O: Observer>(observer: &mut O, first: u64, recorders: &mut [O::Recorder]) {
     let wave = observer.wave().max(1);
     for (index, recorders) in recorders.chunks_mut(wave).enumerate() {
         let mut recorders: Vec<_> = recorders.iter_mut().collect();

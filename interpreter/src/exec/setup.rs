@@ -140,6 +140,7 @@ pub(super) fn context<'a>(
         memory_limit: options.memory_limit.or_else(|| device.room()),
         stop,
         watch: None,
+        representative: None,
     })
 }
 

@@ -5,16 +5,19 @@
 //! Immediates, parameters and most special registers are rows too, filled in beforehand.
 
 pub(crate) mod asynchronous;
+pub(crate) mod follow;
 pub(crate) mod lower;
 pub(crate) mod matrix_op;
 pub(crate) mod memory_op;
 pub(crate) mod op;
 pub(crate) mod registers;
+pub(crate) mod row_uses;
 pub(crate) mod runtime;
 pub(crate) mod side_tables;
 pub(crate) mod table;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use gpucast_ptx_frontend::module::{
     FunctionId, FunctionKind, Instruction, PerformanceDirectives, Variable, VariableId,
@@ -23,6 +26,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
 use crate::fault::FaultKind;
+use follow::Following;
 use lower::call_graph::Signature;
 use lower::sharing::Sharing;
 pub use lower::slice::{Buffers, Reach, Slice, Slicer, Treatment};
@@ -78,6 +82,8 @@ pub struct Program {
     /// The instructions of `unsupported`, as indices into `instructions`.
     pub(crate) unsupported_at: Vec<u32>,
     pub(crate) contents: Contents,
+    /// The rows that are followed from CTA to CTA, if any are.
+    pub(crate) following: Option<Arc<Following>>,
     pub(crate) target_sm: u32,
     pub(crate) variables: Vec<PlacedVariable>,
 }

@@ -71,6 +71,12 @@ impl LaunchShape {
         CtaCoordinates { ctaid, clusterid, cluster_ctaid, cluster_rank: (index % ctas) as u32 }
     }
 
+    /// The place of a CTA in the order in which CTAs run, of a grid without clusters.
+    pub(crate) fn index_of(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [width, height, _] = self.grid.map(u64::from);
+        u64::from(x) + width * (u64::from(y) + height * u64::from(z))
+    }
+
     /// The thread with linear index `index` in its CTA; x varies fastest.
     pub(crate) fn thread(&self, index: u32) -> [u32; 3] {
         let [x, y, _] = self.block;

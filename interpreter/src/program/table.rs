@@ -716,6 +716,8 @@ macro_rules! lane_operations {
             /// Exit where the guard is true, else enter block `b`.
             Exit,
             Trap,
+            /// Note how the result of the next operation moves with the CTA's place.
+            Follow,
         }
     } };
 }

@@ -6,6 +6,7 @@ mod asynchronous_kernels;
 mod barrier_events;
 mod bulk_copy;
 mod calls;
+mod classes;
 mod clusters;
 mod common;
 mod cooperation;

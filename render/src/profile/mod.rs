@@ -110,6 +110,9 @@ struct LaunchView<'a> {
     /// The reason why more was executed than the least that could suffice.
     #[serde(skip_serializing_if = "Option::is_none")]
     counted_by_because: Option<&'a str>,
+    /// The number of classes of CTAs, if they were counted by classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cta_classes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,6 +192,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         watched: counted.watched,
         counted_by: counted.counted_by.rung,
         counted_by_because: counted.counted_by.because.as_deref(),
+        cta_classes: counted.counted_by.classes,
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
         machine: profile.machine.as_ref(),
@@ -253,7 +257,7 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
         }
         None => {}
     }
-    if let Some(because) = &counted.counted_by.because {
+    if let (Rung::Full, Some(because)) = (counted.counted_by.rung, &counted.counted_by.because) {
         text += &format!("counted by {} execution: {because}\n", counted.counted_by.rung.name());
     }
     if let Some(warning) = too_large(view.gpu, counted) {

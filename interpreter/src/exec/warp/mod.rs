@@ -7,9 +7,12 @@ mod memory;
 mod split;
 mod synchronise;
 
+use std::sync::Mutex;
+
 use super::access::{AccessFault, AccessReport, LoopAccesses, Memories};
 use super::async_copy::CopyQueue;
 use super::call::SavedActivation;
+use super::classes::Representative;
 use super::cluster_barrier::ClusterLanes;
 use super::lanes::{Frame, SCRATCH_ROWS};
 use super::level::Level;
@@ -91,6 +94,8 @@ pub(super) struct Context<'a> {
     pub(super) wants: Wants,
     /// Detector of accesses whose order another CTA could tell.
     pub(super) watching: Option<Watching<'a>>,
+    /// The place of the CTA, if it is executed for others.
+    pub(super) representative: Option<&'a Mutex<Option<Representative>>>,
 }
 
 impl Context<'_> {
@@ -280,6 +285,10 @@ impl Warp {
                         let lane = Some(mask.trailing_zeros());
                         return Err(WarpFault { pc: split.pc, lane, kind: program.trap(op) });
                     }
+                    Next::Operation
+                }
+                Code::Follow => {
+                    self.follow(context, &frame, &split);
                     Next::Operation
                 }
                 // The lane loop has executed all others.

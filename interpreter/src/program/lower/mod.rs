@@ -211,6 +211,7 @@ fn lower(
         unsupported_at,
         sharing,
         contents: Contents { shared: true, local: true },
+        following: None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use gpucast_interpreter::{
     Access, Arrival, ClusterUse, CopyDone, CtaStart, Exit, GroupUse, MbarrierUse, Observer,
-    Pattern, Program, Recorder, Release, WarpArrival, WarpRelease,
+    Pattern, Program, Recorder, Release, StandIn, WarpArrival, WarpRelease,
 };
 
 /// Events that are kept as lines; all that follow are mixed into one number.
@@ -14,9 +14,16 @@ pub(crate) struct Events {
     lines: Vec<String>,
     rest: u64,
     number: u64,
+    /// True if CTAs are not told apart by their places.
+    is_anonymous: bool,
 }
 
 impl Events {
+    /// Events without the places of CTAs.
+    pub(crate) fn anonymous() -> Self {
+        Self { is_anonymous: true, ..Self::default() }
+    }
+
     fn add(&mut self, line: String) {
         self.number += 1;
         if self.lines.len() < MOST_LINES {
@@ -38,13 +45,74 @@ impl Events {
 
 /// The events of one CTA.
 #[derive(Debug, Default)]
-pub(crate) struct OfCta(Vec<String>);
+pub(crate) struct OfCta {
+    start: Option<String>,
+    lines: Vec<Line>,
+}
+
+/// One event.
+#[derive(Debug, Default)]
+struct Line {
+    text: String,
+    addresses: Vec<u64>,
+}
+
+impl OfCta {
+    fn push(&mut self, text: String) {
+        self.lines.push(Line { text, addresses: Vec::new() });
+    }
+
+    /// All events as text, and no event any more.
+    fn take(&mut self, is_anonymous: bool) -> Vec<String> {
+        let start = self.start.take().filter(|_| !is_anonymous);
+        let line = |Line { text, addresses }: Line| {
+            let addresses: Vec<_> = addresses.iter().map(|one| format!("{one:x}")).collect();
+            format!("{text} {}", addresses.join(","))
+        };
+        start.into_iter().chain(self.lines.drain(..).map(line)).collect()
+    }
+}
+
+impl StandIn for OfCta {
+    /// The distance of each address of each event.
+    type Shift = Vec<Vec<u64>>;
+
+    fn become_anonymous(&mut self) {
+        self.start = None;
+    }
+
+    /// A few CTAs are executed themselves.
+    fn singles_out(&self, cta: u64) -> bool {
+        cta % 37 == 20
+    }
+
+    fn shift_to(&self, other: &Self) -> Option<Self::Shift> {
+        let distances = self.lines.iter().zip(&other.lines).map(|(one, other)| {
+            let is_alike = one.text == other.text && one.addresses.len() == other.addresses.len();
+            let both = one.addresses.iter().zip(&other.addresses);
+            is_alike.then(|| both.map(|(one, other)| other.wrapping_sub(*one)).collect())
+        });
+        (self.lines.len() == other.lines.len()).then(|| distances.collect()).flatten()
+    }
+
+    fn stand_in(&mut self, representative: &Self, shifts: &[(&Self::Shift, u32)]) {
+        for (at, line) in representative.lines.iter().enumerate() {
+            let moved = |(lane, address): (usize, &u64)| {
+                shifts.iter().fold(*address, |address, (shift, steps)| {
+                    address.wrapping_add(shift[at][lane].wrapping_mul(u64::from(*steps)))
+                })
+            };
+            let addresses = line.addresses.iter().enumerate().map(moved).collect();
+            self.lines.push(Line { text: line.text.clone(), addresses });
+        }
+    }
+}
 
 impl Observer for Events {
     type Recorder = OfCta;
 
     fn fresh(&self) -> Self {
-        Self::default()
+        Self { is_anonymous: self.is_anonymous, ..Self::default() }
     }
 
     fn recorder(&self, _program: &Program) -> OfCta {
@@ -58,7 +126,7 @@ impl Observer for Events {
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut OfCta]) {
         self.add(format!("CTAs from {first_cta} on"));
         for recorder in recorders {
-            recorder.0.drain(..).for_each(|line| self.add(line));
+            recorder.take(self.is_anonymous).into_iter().for_each(|line| self.add(line));
         }
     }
 
@@ -70,78 +138,75 @@ impl Observer for Events {
 
 impl Recorder for OfCta {
     fn block(&mut self, warp: u32, block: u32, mask: u32) {
-        self.0.push(format!("block {warp} {block} {mask:08x}"));
+        self.push(format!("block {warp} {block} {mask:08x}"));
     }
 
     fn guarded_lanes(&mut self, lanes: &[u64]) {
-        self.0.push(format!("guarded {lanes:?}"));
+        self.push(format!("guarded {lanes:?}"));
     }
 
     fn branch(&mut self, instruction: u32, active: u32, taken: u32) {
-        self.0.push(format!("branch {instruction} {active:08x} {taken:08x}"));
+        self.push(format!("branch {instruction} {active:08x} {taken:08x}"));
     }
 
     fn access(&mut self, access: &Access<'_>) {
         let Access { instruction, warp, time, space, kind, bytes_per_lane, mask, .. } = *access;
-        let lanes: Vec<String> = (0..32)
-            .filter(|lane| mask >> lane & 1 != 0)
-            .map(|lane| {
-                let step = u64::from(bytes_per_lane) * lane;
-                let address = match access.pattern {
-                    Pattern::Uniform => access.addresses[0],
-                    Pattern::Consecutive => access.addresses[0] + step,
-                    Pattern::General => access.addresses[lane as usize],
-                };
-                format!("{address:x}")
-            })
-            .collect();
-        self.0.push(format!(
-            "access {instruction} {warp} {time} {space:?} {kind:?} {bytes_per_lane} {mask:08x} {} {}",
-            access.continues,
-            lanes.join(",")
-        ));
+        let lanes = (0..32).filter(|lane| mask >> lane & 1 != 0).map(|lane| {
+            let step = u64::from(bytes_per_lane) * lane;
+            match access.pattern {
+                Pattern::Uniform => access.addresses[0],
+                Pattern::Consecutive => access.addresses[0] + step,
+                Pattern::General => access.addresses[lane as usize],
+            }
+        });
+        let continues = access.continues;
+        let text = format!(
+            "access {instruction} {warp} {time} {space:?} {kind:?} {bytes_per_lane} {mask:08x} \
+             {continues}"
+        );
+        self.lines.push(Line { text, addresses: lanes.collect() });
     }
 
     fn arrive(&mut self, arrival: &Arrival) {
-        self.0.push(format!("{arrival:?}"));
+        self.push(format!("{arrival:?}"));
     }
 
     fn release(&mut self, release: &Release<'_>) {
-        self.0.push(format!("{release:?}"));
+        self.push(format!("{release:?}"));
     }
 
     fn start(&mut self, start: &CtaStart) {
-        self.0.push(format!("{start:?}"));
+        self.start = Some(format!("{start:?}"));
     }
 
     fn exit(&mut self, exit: &Exit) {
-        self.0.push(format!("{exit:?}"));
+        self.push(format!("{exit:?}"));
     }
 
     fn warp_arrive(&mut self, arrival: &WarpArrival<'_>) {
         let WarpArrival { instruction, warp, mask, .. } = arrival;
-        self.0.push(format!("warp arrives {instruction} {warp} {mask:08x}"));
+        self.push(format!("warp arrives {instruction} {warp} {mask:08x}"));
     }
 
     fn warp_release(&mut self, release: &WarpRelease) {
-        self.0.push(format!("{release:?}"));
+        self.push(format!("{release:?}"));
     }
 
     fn mbarrier(&mut self, mbarrier: &MbarrierUse<'_>) {
         let MbarrierUse { instruction, warp, mask, step, completes, .. } = mbarrier;
-        self.0.push(format!("mbarrier {instruction} {warp} {mask:08x} {step:?} {completes:08x}"));
+        self.push(format!("mbarrier {instruction} {warp} {mask:08x} {step:?} {completes:08x}"));
     }
 
     fn cluster_barrier(&mut self, cluster: &ClusterUse) {
-        self.0.push(format!("{cluster:?}"));
+        self.push(format!("{cluster:?}"));
     }
 
     fn copy_done(&mut self, copy: &CopyDone<'_>) {
         let CopyDone { instruction, warp, mask, bytes, waited, .. } = copy;
-        self.0.push(format!("copied {instruction} {warp} {mask:08x} {bytes} {waited}"));
+        self.push(format!("copied {instruction} {warp} {mask:08x} {bytes} {waited}"));
     }
 
     fn group(&mut self, group: &GroupUse) {
-        self.0.push(format!("{group:?}"));
+        self.push(format!("{group:?}"));
     }
 }

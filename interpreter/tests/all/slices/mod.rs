@@ -10,15 +10,15 @@
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
-mod events;
+pub(crate) mod events;
 mod random;
 
 use std::path::{Path, PathBuf};
 
 use gpucast_interpreter::program::Parameter;
 use gpucast_interpreter::{
-    Argument, Buffers, DeviceMemory, FaultKind, Launch, Options, Program, RunError, Silent, Slice,
-    Slicer, Summary, Treatment, prepare, run,
+    Argument, Buffers, ByClasses, ClassEffort, DeviceMemory, FaultKind, Launch, Options, Program,
+    RunError, Silent, Slice, Slicer, Summary, Treatment, prepare, run, run_classes,
 };
 use gpucast_ptx_frontend::Module;
 
@@ -27,7 +27,20 @@ use events::Events;
 /// A buffer before the first launch.
 pub(crate) struct Buffer {
     pub(crate) name: String,
+    /// Contents that it begins with.
     pub(crate) contents: Vec<u8>,
+    /// Bytes beyond its contents, zero if anything needs them.
+    pub(crate) addresses: u64,
+}
+
+impl Buffer {
+    pub(crate) fn new(name: String, contents: Vec<u8>) -> Self {
+        Self { name, contents, addresses: 0 }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.contents.len() as u64 + self.addresses
+    }
 }
 
 /// The value of a parameter.
@@ -129,13 +142,19 @@ impl Case<'_> {
 
     /// The outcomes of executing slices; `None` if the launches are not sliced.
     fn sliced(&self, compared: &mut Compared) -> Option<Outcomes> {
+        let (parts, mut memory) = self.parts(compared)?;
+        Some(self.run(&parts, &mut memory))
+    }
+
+    /// The slices of the launches, and their memory.
+    fn parts(&self, compared: &mut Compared) -> Option<(Vec<Program>, DeviceMemory)> {
         let programs = self.programs();
         if programs.iter().any(|program| program.not_sliced_because().is_some()) {
             return None;
         }
         let mut memory = DeviceMemory::with_address_bits(self.module.address_bits);
         for buffer in &self.buffers {
-            memory.reserve(&buffer.name, buffer.contents.len() as u64).unwrap();
+            memory.reserve(&buffer.name, buffer.bytes()).unwrap();
         }
         for program in &programs {
             prepare(program, &mut memory, &self.options).ok()?;
@@ -155,9 +174,10 @@ impl Case<'_> {
                 break slices;
             }
         };
-        for name in memory.hold(|at| wanted.contains(at)).unwrap() {
+        for name in memory.hold(|at| wanted.contains(at)).ok()? {
             let buffer = self.buffers.iter().find(|buffer| buffer.name == name).unwrap();
-            memory.bytes_mut(&name).unwrap().copy_from_slice(&buffer.contents);
+            let bytes = memory.bytes_mut(&name).unwrap();
+            bytes[..buffer.contents.len()].copy_from_slice(&buffer.contents);
         }
         let all = 0..self.buffers.len();
         compared.unheld += all.filter(|&at| !wanted.contains(at)).count();
@@ -171,7 +191,50 @@ impl Case<'_> {
         let parts = parts.map(|(program, slice)| {
             program.sliced(self.module, self.text, slice).expect("the whole was lowered")
         });
-        Some(self.run(&parts.collect::<Vec<_>>(), &mut memory))
+        Some((parts.collect(), memory))
+    }
+
+    /// Insist that classes of CTAs give the events of slices. Returns a report of each launch that
+    /// was compared.
+    pub(crate) fn compare_classes(&self) -> Vec<Result<ByClasses, String>> {
+        let mut compared = Compared::default();
+        let (Some((slices, mut memory)), Some((parts, mut other_memory))) =
+            (self.parts(&mut compared), self.parts(&mut compared))
+        else {
+            return Vec::new();
+        };
+        let mut reports = Vec::new();
+        for ((planned, slice), part) in self.launches.iter().zip(&slices).zip(parts) {
+            let launch = Self::launch(planned, &self.buffers, &memory);
+            let (mut events, mut others) = (Events::anonymous(), Events::anonymous());
+            let options = &self.options;
+            let result = run(slice, &launch, &mut memory, &mut events, options, &Silent);
+            let classes = part.followed().and_then(|part| {
+                let effort = ClassEffort::ToTheEnd;
+                let memory = &mut other_memory;
+                run_classes(&part, &launch, memory, &mut others, options, &Silent, effort)
+                    .unwrap_or_else(|error| Err(error.to_string()))
+            });
+            let is_over = |error: &RunError| {
+                matches!(error, RunError::Fault(fault)
+                    if matches!(fault.kind, FaultKind::BudgetExhausted { .. }))
+            };
+            // Only what is executed counts against a budget.
+            if result.as_ref().is_err_and(is_over) {
+                break;
+            }
+            if let Ok(classes) = &classes {
+                others.insist_on(&events, 0, self.text);
+                assert_eq!(result.as_ref(), Ok(&classes.summary), "{}", self.text);
+            } else if result.is_ok() {
+                run(slice, &launch, &mut other_memory, &mut others, options, &Silent).unwrap();
+            }
+            reports.push(classes);
+            if result.is_err() {
+                break;
+            }
+        }
+        reports
     }
 
     /// Insist that slices and the whole give the same events and faults.
@@ -207,7 +270,7 @@ impl Case<'_> {
 
 /// A launch with arbitrary arguments: buffers for parameters that are as wide as an address, and
 /// small numbers for the others.
-fn arbitrary(program: &Program, seed: u64) -> (Vec<Buffer>, Planned) {
+pub(crate) fn arbitrary(program: &Program, seed: u64) -> (Vec<Buffer>, Planned) {
     let (mut buffers, mut values) = (Vec::new(), Vec::new());
     let mut random = seed | 1;
     let width = u64::from(program.address_bits() / 8);
@@ -220,7 +283,7 @@ fn arbitrary(program: &Program, seed: u64) -> (Vec<Buffer>, Planned) {
                 *byte = (random >> 56) as u8;
             }
             values.push(Value::Pointer(buffers.len()));
-            buffers.push(Buffer { name: format!("buffer {index}"), contents });
+            buffers.push(Buffer::new(format!("buffer {index}"), contents));
         } else {
             let mut number = vec![0; bytes as usize];
             number[0] = index as u8 + 3;
@@ -233,7 +296,7 @@ fn arbitrary(program: &Program, seed: u64) -> (Vec<Buffer>, Planned) {
 }
 
 /// The PTX files below a folder.
-fn modules(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn modules(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

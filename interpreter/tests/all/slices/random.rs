@@ -359,7 +359,7 @@ fn compare(text: &str, order: [usize; 2], pointers: [[usize; BUFFERS]; 2]) -> Co
         let word = |index: u32| (index.wrapping_mul(2_654_435_761) >> (at * 5)).to_le_bytes();
         (0..WORDS).flat_map(word).collect()
     };
-    let buffer = |at: usize| Buffer { name: format!("b{at}"), contents: contents(at) };
+    let buffer = |at: usize| Buffer::new(format!("b{at}"), contents(at));
     let launch = |kernel: usize, pointers: [usize; BUFFERS]| Planned {
         kernel: format!("k{kernel}"),
         grid: [3, 1, 1],

@@ -1,0 +1,110 @@
+//! Accesses of CTAs that a representative stands for: the same lanes, each moved by whole granules
+//! within the same buffer.
+
+#![allow(unsafe_code, reason = "base registers are rows of checked programs")]
+
+use super::motion::Motion;
+use super::region::Values;
+use super::representative::{GRANULE_BYTES, Representative};
+use super::transfer::Upcoming;
+use crate::access_kind::AccessKind;
+use crate::exec::access::{addresses, window_of};
+use crate::memory::DeviceMemory;
+use crate::program::memory_op::{MemoryOp, Space};
+
+impl Representative {
+    /// Keeps CTAs in which an access counts as the representative's does.
+    pub(super) fn follow_access(
+        &mut self,
+        upcoming: &Upcoming<'_>,
+        access: &MemoryOp,
+        device: &DeviceMemory,
+    ) {
+        let mask = upcoming.mask;
+        // SAFETY: the frame's invariants hold, and the access belongs to its program.
+        let addresses = unsafe { addresses(upcoming.frame, access) };
+        let global = match access.space {
+            Space::Global => mask,
+            Space::Generic => {
+                let is_global =
+                    |lane: &u32| window_of(addresses[*lane as usize]).0 == Space::Global;
+                mask & (0..32).filter(is_global).fold(0, |lanes, lane| lanes | 1 << lane)
+            }
+            _ => 0,
+        };
+        let reads = matches!(access.kind, AccessKind::Load | AccessKind::LoadReadOnly);
+        if access.moves && !reads && global != 0 {
+            return self.refuse("it writes contents of a buffer that counts depend on".to_owned());
+        }
+        // Needed contents must be the same, and so must the place in memories of a CTA's own.
+        let stays = if access.moves { mask } else { mask & !global };
+        self.region.keep_still(&self.base_motion(upcoming, access), stays);
+        self.keep_global(upcoming, access, &addresses, global, device);
+        if access.moves {
+            self.follow_values(upcoming, access);
+        }
+    }
+
+    fn base_motion(&self, upcoming: &Upcoming<'_>, access: &MemoryOp) -> Motion {
+        let motion = |row| self.motion(upcoming.warp, row, access.wide_base);
+        access.base.map_or(Motion::STILL, motion)
+    }
+
+    /// Keeps CTAs in which `lanes` keep their pattern and stay in their buffers.
+    fn keep_global(
+        &mut self,
+        upcoming: &Upcoming<'_>,
+        access: &MemoryOp,
+        addresses: &[u64; 32],
+        lanes: u32,
+        device: &DeviceMemory,
+    ) {
+        let motion = self.base_motion(upcoming, access);
+        if motion.is_still(lanes) {
+            return;
+        }
+        self.region.keep_together(&motion, lanes);
+        let motion = loop {
+            let motion = self.base_motion(upcoming, access);
+            if !self.keep_congruent(&motion, lanes, |_| GRANULE_BYTES) {
+                break self.region.within(&motion);
+            }
+        };
+        let at = addresses.map(i128::from);
+        let bytes = u64::from(access.bytes_per_lane());
+        // Buffers lie below the end of all addresses, so nothing wraps around within one.
+        self.region.keep_each_between(Values { mask: lanes, at: &at, by: &motion }, |lane| {
+            match device.find(addresses[lane]) {
+                Some(buffer) => {
+                    let end = i128::from(buffer.address) + i128::from(buffer.bytes);
+                    (i128::from(buffer.address), end - i128::from(bytes))
+                }
+                // The access is about to fail.
+                None => (0, -1),
+            }
+        });
+    }
+
+    /// Values in memories of a CTA's own are the same in all CTAs of a class.
+    fn follow_values(&mut self, upcoming: &Upcoming<'_>, access: &MemoryOp) {
+        let rows = access.rows.iter().copied().flatten();
+        let wide = access.wide_registers;
+        let written: Vec<u32> = match (&access.atomic, access.kind) {
+            (Some(atomic), _) => {
+                let operands = atomic.operands.iter().take(usize::from(access.elements)).copied();
+                for row in operands.chain(atomic.compare) {
+                    self.keep_row_still(upcoming, row, wide);
+                }
+                atomic.destinations.iter().copied().flatten().collect()
+            }
+            (None, AccessKind::Load | AccessKind::LoadReadOnly) => rows.collect(),
+            (None, AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction) => {
+                rows.for_each(|row| self.keep_row_still(upcoming, row, wide));
+                Vec::new()
+            }
+        };
+        for row in written {
+            self.set_motion(upcoming.warp, row, upcoming.mask, &Motion::STILL);
+        }
+    }
+}

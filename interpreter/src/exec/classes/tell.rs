@@ -1,0 +1,103 @@
+//! Tells an observer of all CTAs of a grid by their representatives.
+
+use rayon::prelude::*;
+
+use super::cover::Cover;
+use crate::exec::MIN_BATCH;
+use crate::exec::cluster::{Cluster, ClusterTurn};
+use crate::exec::cta::LaunchContext;
+use crate::exec::observation::hand_over;
+use crate::launch::{Host, LaunchError, RunError};
+use crate::observer::{Observer, Recorder, StandIn};
+
+/// Fills recorders batch by batch while the observer collects the batch before.
+pub(super) fn tell<O: Observer<Recorder: StandIn>>(
+    context: &LaunchContext<'_>,
+    cover: &Cover<O::Recorder>,
+    observer: &mut O,
+    host: &dyn Host,
+) -> Result<(), RunError> {
+    let ctas = context.shape.ctas();
+    let wave = observer.wave().max(1);
+    let batch = MIN_BATCH.max(4 * rayon::current_num_threads()).next_multiple_of(wave);
+    let batch = (batch as u64).min(ctas) as usize;
+    let recorders = |observer: &O| -> Vec<_> {
+        (0..batch).map(|_| observer.recorder(context.program)).collect()
+    };
+    let (mut filling, mut full) = (recorders(observer), recorders(observer));
+    let mut pending: Option<(u64, usize)> = None;
+    let mut first = 0;
+    while first < ctas {
+        if context.stop.poll()
+            && let Some(reason) = context.stop.reason()
+        {
+            return Err(RunError::Stopped { reason, done: first, ctas });
+        }
+        let count = (batch as u64).min(ctas - first) as usize;
+        let fill = || {
+            let recorders = filling[..count].par_iter_mut().enumerate();
+            recorders.try_for_each(|(index, recorder)| {
+                record(context, cover, first + index as u64, recorder)
+            })
+        };
+        let collect = || {
+            if let Some((first, count)) = pending {
+                hand_over(observer, first, &mut full[..count]);
+            }
+        };
+        let (outcome, ()) = rayon::join(fill, collect);
+        outcome?;
+        std::mem::swap(&mut filling, &mut full);
+        pending = Some((first, count));
+        first += count as u64;
+        host.progress(first, ctas);
+    }
+    if let Some((first, count)) = pending {
+        hand_over(observer, first, &mut full[..count]);
+    }
+    Ok(())
+}
+
+/// Makes the record of one CTA.
+fn record<R: StandIn>(
+    context: &LaunchContext<'_>,
+    cover: &Cover<R>,
+    cta: u64,
+    recorder: &mut R,
+) -> Result<(), RunError> {
+    let place = context.shape.coordinates(cta).ctaid;
+    match cover.find_class(place) {
+        Some((class, steps)) if !recorder.singles_out(cta) => {
+            let shifts = class.shifts.iter().zip(steps);
+            let shifts = shifts.filter_map(|(shift, steps)| Some((shift.as_ref()?, steps)));
+            recorder.stand_in(&class.record, &shifts.collect::<Vec<_>>());
+            Ok(())
+        }
+        _ => execute(context, cta, recorder),
+    }
+}
+
+/// Executes a CTA of which the recorder wants to hear more than its class has in common.
+fn execute<R: StandIn>(
+    context: &LaunchContext<'_>,
+    cta: u64,
+    recorder: &mut R,
+) -> Result<(), RunError> {
+    let mut cluster = Cluster::new(context).map_err(|_| {
+        let (bytes, buffers) = (Cluster::bytes(context), context.device.total_bytes());
+        let needed = buffers.saturating_add(bytes);
+        LaunchError::Memory { needed, buffers, limit: None }
+    })?;
+    let recorders = &mut [recorder as &mut dyn Recorder];
+    cluster.start(context, recorders, cta);
+    match cluster.run(context, recorders, context.budget, false) {
+        Ok(ClusterTurn::Done) => Ok(()),
+        Ok(ClusterTurn::Expired) => match context.stop.reason() {
+            Some(reason) => {
+                Err(RunError::Stopped { reason, done: cta, ctas: context.shape.ctas() })
+            }
+            None => Err(RunError::Fault(cluster.budget_fault(context))),
+        },
+        Err(fault) => Err(RunError::Fault(fault)),
+    }
+}

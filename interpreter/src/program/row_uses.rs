@@ -1,0 +1,268 @@
+//! The rows of the register file that an operation reads and writes.
+
+use smallvec::SmallVec;
+
+use super::asynchronous::{Boxes, TensorOp};
+use super::asynchronous::{BulkOp, CopyExtent, Direction, MbarrierAction, MbarrierOp, TensorCopy};
+use super::matrix_op::{MatrixOp, WarpgroupA};
+use super::memory_op::MemoryOp;
+use super::op::{Code, MEMBERS, Op, SHUFFLES, barrier};
+use super::side_tables::SideTables;
+use crate::access_kind::AccessKind;
+
+/// The rows of one operation. Predicates are no rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowUses {
+    pub(crate) reads: SmallVec<[u32; 4]>,
+    pub(crate) writes: SmallVec<[u32; 4]>,
+}
+
+/// The operands that the table of lane operations gives a code.
+enum Operands {
+    /// Reads as many of the rows `a`, `b` and `c`, and writes row `dst`.
+    Value(usize),
+    /// Reads as many of the rows `a` and `b`.
+    Predicate(usize),
+    Special,
+}
+
+macro_rules! count_rows {
+    ($a:ident: $at:ty $(; $n:ident)?) => {
+        1
+    };
+    ($a:ident: $at:ty, $b:ident: $bt:ty $(; $n:ident)?) => {
+        2
+    };
+    ($a:ident: $at:ty, $b:ident: $bt:ty, $c:ident: $ct:ty $(; $n:ident)?) => {
+        3
+    };
+}
+
+macro_rules! define_operands {
+    (
+        value { $($(#[$vm:meta])* $value:ident ($($va:tt)*) -> $vr:ty $vb:block)+ }
+        cold { $($(#[$dm:meta])* $cold:ident ($($da:tt)*) -> $dr:ty $db:block)+ }
+        predicate { $($(#[$pm:meta])* $pred:ident ($($pa:tt)*) $pb:block)+ }
+        other { $($(#[$om:meta])* $other:ident,)+ }
+        control { $($(#[$cm:meta])* $control:ident,)+ }
+    ) => {
+        fn operands(code: Code) -> Operands {
+            match code {
+                $(Code::$value => Operands::Value(count_rows!($($va)*)),)+
+                $(Code::$cold => Operands::Value(count_rows!($($da)*)),)+
+                $(Code::$pred => Operands::Predicate(count_rows!($($pa)*)),)+
+                $(Code::$other)|+ | $(Code::$control)|+ => Operands::Special,
+            }
+        }
+    };
+}
+
+super::table::lane_operations!(define_operands);
+
+impl RowUses {
+    /// The rows of `op`. `None` for operations that also work on whole activations of functions.
+    pub(crate) fn of(op: &Op, tables: &SideTables) -> Option<Self> {
+        let mut uses = Self::default();
+        match operands(op.code) {
+            Operands::Value(count) => {
+                uses.reads.extend_from_slice(&[op.a, op.b, op.c][..count]);
+                uses.writes.push(op.dst);
+            }
+            Operands::Predicate(count) => uses.reads.extend_from_slice(&[op.a, op.b][..count]),
+            Operands::Special => uses.special(op, tables)?,
+        }
+        Some(uses)
+    }
+
+    fn special(&mut self, op: &Op, tables: &SideTables) -> Option<()> {
+        let members = (op.n & MEMBERS != 0).then_some(op.b);
+        let at = op.a as usize;
+        match op.code {
+            Code::Select32 | Code::Select64 | Code::AddCarry32 | Code::AddCarry64 => {
+                self.reads.extend([op.a, op.b]);
+                self.writes.push(op.dst);
+            }
+            Code::CarryOut32 | Code::CarryOut64 => self.reads.extend([op.a, op.b]),
+            Code::Shuffle => {
+                self.reads.extend([op.a, op.b, op.c]);
+                self.writes.push(op.dst);
+            }
+            Code::ShuffleInRange => self.reads.extend([op.b, op.c]),
+            Code::Vote => self.reads.extend(members),
+            Code::Ballot | Code::Elect => {
+                self.reads.extend(members);
+                self.writes.push(op.dst);
+            }
+            Code::MatchAny32
+            | Code::MatchAny64
+            | Code::MatchAll32
+            | Code::MatchAll64
+            | Code::Redux
+            | Code::ReduxF32 => {
+                self.reads.push(op.a);
+                self.reads.extend(members);
+                self.writes.push(op.dst);
+            }
+            Code::NotZero32 | Code::BranchIndexed => self.reads.push(op.a),
+            Code::ActiveMask | Code::Clock => self.writes.push(op.dst),
+            Code::Memory | Code::Probe => self.memory(tables.memory_ops.get(at)?),
+            Code::AsyncCopy => {
+                let copy = tables.async_copies.get(at)?;
+                self.memory(&copy.source);
+                self.memory(&copy.destination);
+                if let CopyExtent::Bytes(row) = copy.extent {
+                    self.reads.push(row);
+                }
+            }
+            Code::Mbarrier => self.mbarrier(tables.mbarrier_ops.get(at)?, op.dst),
+            Code::Bulk => self.bulk(tables.bulk_ops.get(at)?),
+            Code::Tensor => match tables.tensor_ops.get(at)? {
+                TensorOp::Copy(copy) => self.tensor_copy(copy),
+                TensorOp::Replace { map, value, .. } => {
+                    self.memory(map);
+                    self.reads.push(*value);
+                }
+            },
+            Code::Matrix => self.matrix(tables.matrix_ops.get(at)?),
+            Code::Barrier => {
+                self.reads.push(op.a);
+                self.reads.extend((op.n & barrier::COUNTED != 0).then_some(op.b));
+                let counts = op.n & barrier::KIND == barrier::REDUCE_POPC;
+                self.writes.extend(counts.then_some(op.dst));
+            }
+            Code::WarpSync => {
+                self.reads.push(op.a);
+                if op.n & SHUFFLES != 0 {
+                    self.reads.extend([op.b, op.c]);
+                }
+            }
+            Code::PredicateLogic
+            | Code::PredicateConstant
+            | Code::Jump
+            | Code::Branch
+            | Code::AsyncWait
+            | Code::ClusterBarrier
+            | Code::Return
+            | Code::Exit
+            | Code::Trap
+            | Code::Follow => {}
+            // Functions share registers' places with their callers, and calls copy them.
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The rows of an access. One that moves nothing names its base alone.
+    fn memory(&mut self, op: &MemoryOp) {
+        self.reads.extend(op.base);
+        if !op.moves {
+            return;
+        }
+        if let Some(atomic) = &op.atomic {
+            let count = usize::from(op.elements).min(atomic.operands.len());
+            self.reads.extend_from_slice(&atomic.operands[..count]);
+            self.reads.extend(atomic.compare);
+            self.writes.extend(atomic.destinations.iter().copied().flatten());
+            return;
+        }
+        let rows = op.rows.iter().copied().flatten();
+        match op.kind {
+            AccessKind::Load | AccessKind::LoadReadOnly => self.writes.extend(rows),
+            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
+                self.reads.extend(rows);
+            }
+        }
+    }
+
+    fn mbarrier(&mut self, op: &MbarrierOp, destination: u32) {
+        self.memory(&op.object);
+        self.reads.extend(op.multicast);
+        match op.action {
+            MbarrierAction::Init { count, .. } => self.reads.push(count),
+            MbarrierAction::ExpectTx { bytes } | MbarrierAction::CompleteTx { bytes } => {
+                self.reads.push(bytes);
+            }
+            MbarrierAction::Arrive(arrival) => {
+                self.reads.extend(arrival.count);
+                self.reads.extend(arrival.expect_tx);
+                self.writes.push(destination);
+            }
+            MbarrierAction::Wait(wait) => self.reads.push(wait.phase),
+            MbarrierAction::Invalidate
+            | MbarrierAction::ArriveWithCopies { .. }
+            | MbarrierAction::CheckLayout { .. } => {}
+        }
+    }
+
+    fn bulk(&mut self, op: &BulkOp) {
+        self.memory(&op.destination);
+        op.source.iter().chain(&op.mbarrier).for_each(|access| self.memory(access));
+        self.reads.push(op.size.row);
+        self.reads.extend(op.multicast.into_iter().chain(op.byte_mask));
+        self.reads.extend(op.ignored.into_iter().flatten());
+    }
+
+    fn tensor_copy(&mut self, copy: &TensorCopy) {
+        [&copy.map, &copy.global, &copy.shared].into_iter().for_each(|one| self.memory(one));
+        self.reads.extend(copy.global_address);
+        self.reads.extend_from_slice(&copy.coordinates);
+        if let Boxes::Pixels(offsets) = copy.boxes {
+            self.reads.extend(offsets.into_iter().flatten());
+        }
+        if let Direction::ToShared { mbarrier, multicast, .. } = &copy.direction {
+            self.memory(mbarrier);
+            self.reads.extend(*multicast);
+        }
+    }
+
+    fn matrix(&mut self, op: &MatrixOp) {
+        match op {
+            MatrixOp::Multiply(product) => {
+                for fragment in [&product.a, &product.b, &product.c] {
+                    self.reads.extend_from_slice(&fragment.rows);
+                }
+                self.reads.extend(product.sparse.map(|sparse| sparse.metadata));
+                for scale in product.scales.iter().flatten() {
+                    self.reads.extend([scale.data, scale.byte_id, scale.thread_id]);
+                }
+                self.writes.extend_from_slice(&product.d.rows);
+            }
+            MatrixOp::Rows(transfer) => {
+                self.reads.extend(transfer.access.base);
+                self.either(&transfer.access, &transfer.rows);
+            }
+            MatrixOp::Fragment(transfer) => {
+                self.reads.extend(transfer.base);
+                self.reads.push(transfer.stride);
+                for part in &transfer.parts {
+                    self.memory(&part.access);
+                    self.either(&part.access, &part.copies);
+                    self.writes.extend(part.part_of.map(|part| part.row));
+                }
+            }
+            MatrixOp::Warpgroup(product) => {
+                match product.a {
+                    WarpgroupA::Registers(rows) => self.reads.extend(rows),
+                    WarpgroupA::Descriptor { row, .. } => self.reads.push(row),
+                }
+                self.reads.push(product.b);
+                self.reads.extend(product.sparse.map(|sparse| sparse.metadata));
+                self.reads.extend_from_slice(&product.d);
+                self.writes.extend_from_slice(&product.d);
+            }
+            MatrixOp::Transpose { source, destination } => {
+                self.reads.push(*source);
+                self.writes.push(*destination);
+            }
+            MatrixOp::CountedOnly => {}
+        }
+    }
+
+    /// Registers of an access that is made by way of rows of its own.
+    fn either(&mut self, access: &MemoryOp, registers: &[u32]) {
+        if access.moves {
+            self.reads.extend_from_slice(registers);
+            self.writes.extend_from_slice(registers);
+        }
+    }
+}
