@@ -214,5 +214,8 @@ fn launch_files_fill_buffers_by_generators_that_fit() {
             used.insert(generator.name);
         }
     }
-    assert_eq!(used.len(), GENERATORS.len(), "only {used:?} are used");
+    let unused: Vec<&str> =
+        GENERATORS.iter().map(|one| one.name).filter(|name| !used.contains(name)).collect();
+    // Chases of pointers are kernels of the collection.
+    assert_eq!(unused, ["chain"]);
 }
