@@ -48,7 +48,7 @@ pub mod what_if;
 
 pub use component_throughput::ComponentThroughput;
 pub use cost_model::CostModel;
-pub use gpu::{CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
+pub use gpu::{Basis, CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use hierarchical_roofline::HierarchicalRoofline;
 pub use interval::Interval;
 pub use needs::Needs;

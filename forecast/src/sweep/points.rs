@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gpucast_model::Gpu;
+use gpucast_model::{Basis, Gpu};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::Cell;
@@ -23,10 +23,11 @@ pub struct Point {
 /// Each GPU with every combination of values, the last axis changing fastest.
 pub fn points(gpus: &[Gpu], axes: &[Axis]) -> Vec<Point> {
     let combinations = combinations(axes);
-    let gpus: Vec<Arc<Gpu>> = gpus.iter().cloned().map(Arc::new).collect();
-    let grid: Vec<(&Arc<Gpu>, &Vec<&Value>)> =
+    let gpus: Vec<(Arc<Gpu>, Basis)> =
+        gpus.iter().map(|gpu| (Arc::new(gpu.clone()), Basis::of(gpu))).collect();
+    let grid: Vec<(&(Arc<Gpu>, Basis), &Vec<&Value>)> =
         gpus.iter().flat_map(|gpu| combinations.iter().map(move |values| (gpu, values))).collect();
-    grid.into_par_iter().map(|(gpu, values)| point(gpu, axes, values)).collect()
+    grid.into_par_iter().map(|((gpu, basis), values)| point(gpu, basis, axes, values)).collect()
 }
 
 /// Returns the number of points, or `None` if there are too many to count.
@@ -50,14 +51,14 @@ pub fn combinations(axes: &[Axis]) -> Vec<Vec<&Value>> {
     })
 }
 
-fn point(gpu: &Arc<Gpu>, axes: &[Axis], values: &[&Value]) -> Point {
+fn point(gpu: &Arc<Gpu>, basis: &Basis, axes: &[Axis], values: &[&Value]) -> Point {
     let (name, base) = (Arc::from(gpu.name.as_str()), Arc::clone(gpu));
     if axes.is_empty() {
         return Point { name, base, labels: Vec::new(), gpu: Ok(Gpu::clone(gpu)) };
     }
     let changes: Vec<(&str, &str)> =
         axes.iter().zip(values).map(|(axis, value)| (axis.name.as_str(), &*value.text)).collect();
-    let changed = gpu.with_overrides(&changes).map_err(|error| error.to_string());
+    let changed = basis.with_overrides(&changes).map_err(|error| error.to_string());
     let label = |(axis, value): (&Axis, &&Value)| match &changed {
         // The number that the field has, whichever way it was written.
         Ok(gpu) => match gpu.number(&axis.name) {

@@ -64,7 +64,7 @@ impl Gpu {
             Clock::Boost => of_field("boost_clock")
                 .or_else(|| of_field("sp_clock"))
                 .ok_or_else(|| missing("boost_clock"))?,
-            Clock::Megahertz(clock) => (clock, Source::Assumed(format!("--clock {clock}"))),
+            Clock::Megahertz(clock) => (clock, Source::Assumed(format!("--clock {clock}").into())),
         };
         let before = old.number("sp_clock");
         if before == Some(after) {
@@ -95,7 +95,7 @@ impl Gpu {
              at {after} MHz",
             memory - l2,
             clocks - l2
-        ));
+        ).into());
         Some(Override {
             field: "memory_latency",
             change: Change::To(Value::Number(clocks)),

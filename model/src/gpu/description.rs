@@ -1,6 +1,6 @@
 //! The fields of a GPU, in one table that the file reader and the writer share.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::Serialize;
@@ -27,11 +27,46 @@ struct Field {
 }
 
 impl Field {
+    /// The number of a field's row; `None` if there is no such field.
+    fn index(name: &str) -> Option<usize> {
+        static ROWS: LazyLock<HashMap<&str, usize>> =
+            LazyLock::new(|| Gpu::ROWS.iter().map(|row| row.name).zip(0..).collect());
+        ROWS.get(name).copied()
+    }
+
     /// The row of a field; `None` if there is no such field.
     fn named(name: &str) -> Option<&'static Self> {
-        static ROWS: LazyLock<HashMap<&str, &Field>> =
-            LazyLock::new(|| Gpu::ROWS.iter().map(|row| (row.name, row)).collect());
-        ROWS.get(name).copied()
+        Some(&Gpu::ROWS[Self::index(name)?])
+    }
+}
+
+/// A set of fields, as a bit for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct FieldSet([u64; WORDS]);
+
+/// Words of a set of fields.
+const WORDS: usize = Gpu::ROWS.len().div_ceil(64);
+
+impl FieldSet {
+    /// Returns true if it holds a field.
+    pub(super) fn contains(&self, field: &str) -> bool {
+        Field::index(field).is_some_and(|index| self.0[index / 64] >> (index % 64) & 1 == 1)
+    }
+
+    /// The fields for which `belongs` is true.
+    pub(super) fn of(mut belongs: impl FnMut(&'static str) -> bool) -> Self {
+        let mut set = Self::default();
+        for (index, row) in Gpu::ROWS.iter().enumerate() {
+            set.0[index / 64] |= u64::from(belongs(row.name)) << (index % 64);
+        }
+        set
+    }
+
+    /// The fields in the order of the description.
+    pub(super) fn iter(self) -> impl Iterator<Item = &'static str> {
+        let holds = move |index: usize| self.0[index / 64] >> (index % 64) & 1 == 1;
+        let rows = Gpu::ROWS.iter().enumerate();
+        rows.filter(move |(index, _)| holds(*index)).map(|(_, row)| row.name)
     }
 }
 
@@ -56,7 +91,7 @@ macro_rules! gpu {
             /// The fields that no file gives: rules filled them, and do so anew when their inputs
             /// change.
             #[serde(skip)]
-            pub(super) filled: BTreeSet<&'static str>,
+            pub(super) filled: FieldSet,
         }
 
         impl Gpu {
@@ -71,7 +106,7 @@ macro_rules! gpu {
                     display_name: display_name.to_owned(),
                     aliases: Vec::new(),
                     $($field: None,)+
-                    filled: BTreeSet::new(),
+                    filled: FieldSet::default(),
                 }
             }
 

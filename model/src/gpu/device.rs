@@ -232,7 +232,7 @@ impl Gpu {
     /// Fills every field that is empty.
     fn fill(&mut self, device: &DeviceModel, sources: &DeviceSource) {
         let of = |source: &str| {
-            Source::Derived(format!("compute capability {}: {source}", device.capability))
+            Source::Derived(format!("compute capability {}: {source}", device.capability).into())
         };
         fn set<T>(field: &mut Option<Sourced<T>>, value: T, source: Source) {
             field.get_or_insert(Sourced { value, source });
@@ -280,7 +280,7 @@ impl Gpu {
 
         if device.has_l2() {
             let model =
-                || Source::Assumed("the model of the GTX 480's L2: docs/dram-study.md".to_owned());
+                || Source::Assumed("the model of the GTX 480's L2: docs/dram-study.md".into());
             let l2 = &device.l2;
             set(&mut self.l2_slices, Slices(l2.slices.into()), model());
             set(&mut self.l2_ways, Ways(l2.ways.into()), model());
@@ -291,7 +291,7 @@ impl Gpu {
         if let Some((scheduler, source)) = scheduler(device.capability) {
             set(&mut self.warp_scheduler, WarpScheduler(scheduler), source);
         }
-        let schedule = Source::Assumed("docs/dram-study.md".to_owned());
+        let schedule = Source::Assumed("docs/dram-study.md".into());
         set(&mut self.cta_schedule, CtaSchedule(device.schedule), schedule);
 
         let coalescing = &device.coalescing;
@@ -326,15 +326,15 @@ fn scheduler(capability: Capability) -> Option<(Scheduler, Source)> {
     match (capability.major, capability.minor) {
         (..3, _) => None,
         (3..7, _) => {
-            let source = Source::Assumed(of("as simulators have it before Turing"));
+            let source = Source::Assumed(of("as simulators have it before Turing").into());
             Some((Scheduler::GreedyThenOldest, source))
         }
         (7, 0 | 2) => {
-            let source = Source::Assumed(of("as capability 7.5"));
+            let source = Source::Assumed(of("as capability 7.5").into());
             Some((Scheduler::GreedyThenYoungest, source))
         }
         _ => {
-            let source = Source::Derived(of("Huerta et al., MICRO 2025, section 5.1"));
+            let source = Source::Derived(of("Huerta et al., MICRO 2025, section 5.1").into());
             Some((Scheduler::GreedyThenYoungest, source))
         }
     }

@@ -51,7 +51,7 @@ pub use derive::{ACHIEVED, Achieved, RULES, Rule, Spread};
 pub use description::Gpu;
 pub use error::{CountingError, FieldError, GpuError, MissingField, UnknownGpu};
 pub use library::GpuLibrary;
-pub use overrides::{Change, OverrideError};
+pub use overrides::{Basis, Change, OverrideError};
 pub use parse::FindBase;
 pub use slot::Figure;
 pub use source::{Source, Sourced};

@@ -17,7 +17,7 @@ use gpucast_counters::Capability;
 use thiserror::Error;
 
 use super::derive::{RULES, Rule};
-use super::description::Gpu;
+use super::description::{FieldSet, Gpu};
 use super::error::{FieldError, nearest};
 use super::quantity::{ComputeCapability, Units, Value};
 use super::source::Source;
@@ -178,6 +178,94 @@ fn wanted(units: Units) -> String {
     }
 }
 
+/// A GPU that is to be changed often: what all changes begin with is made once.
+#[derive(Clone, Debug)]
+pub struct Basis {
+    /// The GPU with every field that follows.
+    completed: Gpu,
+    /// The GPU as its file has it.
+    given: Gpu,
+}
+
+impl Basis {
+    /// The basis of a GPU's changes.
+    #[must_use]
+    pub fn of(gpu: &Gpu) -> Self {
+        let completed = gpu.completed();
+        let given = completed.given();
+        Self { completed, given }
+    }
+
+    /// The GPU with fields changed: see [`Gpu::with_overrides`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::with_overrides`].
+    pub fn with_overrides(&self, changes: &[(&str, &str)]) -> Result<Gpu, OverrideError> {
+        let read = changes.iter().map(|(field, text)| {
+            let source = Source::Assumed(format!("{field} = {}", text.trim()).into());
+            Ok(Override { field: field_named(field)?, change: Change::read(field, text)?, source })
+        });
+        self.changed(&read.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// The GPU with all changes and everything that follows from them.
+    fn changed(&self, changes: &[Override]) -> Result<Gpu, OverrideError> {
+        let old = &self.completed;
+        let mut new = self.given.clone();
+        new.forget_capability(changes);
+        let mut set: Vec<&'static str> = Vec::new();
+        for change in changes {
+            if set.contains(&change.field) {
+                return Err(OverrideError::Twice { field: change.field });
+            }
+            set.push(change.field);
+            new.apply(old, change)?;
+        }
+        if let Some(capability) = &new.compute_capability
+            && set.contains(&"compute_capability")
+        {
+            let ComputeCapability { major, minor } = capability.value;
+            if (Capability { major, minor }).sources().is_none() {
+                let value = Value::Text(capability.value.to_string());
+                return Err(impossible("compute_capability", &value, "nothing is known of it"));
+            }
+        }
+        new.follow_peak(old, &mut set)?;
+        new = new.with_capability_defaults();
+        for rule in RULES {
+            if set.contains(&rule.field) {
+                continue;
+            }
+            let is_given = new.figure(rule.field).is_some() && !old.is_filled(rule.field);
+            // Rules come after those of their inputs.
+            let is_as_before = !rule.inputs().iter().any(|input| new.differs_from(old, input));
+            match is_given {
+                true if is_as_before => {}
+                false if is_as_before => new.take_from(old, rule.field),
+                // A rule without a value may lack an input that an impossible change left open.
+                true => new
+                    .scale(old, rule.field)
+                    .map_err(|error| new.problem().map_or(error, OverrideError::Impossible))?,
+                false => {
+                    new.clear(rule.field);
+                    new.fill_by(rule);
+                }
+            }
+        }
+        let is_filled = |field: &str| {
+            new.figure(field).is_some()
+                && !set.contains(&field)
+                && (old.is_filled(field) || old.figure(field).is_none())
+        };
+        new.filled = FieldSet::of(is_filled);
+        match new.problem() {
+            Some(problem) => Err(OverrideError::Impossible(problem)),
+            None => Ok(new),
+        }
+    }
+}
+
 impl Gpu {
     /// This GPU, completed, with a field changed and everything that follows from it.
     ///
@@ -197,11 +285,7 @@ impl Gpu {
     ///
     /// As [`Gpu::with_override`], and if a field is changed twice.
     pub fn with_overrides(&self, changes: &[(&str, &str)]) -> Result<Self, OverrideError> {
-        let read = changes.iter().map(|(field, text)| {
-            let source = Source::Assumed(format!("{field} = {}", text.trim()));
-            Ok(Override { field: field_named(field)?, change: Change::read(field, text)?, source })
-        });
-        self.changed(&read.collect::<Result<Vec<_>, _>>()?)
+        Basis::of(self).with_overrides(changes)
     }
 
     /// The same with a source for the values that are set; factors name their basis.
@@ -223,58 +307,7 @@ impl Gpu {
 
     /// This GPU, completed, with all changes and everything that follows from them.
     pub(super) fn changed(&self, changes: &[Override]) -> Result<Self, OverrideError> {
-        let old = self.completed();
-        let mut new = old.given();
-        new.forget_capability(changes);
-        let mut set: Vec<&'static str> = Vec::new();
-        for change in changes {
-            if set.contains(&change.field) {
-                return Err(OverrideError::Twice { field: change.field });
-            }
-            set.push(change.field);
-            new.apply(&old, change)?;
-        }
-        if let Some(capability) = &new.compute_capability
-            && set.contains(&"compute_capability")
-        {
-            let ComputeCapability { major, minor } = capability.value;
-            if (Capability { major, minor }).sources().is_none() {
-                let value = Value::Text(capability.value.to_string());
-                return Err(impossible("compute_capability", &value, "nothing is known of it"));
-            }
-        }
-        new.follow_peak(&old, &mut set)?;
-        new = new.with_capability_defaults();
-        for rule in RULES {
-            if set.contains(&rule.field) {
-                continue;
-            }
-            let is_given = new.figure(rule.field).is_some() && !old.is_filled(rule.field);
-            // Rules come after those of their inputs.
-            let is_as_before = !rule.inputs().iter().any(|input| new.differs_from(&old, input));
-            match is_given {
-                true if is_as_before => {}
-                false if is_as_before => new.take_from(&old, rule.field),
-                // A rule without a value may lack an input that an impossible change left open.
-                true => new
-                    .scale(&old, rule.field)
-                    .map_err(|error| new.problem().map_or(error, OverrideError::Impossible))?,
-                false => {
-                    new.clear(rule.field);
-                    new.fill_by(rule);
-                }
-            }
-        }
-        let is_filled = |field: &str| {
-            new.figure(field).is_some()
-                && !set.contains(&field)
-                && (old.is_filled(field) || old.figure(field).is_none())
-        };
-        new.filled = Self::FIELDS.iter().copied().filter(|field| is_filled(field)).collect();
-        match new.problem() {
-            Some(problem) => Err(OverrideError::Impossible(problem)),
-            None => Ok(new),
-        }
+        Basis::of(self).changed(changes)
     }
 
     /// Another capability brings its own limits and counting rules.
@@ -309,7 +342,8 @@ impl Gpu {
                 })?;
                 let unit = Self::units(field).and_then(|units| units.first());
                 let unit = unit.map_or("", |(unit, _)| unit);
-                let source = Source::Assumed(format!("{factor} × {before} {unit} of {}", old.name));
+                let source =
+                    Source::Assumed(format!("{factor} × {before} {unit} of {}", old.name).into());
                 (Value::Number(before * factor), source)
             }
         };
@@ -332,10 +366,9 @@ impl Gpu {
             _ => return Ok(()),
         };
         let Some(peak) = old.number(PEAK) else { return Ok(()) };
-        let source = Source::Derived(format!(
-            "follows memory_bandwidth: {ratio} × {peak} GB/s of {}",
-            old.name
-        ));
+        let source = Source::Derived(
+            format!("follows memory_bandwidth: {ratio} × {peak} GB/s of {}", old.name).into(),
+        );
         let value = Value::Number(peak * ratio);
         set.push(PEAK);
         self.put(PEAK, value.raw(), source).map_err(|why| impossible(PEAK, &value, why))
@@ -344,9 +377,9 @@ impl Gpu {
     /// Scales a given field by the ratio of its rule's values for this GPU and for the old one.
     fn scale(&mut self, old: &Self, field: &'static str) -> Result<(), OverrideError> {
         let Some(rule) = Rule::of(field) else { return Ok(()) };
-        let Some((before, _)) = rule.evaluate(old) else { return Ok(()) };
+        let Some(before) = rule.value(old) else { return Ok(()) };
         let cannot = || OverrideError::CannotFollow { gpu: old.name.clone(), field };
-        let (after, _) = rule.evaluate(self).ok_or_else(cannot)?;
+        let after = rule.value(self).ok_or_else(cannot)?;
         // Equal inputs give bit-equal results.
         if after == before {
             return Ok(());
@@ -354,14 +387,17 @@ impl Gpu {
         let Some(figure) = self.figure(field) else { return Ok(()) };
         let Some(given) = figure.value.number() else { return Ok(()) };
         let unit = figure.unit.unwrap_or_default();
-        let source = Source::Derived(format!(
-            "{}: {} / {} × {given} {unit} ({}: {})",
-            rule.name,
-            rounded(after),
-            rounded(before),
-            figure.source.kind(),
-            figure.source.text(),
-        ));
+        let source = Source::Derived(
+            format!(
+                "{}: {} / {} × {given} {unit} ({}: {})",
+                rule.name,
+                rounded(after),
+                rounded(before),
+                figure.source.kind(),
+                figure.source.text(),
+            )
+            .into(),
+        );
         // Counts of the file need not follow the rule, but they stay whole.
         let is_count = matches!(field, "sp_count" | "max_threads_per_sm");
         let value = given * after / before;

@@ -133,7 +133,8 @@ fn change(
     value: &Spanned<DeValue<'_>>,
     name: &str,
 ) -> Result<Override, FieldError> {
-    let assumed = |text: &str| Source::Assumed(format!("stated in the file of {name}: {text}"));
+    let assumed =
+        |text: &str| Source::Assumed(format!("stated in the file of {name}: {text}").into());
     let short = |text: &str| {
         let change = Change::read(field, text).map_err(FieldError::from)?;
         Ok(Override { field, change, source: assumed(text) })

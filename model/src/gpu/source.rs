@@ -1,22 +1,25 @@
 //! The origin of a figure.
 
-use serde::ser::SerializeStruct;
+use std::sync::Arc;
+
+use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use super::quantity::Quantity;
 
 /// The origin of a figure; the text says where to look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+///
+/// Copies share the text: sweeps hold hundreds of thousands of GPUs that differ in a few fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The vendor or a paper states it.
-    Datasheet(String),
+    Datasheet(Arc<str>),
     /// Somebody measured it.
-    Benchmark(String),
+    Benchmark(Arc<str>),
     /// It follows from other fields by the rule named here.
-    Derived(String),
+    Derived(Arc<str>),
     /// A guess, with its reason.
-    Assumed(String),
+    Assumed(Arc<str>),
 }
 
 impl Source {
@@ -47,7 +50,7 @@ impl Source {
 
     /// The source of a kind; `None` if there is no such kind.
     pub(super) fn of_kind(kind: &str, text: &str) -> Option<Self> {
-        let text = text.to_owned();
+        let text = text.into();
         match kind {
             "datasheet" => Some(Self::Datasheet(text)),
             "benchmark" => Some(Self::Benchmark(text)),
@@ -55,6 +58,15 @@ impl Source {
             "assumed" => Some(Self::Assumed(text)),
             _ => None,
         }
+    }
+}
+
+impl Serialize for Source {
+    /// `{ kind: text }`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut source = serializer.serialize_map(Some(1))?;
+        source.serialize_entry(self.kind(), self.text())?;
+        source.end()
     }
 }
 

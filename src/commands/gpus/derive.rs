@@ -31,7 +31,7 @@ pub(super) fn run(library: &GpuLibrary, arguments: Derive) -> Result<(), Failure
         .filter_map(|(field, value)| Some((field, value?)))
         .chain(arguments.set.iter().map(|(field, value)| (field.as_str(), value.as_str())))
         .collect();
-    let source = Source::Datasheet(arguments.source.clone());
+    let source = Source::Datasheet(arguments.source.as_str().into());
     let mut gpu =
         base.with_sourced(&changes, &source).map_err(|error| Report::new(error.to_string()))?;
     gpu.name.clone_from(&arguments.name);

@@ -46,11 +46,15 @@ enum Origin {
 impl Origin {
     fn of(&self, capability: &str) -> Source {
         match self {
-            Self::Datasheet(text) => Source::Derived(format!("capability {capability}: {text}")),
-            Self::Benchmark(text) => {
-                Source::Derived(format!("capability {capability}, measured: {text}"))
+            Self::Datasheet(text) => {
+                Source::Derived(format!("capability {capability}: {text}").into())
             }
-            Self::Assumed(text) => Source::Assumed(format!("capability {capability}: {text}")),
+            Self::Benchmark(text) => {
+                Source::Derived(format!("capability {capability}, measured: {text}").into())
+            }
+            Self::Assumed(text) => {
+                Source::Assumed(format!("capability {capability}: {text}").into())
+            }
         }
     }
 }

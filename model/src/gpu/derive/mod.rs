@@ -14,7 +14,7 @@ pub(super) use memory::INLINE_ECC;
 pub use memory::{ACHIEVED, Achieved};
 pub use rules::{RULES, Rule, Spread};
 
-use super::description::Gpu;
+use super::description::{FieldSet, Gpu};
 use super::quantity::Raw;
 
 impl Gpu {
@@ -28,8 +28,7 @@ impl Gpu {
             }
         }
         let is_new = |field: &str| self.figure(field).is_none() && gpu.figure(field).is_some();
-        let new: Vec<&str> = Self::FIELDS.iter().copied().filter(|field| is_new(field)).collect();
-        gpu.filled = self.filled.iter().copied().chain(new).collect();
+        gpu.filled = FieldSet::of(|field| self.is_filled(field) || is_new(field));
         gpu
     }
 
@@ -43,18 +42,17 @@ impl Gpu {
     /// no rule, or an input of the rule is missing.
     #[must_use]
     pub fn by_rule(&self, field: &str) -> Option<f64> {
-        let (value, _) = Rule::of(field)?.evaluate(&self.completed())?;
-        Some(value)
+        Rule::of(field)?.value(&self.completed())
     }
 
     /// The GPU as its file has it.
     #[must_use]
     pub fn given(&self) -> Self {
         let mut gpu = self.clone();
-        for field in &self.filled {
+        for field in self.filled.iter() {
             gpu.clear(field);
         }
-        gpu.filled.clear();
+        gpu.filled = FieldSet::default();
         gpu
     }
 

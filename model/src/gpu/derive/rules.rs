@@ -425,70 +425,86 @@ impl Rule {
     }
 
     /// The rule's value for a GPU; `None` if an input is missing.
-    pub(in crate::gpu) fn evaluate(&self, gpu: &Gpu) -> Option<(f64, Source)> {
+    pub(in crate::gpu) fn value(&self, gpu: &Gpu) -> Option<f64> {
         let number = |field: &str| gpu.figure(field)?.value.number();
         let numbers =
             || self.inputs().iter().map(|field| number(field)).collect::<Option<Vec<f64>>>();
+        let capability = || Some(gpu.compute_capability.as_ref()?.value);
         match self.method {
-            Method::Capability => {
-                let capability = gpu.compute_capability.as_ref()?.value;
-                let entry = capability::entry(capability, self.field)?;
-                Some((entry.value, entry.source.clone()))
-            }
+            Method::Capability => Some(capability::entry(capability()?, self.field)?.value),
             Method::Constant { value, since_major, .. } => {
-                let capability = gpu.compute_capability.as_ref()?.value;
-                let source = || Source::Derived(format!("{}: {}", self.name, self.formula()));
-                (capability.major >= since_major).then(|| (value, source()))
+                (capability()?.major >= since_major).then_some(value)
             }
             Method::OfAllSms { operations, .. } => {
                 // Megahertz × results in a clock are 10⁶ results in a second.
                 let results: f64 = numbers()?.iter().product();
-                Some((f64::from(operations) * (results / 1e3), self.source(gpu)))
+                Some(f64::from(operations) * (results / 1e3))
             }
-            Method::Formula { evaluate, .. } => Some((evaluate(&numbers()?), self.source(gpu))),
+            Method::Formula { evaluate, .. } => Some(evaluate(&numbers()?)),
             Method::TensorFormat { factor, since, .. } => {
-                let capability = gpu.compute_capability.as_ref()?.value;
+                let capability = capability()?;
                 let is_there = (capability.major, capability.minor) >= since;
-                is_there.then_some((factor * number("tensor_rate")?, self.source(gpu)))
+                Some(factor * number("tensor_rate").filter(|_| is_there)?)
+            }
+            Method::Efficiency { mixed } => Some(memory::efficiency(memory_type(gpu), mixed).0),
+            Method::AchievedBandwidth => {
+                Some(memory::achieved(memory_type(gpu)).fraction * number("peak_memory_bandwidth")?)
+            }
+            Method::Typical { value, .. } => Some(value),
+        }
+    }
+
+    /// The same with its source.
+    pub(in crate::gpu) fn evaluate(&self, gpu: &Gpu) -> Option<(f64, Source)> {
+        Some((self.value(gpu)?, self.source(gpu)?))
+    }
+
+    /// The source of the rule's value; `None` if an input is missing.
+    fn source(&self, gpu: &Gpu) -> Option<Source> {
+        let name = self.name;
+        Some(match self.method {
+            Method::Capability => {
+                let capability = gpu.compute_capability.as_ref()?.value;
+                capability::entry(capability, self.field)?.source.clone()
+            }
+            Method::Constant { .. } => {
+                Source::Derived(format!("{name}: {}", self.formula()).into())
+            }
+            Method::OfAllSms { .. } | Method::Formula { .. } | Method::TensorFormat { .. } => {
+                self.by_inputs(gpu)
             }
             Method::Efficiency { mixed } => {
-                let kind = gpu.memory_type.as_ref().map(|kind| kind.value.0.as_str());
-                let (percent, evidence) = memory::efficiency(kind, mixed);
-                Some((percent, Source::Derived(format!("{}: {evidence}", self.name))))
+                let (_, evidence) = memory::efficiency(memory_type(gpu), mixed);
+                Source::Derived(format!("{name}: {evidence}").into())
             }
             Method::AchievedBandwidth => {
-                let peak = number("peak_memory_bandwidth")?;
-                let kind = gpu.memory_type.as_ref().map(|kind| kind.value.0.as_str());
-                let share = memory::achieved(kind);
+                let peak = gpu.number("peak_memory_bandwidth")?;
+                let share = memory::achieved(memory_type(gpu));
                 let range = share.measured.map_or(String::new(), |(low, high)| {
                     format!(", measured {low:.2} to {high:.2}")
                 });
                 let text = format!(
-                    "{}: {:.2} × peak_memory_bandwidth of {peak} GB/s, for {} ({}{range})",
-                    self.name, share.fraction, share.memory_type, share.evidence
+                    "{name}: {:.2} × peak_memory_bandwidth of {peak} GB/s, for {} ({}{range})",
+                    share.fraction, share.memory_type, share.evidence
                 );
-                let source = match share.measured {
-                    Some(_) => Source::Derived(text),
-                    None => Source::Assumed(text),
-                };
-                Some((share.fraction * peak, source))
+                match share.measured {
+                    Some(_) => Source::Derived(text.into()),
+                    None => Source::Assumed(text.into()),
+                }
             }
-            Method::Typical { value, evidence, .. } => {
-                let text = format!("{}: {} ({evidence})", self.name, self.formula());
+            Method::Typical { evidence, .. } => {
+                let text = format!("{name}: {} ({evidence})", self.formula());
                 // Without measured GPUs it is a guess.
-                Some((
-                    value,
-                    match self.spread {
-                        Some(_) => Source::Derived(text),
-                        None => Source::Assumed(text),
-                    },
-                ))
+                match self.spread {
+                    Some(_) => Source::Derived(text.into()),
+                    None => Source::Assumed(text.into()),
+                }
             }
-        }
+        })
     }
 
     /// The rule's name, its text, its inputs, and its errors so far.
-    fn source(&self, gpu: &Gpu) -> Source {
+    fn by_inputs(&self, gpu: &Gpu) -> Source {
         let inputs = self.inputs().iter().filter_map(|field| {
             let figure = gpu.figure(field)?;
             let value = match figure.value {
@@ -501,11 +517,13 @@ impl Rule {
         });
         let inputs: Vec<String> = inputs.collect();
         let spread = self.spread.map_or(String::new(), |spread| format!("; {spread}"));
-        Source::Derived(format!(
-            "{}: {} with {}{spread}",
-            self.name,
-            self.formula(),
-            inputs.join(", ")
-        ))
+        Source::Derived(
+            format!("{}: {} with {}{spread}", self.name, self.formula(), inputs.join(", ")).into(),
+        )
     }
+}
+
+/// The kind of a GPU's memory, if it is known.
+fn memory_type(gpu: &Gpu) -> Option<&str> {
+    gpu.memory_type.as_ref().map(|kind| kind.value.0.as_str())
 }

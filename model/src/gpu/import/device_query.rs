@@ -36,10 +36,13 @@ pub(super) fn read(
     }
     if let (Some((line, clock)), Some(bits)) = (memory_clock, draft.gpu.number("memory_bus_width"))
     {
-        let source = Source::Derived(format!(
-            "two transfers in each clock of {clock} MHz on {bits} bits, printed by {BY}: {}",
-            draft.origin
-        ));
+        let source = Source::Derived(
+            format!(
+                "two transfers in each clock of {clock} MHz on {bits} bits, printed by {BY}: {}",
+                draft.origin
+            )
+            .into(),
+        );
         let bandwidth = 2.0 * clock * bits / 8.0 / 1e3;
         draft.set("peak_memory_bandwidth", Raw::Number(bandwidth), source, line)?;
     }

@@ -238,12 +238,12 @@ impl<'a> Draft<'a> {
 
     /// The source of a figure that a program printed of the hardware.
     fn printed(&self, by: &str) -> Source {
-        Source::Datasheet(format!("printed by {by}: {}", self.origin))
+        Source::Datasheet(format!("printed by {by}: {}", self.origin).into())
     }
 
     /// The source of a figure that a program measured.
     fn measured(&self, by: &str) -> Source {
-        Source::Benchmark(format!("{by}: {}", self.origin))
+        Source::Benchmark(format!("{by}: {}", self.origin).into())
     }
 
     /// Sets a field that is not set yet.
