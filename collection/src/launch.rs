@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use crate::language::{Array, Contents, Kernel, Parameter, Place};
+use crate::removal::Destination;
 
-/// The launch file that runs a kernel of the file `module`, in TOML.
+/// The launch file that runs a kernel of the file `module`, in TOML. Where work was removed, sums
+/// may go to a `destination`, which the launch has besides.
 #[must_use]
-pub fn file(kernel: &Kernel, module: &str) -> String {
+pub fn file(kernel: &Kernel, module: &str, destination: Option<&Destination>) -> String {
     let mut text = format!("# {}\nmodule = \"{module}\"\n", kernel.summary);
     for Array { name, ty, len, place } in kernel.buffers() {
         let init = match place {
@@ -16,6 +18,12 @@ pub fn file(kernel: &Kernel, module: &str) -> String {
         let ty = ty.ptx();
         let _ = write!(text, "\n[buffers.{name}]\ntype = \"{ty}\"\nlen = {len}\ninit = {init}\n");
     }
+    if let Some(Destination { name, ty }) = destination {
+        let threads: u64 =
+            kernel.grid.iter().chain(&kernel.block).map(|&one| u64::from(one)).product();
+        let _ =
+            write!(text, "\n[buffers.{name}]\ntype = \"{ty}\"\nlen = {threads}\ninit = \"zero\"\n");
+    }
     for Array { name, ty, len, place } in &kernel.arrays {
         if let Place::Constant(contents) = place {
             let (ty, init) = (ty.ptx(), written(contents));
@@ -23,7 +31,7 @@ pub fn file(kernel: &Kernel, module: &str) -> String {
                 write!(text, "\n[symbols.{name}]\ntype = \"{ty}\"\nlen = {len}\ninit = {init}\n");
         }
     }
-    let arguments: Vec<String> = kernel
+    let mut arguments: Vec<String> = kernel
         .parameters
         .iter()
         .map(|parameter| match parameter {
@@ -33,6 +41,7 @@ pub fn file(kernel: &Kernel, module: &str) -> String {
             }
         })
         .collect();
+    arguments.extend(destination.map(|destination| format!("\"{}\"", destination.name)));
     let _ = write!(
         text,
         "\n[[launch]]\nkernel = \"{}\"\ngrid = {:?}\nblock = {:?}\nargs = [{}]\n",

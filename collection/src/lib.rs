@@ -19,10 +19,12 @@ pub mod launch;
 pub mod ptx;
 pub mod removal;
 pub mod tags;
+pub mod texts;
 pub mod variant;
 
 pub use gpucast_ptx_frontend::container::Target;
 pub use tags::{Choice, MatchCondition, Request, TagError};
+pub use texts::Texts;
 pub use variant::{Allowed, Axis, Unfit, Value, Variant};
 
 use language::Kernel;

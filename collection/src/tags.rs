@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::generators;
 use crate::language::Kernel;
 use crate::variant::{Allowed, Axis, Unfit, Value, Variant};
-use crate::{Generator, Target};
+use crate::{Generator, Target, Texts};
 
 /// When a generator's tags fit the tags that a user gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -186,22 +186,35 @@ impl Choice {
         }
     }
 
+    /// The texts of the kernel. The launch file names its module `module`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Choice::kernel`].
+    pub fn texts(&self, target: Target, module: &str) -> Result<Texts, Unfit> {
+        Texts::of(&self.kernel(target)?, target, module)
+    }
+
     /// A name for files: the generator's, and the values that could have been others.
     #[must_use]
     pub fn file_name(&self) -> String {
-        let mut name = self.generator.name.to_owned();
-        for ((axis, value), declared) in self.variant.values.iter().zip(self.generator.axes) {
-            if declared.usual() != [*value] {
-                name += &format!("-{axis}-{value}");
-            }
-        }
-        name
+        let values = self.decided().map(|(axis, value)| format!("-{axis}-{value}"));
+        std::iter::once(self.generator.name.to_owned()).chain(values).collect()
     }
 
-    /// The tags that choose this kernel alone.
+    /// The tags that choose this kernel alone, without those of arguments that have no other usual
+    /// value.
     #[must_use]
     pub fn tags(&self) -> String {
-        format!("{} {}", self.generator.name, self.variant).trim_end().to_owned()
+        let values = self.decided().map(|(axis, value)| format!(" {axis}:{value}"));
+        std::iter::once(self.generator.name.to_owned()).chain(values).collect()
+    }
+
+    /// The arguments that have another value, or several, without a tag.
+    fn decided(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let declared = self.generator.axes.iter();
+        let values = self.variant.values.iter().zip(declared);
+        values.filter(|((_, value), axis)| axis.usual() != [*value]).map(|(one, _)| *one)
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use gpucast_render::TextOrJson;
 
-use super::options::ExecutionOptions;
+use super::kernels::Condition;
+use super::options::{ExecutionOptions, MachineOptions};
 use super::{FeatureNames, words};
 
 #[derive(Debug, Subcommand)]
@@ -21,8 +22,26 @@ pub(crate) struct CalibrateCost {
     /// CSV with a line for each measured kernel: time_s or time_ms, and kernel (a corpus name or
     /// launch file, whose features are gathered by executing it) or a column for each feature of
     /// the model; size (small or paper) and name besides
-    #[arg(value_name = "SAMPLES")]
-    pub(crate) samples: PathBuf,
+    #[arg(value_name = "SAMPLES", required_unless_present = "measure", conflicts_with = "measure")]
+    pub(crate) samples: Option<PathBuf>,
+
+    /// Make the samples: the kernels that tags choose, as in `gpucast kernels generate`, each timed
+    /// by the model of --on. Several sets are united
+    #[arg(long, value_name = "TAGS")]
+    pub(crate) measure: Vec<String>,
+
+    /// How a generator's tags must fit those of --measure
+    #[arg(
+        long = "match",
+        value_name = "CONDITION",
+        default_value = "superset",
+        requires = "measure"
+    )]
+    pub(crate) condition: Condition,
+
+    /// The model that times the kernels of --measure, and its GPU, such as sm-simulation:titan-v
+    #[arg(long, value_name = "MODEL:GPU", requires = "measure", conflicts_with = "gpu")]
+    pub(crate) on: Option<String>,
 
     /// The model, such as "p_madd * f_op_float32_madd + p_launch * f_sync_kernel_launch"
     #[arg(
@@ -38,8 +57,8 @@ pub(crate) struct CalibrateCost {
     pub(crate) like: Option<String>,
 
     /// The GPU that was measured, by name or TOML file
-    #[arg(long, value_name = "GPU")]
-    pub(crate) gpu: String,
+    #[arg(long, value_name = "GPU", required_unless_present = "measure")]
+    pub(crate) gpu: Option<String>,
 
     /// What makes short and long measurements count alike
     #[arg(long, value_name = "WHAT", default_value = "features")]
@@ -62,6 +81,9 @@ pub(crate) struct CalibrateCost {
 
     #[command(flatten)]
     pub(crate) execution: ExecutionOptions,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
 
     /// The form of the result
     #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]

@@ -183,6 +183,39 @@ fn matrix_products_are_products() {
     }
 }
 
+/// What stays of a product without its work: each thread sums what it reads of one matrix.
+#[test]
+fn kept_loads_are_those_of_the_product() {
+    let (n, tile) = (32, 16);
+    for keep in ["a", "b"] {
+        let tags = format!("matmul_sq_gmem n:{n} groups_fit:True keep:{keep}");
+        compared(&tags, &[keep, "tgt_read_dest"], |file, buffers| {
+            let [matrix, sums] = buffers else { panic!("{file}") };
+            let is_tiled = file.contains("prefetch-True");
+            for (at, &sum) in sums.iter().enumerate() {
+                let (block, thread) = (at / (tile * tile), at % (tile * tile));
+                let (y, x) = (thread / tile, thread % tile);
+                let row = block / (n / tile) * tile + y;
+                let column = block % (n / tile) * tile + x;
+                // With tiles, a thread reads one element of each tile.
+                let expected: f64 = (0..n)
+                    .filter(|k| !is_tiled || k % tile == if keep == "a" { x } else { y })
+                    .map(|k| if keep == "a" { matrix[row * n + k] } else { matrix[k * n + column] })
+                    .sum();
+                near(file, at, sum, expected);
+            }
+        });
+    }
+    insta::assert_snapshot!(
+        "kernels-removed-cuda",
+        gpucast(
+            "kernels show dg_diff_gmem dtype:float32 prefetch:u transposed:False nelements:16384 \
+             keep:u --part cuda"
+        )
+        .transcript()
+    );
+}
+
 #[test]
 fn dg_derivatives_are_sums_over_nodes() {
     let (matrices, nodes, elements) = (3, 32, 48);

@@ -140,3 +140,73 @@ fn bad_samples_and_models_are_pointed_at() {
     }
     insta::assert_snapshot!("calibrate-cost-refusals", all);
 }
+
+/// Two costs of a GPU, from kernels that are made, executed and timed in one command.
+const MEASURE: &str = "calibrate cost --measure 'flops_madd_pattern dtype:float32 nelements:32768 \
+                       m:64,128,256' --measure 'transpose dtype:float32 n:64' \
+                       --model p_madd*f_op_float32_madd+p_g*f_mem_access_global\
+                       +p_launch*f_sync_kernel_launch --machine rules";
+
+#[test]
+fn tags_become_a_model_that_predicts_in_one_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("made.toml");
+    let file = file.to_str().unwrap();
+    let measure = format!("{MEASURE} --on sm-simulation:titan-v");
+    // What is left out is said, with the reason.
+    let text = stdout(&format!("{measure} --save {file}"));
+    for words in [
+        "6 measurement kernels, timed by sm-simulation for titan-v",
+        "left out: 1, because only tiles are padded",
+        "s per f_op_float32_madd",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let document = json(&format!("{measure} --format json"));
+    let measured = &document["measured"];
+    assert_eq!((&measured["model"], &measured["kernels"]), (&"sm-simulation".into(), &6.into()));
+    let left_out = &measured["left_out"][0]["tags"];
+    assert_eq!(left_out, "transpose dtype:float32 prefetch:False padded:True n:64");
+
+    // A kernel of the samples: its time is the simulation's, and the file gives the modelled one.
+    let tags = "flops_madd_pattern dtype:float32 nelements:32768 m:256";
+    let samples = document["cost"]["samples"].as_array().unwrap();
+    let sample = samples.iter().find(|one| one["name"] == tags).unwrap();
+    let made = folder.path().join("made");
+    let made = made.to_str().unwrap();
+    let launch = stdout(&format!("kernels generate {tags} --target sm_70 -o {made}"));
+    let launch = launch.lines().find(|line| line.ends_with(".toml")).unwrap();
+    let predicted = json(&format!(
+        "predict {launch} --gpu titan-v --model sm-simulation,cost-model --cost-model {file} \
+         --machine rules --format json"
+    ));
+    for (at, name) in ["measured", "modelled"].into_iter().enumerate() {
+        let time = predicted["predictions"][at]["time_ms"].as_f64().unwrap() * 1e-3;
+        let expected = sample[name].as_f64().unwrap();
+        assert!((time / expected - 1.0).abs() < 1e-6, "{name}: {time} {expected}");
+    }
+    assert!(std::fs::read_to_string(file).unwrap().contains("none measured"));
+}
+
+#[test]
+fn tags_that_cannot_be_measured_are_refused() {
+    let model = "--model p_a*f_thread_groups";
+    let mut all = String::new();
+    for arguments in [
+        "--measure 'transpose n:64'",
+        "--measure 'transpose dtype:flaot32' --on sm-simulation:titan-v",
+        "--measure 'matmul_sq finite_diff' --on sm-simulation:titan-v",
+        "--measure empty_knl --on sm-simulation:tesla-c2070",
+        "--measure empty_knl --on sm-simulatoin:titan-v",
+        "--measure empty_knl --on titan-v",
+        "--measure empty_knl --on all:titan-v",
+        "--measure empty_knl --on cost-model:titan-v",
+        "--measure 'tensor_pattern product:int8_m16n8k32' --on sm-simulation:titan-v",
+    ] {
+        let outcome = gpucast(&format!("calibrate cost {arguments} {model}"));
+        assert_ne!(outcome.status, 0, "{arguments}");
+        all += &outcome.transcript();
+        all.push('\n');
+    }
+    insta::assert_snapshot!("calibrate-measure-refusals", all);
+}

@@ -21,6 +21,11 @@ struct Documented {
     fits: &'static [&'static str],
 }
 
+/// A calibration with kernels of the collection.
+const MEASURED: &str = "calibrate cost --measure 'transpose dtype:float32 n:64,128' \
+                        --on sm-simulation:titan-v --machine rules --format json \
+                        --model p_g*f_mem_access_global+p_launch*f_sync_kernel_launch";
+
 /// Runs of `calibrate cost`, with a linear model of the kernels in the samples.
 macro_rules! calibrate_cost {
     ($options:literal) => {
@@ -204,6 +209,7 @@ const DOCUMENTS: [Documented; 19] = [
         schema: "gpucast.calibration/1",
         meaning: "A model fitted to measurements: `calibrate offload`, `calibrate cost`",
         shown_by: &[
+            MEASURED,
             "calibrate offload offload-samples.csv --format json",
             "calibrate offload offload-samples.csv --gpu gtx-480 --every 1 --format json",
             calibrate_cost!("--format json"),

@@ -1,5 +1,6 @@
 //! The generators, one file each.
 
+mod accesses;
 mod arithmetic;
 mod atomics;
 mod bandwidth;
@@ -67,6 +68,9 @@ pub fn all() -> &'static [Generator] {
         dg::GENERATOR,
         finite_diff::GENERATOR,
         transpose::GENERATOR,
+        accesses::MATMUL,
+        accesses::DG,
+        accesses::FINITE_DIFF,
     ];
     ALL
 }

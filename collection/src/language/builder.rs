@@ -29,6 +29,7 @@ impl Builder {
             body: Vec::new(),
             grid: [1; 3],
             block: [1; 3],
+            kept: None,
             oldest_target: USUAL_TARGET,
         };
         Self { kernel, open: vec![Vec::new()] }

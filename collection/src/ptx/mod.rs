@@ -64,7 +64,8 @@ fn declaration(space: &str, array: &Array) -> String {
     format!("{space} .align 16 .{} {}[{}];", memory_type(array.ty), array.name, array.len)
 }
 
-fn parameter_name(name: &str) -> String {
+/// The parameter of a buffer or number.
+pub(crate) fn parameter_name(name: &str) -> String {
     format!("parameter_{name}")
 }
 

@@ -34,10 +34,9 @@ fn every_text_resolves_for_every_generation() {
         for choice in small(generator) {
             for sm in [20, 35, 52, 61, 70, 75, 80, 90, 100, 121] {
                 let target = Target::new(sm);
-                match choice.kernel(target) {
-                    Ok(kernel) => {
-                        let text = ptx::module(&kernel, target);
-                        if let Err(errors) = gpucast_ptx_frontend::load(&text) {
+                match choice.texts(target, "module.ptx") {
+                    Ok(texts) => {
+                        if let Err(errors) = gpucast_ptx_frontend::load(&texts.ptx) {
                             panic!("{} for {target}: {}", choice.tags(), errors[0].message);
                         }
                         made += 1;

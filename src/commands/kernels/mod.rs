@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpucast_collection::{Choice, Generator, Request, TagError, Target, Unfit, cuda, launch, ptx};
+use gpucast_collection::{Choice, Generator, Request, TagError, Target, Texts, Unfit};
 use gpucast_render::table::{Align, aligned, wrapped};
 use gpucast_render::{Format, TextOrJson, csv, json};
 use serde::Serialize;
@@ -98,7 +98,8 @@ fn request(tags: &Tags) -> Result<Request, Report> {
     Request::parse(&tags.tags, tags.condition.into()).map_err(report)
 }
 
-fn report(error: TagError) -> Report {
+/// Tags that choose nothing, as a report.
+pub(super) fn report(error: TagError) -> Report {
     Report::new(error.message).hint(error.hint)
 }
 
@@ -185,12 +186,13 @@ fn one_part(choices: &[Choice], part: KernelPart, target: Target) -> Result<Stri
             format!("give a value for {open}, or write all with `gpucast kernels generate`"),
         ));
     };
-    let kernel = choice.kernel(target).map_err(|unfit| misfit(choice, &unfit))?;
-    Ok(match part {
-        KernelPart::Cuda => cuda::source(&kernel),
-        KernelPart::Launch => launch::file(&kernel, &format!("{}.ptx", choice.file_name())),
-        KernelPart::Ptx | KernelPart::Summary => ptx::module(&kernel, target),
-    })
+    let texts = choice.texts(target, &format!("{}.ptx", choice.file_name()));
+    let texts = texts.map_err(|unfit| misfit(choice, &unfit))?;
+    match part {
+        KernelPart::Cuda => texts.cuda.ok_or_else(|| misfit(choice, &without_source())),
+        KernelPart::Launch => Ok(texts.launch),
+        KernelPart::Ptx | KernelPart::Summary => Ok(texts.ptx),
+    }
 }
 
 /// The arguments by which choices differ.
@@ -204,6 +206,11 @@ fn undecided(choices: &[Choice]) -> String {
     names.join(", ")
 }
 
+/// Work is removed from PTX alone.
+fn without_source() -> Unfit {
+    Unfit::new("work is removed from its PTX, so it has no CUDA")
+}
+
 fn misfit(choice: &Choice, unfit: &Unfit) -> Report {
     Report::new(format!("{}: {unfit}", choice.tags()))
 }
@@ -214,8 +221,16 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
     let mut made = Vec::new();
     let mut left_out = Vec::new();
     for choice in &choices {
-        match choice.kernel(arguments.target) {
-            Ok(kernel) => made.push((choice, kernel)),
+        let file = choice.file_name();
+        let kernel = choice.kernel(arguments.target).and_then(|kernel| {
+            let texts = Texts::of(&kernel, arguments.target, &format!("{file}.ptx"))?;
+            match (arguments.cuda, &texts.cuda) {
+                (true, None) => Err(without_source()),
+                _ => Ok((choice, kernel, texts)),
+            }
+        });
+        match kernel {
+            Ok(kernel) => made.push(kernel),
             Err(unfit) => left_out.push((choice.tags(), unfit)),
         }
     }
@@ -227,19 +242,17 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
     let folder = &arguments.output;
     fs::create_dir_all(folder).map_err(|error| Report::file("make", folder, &error))?;
     let mut kernels = Vec::new();
-    for (choice, kernel) in &made {
+    for (choice, kernel, texts) in &made {
         let name = choice.file_name();
-        let module = format!("{name}.ptx");
-        let launch = launch::file(kernel, &module);
         let mut files =
-            vec![(module, ptx::module(kernel, arguments.target)), (format!("{name}.toml"), launch)];
-        if arguments.cuda {
-            files.push((format!("{name}.cu"), cuda::source(kernel)));
+            vec![(format!("{name}.ptx"), &texts.ptx), (format!("{name}.toml"), &texts.launch)];
+        if let (true, Some(source)) = (arguments.cuda, &texts.cuda) {
+            files.push((format!("{name}.cu"), source));
         }
         let mut paths = Vec::new();
         for (name, text) in files {
             let path = folder.join(name);
-            write_new(&path, &text)?;
+            write_new(&path, text)?;
             paths.push(path);
         }
         let values = choice.variant.values.iter();
