@@ -38,6 +38,7 @@ pub mod difference;
 pub mod findings;
 mod format;
 pub mod gpu;
+mod html;
 pub mod json;
 pub mod metric;
 #[cfg(feature = "parquet")]

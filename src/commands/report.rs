@@ -48,5 +48,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         kernels: &shown.kernels,
         advice: &shown.advice,
     });
-    output.write(&report::page(&parts.collect::<Vec<Part<'_>>>(), &gpus)?)
+    output.write(&report::page(&parts.collect::<Vec<Part<'_>>>(), &gpus))
 }

@@ -75,7 +75,7 @@ pub fn document(
     match format {
         DifferenceFormat::Text => Ok(text(difference, [before.name, after.name], &parts)),
         DifferenceFormat::Json => crate::json::document(&Document { difference, lines, advice }),
-        DifferenceFormat::Html => page::page(difference, [before.name, after.name], &parts),
+        DifferenceFormat::Html => Ok(page::page(difference, [before.name, after.name], &parts)),
     }
 }
 

@@ -1,165 +1,230 @@
 //! Two runs side by side as one HTML file.
 
-use askama::Template;
-use gpucast_forecast::Report;
-use gpucast_forecast::difference::{Difference, TimeChange};
+use gpucast_forecast::difference::{CountChange, Difference, LaunchChange, TimeChange};
+use maud::{Markup, html};
 
 use super::lines::{LineChange, SHOWN};
 use super::{AdviceChange, Parts, change, percent, value};
 use crate::advice::{self, capitalised};
-
-#[derive(Template)]
-#[template(path = "difference.html")]
-struct Page<'a> {
-    before: &'a str,
-    after: &'a str,
-    style: &'static str,
-    script: &'static str,
-    totals: Vec<TimeRow>,
-    launches: Vec<Launch>,
-}
-
-struct Launch {
-    id: String,
-    title: String,
-    times: Vec<TimeRow>,
-    advice: Vec<AdviceRow>,
-    no_change: &'static str,
-    counts: Vec<CountRow>,
-    titles: Vec<&'static str>,
-    lines: Vec<LineRow>,
-}
-
-struct TimeRow {
-    gpu: String,
-    model: &'static str,
-    before: String,
-    after: String,
-    change: String,
-    /// The relative change, for sorting.
-    raw: f64,
-}
-
-struct AdviceRow {
-    gpu: String,
-    state: &'static str,
-    rule: &'static str,
-    title: String,
-    before: String,
-    after: String,
-    place: String,
-    models: String,
-    /// What to change; what was changed, if the cause is gone.
-    change: String,
-}
-
-struct CountRow {
-    metric: String,
-    before: String,
-    after: String,
-    unit: String,
-    change: String,
-    raw: f64,
-    is_same: bool,
-}
-
-struct LineRow {
-    before: String,
-    after: String,
-    /// In words, so that no colour alone says it.
-    state: &'static str,
-    texts: Vec<(String, String)>,
-    cells: Vec<String>,
-}
+use crate::html::{Column, Label, Page, Table, classed, numbers, region, sorted, words};
 
 /// The page.
 pub(super) fn page(
     difference: &Difference,
     [before, after]: [&str; 2],
     parts: &[Parts<'_>],
-) -> Result<String, Report> {
+) -> String {
     let launches = difference.launches.iter().zip(parts).enumerate();
-    let launch = |(at, (launch, parts)): (usize, (&_, &Parts<'_>))| {
-        let launch: &gpucast_forecast::difference::LaunchChange = launch;
-        Launch {
-            id: format!("launch-{at}"),
-            title: match launch.before == launch.after {
-                true => launch.before.clone(),
-                false => format!("{} → {}", launch.before, launch.after),
-            },
-            times: launch.times.iter().map(time_row).collect(),
-            advice: parts.advice.iter().map(advice_row).collect(),
-            no_change: advice::NO_CHANGE,
-            counts: launch
-                .counts
-                .iter()
-                .map(|count| CountRow {
-                    metric: count.metric.clone(),
-                    before: value(count.before),
-                    after: value(count.after),
-                    unit: count.unit.clone(),
-                    change: if count.is_same() { String::new() } else { change(count) },
-                    raw: count.change().unwrap_or(0.0),
-                    is_same: count.is_same(),
-                })
-                .collect(),
-            titles: SHOWN.iter().map(|(title, _)| *title).collect(),
-            lines: parts.lines.iter().map(line_row).collect(),
+    let several = difference.launches.len() > 1;
+    let page = Page {
+        title: &format!("{before} and {after}"),
+        heading: &format!("{before} → {after}"),
+        lead: html! {
+            p.muted { "Two predictions side by side. This file needs nothing but itself." }
+        },
+        style: "",
+        main: html! {
+            section aria-labelledby="totals-title" {
+                h2 id="totals-title" { "All launches together" }
+                (region(
+                    "wide",
+                    Label::Words("Times of all launches"),
+                    times("Predicted times before and after", &difference.totals),
+                ))
+            }
+            @for (at, (change, parts)) in launches { (launch(at, change, parts, several)) }
+        },
+        command: "gpucast diff",
+    };
+    page.document()
+}
+
+/// The times by GPU and model.
+fn times(caption: &str, times: &[TimeChange]) -> Markup {
+    let table = Table {
+        class: Some("sortable"),
+        caption,
+        columns: vec![
+            words("GPU"),
+            words("model"),
+            numbers("before"),
+            numbers("after"),
+            numbers("change"),
+        ],
+        rows: html! {
+            @for time in times {
+                tr {
+                    th scope="row" { (time.gpu) }
+                    td.name { (time.model) }
+                    td.number { (time.texts[0]) }
+                    td.number { (time.texts[1]) }
+                    td.number data-sort=(time.change) { strong { (percent(time.change)) } }
+                }
+            }
+        },
+        ..Table::default()
+    };
+    table.markup()
+}
+
+/// The section on a launch; `several` if the difference has others.
+fn launch(at: usize, launch: &LaunchChange, parts: &Parts<'_>, several: bool) -> Markup {
+    let id = format!("launch-{at}");
+    let title = match launch.before == launch.after {
+        true => launch.before.clone(),
+        false => format!("{} → {}", launch.before, launch.after),
+    };
+    let label = |part: &str| format!("{id}-title {id}-{part}");
+    let metrics = format!("{id}-metrics");
+    let source = format!("{id}-table");
+    html! {
+        section id=(id) aria-labelledby={ (id) "-title" } {
+            h2 id={ (id) "-title" } { (title) }
+            @if several {
+                (region(
+                    "wide",
+                    Label::Words(&format!("Times of {title}")),
+                    times("Predicted times of this launch", &launch.times),
+                ))
+            }
+            h3 id={ (id) "-advice" } { "What to change" }
+            @if parts.advice.is_empty() {
+                p { (advice::NO_CHANGE) }
+            } @else {
+                (region("wide", Label::Elements(&label("advice")), causes(parts.advice)))
+            }
+            h3 id={ (id) "-lines" } { "Lines" }
+            p.columns hidden {
+                label { input type="checkbox" data-columns=(source); " all columns" }
+            }
+            (region("wide source", Label::Elements(&label("lines")), lines(&source, parts.lines)))
+            h3 id={ (id) "-counts" } { "Counts" }
+            p.search hidden {
+                label { "Search " input type="search" data-filter=(metrics); }
+                " "
+                label {
+                    input type="checkbox" data-differing=(metrics) checked;
+                    " only what differs"
+                }
+                " "
+                span id={ (metrics) "-found" } role="status" {}
+            }
+            (region("wide", Label::Elements(&label("counts")), counts(&metrics, &launch.counts)))
+        }
+    }
+}
+
+/// What slows the launch before and after.
+fn causes(changes: &[AdviceChange]) -> Markup {
+    let row = |one: &AdviceChange| {
+        let [before, after] = one.gains();
+        // What was changed, if the cause is gone.
+        let said = one.said().map_or("", |found| found.change.as_str());
+        html! {
+            tr {
+                td.name { (one.state.word()) }
+                th.cause scope="row" { (capitalised(one.title)) " " code { (one.rule) } }
+                td.number { (before) }
+                td.number { (after) }
+                td.name { (one.models()) }
+                td.name { (one.gpu) }
+                td.name { (one.place()) }
+                td.reason { (said) }
+            }
         }
     };
-    let page = Page {
-        before,
-        after,
-        style: include_str!("../../templates/report.css"),
-        script: include_str!("../../templates/report.js"),
-        totals: difference.totals.iter().map(time_row).collect(),
-        launches: launches.map(launch).collect(),
+    let table = Table {
+        class: Some("sortable"),
+        caption: "Causes that are gone, new, or stay, with what their change would gain before and \
+                  after",
+        columns: vec![
+            words("state"),
+            words("cause"),
+            numbers("before"),
+            numbers("after"),
+            words("by"),
+            words("GPU"),
+            words("at"),
+            words("change"),
+        ],
+        rows: html! { @for one in changes { (row(one)) } },
+        ..Table::default()
     };
-    page.render().map_err(|error| Report::new(format!("the difference: {error}")))
+    table.markup()
 }
 
-fn time_row(time: &TimeChange) -> TimeRow {
-    TimeRow {
-        gpu: time.gpu.clone(),
-        model: time.model,
-        before: time.texts[0].clone(),
-        after: time.texts[1].clone(),
-        change: percent(time.change),
-        raw: time.change,
-    }
+/// The class of a column of costs; narrow screens show two of them.
+fn cost_class(at: usize) -> &'static str {
+    if matches!(at, 1 | 3) { "number" } else { "number more" }
 }
 
-fn advice_row(change: &AdviceChange) -> AdviceRow {
-    let [before, after] = change.gains();
-    AdviceRow {
-        gpu: change.gpu.clone(),
-        state: change.state.word(),
-        rule: change.rule,
-        title: capitalised(change.title),
-        before,
-        after,
-        place: change.place(),
-        models: change.models(),
-        change: change.said().map_or_else(String::new, |found| found.change.clone()),
-    }
-}
-
-fn line_row(line: &LineChange) -> LineRow {
-    let [before, after] = line.numbers();
-    LineRow {
-        before,
-        after,
-        state: match (&line.before, &line.after) {
+/// Costs of each line.
+fn lines(id: &str, lines: &[LineChange]) -> Markup {
+    let row = |line: &LineChange| {
+        let [before, after] = line.numbers();
+        // In words, so that no colour alone says it.
+        let state = match (&line.before, &line.after) {
             _ if line.is_same() => "",
             (Some(_), Some(_)) => "changed",
             (None, _) => "new",
             (_, None) => "gone",
-        },
-        texts: line
-            .texts()
-            .into_iter()
-            .map(|(sign, text)| (sign.to_owned(), text.to_owned()))
-            .collect(),
-        cells: SHOWN.iter().map(|(_, cost)| line.cell(*cost)).collect(),
-    }
+        };
+        html! {
+            tr class=(if state.is_empty() { "idle" } else { "heat-2" }) {
+                td.line.number { (before) }
+                td.number.more { (after) }
+                td.more { (state) }
+                @for (at, (_, cost)) in SHOWN.iter().enumerate() {
+                    td class=(cost_class(at)) { (line.cell(*cost)) }
+                }
+                td.code {
+                    @for (sign, text) in line.texts() { div { (sign) " " code { (text) } } }
+                }
+            }
+        }
+    };
+    let shown = SHOWN.iter().enumerate();
+    let mut columns =
+        vec![classed("before", "line"), classed("after", "number more"), classed("state", "more")];
+    columns.extend(shown.map(|(at, (title, _))| classed(title, cost_class(at))));
+    columns.push(words("source"));
+    let table = Table {
+        class: Some("source"),
+        id: Some(id),
+        caption: "Costs of each line, before → after",
+        columns,
+        rows: html! { @for line in lines { (row(line)) } },
+    };
+    table.markup()
+}
+
+/// The metrics of a launch.
+fn counts(id: &str, counts: &[CountChange]) -> Markup {
+    let columns: Vec<Column<'_>> = vec![
+        words("metric"),
+        numbers("before"),
+        numbers("after"),
+        words("unit"),
+        numbers("change"),
+    ];
+    let row = |count: &CountChange| {
+        let changed = if count.is_same() { String::new() } else { change(count) };
+        html! {
+            tr class=[count.is_same().then_some("muted")] {
+                th scope="row" { code { (count.metric) } }
+                td.number { (value(count.before)) }
+                td.number { (value(count.after)) }
+                td.name { (count.unit) }
+                (sorted(&changed, count.change().unwrap_or(0.0)))
+            }
+        }
+    };
+    let table = Table {
+        class: Some("sortable"),
+        id: Some(id),
+        caption: "Metrics before and after",
+        columns,
+        rows: html! { @for count in counts { (row(count)) } },
+    };
+    table.markup()
 }

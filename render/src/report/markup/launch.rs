@@ -1,0 +1,271 @@
+//! The section on a launch: the verdict, what to change, and what both rest on.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::super::advised::{Advised, Change};
+use super::super::launch::{Card, Launch};
+use super::super::occupancy::Occupancy;
+use super::{memory, panel, source};
+use crate::html::{Label, Table, numbers, region, sorted, words};
+
+/// The section.
+pub(super) fn section(launch: &Launch) -> Markup {
+    let id = &launch.id;
+    html! {
+        section id=(id) data-launch aria-labelledby={ (id) "-title" } {
+            h2 id={ (id) "-title" } { (launch.kernel) }
+            p { (launch.shape) }
+            p.muted { (launch.origin) }
+            div.verdict { @for one in &launch.cards { (card(one)) } }
+            @for one in &launch.advised { (advised(one)) }
+            h3 id={ (id) "-models" } { "Models side by side" }
+            (models(launch))
+            h3 id={ (id) "-source" } { "Source, with what each line costs" }
+            (source::listings(launch))
+            h3 id={ (id) "-memory" } { "Memory" }
+            (memory::charts(launch))
+            h3 id={ (id) "-occupancy" } { "Occupancy" }
+            @for one in &launch.occupancies { (occupancy(&launch.kernel, one)) }
+            h3 id={ (id) "-pictures" } { "Pictures" }
+            @for (at, picture) in launch.pictures.iter().enumerate() {
+                (drawn(picture, &format!("Picture {} of {}", at + 1, launch.kernel)))
+            }
+            @for reason in &launch.undrawn { p.muted { (reason) } }
+            h3 id={ (id) "-stages" } { "Stages between barriers" }
+            (stages(launch))
+            h3 id={ (id) "-counts" } { "Counts" }
+            (counts(launch))
+        }
+    }
+}
+
+/// The identifiers of the section's heading and of a part's.
+fn headings(launch: &Launch, part: &str) -> String {
+    format!("{0}-title {0}-{part}", launch.id)
+}
+
+/// A picture that scrolls where it is wider than the screen.
+fn drawn(svg: &str, label: &str) -> Markup {
+    region("picture", Label::Words(label), PreEscaped(svg.to_owned()))
+}
+
+fn card(card: &Card) -> Markup {
+    html! {
+        div.card {
+            div { strong { (card.gpu) } }
+            div.time { (card.time) }
+            @if !card.interval.is_empty() { div { (card.interval) } }
+            div { "bound by " (card.bound) ", says " (card.model) }
+            @for line in [&card.others, &card.measured] {
+                @if !line.is_empty() { div.muted { (line) } }
+            }
+        }
+    }
+}
+
+fn advised(one: &Advised) -> Markup {
+    html! {
+        div.advice data-gpu=(one.gpu) {
+            p.costliest {
+                (one.costliest)
+                @if !one.code.is_empty() { ": " code { (one.code) } }
+            }
+            h3 { "What to change, for the " (one.gpu_name) }
+            @if one.changes.is_empty() {
+                p { "No rule finds a change that would gain 5 %." }
+            } @else {
+                ol { @for one in &one.changes { li { (change(one)) } } }
+            }
+        }
+    }
+}
+
+fn change(change: &Change) -> Markup {
+    html! {
+        strong { (change.gain) }
+        " "
+        @if !change.times.is_empty() { span.muted { (change.times) } " " }
+        code { (change.rule) }
+        p { strong { (change.title) "." } " " (change.change) }
+        @if !change.places.is_empty() {
+            ul.places {
+                @for line in &change.places {
+                    li {
+                        (line.at)
+                        @if !line.code.is_empty() { " " code { (line.code) } }
+                    }
+                }
+            }
+        }
+        details {
+            summary { "Counters and models for " (change.rule) }
+            ul {
+                @for one in &change.evidence { li { (one) } }
+                li { (change.models) }
+            }
+        }
+    }
+}
+
+/// The table of predictions, the switches, and each prediction in detail.
+fn models(launch: &Launch) -> Markup {
+    let table = Table {
+        class: Some("sortable"),
+        caption: &format!("Predicted times of {}", launch.kernel),
+        columns: vec![
+            words("GPU"),
+            words("model"),
+            numbers("time"),
+            words("bound by"),
+            numbers("measured"),
+            numbers("error"),
+            words("warnings"),
+        ],
+        rows: html! {
+            @for panel in &launch.panels {
+                tr {
+                    th scope="row" { (panel.gpu) }
+                    td.name { (panel.model) }
+                    (sorted(&panel.time, panel.time_ms))
+                    td.name { (panel.bound) }
+                    td.number { (panel.measured) }
+                    td.number { (panel.error) }
+                    td.reason { @for warning in &panel.warnings { code { (warning.code) } " " } }
+                }
+            }
+            @for row in &launch.declined {
+                tr {
+                    th scope="row" { (row.gpu) }
+                    td.name { (row.model) }
+                    (sorted("–", f64::INFINITY))
+                    td { "no prediction" }
+                    td {}
+                    td {}
+                    td.reason { (row.reason) }
+                }
+            }
+        },
+        ..Table::default()
+    };
+    html! {
+        (region("wide", Label::Elements(&headings(launch, "models")), table.markup()))
+        div.switches hidden {
+            label {
+                "GPU "
+                select data-switch="gpu" {
+                    @for (name, display_name) in &launch.gpus {
+                        option value=(name) { (display_name) }
+                    }
+                }
+            }
+            " "
+            label {
+                "Model "
+                select data-switch="model" {
+                    @for model in &launch.model_names { option value=(model) { (model) } }
+                }
+            }
+        }
+        p.no-panel.muted hidden {
+            "This model has no prediction for this GPU; the table says why."
+        }
+        @for one in &launch.panels { (panel::article(&launch.kernel, one)) }
+    }
+}
+
+fn occupancy(kernel: &str, one: &Occupancy) -> Markup {
+    let limits = Table {
+        class: Some("limits"),
+        caption: &format!("Blocks that each limit allows on an SM of {}", one.gpu),
+        columns: vec![words("limit"), numbers("blocks"), words("effect")],
+        rows: html! {
+            @for limit in &one.limits {
+                tr {
+                    th scope="row" { (limit.name) }
+                    td.number { (limit.blocks) }
+                    td { @if limit.binds { "◀ limits" } }
+                }
+            }
+        },
+        ..Table::default()
+    };
+    html! {
+        div data-gpu=(one.gpu) {
+            h4 { (one.gpu) }
+            p { (one.words) }
+            (limits.markup())
+            @for (at, picture) in one.pictures.iter().enumerate() {
+                (drawn(picture, &format!("Occupancy on {} of {kernel}, {}", one.gpu, at + 1)))
+            }
+        }
+    }
+}
+
+fn stages(launch: &Launch) -> Markup {
+    let column = |(at, title): (usize, &&'static str)| match at {
+        0 => words(title),
+        _ => numbers(title),
+    };
+    let table = Table {
+        caption: "Counts of each stage",
+        columns: launch.stage_titles.iter().enumerate().map(column).collect(),
+        rows: html! {
+            @for stage in &launch.stages {
+                tr {
+                    @for (at, cell) in stage.iter().enumerate() {
+                        @if at == 0 {
+                            th scope="row" { (cell) }
+                        } @else {
+                            td.number { (cell) }
+                        }
+                    }
+                }
+            }
+        },
+        ..Table::default()
+    };
+    html! {
+        p { (launch.stages_words) }
+        @if !launch.stages.is_empty() {
+            (region("wide", Label::Elements(&headings(launch, "stages")), table.markup()))
+        }
+    }
+}
+
+fn counts(launch: &Launch) -> Markup {
+    let id = format!("{}-metrics", launch.id);
+    let table = Table {
+        class: Some("sortable"),
+        id: Some(&id),
+        caption: &format!("Metrics of {}", launch.kernel),
+        columns: vec![
+            words("metric"),
+            numbers("value"),
+            words("unit"),
+            words("kind"),
+            words("level"),
+            words("meaning"),
+        ],
+        rows: html! {
+            @for count in &launch.counts {
+                tr {
+                    th scope="row" { code { (count.name) } }
+                    (sorted(&count.value, count.raw))
+                    td.name { (count.unit) }
+                    td { (count.kind) }
+                    td { (count.level) }
+                    td.meaning { (count.meaning) }
+                }
+            }
+        },
+    };
+    html! {
+        p { (launch.counts_words) }
+        p.search hidden {
+            label { "Search " input type="search" data-filter=(id); }
+            " "
+            span id={ (id) "-found" } role="status" {}
+        }
+        (region("wide", Label::Elements(&headings(launch, "counts")), table.markup()))
+    }
+}
