@@ -84,9 +84,9 @@ pub struct Extras {
     pub transfers: bool,
     /// The features of accesses and operations.
     pub features: bool,
-    /// The order of events in some CTAs ([`LaunchProfile::trace`]); without caches there is none. Of
-    /// several repetitions the first two are traced: the second one finds caches as all later ones
-    /// do.
+    /// The order of events in some CTAs ([`LaunchProfile::trace`]); without caches there is none.
+    /// Of several repetitions the first two are traced: the second one finds caches as all later
+    /// ones do.
     pub trace: Option<TraceLimits>,
 }
 

@@ -138,8 +138,8 @@ impl Observer for Events {
     }
 }
 
-/// The number of events of each kind. Accesses are of one kind if their lanes lie alike to each other
-/// and to lines of 128 bytes.
+/// The number of events of each kind. Accesses are of one kind if their lanes lie alike to each
+/// other and to lines of 128 bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums(BTreeMap<String, u64>);
 
