@@ -259,6 +259,7 @@ mod tests {
             requests: 10,
             passes: 40,
             conflict_free: 10,
+            traffic: Some(RowTraffic::default()),
             ..MemoryCounts::default()
         };
         let global = MemoryCounts {
@@ -295,6 +296,17 @@ mod tests {
         assert_eq!(attribution.shares(&second).sectors, Some(0.75));
         let none = Attribution::new(&BaseTable::default(), None);
         assert_eq!(none.shares(&PartCounts::default()), Shares::default());
+    }
+
+    #[test]
+    fn without_caches_reads_of_dram_are_absent_and_not_zero() {
+        let mut table = table();
+        let reads = |table: &BaseTable| Attribution::new(table, None).whole.dram_read_sectors;
+        assert_eq!(reads(&table), Some(120));
+        for counts in table.rows.iter_mut().flat_map(|row| &mut row.memory) {
+            counts.traffic = None;
+        }
+        assert_eq!(reads(&table), None);
     }
 
     #[test]

@@ -85,10 +85,9 @@ fn extrapolated_traffic_is_an_estimate() {
 
 #[test]
 fn without_caches_exactly_the_metrics_of_caches_are_absent() {
-    let mut table = BaseTable::default();
-    // Ratios of loads have a value only where there are some.
-    let load = MemoryCounts { space: StateSpace::Global, sectors: 4, ..MemoryCounts::default() };
-    table.rows.push(Row { memory: vec![load], ..row(Opcode::Ld, InstructionClass::LoadStore) });
+    let mut table = table();
+    // Ratios of loads have a value only where sectors moved.
+    table.rows[0].memory[0].sectors = 4;
     let whole = metrics(&totals(&table, None));
     let without = metrics(&Totals { replay: Replay::None, ..totals(&table, None) });
     for definition in definitions() {
