@@ -38,8 +38,8 @@ pub(crate) use early::Early;
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep, SweepGrid};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
 pub(crate) use options::{
-    CountingChoice, ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions, OutputOptions,
-    Size, extent,
+    CacheChoice, CountingChoice, ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions,
+    OutputOptions, Size, extent,
 };
 pub(crate) use prediction::MeasurementOptions;
 use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};

@@ -73,8 +73,9 @@ pub struct PartCounts {
     pub shared_conflict_free: u64,
     /// Passes over the constant cache.
     pub constant_passes: u64,
-    /// DRAM read transactions that the requests caused.
-    pub dram_read_sectors: u64,
+    /// DRAM read transactions that the requests caused; `None` without caches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dram_read_sectors: Option<u64>,
 }
 
 impl PartCounts {
@@ -114,7 +115,9 @@ impl PartCounts {
             self.sectors += counts.sectors;
             self.ideal_sectors += counts.ideal_sectors;
             self.transactions += counts.transactions;
-            self.dram_read_sectors += counts.traffic.dram_read_sectors;
+            if let (Some(all), Some(traffic)) = (&mut self.dram_read_sectors, counts.traffic) {
+                *all += traffic.dram_read_sectors;
+            }
             match counts.space {
                 StateSpace::Shared => {
                     self.shared_requests += counts.requests;
@@ -147,6 +150,8 @@ pub struct Shares {
 pub struct Attribution {
     /// Machine instructions issued for each PTX instruction.
     machine: Option<BTreeMap<u32, u64>>,
+    /// True if every access has its traffic.
+    has_caches: bool,
     /// The whole launch.
     pub whole: PartCounts,
     /// Machine instructions that stand for no PTX instruction, issued by warps.
@@ -170,6 +175,11 @@ impl Attribution {
         });
         let mut attribution = Self {
             machine: by_instruction,
+            has_caches: table
+                .rows
+                .iter()
+                .flat_map(|row| &row.memory)
+                .all(|it| it.traffic.is_some()),
             whole: PartCounts::default(),
             machine_unattributed: machine.map(|_| unattributed),
         };
@@ -183,7 +193,9 @@ impl Attribution {
     /// The counts of some rows.
     pub fn part<'a>(&self, rows: impl IntoIterator<Item = &'a Row>) -> PartCounts {
         let machine_warp_executions = self.machine.as_ref().map(|_| 0);
-        let mut counts = PartCounts { machine_warp_executions, ..PartCounts::default() };
+        let dram_read_sectors = self.has_caches.then_some(0);
+        let mut counts =
+            PartCounts { machine_warp_executions, dram_read_sectors, ..PartCounts::default() };
         for row in rows {
             counts.add(row);
             if let (Some(all), Some(machine)) = (&mut counts.machine_warp_executions, &self.machine)
@@ -205,7 +217,7 @@ impl Attribution {
             instructions: share(PartCounts::issues),
             shared: share(|counts| counts.shared_passes),
             sectors: share(|counts| counts.sectors),
-            dram_reads: share(|counts| counts.dram_read_sectors),
+            dram_reads: share(|counts| counts.dram_read_sectors.unwrap_or_default()),
         }
     }
 }
@@ -247,13 +259,14 @@ mod tests {
             requests: 10,
             passes: 40,
             conflict_free: 10,
+            traffic: Some(RowTraffic::default()),
             ..MemoryCounts::default()
         };
         let global = MemoryCounts {
             requests: 30,
             sectors: 120,
             transactions: 30,
-            traffic: RowTraffic { dram_read_sectors: 60, ..RowTraffic::default() },
+            traffic: Some(RowTraffic { dram_read_sectors: 60, ..RowTraffic::default() }),
             ..MemoryCounts::default()
         };
         let more = MemoryCounts { sectors: 40, ..global };
@@ -283,6 +296,17 @@ mod tests {
         assert_eq!(attribution.shares(&second).sectors, Some(0.75));
         let none = Attribution::new(&BaseTable::default(), None);
         assert_eq!(none.shares(&PartCounts::default()), Shares::default());
+    }
+
+    #[test]
+    fn without_caches_reads_of_dram_are_absent_and_not_zero() {
+        let mut table = table();
+        let reads = |table: &BaseTable| Attribution::new(table, None).whole.dram_read_sectors;
+        assert_eq!(reads(&table), Some(120));
+        for counts in table.rows.iter_mut().flat_map(|row| &mut row.memory) {
+            counts.traffic = None;
+        }
+        assert_eq!(reads(&table), None);
     }
 
     #[test]

@@ -12,6 +12,15 @@ pub(crate) struct BlockCount {
     pub(crate) lanes: u64,
 }
 
+impl BlockCount {
+    /// Applies `each` to every count and the same one of `other`.
+    #[inline]
+    pub(crate) fn zip(&mut self, other: &Self, each: &mut impl FnMut(&mut u64, u64)) {
+        each(&mut self.warps, other.warps);
+        each(&mut self.lanes, other.lanes);
+    }
+}
+
 /// The decisions of the lanes of a conditional branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BranchCounts {
@@ -19,6 +28,15 @@ pub struct BranchCounts {
     pub taken_lanes: u64,
     /// Executions by a warp of which some lanes branched and others did not.
     pub divergent: u64,
+}
+
+impl BranchCounts {
+    /// Applies `each` to every count and the same one of `other`.
+    #[inline]
+    pub(crate) fn zip(&mut self, other: &Self, each: &mut impl FnMut(&mut u64, u64)) {
+        each(&mut self.taken_lanes, other.taken_lanes);
+        each(&mut self.divergent, other.divergent);
+    }
 }
 
 /// The accesses of one memory instruction to one state space.
@@ -52,8 +70,8 @@ pub struct MemoryCounts {
     /// other. They are the most lanes at one address, of each request, summed (CUDA C Programming
     /// Guide 4.2, section 4.1: such updates are serialised).
     pub update_steps: u64,
-    /// The traffic of the sectors, once the caches have been replayed.
-    pub traffic: RowTraffic,
+    /// The traffic of the sectors, once the caches have been replayed; `None` without caches.
+    pub traffic: Option<RowTraffic>,
 }
 
 impl Default for MemoryCounts {
@@ -69,7 +87,7 @@ impl Default for MemoryCounts {
             passes: 0,
             conflict_free: 0,
             update_steps: 0,
-            traffic: RowTraffic::default(),
+            traffic: None,
         }
     }
 }
@@ -77,17 +95,26 @@ impl Default for MemoryCounts {
 impl MemoryCounts {
     /// Adds other counts of the same instruction and space.
     pub fn add(&mut self, other: &Self) {
+        self.zip(other, &mut |total, count| *total += count);
+        if let Some(traffic) = other.traffic {
+            *self.traffic.get_or_insert_default() += traffic;
+        }
+    }
+
+    /// Applies `each` to every count and the same one of `other`, but for the traffic, and takes
+    /// over what does not count.
+    #[inline]
+    pub(crate) fn zip(&mut self, other: &Self, each: &mut impl FnMut(&mut u64, u64)) {
         self.space = other.space;
         self.kind = other.kind;
-        self.requests += other.requests;
-        self.requested_bytes += other.requested_bytes;
-        self.sectors += other.sectors;
-        self.ideal_sectors += other.ideal_sectors;
-        self.transactions += other.transactions;
-        self.passes += other.passes;
-        self.conflict_free += other.conflict_free;
-        self.update_steps += other.update_steps;
-        self.traffic += other.traffic;
+        each(&mut self.requests, other.requests);
+        each(&mut self.requested_bytes, other.requested_bytes);
+        each(&mut self.sectors, other.sectors);
+        each(&mut self.ideal_sectors, other.ideal_sectors);
+        each(&mut self.transactions, other.transactions);
+        each(&mut self.passes, other.passes);
+        each(&mut self.conflict_free, other.conflict_free);
+        each(&mut self.update_steps, other.update_steps);
     }
 
     /// Passes that conflicts of banks added (shared memory).

@@ -17,7 +17,7 @@ use crate::metric::{Level, MetricValue, Metrics};
 use crate::occupancy::CtaShape;
 use crate::profile::KernelProfile;
 use crate::table::BaseTable;
-use crate::totals::{LaunchFacts, Totals};
+use crate::totals::{LaunchFacts, Replay, Totals};
 use crate::trace::LaunchTrace;
 
 /// The name and version of the JSON file that holds launch profiles under `launches`.
@@ -53,19 +53,19 @@ pub struct LaunchProfile {
     pub trace: Option<Arc<LaunchTrace>>,
     launch: LaunchFacts,
     l2: L2Traffic,
-    extrapolated: bool,
+    replay: Replay,
 }
 
 impl LaunchProfile {
-    /// The profile for one invocation: `l2` is the L2's traffic; `extrapolated` where some
-    /// requests never reached it.
+    /// The profile for one invocation: `l2` is the traffic of the L2, as far as
+    /// `replay` says.
     pub(crate) fn new(
         kernel: String,
         (grid, block): ([u32; 3], [u32; 3]),
         launch: LaunchFacts,
         table: BaseTable,
         l2: L2Traffic,
-        extrapolated: bool,
+        replay: Replay,
     ) -> Self {
         let mut profile = Self {
             kernel,
@@ -79,7 +79,7 @@ impl LaunchProfile {
             trace: None,
             launch,
             l2,
-            extrapolated,
+            replay,
         };
         profile.metrics = metrics(&profile.totals());
         profile
@@ -115,6 +115,12 @@ impl LaunchProfile {
         definition.map_or(Level::Ptx, |definition| definition.basis.level(self.machine.is_some()))
     }
 
+    /// True if requests went through caches: otherwise there are no metrics that depend on them.
+    #[must_use]
+    pub fn has_caches(&self) -> bool {
+        self.replay != Replay::None
+    }
+
     /// The part that a model needs.
     #[must_use]
     pub fn to_kernel_profile(&self) -> KernelProfile {
@@ -132,7 +138,7 @@ impl LaunchProfile {
             machine: self.machine.as_ref(),
             launch: self.launch,
             l2: self.l2,
-            extrapolated: self.extrapolated,
+            replay: self.replay,
         }
     }
 }

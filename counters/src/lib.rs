@@ -47,6 +47,7 @@ mod row_key;
 mod sparse;
 pub mod stages;
 pub mod table;
+mod tally;
 pub mod tensor;
 pub mod throughput;
 pub mod totals;

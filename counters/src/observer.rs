@@ -1,5 +1,7 @@
 //! Collects the CTAs of one launch into its profile.
 
+mod tally;
+
 use std::sync::Arc;
 
 use gpucast_interpreter::{Launch, Observer, Program};
@@ -17,7 +19,7 @@ use crate::recorder::{CtaRecorder, RecorderShape, Route};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
-use crate::totals::LaunchFacts;
+use crate::totals::{LaunchFacts, Replay};
 use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
 
 /// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
@@ -74,6 +76,7 @@ impl Code {
         guarded_lanes: &[u64],
         branches: &SparseRows<BranchCounts>,
         memory: &SparseRows<MemoryCounts>,
+        has_caches: bool,
     ) -> BaseTable {
         let row = |(instruction, description): (usize, &Description)| Row {
             instruction: instruction as u32,
@@ -104,7 +107,11 @@ impl Code {
         }
         for (key, counts) in memory.iter() {
             if let Some(row) = rows.get_mut(RowKey::of_index(key).instruction() as usize) {
-                row.memory.push(*counts);
+                let mut counts = *counts;
+                if has_caches {
+                    counts.traffic.get_or_insert_default();
+                }
+                row.memory.push(counts);
             }
         }
         for row in &mut rows {
@@ -131,7 +138,8 @@ pub struct Counter {
     cta: CtaShape,
     batch: usize,
     shape: RecorderShape,
-    hierarchy: Hierarchy,
+    /// The caches, if they are modelled.
+    hierarchy: Option<Hierarchy>,
     l2: L2Geometry,
     contents: L2Contents,
     blocks: Vec<BlockCount>,
@@ -188,7 +196,7 @@ impl Counter {
             cta,
             batch: resident.min(BATCH),
             shape,
-            hierarchy: Hierarchy::new(&hierarchy),
+            hierarchy: Some(Hierarchy::new(&hierarchy)),
             l2: hierarchy.l2,
             contents: L2Contents::default(),
             blocks: totals.block_counts().to_vec(),
@@ -206,7 +214,7 @@ impl Counter {
     pub fn with_l2(mut self, contents: L2Contents, before: Option<L2>) -> Self {
         self.contents = contents;
         if let Some(l2) = before.filter(|l2| contents.stays() && l2.geometry() == &self.l2) {
-            self.hierarchy = self.hierarchy.with_l2(l2);
+            self.hierarchy = self.hierarchy.map(|hierarchy| hierarchy.with_l2(l2));
         }
         self
     }
@@ -254,8 +262,19 @@ impl Counter {
         let hierarchy = self.device.hierarchy(self.cta);
         let resident = resident_ctas(&hierarchy, self.facts.ctas);
         self.batch = resident.min(BATCH);
-        self.shape.stream_limit = RESIDENT_LINES / resident.max(BATCH);
-        self.hierarchy = Hierarchy::new(&hierarchy);
+        if self.hierarchy.is_some() {
+            self.shape.stream_limit = RESIDENT_LINES / resident.max(BATCH);
+            self.hierarchy = Some(Hierarchy::new(&hierarchy));
+        }
+        self
+    }
+
+    /// Leaves the caches out: no request is kept, and what depends on caches has no value. Call it
+    /// before the launch begins, and not with a trace, which needs the levels of requests.
+    #[must_use]
+    pub fn without_caches(mut self) -> Self {
+        self.shape.stream_limit = 0;
+        self.hierarchy = None;
         self
     }
 
@@ -271,10 +290,39 @@ impl Counter {
         CtaRecorder::new(&self.shape)
     }
 
-    /// The profile of the launch, and the L2 with its contents.
+    /// The profile of the launch, and the L2 with its contents; without caches there is none.
     #[must_use]
-    pub fn finish(mut self) -> (LaunchProfile, L2) {
-        let (rows, mut l2) = self.hierarchy.finish(self.contents);
+    pub fn finish(mut self) -> (LaunchProfile, Option<L2>) {
+        let has_caches = self.hierarchy.is_some();
+        let (traffic, l2) = match self.hierarchy.take() {
+            Some(hierarchy) => {
+                let (traffic, l2) = self.settle(hierarchy);
+                (traffic, Some(l2))
+            }
+            None => (L2Traffic::default(), None),
+        };
+        let table = self.table(has_caches);
+        let trace = self.tracer.take().map(|tracer| tracer.finish(&table, &traffic));
+        let replay = match self.left_out_sectors {
+            _ if !has_caches => Replay::None,
+            0 => Replay::Whole,
+            _ => Replay::Part,
+        };
+        let mut profile = LaunchProfile::new(
+            self.code.kernel,
+            (self.grid, self.block),
+            self.facts,
+            table,
+            traffic,
+            replay,
+        );
+        profile.trace = trace.map(Arc::new);
+        (profile, l2)
+    }
+
+    /// Ends the replay of the caches, and gives rows their traffic.
+    fn settle(&mut self, hierarchy: Hierarchy) -> (L2Traffic, L2) {
+        let (rows, mut l2) = hierarchy.finish(self.contents);
         let all = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
         let extrapolation = Extrapolation::new(all, self.left_out_sectors);
         let traffic = extrapolation.total(l2.take_traffic());
@@ -285,22 +333,17 @@ impl Counter {
         for (row, traffic) in rows {
             // Instructions beyond the limit share a row, which is nobody's.
             if row < ROW_LIMIT {
-                self.memory.row(row).traffic += extrapolation.row(traffic);
+                let counts = self.memory.row(row);
+                *counts.traffic.get_or_insert_default() += extrapolation.row(traffic);
             }
         }
-        let table =
-            self.code.table(&self.blocks, &self.guarded_lanes, &self.branches, &self.memory);
-        let trace = self.tracer.take().map(|tracer| tracer.finish(&table, &traffic));
-        let mut profile = LaunchProfile::new(
-            self.code.kernel,
-            (self.grid, self.block),
-            self.facts,
-            table,
-            traffic,
-            self.left_out_sectors > 0,
-        );
-        profile.trace = trace.map(Arc::new);
-        (profile, l2)
+        (traffic, l2)
+    }
+
+    /// The base table of the counts so far.
+    fn table(&self, has_caches: bool) -> BaseTable {
+        let (branches, memory) = (&self.branches, &self.memory);
+        self.code.table(&self.blocks, &self.guarded_lanes, branches, memory, has_caches)
     }
 }
 
@@ -318,16 +361,13 @@ impl Observer for Counter {
     fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut CtaRecorder]) {
         for recorder in recorders.iter_mut() {
             for (total, count) in self.blocks.iter_mut().zip(recorder.block_counts()) {
-                total.warps += count.warps;
-                total.lanes += count.lanes;
+                total.zip(count, &mut |total, count| *total += count);
             }
             for (total, lanes) in self.guarded_lanes.iter_mut().zip(&recorder.guarded_lanes) {
                 *total += lanes;
             }
             for (instruction, counts) in recorder.branches.iter() {
-                let total = self.branches.row(instruction);
-                total.taken_lanes += counts.taken_lanes;
-                total.divergent += counts.divergent;
+                self.branches.row(instruction).zip(counts, &mut |total, count| *total += count);
             }
             for (key, counts) in recorder.memory.iter() {
                 self.memory.row(key).add(counts);
@@ -337,9 +377,11 @@ impl Observer for Counter {
                 tracer.collect(cta, recorder.sample.take());
             }
         }
-        let mut streams: Vec<&mut CtaStream> =
-            recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
-        self.hierarchy.collect(&mut streams);
+        if let Some(hierarchy) = &mut self.hierarchy {
+            let mut streams: Vec<&mut CtaStream> =
+                recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
+            hierarchy.collect(&mut streams);
+        }
         recorders.iter_mut().for_each(|recorder| recorder.clear());
     }
 

@@ -168,10 +168,12 @@ impl Serialize for MemoryCounts {
         counts.serialize_field("passes", &self.passes)?;
         counts.serialize_field("conflict_free", &self.conflict_free)?;
         counts.serialize_field("update_steps", &self.update_steps)?;
-        counts.serialize_field("l1_hit_sectors", &self.traffic.l1_hit_sectors)?;
-        counts.serialize_field("l2_sectors", &self.traffic.l2_sectors)?;
-        counts.serialize_field("l2_hit_sectors", &self.traffic.l2_hit_sectors)?;
-        counts.serialize_field("dram_read_sectors", &self.traffic.dram_read_sectors)?;
+        if let Some(traffic) = &self.traffic {
+            counts.serialize_field("l1_hit_sectors", &traffic.l1_hit_sectors)?;
+            counts.serialize_field("l2_sectors", &traffic.l2_sectors)?;
+            counts.serialize_field("l2_hit_sectors", &traffic.l2_hit_sectors)?;
+            counts.serialize_field("dram_read_sectors", &traffic.dram_read_sectors)?;
+        }
         counts.end()
     }
 }

@@ -26,9 +26,20 @@ pub struct Totals<'a> {
     pub launch: LaunchFacts,
     /// The traffic of the L2.
     pub l2: L2Traffic,
-    /// True if some requests were too many to be replayed, so that DRAM traffic is in part
-    /// extrapolated.
-    pub extrapolated: bool,
+    /// The part of the requests that went through the caches.
+    pub replay: Replay,
+}
+
+/// The part of a launch's requests that went through the caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Replay {
+    /// All of them.
+    #[default]
+    Whole,
+    /// All but some that were too many, so that traffic is in part extrapolated.
+    Part,
+    /// None: what depends on caches is not known.
+    None,
 }
 
 /// The size of a launch, and the part of it that an SM of the modelled GPU holds.
@@ -442,7 +453,7 @@ impl Totals<'_> {
             matches!(counts.space, StateSpace::Global | StateSpace::Local | StateSpace::Tex)
         };
         let counts = self.accesses_where(is_cached);
-        (counts.traffic.l1_hit_sectors, counts.sectors)
+        (counts.traffic.unwrap_or_default().l1_hit_sectors, counts.sectors)
     }
 
     /// Sectors of loads from spaces that first-level caches held, and all of them.
@@ -450,7 +461,7 @@ impl Totals<'_> {
     pub fn l1_hits(&self, spaces: &[StateSpace]) -> (u64, u64) {
         let loads = spaces.iter().map(|&space| self.memory(space, Direction::Load));
         loads.fold((0, 0), |(hits, all), counts| {
-            (hits + counts.traffic.l1_hit_sectors, all + counts.sectors)
+            (hits + counts.traffic.unwrap_or_default().l1_hit_sectors, all + counts.sectors)
         })
     }
 
@@ -468,7 +479,7 @@ impl Totals<'_> {
     /// writes back of local memory belong to no instruction and are not included.
     #[must_use]
     pub fn l2_sectors_of(&self, space: StateSpace, direction: Direction) -> u64 {
-        self.memory(space, direction).traffic.l2_sectors
+        self.memory(space, direction).traffic.unwrap_or_default().l2_sectors
     }
 }
 

@@ -23,6 +23,28 @@ pub enum RungChoice {
     Full,
 }
 
+/// The part of the requests that goes through the modelled caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheChoice {
+    /// Those of every CTA.
+    #[default]
+    Full,
+    /// None. Metrics that depend on caches are absent, and grids may have any size.
+    None,
+}
+
+impl CacheChoice {
+    /// The name of the choice.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::None => "none",
+        }
+    }
+}
+
 /// Settings of the execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExecutionSettings {
@@ -32,6 +54,8 @@ pub struct ExecutionSettings {
     pub timing: bool,
     /// How much is executed where only counts are wanted.
     pub counting: RungChoice,
+    /// Requests that go through the caches.
+    pub caches: CacheChoice,
 }
 
 /// Settings by which PTX becomes machine instructions.

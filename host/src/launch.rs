@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
 use gpucast_forecast::run::sources;
-use gpucast_forecast::settings::RungChoice;
+use gpucast_forecast::settings::{CacheChoice, RungChoice};
 use gpucast_forecast::{Alone, fault_report};
 use gpucast_interpreter::{
     Argument, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options, RunError, Schedule,
@@ -213,6 +213,7 @@ impl Device {
             extras: Extras::of(chosen.model.needs()),
             // Programs need the values.
             rung: RungChoice::Full,
+            caches: CacheChoice::Full,
             supervisor: &Alone,
         };
         let counted = one.count(&mut self.memory, &counting, &mut self.l2)?;
@@ -301,7 +302,7 @@ fn of_launch(error: &LaunchError) -> Error {
         | LaunchError::ArgumentType { .. }
         | LaunchError::SharedMemory { .. } => Error::InvalidValue,
         LaunchError::Allocation(_) | LaunchError::Memory { .. } => Error::OutOfMemory,
-        LaunchError::Initializer { .. } => Error::NotSupported,
+        LaunchError::Counts(_) | LaunchError::Initializer { .. } => Error::NotSupported,
     }
 }
 

@@ -7,6 +7,7 @@ use gpucast_ptx_frontend::ScalarType;
 
 use crate::fault::Fault;
 use crate::memory::AllocationError;
+use crate::observer::CountOverflow;
 
 /// A kernel argument, in the order of the kernel's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -321,6 +322,9 @@ pub enum LaunchError {
         /// The limit that held; `None` if the allocator refused.
         limit: Option<u64>,
     },
+    /// Its counts are too large for counters of 64 bits.
+    #[error(transparent)]
+    Counts(#[from] CountOverflow),
     /// A global variable's initialiser needs an address that does not exist here.
     #[error("the initialiser of {variable} takes an address that is not supported yet")]
     Initializer {

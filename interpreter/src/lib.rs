@@ -23,7 +23,7 @@ pub mod program;
 pub mod semantics;
 pub mod tensor_map;
 
-pub use exec::{ByClasses, ClassEffort, prepare, run, run_classes, run_in};
+pub use exec::{ByClasses, ClassEffort, prepare, run, run_classes, run_in, tally_classes};
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;
 pub use launch::{
@@ -31,8 +31,9 @@ pub use launch::{
 };
 pub use memory::DeviceMemory;
 pub use observer::{
-    Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit,
-    GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer,
-    Pattern, Recorder, Release, ShuffleUse, StandIn, WarpArrival, WarpRelease,
+    Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CountOverflow,
+    CtaStart, Exit, GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse,
+    NoObserver, Observer, Pattern, Recorder, Release, ShuffleUse, StandIn, Tally, WarpArrival,
+    WarpRelease,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

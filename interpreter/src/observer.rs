@@ -75,6 +75,22 @@ pub trait StandIn: Recorder + Sync {
     fn stand_in(&mut self, representative: &Self, shifts: &[(&Self::Shift, u32)]);
 }
 
+/// An observer to which the record of one CTA may count for all CTAs of its class, because it adds
+/// records up and needs neither their order nor their addresses.
+pub trait Tally: Observer<Recorder: StandIn> {
+    /// Takes over the record of a CTA that counts for `ctas` CTAs, itself included.
+    ///
+    /// # Errors
+    ///
+    /// [`CountOverflow`] if a sum does not fit. The observer is of no use then.
+    fn tally(&mut self, record: &mut Self::Recorder, ctas: u64) -> Result<(), CountOverflow>;
+}
+
+/// A launch is so large that one of its counts does not fit 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the launch has counts of 2⁶⁴ or more, which 64 bits do not hold")]
+pub struct CountOverflow;
+
 /// The events of accesses that an observer asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wants {

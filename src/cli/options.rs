@@ -249,6 +249,28 @@ pub(crate) struct ExecutionOptions {
     /// How much of each launch is executed to count it
     #[arg(long, value_name = "RUNG", default_value = "auto")]
     pub(crate) counting: CountingChoice,
+
+    /// Which requests go through the modelled caches
+    #[arg(long, value_name = "REQUESTS", default_value = "full")]
+    pub(crate) caches: CacheChoice,
+}
+
+/// Which requests go through the modelled caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheChoice {
+    /// Those of every CTA
+    Full,
+    /// None, so that grids of any size are counted at once; what depends on caches is absent
+    None,
+}
+
+impl From<CacheChoice> for settings::CacheChoice {
+    fn from(choice: CacheChoice) -> Self {
+        match choice {
+            CacheChoice::Full => Self::Full,
+            CacheChoice::None => Self::None,
+        }
+    }
 }
 
 /// How much of each launch is executed to count it.
@@ -280,7 +302,7 @@ impl From<&ExecutionOptions> for settings::ExecutionSettings {
     fn from(options: &ExecutionOptions) -> Self {
         let defaults = Options::default();
         let timing = options.execution_time;
-        let counting = options.counting.into();
+        let (counting, caches) = (options.counting.into(), options.caches.into());
         let options = Options {
             heap_bytes: options.heap.unwrap_or(defaults.heap_bytes),
             stack_bytes: options.stack.unwrap_or(defaults.stack_bytes),
@@ -295,7 +317,7 @@ impl From<&ExecutionOptions> for settings::ExecutionSettings {
             },
             ..defaults
         };
-        Self { options, timing, counting }
+        Self { options, timing, counting, caches }
     }
 }
 

@@ -9,15 +9,16 @@ use gpucast_forecast::run::module;
 use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_render::bench::document;
 
-use crate::cli::CountingChoice;
 use crate::cli::bench::Bench;
+use crate::cli::{CacheChoice, CountingChoice, ExecutionOptions};
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Bench, threads: Option<u16>) -> Result<(), Failure> {
-    if arguments.execution.counting != CountingChoice::Auto {
+    let ExecutionOptions { counting, caches, .. } = arguments.execution;
+    if counting != CountingChoice::Auto || caches != CacheChoice::Full {
         let report = Report::new("`bench` measures every way of counting");
-        return Err(Failure::Usage(report.hint("leave --counting out")));
+        return Err(Failure::Usage(report.hint("leave --counting and --caches out")));
     }
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
     // A kernel that cannot be read is refused before another one is executed.

@@ -81,7 +81,9 @@ impl Shown {
         machine.note.iter().for_each(|note| terminal.note(note));
         let extras = Extras::of(shown.needs | Needs::STAGES);
         let rung = settings.counting;
-        let counting = Counting { device, machine: &machine, extras, rung, supervisor: terminal };
+        let caches = settings.caches;
+        let counting =
+            Counting { device, machine: &machine, extras, rung, caches, supervisor: terminal };
         let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
         let files = cuda_source::files(&plan, &loaded.module, request.source_root);
         let places = Places { files: &files, loaded: &loaded };

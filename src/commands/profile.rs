@@ -87,7 +87,9 @@ impl Profiling<'_> {
             trace: arguments.stalls.then(TraceLimits::default),
         };
         let rung = settings.counting;
-        let counting = Counting { device, machine: &machine, extras, rung, supervisor: terminal };
+        let caches = settings.caches;
+        let counting =
+            Counting { device, machine: &machine, extras, rung, caches, supervisor: terminal };
         let counted = counting::count(plan, &loaded, &settings.options, &counting)?;
         let simulation = |one: &Counted| {
             let source = sources::of_counted(one, plan, gpu);

@@ -16,14 +16,16 @@ use gpucast_render::several::{self, Part};
 use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Sanitizer;
 
-use crate::cli::{CountingChoice, Run};
+use crate::cli::{CacheChoice, CountingChoice, ExecutionOptions, Run};
 use crate::failure::{Failure, Report, suggest};
 use crate::output::{Output, Terminal, keep_inputs};
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
-    if arguments.execution.counting != CountingChoice::Auto {
+    let ExecutionOptions { counting, caches, .. } = arguments.execution;
+    if counting != CountingChoice::Auto || caches != CacheChoice::Full {
         let report = Report::new("`run` computes everything and counts nothing");
-        return Err(Failure::Usage(report.hint("leave --counting out, or use `gpucast profile`")));
+        let hint = "leave --counting and --caches out, or use `gpucast profile`";
+        return Err(Failure::Usage(report.hint(hint)));
     }
     // A kernel that cannot be read is refused before another one is executed.
     let plans = arguments.kernel.plans()?;

@@ -62,6 +62,8 @@ const DOCUMENTS: [Documented; 19] = [
             "profile sgemm --size small --machine none --execution-time",
             "profile sgemm --size small --machine none --counting full",
             "profile sgemm --size small --machine none --counting classes",
+            "profile sgemm --size small --machine none --caches none",
+            "profile histogram --size small --machine rules --by line --caches none",
             "profile cyclic-reduction --size small --machine rules --by line",
             "profile cyclic-reduction --size small --machine rules --by stage",
             "profile cyclic-reduction --size small --machine rules --by branch",

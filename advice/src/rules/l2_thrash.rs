@@ -46,7 +46,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     }
     let hits = (1.0 - held / asked).clamp(0.0, 1.0);
     let from_dram = |row: &Row| -> f64 {
-        row.memory.iter().map(|counts| counts.traffic.dram_read_sectors as f64).sum()
+        let traffic = row.memory.iter().filter_map(|counts| counts.traffic);
+        traffic.map(|traffic| traffic.dram_read_sectors as f64).sum()
     };
     Some(Suspicion {
         change: format!(

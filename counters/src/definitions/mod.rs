@@ -22,7 +22,7 @@ mod row;
 mod spaces;
 
 use crate::metric::{Kind, Level, MetricValue, Metrics, Number};
-use crate::totals::Totals;
+use crate::totals::{Replay, Totals};
 
 pub use page::page;
 
@@ -63,7 +63,7 @@ impl Basis {
             Self::Arithmetic => machine.unwrap_or(Kind::Exact),
             Self::Instructions => machine.unwrap_or(Kind::Estimated),
             Self::AccessModel | Self::Residency => Kind::Modelled,
-            Self::CacheReplay if totals.extrapolated => Kind::Estimated,
+            Self::CacheReplay if totals.replay == Replay::Part => Kind::Estimated,
             Self::CacheReplay => Kind::Modelled,
             Self::Branches | Self::EvenRounds => Kind::Estimated,
             Self::Hardware => Kind::Measured,
@@ -207,6 +207,9 @@ pub fn instruction_metrics(totals: &Totals<'_>) -> Metrics {
 }
 
 fn figure(definition: &Definition, totals: &Totals<'_>) -> Option<(String, MetricValue)> {
+    if definition.basis == Basis::CacheReplay && totals.replay == Replay::None {
+        return None;
+    }
     let value = (definition.compute?)(totals)?;
     let kind = definition.basis.kind(totals);
     Some((definition.name.to_owned(), MetricValue { value, unit: definition.unit, kind }))

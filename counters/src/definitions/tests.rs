@@ -14,7 +14,7 @@ use crate::totals::LaunchFacts;
 
 fn totals<'a>(table: &'a BaseTable, machine: Option<&'a MachineProfile>) -> Totals<'a> {
     let launch = LaunchFacts { ctas: 2, threads_per_cta: 64, ..LaunchFacts::default() };
-    Totals { table, machine, launch, l2: L2Traffic::default(), extrapolated: false }
+    Totals { table, machine, launch, l2: L2Traffic::default(), replay: Replay::Whole }
 }
 
 #[test]
@@ -75,12 +75,27 @@ fn the_nine_metrics_of_the_thesis_are_there_even_if_nothing_ran() {
 #[test]
 fn extrapolated_traffic_is_an_estimate() {
     let table = BaseTable::default();
-    for (extrapolated, kind) in [(false, Kind::Modelled), (true, Kind::Estimated)] {
-        let metrics = metrics(&Totals { extrapolated, ..totals(&table, None) });
+    for (replay, kind) in [(Replay::Whole, Kind::Modelled), (Replay::Part, Kind::Estimated)] {
+        let metrics = metrics(&Totals { replay, ..totals(&table, None) });
         assert_eq!(metrics["dram_read_transactions"].kind, kind);
         assert_eq!(metrics["gld_transactions"].kind, Kind::Modelled);
         assert_eq!(metrics["flop_count_sp_fma"].kind, Kind::Exact);
     }
+}
+
+#[test]
+fn without_caches_exactly_the_metrics_of_caches_are_absent() {
+    let mut table = table();
+    // Ratios of loads have a value only where sectors moved.
+    table.rows[0].memory[0].sectors = 4;
+    let whole = metrics(&totals(&table, None));
+    let without = metrics(&Totals { replay: Replay::None, ..totals(&table, None) });
+    for definition in definitions() {
+        let is_of_caches = definition.basis == Basis::CacheReplay;
+        let expected = whole.get(definition.name).filter(|_| !is_of_caches);
+        assert_eq!(without.get(definition.name), expected, "{}", definition.name);
+    }
+    assert!(whole.contains_key("global_hit_rate") && whole.contains_key("dram_bytes"));
 }
 
 /// A generic load whose lanes went to global memory three times and to shared memory once.

@@ -58,15 +58,12 @@ impl LocalShares {
                 AccessKind::Atomic | AccessKind::Reduction => continue,
             };
             counts.requests = scaled(counts.requests, share.requests);
-            let of_bytes = [
-                &mut counts.requested_bytes,
-                &mut counts.sectors,
-                &mut counts.transactions,
-                &mut counts.traffic.l1_hit_sectors,
-            ];
+            let of_bytes =
+                [&mut counts.requested_bytes, &mut counts.sectors, &mut counts.transactions];
             of_bytes.into_iter().for_each(|count| *count = scaled(*count, share.bytes));
-            let RowTraffic { l2_sectors, l2_hit_sectors, dram_read_sectors, .. } = counts.traffic;
-            let traffic = &mut counts.traffic;
+            let Some(traffic) = &mut counts.traffic else { continue };
+            traffic.l1_hit_sectors = scaled(traffic.l1_hit_sectors, share.bytes);
+            let RowTraffic { l2_sectors, l2_hit_sectors, dram_read_sectors, .. } = *traffic;
             take(&mut traffic.l2_sectors, scaled(l2_sectors, share.bytes), all);
             take(&mut traffic.l2_hit_sectors, scaled(l2_hit_sectors, share.bytes), hits);
             let reads = &mut l2.dram_read_sectors;

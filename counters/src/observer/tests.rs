@@ -121,8 +121,8 @@ fn a_copy_moves_each_sector_once() {
     // The traffic stands with the instruction that caused it.
     let loads = &profile.table.rows[LOAD as usize].memory;
     assert_eq!(loads.len(), 1);
-    assert_eq!((loads[0].sectors, loads[0].traffic.dram_read_sectors), (32_000, 32_000));
-    assert_eq!(profile.table.rows[STORE as usize].memory[0].traffic.dram_read_sectors, 0);
+    assert_eq!((loads[0].sectors, loads[0].traffic.unwrap().dram_read_sectors), (32_000, 32_000));
+    assert_eq!(profile.table.rows[STORE as usize].memory[0].traffic.unwrap().dram_read_sectors, 0);
 }
 
 /// A GTX 480 whose L2 has another policy.
@@ -302,7 +302,7 @@ fn an_l2_that_is_kept_is_warm() {
     let (profile, l2) = cold.finish();
     assert_eq!(count(&profile, "dram_read_transactions"), 4);
     for (contents, reads) in [(L2Contents::Keep, 0), (L2Contents::Warm, 0), (L2Contents::Cold, 4)] {
-        let mut again = new().with_l2(contents, Some(l2.clone()));
+        let mut again = new().with_l2(contents, l2.clone());
         read(&mut again);
         let reads_again = count(&again.finish().0, "dram_read_transactions");
         assert_eq!(reads_again, reads, "{contents:?}");
@@ -409,7 +409,7 @@ fn loads_with_an_operator_go_past_the_first_level() {
         let (profile, _) = counter.finish();
         let counts = profile.table.rows[LOAD as usize].memory[0];
         assert_eq!(
-            (counts.traffic.l1_hit_sectors, counts.traffic.l2_sectors),
+            (counts.traffic.unwrap().l1_hit_sectors, counts.traffic.unwrap().l2_sectors),
             (hits, at_l2),
             "{past_l1}"
         );

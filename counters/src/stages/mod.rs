@@ -16,7 +16,7 @@ mod recorder;
 
 use std::sync::Arc;
 
-use gpucast_interpreter::{Launch, Observer, Program};
+use gpucast_interpreter::{CountOverflow, Launch, Observer, Program, Tally};
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,7 @@ use crate::hierarchy::L2;
 use crate::launch_profile::LaunchProfile;
 use crate::observer::Counter;
 use crate::recorder::CtaRecorder;
+use crate::tally::Times;
 use crate::throughput::Operation;
 use code::StageCode;
 
@@ -62,13 +63,14 @@ pub struct StageMemory {
 }
 
 impl StageMemory {
-    fn add(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.requested_bytes += other.requested_bytes;
-        self.sectors += other.sectors;
-        self.transactions += other.transactions;
-        self.passes += other.passes;
-        self.conflict_free += other.conflict_free;
+    /// Applies `each` to every count and the same one of `other`.
+    fn zip(&mut self, other: &Self, each: &mut impl FnMut(&mut u64, u64)) {
+        each(&mut self.requests, other.requests);
+        each(&mut self.requested_bytes, other.requested_bytes);
+        each(&mut self.sectors, other.sectors);
+        each(&mut self.transactions, other.transactions);
+        each(&mut self.passes, other.passes);
+        each(&mut self.conflict_free, other.conflict_free);
     }
 
     /// Adds the counts of `now` since `before`.
@@ -179,28 +181,35 @@ impl Stage {
 
     /// Adds the same stage of other CTAs.
     pub fn add(&mut self, other: &Self) {
-        self.ctas += other.ctas;
-        self.add_later(other);
+        self.zip(other, &mut |total, count| *total += count);
     }
 
     /// Adds a later stage of the same CTAs.
     fn add_later(&mut self, other: &Self) {
-        self.warps += other.warps;
-        self.active_warps += other.active_warps;
+        let ctas = self.ctas;
+        self.add(other);
+        self.ctas = ctas;
+    }
+
+    /// Applies `each` to every count and the same one of `other`.
+    fn zip(&mut self, other: &Self, each: &mut impl FnMut(&mut u64, u64)) {
+        each(&mut self.ctas, other.ctas);
+        each(&mut self.warps, other.warps);
+        each(&mut self.active_warps, other.active_warps);
         for (total, count) in self.classes.iter_mut().zip(&other.classes) {
-            total.warps += count.warps;
-            total.threads += count.threads;
+            each(&mut total.warps, count.warps);
+            each(&mut total.threads, count.threads);
         }
-        for (total, count) in self.operations.iter_mut().zip(&other.operations) {
-            *total += count;
+        for (total, &count) in self.operations.iter_mut().zip(&other.operations) {
+            each(total, count);
         }
-        self.multiply_adds += other.multiply_adds;
-        self.shared_loads += other.shared_loads;
-        self.global_loads += other.global_loads;
-        self.global_load_batches += other.global_load_batches;
-        self.shared.add(&other.shared);
-        self.global.add(&other.global);
-        self.local.add(&other.local);
+        each(&mut self.multiply_adds, other.multiply_adds);
+        each(&mut self.shared_loads, other.shared_loads);
+        each(&mut self.global_loads, other.global_loads);
+        each(&mut self.global_load_batches, other.global_load_batches);
+        self.shared.zip(&other.shared, each);
+        self.global.zip(&other.global, each);
+        self.local.zip(&other.local, each);
     }
 
     fn memory(&mut self, space: StateSpace) -> Option<&mut StageMemory> {
@@ -226,10 +235,15 @@ pub struct Stages {
 impl Stages {
     /// Adds the stages of other CTAs.
     pub fn add(&mut self, stages: &[Stage], merged: u64) {
+        self.zip(stages, merged, &mut |total, count| *total += count);
+    }
+
+    /// Applies `each` to every count and the same one of other CTAs.
+    fn zip(&mut self, stages: &[Stage], merged: u64, each: &mut impl FnMut(&mut u64, u64)) {
         if self.stages.len() < stages.len() {
             self.stages.resize(stages.len(), Stage::default());
         }
-        self.stages.iter_mut().zip(stages).for_each(|(total, stage)| total.add(stage));
+        self.stages.iter_mut().zip(stages).for_each(|(total, stage)| total.zip(stage, each));
         self.merged = self.merged.max(merged);
     }
 }
@@ -260,9 +274,20 @@ impl StageCounter {
         Self { counter, code: Arc::new(StageCode::of(program)), stages: Stages::default() }
     }
 
-    /// The profile of the launch, its stages, and the L2 with its contents.
+    /// [`Counter::check_sums`].
+    ///
+    /// # Errors
+    ///
+    /// [`CountOverflow`] if a sum does not fit.
+    pub fn check_sums(&self, times: u64) -> Result<(), CountOverflow> {
+        // Stages are parts of the sums.
+        self.counter.check_sums(times)
+    }
+
+    /// The profile of the launch, its stages, and the L2 with its contents; without caches there is
+    /// none.
     #[must_use]
-    pub fn finish(self) -> (LaunchProfile, Stages, L2) {
+    pub fn finish(self) -> (LaunchProfile, Stages, Option<L2>) {
         let (profile, l2) = self.counter.finish();
         (profile, self.stages, l2)
     }
@@ -295,6 +320,16 @@ impl Observer for StageCounter {
             code: Arc::clone(&self.code),
             stages: Stages::default(),
         }
+    }
+}
+
+impl Tally for StageCounter {
+    fn tally(&mut self, record: &mut StageRecorder, ctas: u64) -> Result<(), CountOverflow> {
+        let mut times = Times::new(ctas);
+        let (stages, merged) = record.finish();
+        self.stages.zip(stages, merged, &mut |total, count| times.add(total, count));
+        times.outcome()?;
+        self.counter.tally(record.clear_stages(), ctas)
     }
 }
 

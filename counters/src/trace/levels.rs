@@ -57,7 +57,7 @@ impl LaunchLevels {
                     _ => continue,
                 };
                 let key = LevelKey { instruction: row.instruction, is_local };
-                let traffic = counts.traffic;
+                let traffic = counts.traffic.unwrap_or_default();
                 let levels =
                     [traffic.l1_hit_sectors, traffic.l2_hit_sectors, traffic.dram_read_sectors];
                 let sums = sums.entry(key).or_default();

@@ -410,7 +410,7 @@ fn levels_agree_with_those_of_the_launch() {
     let (profile, _) = case.run(true);
     let trace = profile.trace.as_ref().unwrap();
     let row = profile.table.rows.iter().find(|row| !row.memory.is_empty()).unwrap();
-    let traffic = row.memory[0].traffic;
+    let traffic = row.memory[0].traffic.unwrap();
     assert_eq!(row.memory.len(), 1);
     let totals = [traffic.l1_hit_sectors, traffic.l2_hit_sectors, traffic.dram_read_sectors];
     let mut recorded = [0_u64; 3];

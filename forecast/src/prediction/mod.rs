@@ -3,6 +3,7 @@
 pub mod what_if;
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::definitions::{Basis, definition};
 use gpucast_model::{
     CountingError, Gpu, Model, ModelError, Prediction, Reference, Warning, WhatIf,
     predict_with_reference,
@@ -153,7 +154,10 @@ pub fn predict(
                 kernel: source.profile.kernel.clone(),
                 gpu: gpu.name.clone(),
                 model: chosen.model.name(),
-                reason: refusal.to_string(),
+                reason: match left_out_for(&refusal, source) {
+                    Some(hint) => format!("{refusal}: {hint}"),
+                    None => refusal.to_string(),
+                },
             });
         }
     }
@@ -265,8 +269,25 @@ fn predict_one(
     Ok(chosen.answer(corrected))
 }
 
+/// The option that a refusal is due to, if counts without caches are the reason.
+fn left_out_for(error: &ModelError, source: &Source) -> Option<&'static str> {
+    let is_of_caches = |name: &&'static str| {
+        definition(name).is_some_and(|metric| metric.basis == Basis::CacheReplay)
+    };
+    let lacks = match error {
+        ModelError::MissingMetrics { metrics, .. } => metrics.iter().any(is_of_caches),
+        // Of what an execution gives, records of blocks alone need caches.
+        ModelError::MissingCondition { .. } => source.conditions.simulation.is_none(),
+        _ => false,
+    };
+    (lacks && source.lacks_caches()).then_some("`--caches none` leaves caches out")
+}
+
 fn report_of(error: &ModelError, source: &Source) -> Report {
     let hint = match error {
+        _ if left_out_for(error, source).is_some() => {
+            Some("`--caches none` leaves out what this model needs; `--caches full` counts it")
+        }
         ModelError::MissingMetrics { .. } if source.one_of_several => {
             Some(OTHER_METRICS_OR_KERNELS)
         }

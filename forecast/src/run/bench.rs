@@ -16,7 +16,7 @@ use crate::run::execute::{self, Loaded, Timing, Unwatched};
 use crate::run::machine::Machine;
 use crate::run::rung::Rung;
 use crate::run::supervisor::Supervisor;
-use crate::settings::{MachineChoice, MachineSettings, RungChoice};
+use crate::settings::{CacheChoice, MachineChoice, MachineSettings, RungChoice};
 
 /// A way of executing the launches of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -224,6 +224,7 @@ impl Executor<'_> {
             machine: self.machine,
             extras: Extras::default(),
             rung,
+            caches: CacheChoice::Full,
             supervisor: self.supervisor,
         };
         counting::count(self.plan, self.loaded, &self.extent.options, &counting)

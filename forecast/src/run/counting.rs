@@ -19,8 +19,9 @@ use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile};
 use gpucast_interpreter::{
-    ByClasses, ClassEffort, DeviceMemory, FaultKind, Host, Launch, ModuleInstance, Observer,
-    Options, Program, RunError, StandIn, Summary, run_classes,
+    ByClasses, ClassEffort, CountOverflow, DeviceMemory, FaultKind, Host, Launch, LaunchError,
+    ModuleInstance, Observer, Options, Program, RunError, Summary, Tally, run_classes,
+    tally_classes,
 };
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
@@ -37,7 +38,7 @@ use crate::run::repetitions::{Mean, Repeated, Repetition};
 use crate::run::rung::{CountedBy, Rung};
 use crate::run::sliced::{self, NotSliced, Sliced};
 use crate::run::supervisor::Supervisor;
-use crate::settings::RungChoice;
+use crate::settings::{CacheChoice, RungChoice};
 
 /// The counts of a launch.
 pub struct Counted {
@@ -83,8 +84,9 @@ pub struct Extras {
     pub transfers: bool,
     /// The features of accesses and operations.
     pub features: bool,
-    /// The order of events in some CTAs ([`LaunchProfile::trace`]). Of several repetitions the
-    /// first two are traced: the second one finds caches as all later ones do.
+    /// The order of events in some CTAs ([`LaunchProfile::trace`]); without caches there is none.
+    /// Of several repetitions the first two are traced: the second one finds caches as all later
+    /// ones do.
     pub trace: Option<TraceLimits>,
 }
 
@@ -108,6 +110,8 @@ pub struct Counting<'a> {
     pub extras: Extras,
     /// How much of each launch is executed.
     pub rung: RungChoice,
+    /// Requests that go through the caches.
+    pub caches: CacheChoice,
     /// Caller that is told of the run's progress.
     pub supervisor: &'a dyn Supervisor,
 }
@@ -230,8 +234,8 @@ trait Counts: Observer {
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError>;
 
-    /// Returns the counts, and the L2 with its contents.
-    fn end(self, memory: &DeviceMemory) -> (Repetition, L2);
+    /// Returns the counts, and the L2 with its contents, if caches are modelled.
+    fn end(self, memory: &DeviceMemory) -> (Repetition, Option<L2>);
 }
 
 /// A launch of a program that is executed for one CTA of each class.
@@ -242,17 +246,35 @@ struct Launching<'a> {
     options: &'a Options,
     host: &'a dyn Host,
     effort: ClassEffort,
+    caches: CacheChoice,
+    /// Launches of the plan whose counts may be added up, as machine instructions.
+    times: u64,
 }
 
 impl Launching<'_> {
-    fn run<O: Observer<Recorder: StandIn>>(
+    fn run<O: Tally>(
         self,
         observer: &mut O,
+        check_sums: impl FnOnce(&O, u64) -> Result<(), CountOverflow>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        let Self { program, launch, memory, options, host, effort } = self;
-        run_classes(program, launch, memory, observer, options, host, effort)
+        let Self { program, launch, memory, options, host, effort, caches, times } = self;
+        let counted = match caches {
+            CacheChoice::Full => {
+                return run_classes(program, launch, memory, observer, options, host, effort);
+            }
+            CacheChoice::None => {
+                tally_classes(program, launch, memory, observer, options, host, effort)?
+            }
+        };
+        if counted.is_ok() {
+            check_sums(observer, times).map_err(LaunchError::Counts)?;
+        }
+        Ok(counted)
     }
 }
+
+/// The most machine instructions that stand for one PTX instruction.
+const MACHINE_PER_PTX: u64 = 256;
 
 impl Counts for Counter {
     fn around(counter: Counter, _program: &Program, _launch: &Launch) -> Self {
@@ -263,10 +285,10 @@ impl Counts for Counter {
         &mut self,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run(self)
+        launching.run(self, Self::check_sums)
     }
 
-    fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
+    fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
         let (profile, l2) = self.finish();
         (Repetition::new(profile, None), l2)
     }
@@ -281,10 +303,10 @@ impl Counts for StageCounter {
         &mut self,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run(self)
+        launching.run(self, Self::check_sums)
     }
 
-    fn end(self, _memory: &DeviceMemory) -> (Repetition, L2) {
+    fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
         let (profile, stages, l2) = self.finish();
         (Repetition::new(profile, Some(stages)), l2)
     }
@@ -299,7 +321,7 @@ impl<C: Counts> Counts for (C, FeatureCounter) {
         Ok(Err("features are made of the addresses of all CTAs".to_owned()))
     }
 
-    fn end(self, memory: &DeviceMemory) -> (Repetition, L2) {
+    fn end(self, memory: &DeviceMemory) -> (Repetition, Option<L2>) {
         let (counted, l2) = self.0.end(memory);
         let buffers: Vec<Buffer> = memory
             .buffers()
@@ -354,7 +376,8 @@ impl<C: Counts> Watch for Count<'_, C> {
 
     fn launching(&mut self, index: usize, memory: &DeviceMemory) {
         self.launch = index;
-        if self.plan.l2 == L2Contents::Warm && self.l2.is_none() {
+        let has_caches = self.counting.caches == CacheChoice::Full;
+        if has_caches && self.plan.l2 == L2Contents::Warm && self.l2.is_none() {
             self.l2 = Some(warmed(self.plan, &self.counting.device, memory));
         }
         if self.counting.extras.transfers {
@@ -383,7 +406,12 @@ impl<C: Counts> Watch for Count<'_, C> {
         let because = match followed {
             Err(because) => because.clone(),
             Ok(program) => {
-                let launching = Launching { program, launch, memory, options, host, effort };
+                let caches = self.counting.caches;
+                let repetitions = self.plan.launches.iter().map(|one| u64::from(one.repeat));
+                let per_ptx = if self.counting.machine.is_none() { 1 } else { MACHINE_PER_PTX };
+                let times = per_ptx.saturating_mul(repetitions.sum());
+                let launching =
+                    Launching { program, launch, memory, options, host, effort, caches, times };
                 match counter.by_classes(launching) {
                     Ok(Ok(ByClasses { summary, classes, .. })) => {
                         self.counted_by = CountedBy::classes(classes);
@@ -405,7 +433,7 @@ impl<C: Counts> Watch for Count<'_, C> {
 
     fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {
         let (repetition, l2) = repetition(self.counting, counter, program, memory)?;
-        self.l2 = Some(l2);
+        self.l2 = l2;
         self.repetitions.add(repetition);
         Ok(())
     }
@@ -468,12 +496,18 @@ fn counter<C: Counts>(
     if let Some(registers) = counting.machine.registers(program.kernel()) {
         counter = counter.with_registers(registers);
     }
+    // A trace has the levels that served requests.
+    let traced = traced && counting.caches == CacheChoice::Full;
     if let Some(limits) = counting.extras.trace.filter(|_| traced) {
         counter = counter.with_trace(&limits);
     }
     let in_registers = counting.machine.local_in_registers(program);
     counter = counter.with_local_in_registers(&in_registers);
-    C::around(counter.with_l2(contents, l2), program, launch)
+    let counter = match counting.caches {
+        CacheChoice::Full => counter.with_l2(contents, l2),
+        CacheChoice::None => counter.without_caches(),
+    };
+    C::around(counter, program, launch)
 }
 
 /// The counts of a launch that has ended, with its machine instructions.
@@ -482,7 +516,7 @@ fn repetition<C: Counts>(
     counter: C,
     program: &Program,
     memory: &DeviceMemory,
-) -> Result<(Repetition, L2), Failure> {
+) -> Result<(Repetition, Option<L2>), Failure> {
     let (Repetition { profile, stages, features, .. }, l2) = counter.end(memory);
     let code = counting.machine.code(program, &profile.table, counting.supervisor);
     let simulation = profile.trace.as_ref().and_then(|trace| code.schedule(trace));
@@ -572,7 +606,7 @@ impl HostLaunch<'_> {
         let mut counter: C = counter(counting, self.program, self.launch, before, true);
         let summary = self.run(memory, &mut counter)?;
         let (counts, after) = repetition(counting, counter, self.program, memory)?;
-        *l2 = Some(after);
+        *l2 = after;
         let count = 1;
         let simulation = counts.simulation.map(|launch| vec![Invocations { launch, count }]);
         Ok(Counted {

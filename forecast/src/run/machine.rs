@@ -61,6 +61,11 @@ impl Machine {
         }
     }
 
+    /// True if nothing supplies machine instructions.
+    pub fn is_none(&self) -> bool {
+        matches!(self.back_end, Chosen::Nothing)
+    }
+
     /// Chooses a back end and, if it is the assembler, assembles `kernels`. The architecture is
     /// that of `gpu`, whose counters are modelled, as far as the PTX and the back end allow.
     ///

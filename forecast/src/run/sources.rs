@@ -40,6 +40,15 @@ pub struct Source {
     pub one_of_several: bool,
 }
 
+impl Source {
+    /// True if the counts come from an execution that left caches out.
+    #[must_use]
+    pub fn lacks_caches(&self) -> bool {
+        self.conditions.counted_on.is_some()
+            && !self.profile.metrics.contains_key("l2_transactions")
+    }
+}
+
 /// Settings by which launches are executed and counted.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
@@ -156,7 +165,8 @@ pub fn launched(
     machine.note.iter().for_each(|note| supervisor.note(note));
     let extras = Extras { transfers: counts.offload.is_some(), ..Extras::of(counts.needs) };
     let rung = counts.execution.counting;
-    let counting = Counting { device, machine: &machine, extras, rung, supervisor };
+    let caches = counts.execution.caches;
+    let counting = Counting { device, machine: &machine, extras, rung, caches, supervisor };
     let counted = counting::count(plan, loaded, &counts.execution.options, &counting)?;
     let launched = |one: Counted| {
         let timing = counts.execution.timing.then_some(one.timing);
@@ -189,13 +199,16 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         }
         None => "PTX instructions stand for machine instructions".to_owned(),
     };
+    let caches = match profile.has_caches() {
+        true => format!("caches are modelled as on the {}", counting_gpu.name),
+        false => "caches are left out".to_owned(),
+    };
     Source {
         origin: format!(
             "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
-             caches are modelled as on the {}.{machine_code}",
+             {caches}.{machine_code}",
             number::count(blocks),
             number::count(threads_per_block),
-            counting_gpu.name
         ),
         conditions: Conditions {
             launch: Some(LaunchShape {

@@ -94,6 +94,7 @@ fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor
         | LaunchError::NoCluster
         | LaunchError::Allocation(_)
         | LaunchError::Memory { .. }
+        | LaunchError::Counts(_)
         | LaunchError::Initializer { .. } => &places.launch,
     }
 }

@@ -1,17 +1,27 @@
 //! Launches counted by their slices: the counts are those of executing everything.
 
+use gpucast_counters::definitions::{Basis, definition};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::rung::Rung;
-use gpucast_forecast::settings::{RungChoice, Size};
+use gpucast_forecast::settings::{CacheChoice, RungChoice, Size};
 use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions};
 use gpucast_interpreter::Options;
 
 /// Everything that can be counted, on one rung.
 fn counted(kernel: &Kernel, rung: RungChoice) -> Result<Vec<Counted>, Failure> {
+    counted_with(kernel, rung, CacheChoice::Full)
+}
+
+/// Everything that can be counted, on one rung, with some of the requests in the caches.
+fn counted_with(
+    kernel: &Kernel,
+    rung: RungChoice,
+    caches: CacheChoice,
+) -> Result<Vec<Counted>, Failure> {
     let library = gpu_argument::library().unwrap();
     let gpu = gpu_argument::find(&library, "a100-sxm-40gb").unwrap();
     let device = gpu_argument::device_model(&gpu).unwrap();
@@ -20,7 +30,8 @@ fn counted(kernel: &Kernel, rung: RungChoice) -> Result<Vec<Counted>, Failure> {
     // Features are made of all addresses, so that classes do not give them.
     let features = rung != RungChoice::Classes;
     let extras = Extras { stages: true, features, trace, ..Extras::default() };
-    let counting = Counting { device, machine: &Machine::none(), extras, rung, supervisor: &Alone };
+    let counting =
+        Counting { device, machine: &Machine::none(), extras, rung, caches, supervisor: &Alone };
     counting::count(kernel.plan(), &loaded, &Options::default(), &counting)
 }
 
@@ -81,6 +92,98 @@ fn classes_of_ctas_have_the_tables_stages_and_traces_of_the_slice() {
         }
     }
     assert!(by_classes > 40, "{by_classes}");
+}
+
+/// Insist that counts without caches are those with caches, but for all that depends on caches.
+fn alike_without_caches(without: &Counted, with: &Counted, name: &str) {
+    let of_caches = |name: &str| definition(name).unwrap().basis == Basis::CacheReplay;
+    let mut metrics = with.profile.metrics.clone();
+    metrics.retain(|name, _| !of_caches(name));
+    assert_eq!(without.profile.metrics, metrics, "{name}");
+    let mut table = with.profile.table.clone();
+    for counts in table.rows.iter_mut().flat_map(|row| &mut row.memory) {
+        assert!(counts.traffic.take().is_some(), "{name}");
+    }
+    assert_eq!(without.profile.table, table, "{name}");
+    assert_eq!(without.stages, with.stages, "{name}");
+    assert!(with.profile.has_caches() && !without.profile.has_caches());
+    assert!(without.profile.trace.is_none(), "{name}");
+}
+
+#[test]
+fn counts_without_caches_are_those_with_caches() {
+    let mut by_classes = 0;
+    for entry in gpucast_corpus::entries() {
+        let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
+        let kernel = Kernel::open(entry.name, &options).unwrap();
+        let with = counted(&kernel, RungChoice::Slice).unwrap();
+        for rung in [RungChoice::Slice, RungChoice::Classes] {
+            let without = match counted_with(&kernel, rung, CacheChoice::None) {
+                Ok(without) => without,
+                Err(_) if rung == RungChoice::Classes => continue,
+                Err(failure) => panic!("{}: {failure}", entry.name),
+            };
+            assert_eq!(without.len(), with.len(), "{}", entry.name);
+            for (without, with) in without.iter().zip(&with) {
+                alike_without_caches(without, with, entry.name);
+            }
+            by_classes += u32::from(rung == RungChoice::Classes);
+        }
+    }
+    assert!(by_classes > 40, "{by_classes}");
+}
+
+/// Adds two vectors, whose elements are as many as threads in two dimensions of the grid.
+const ADDITION: &str = "
+    .visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 n) {
+    .reg .b32 %r<4>; .reg .b64 %d<9>; .reg .f32 %f<3>; .reg .pred %p;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b]; ld.param.u64 %d2, [c]; ld.param.u64 %d3, [n];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ctaid.y; mov.u32 %r2, %tid.x;
+    mul.wide.u32 %d4, %r0, 256; mul.wide.u32 %d5, %r1, 256000000; add.u64 %d4, %d4, %d5;
+    cvt.u64.u32 %d5, %r2; add.u64 %d4, %d4, %d5; setp.ge.u64 %p, %d4, %d3; @%p ret;
+    shl.b64 %d5, %d4, 2; add.u64 %d6, %d0, %d5; add.u64 %d7, %d1, %d5; add.u64 %d8, %d2, %d5;
+    ld.global.f32 %f0, [%d6]; ld.global.f32 %f1, [%d7]; add.f32 %f2, %f0, %f1;
+    st.global.f32 [%d8], %f2; ret; }
+    .visible .entry nothing() { ret; }
+";
+
+#[test]
+fn grids_of_any_size_are_counted_without_caches() {
+    // Ten threads short of 10¹²: the last CTA has a warp with some of its lanes.
+    let n: u64 = 1_000_000_000_000 - 10;
+    let buffer = |name: &str| format!("[buffers.{name}]\ntype = \"f32\"\nlen = {n}\n");
+    let launch = format!(
+        "[[launch]]\nkernel = \"add\"\ngrid = [1000000, 3907, 1]\nblock = [256, 1, 1]\n\
+         args = [\"a\", \"b\", \"c\", {{ u64 = {n} }}]\n"
+    );
+    let toml = ["a", "b", "c"].map(buffer).concat() + &launch;
+    let (_folder, kernel) = file(ADDITION, &toml);
+    let counted = &counted_with(&kernel, RungChoice::Classes, CacheChoice::None).unwrap()[0];
+    let count = |name: &str| counted.profile.metrics[name].value.as_f64() as u64;
+    let threads = 3_907_000_000 * 256;
+    assert_eq!(count("threads_launched"), threads);
+    assert_eq!(count("flop_count_sp_add"), n);
+    // 13 instructions of all threads, the return of those without an element, 9 of the others.
+    assert_eq!(count("ptx_thread_inst_executed"), 13 * threads + (threads - n) + 9 * n);
+    assert_eq!(count("ptx_global_load_bytes"), 8 * n);
+    assert_eq!(count("global_load_sectors"), 2 * n.div_ceil(8));
+    assert_eq!(count("global_store_sectors"), n.div_ceil(8));
+    assert_eq!(count("global_load_requests"), 2 * n.div_ceil(32));
+}
+
+#[test]
+fn counts_that_do_not_fit_are_an_error() {
+    let launch = |grid: &str| {
+        format!("[[launch]]\nkernel = \"nothing\"\ngrid = {grid}\nblock = [32, 1, 1]\nargs = []\n")
+    };
+    let (_folder, wide) = file(ADDITION, &launch("[2147483647, 65535, 1]"));
+    let counted = &counted_with(&wide, RungChoice::Classes, CacheChoice::None).unwrap()[0];
+    assert_eq!(instructions(counted), 2_147_483_647 * 65_535);
+    let (_folder, whole) = file(ADDITION, &launch("[2147483647, 65535, 65535]"));
+    let Err(refused) = counted_with(&whole, RungChoice::Classes, CacheChoice::None) else {
+        panic!("threads alone are more than 64 bits hold")
+    };
+    assert!(refused.to_string().contains("which 64 bits do not hold"), "{refused}");
 }
 
 /// A launch file beside its module, and the kernel that it describes.

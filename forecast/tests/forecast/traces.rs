@@ -8,15 +8,16 @@ use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
-use gpucast_forecast::settings::{RungChoice, Size};
+use gpucast_forecast::settings::{CacheChoice, RungChoice, Size};
 use gpucast_forecast::{Alone, Kernel, LaunchOptions};
 use gpucast_interpreter::{AccessKind, Options};
 
 fn counted(kernel: &Kernel, device: DeviceModel, trace: Option<TraceLimits>) -> Vec<Counted> {
     let loaded = module::load(kernel.plan()).unwrap();
     let extras = Extras { trace, ..Extras::default() };
-    let rung = RungChoice::Auto;
-    let counting = Counting { device, machine: &Machine::none(), extras, rung, supervisor: &Alone };
+    let (rung, caches) = (RungChoice::Auto, CacheChoice::Full);
+    let counting =
+        Counting { device, machine: &Machine::none(), extras, rung, caches, supervisor: &Alone };
     counting::count(kernel.plan(), &loaded, &Options::default(), &counting).unwrap()
 }
 
@@ -44,7 +45,7 @@ fn expected(counted: &Counted) -> Sums {
     let mut sums = Sums::new();
     for row in &counted.profile.table.rows {
         if let [memory] = &*row.memory {
-            let traffic = memory.traffic;
+            let traffic = memory.traffic.unwrap();
             let levels = match memory.kind {
                 AccessKind::Store => [0, memory.sectors, 0],
                 _ => [traffic.l1_hit_sectors, traffic.l2_hit_sectors, traffic.dram_read_sectors],

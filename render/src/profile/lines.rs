@@ -346,7 +346,9 @@ const LINE_COUNTS: [LineCount; 26] = [
     ("shared_passes", |line| line.counts.shared_passes.to_string()),
     ("shared_conflict_free", |line| line.counts.shared_conflict_free.to_string()),
     ("constant_passes", |line| line.counts.constant_passes.to_string()),
-    ("dram_read_sectors", |line| line.counts.dram_read_sectors.to_string()),
+    ("dram_read_sectors", |line| {
+        line.counts.dram_read_sectors.map_or_else(String::new, |count| count.to_string())
+    }),
     ("conflict_degree", |line| plain(line.conflict_degree)),
     ("share_instructions", |line| plain(line.shares.instructions)),
     ("share_shared", |line| plain(line.shares.shared)),
@@ -407,7 +409,7 @@ const COLUMNS: [Column; 17] = [
     ("transact.", |line| some(line.counts.transactions)),
     ("sectors", |line| some(line.counts.sectors)),
     ("(ideal)", |line| some(line.counts.ideal_sectors)),
-    ("DRAM rd", |line| some(line.counts.dram_read_sectors)),
+    ("DRAM rd", |line| line.counts.dram_read_sectors.and_then(some)),
     ("instr %", |line| percent(line.shares.instructions)),
     ("shared %", |line| percent(line.shares.shared)),
     ("L2 %", |line| percent(line.shares.sectors)),

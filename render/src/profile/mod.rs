@@ -21,6 +21,7 @@ use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::execute::{Loaded, Timing};
 use gpucast_forecast::run::rung::Rung;
+use gpucast_forecast::settings::CacheChoice;
 use gpucast_model::{Gpu, sm_simulation};
 use serde::Serialize;
 
@@ -113,6 +114,9 @@ struct LaunchView<'a> {
     /// The number of classes of CTAs, if they were counted by classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     cta_classes: Option<usize>,
+    /// `none` if no request went through caches, so that what depends on them is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caches: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,6 +197,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         counted_by: counted.counted_by.rung,
         counted_by_because: counted.counted_by.because.as_deref(),
         cta_classes: counted.counted_by.classes,
+        caches: (!profile.has_caches()).then(|| CacheChoice::None.name()),
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
         machine: profile.machine.as_ref(),
@@ -259,6 +264,9 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
     }
     if let (Rung::Full, Some(because)) = (counted.counted_by.rung, &counted.counted_by.because) {
         text += &format!("counted by {} execution: {because}\n", counted.counted_by.rung.name());
+    }
+    if !profile.has_caches() {
+        text += "caches are left out: figures that depend on them are absent\n";
     }
     if let Some(warning) = too_large(view.gpu, counted) {
         text += &format!("warning: {warning}\n");

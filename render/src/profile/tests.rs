@@ -7,7 +7,7 @@ use gpucast_forecast::input::{cuda_source, kernel_argument};
 use gpucast_forecast::run::counting::{self, Counting, Extras};
 use gpucast_forecast::run::execute;
 use gpucast_forecast::run::machine::Machine;
-use gpucast_forecast::settings::RungChoice;
+use gpucast_forecast::settings::{CacheChoice, RungChoice};
 use gpucast_forecast::{Alone, LaunchOptions};
 use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::isa::InstructionClass;
@@ -56,9 +56,15 @@ fn shown(names: &str, by: By, format: Format) -> String {
     let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), "gtx-480").unwrap();
     let device = gpu_argument::device_model(&gpu).unwrap();
     let none = Machine::none();
-    let rung = RungChoice::Auto;
-    let counting =
-        Counting { device, machine: &none, extras: Extras::default(), rung, supervisor: &Alone };
+    let (rung, caches) = (RungChoice::Auto, CacheChoice::Full);
+    let counting = Counting {
+        device,
+        machine: &none,
+        extras: Extras::default(),
+        rung,
+        caches,
+        supervisor: &Alone,
+    };
     let options = Options::default();
     let mut counted = counting::count(&plan, &loaded, &options, &counting).unwrap();
     for one in &mut counted {

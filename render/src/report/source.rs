@@ -74,7 +74,7 @@ const COUNTS: [Count; 9] = [
     ("ideal sectors", |line| some(line.counts.ideal_sectors)),
     ("shared passes", |line| some(line.counts.shared_passes)),
     ("ideal passes", |line| some(line.counts.shared_conflict_free)),
-    ("DRAM reads", |line| some(line.counts.dram_read_sectors)),
+    ("DRAM reads", |line| line.counts.dram_read_sectors.and_then(some)),
     (WORDS, |line| line.main_stall().map(|stall| stall.words.to_owned())),
 ];
 

@@ -17,7 +17,7 @@ use crate::input::packed;
 use crate::run::assembler::Toolchain;
 use crate::run::kernel::Kernel;
 use crate::run::sources::Counts;
-use crate::settings::{ExecutionSettings, MachineChoice, MachineSettings};
+use crate::settings::{CacheChoice, ExecutionSettings, MachineChoice, MachineSettings};
 use crate::sweep::axis::{Axis, Value};
 use crate::sweep::cases::{self, CaseSource, Group};
 use crate::sweep::{Axes, Case, Cell, Point, points};
@@ -115,6 +115,13 @@ struct PlannedExecution {
     heap_bytes: u64,
     stack_bytes: u32,
     schedule: PlannedSchedule,
+    /// Plans of sweeps with all caches do not name it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    caches: CacheChoice,
+}
+
+fn is_default(caches: &CacheChoice) -> bool {
+    *caches == CacheChoice::default()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,6 +213,7 @@ impl SweepPlan {
                 heap_bytes: options.heap_bytes,
                 stack_bytes: options.stack_bytes,
                 schedule: PlannedSchedule::of(options.schedule),
+                caches: request.counts.execution.caches,
             },
         })
     }
@@ -331,6 +339,7 @@ impl SweepPlan {
                         schedule: self.execution.schedule.schedule(),
                         ..Options::default()
                     },
+                    caches: self.execution.caches,
                     ..ExecutionSettings::default()
                 },
                 ..Counts::default()

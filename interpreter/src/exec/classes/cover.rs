@@ -35,6 +35,14 @@ pub(super) struct Cover<R: StandIn> {
     executed: u64,
 }
 
+/// Instructions of all CTAs.
+pub(super) struct Issued {
+    /// Instructions issued by a warp.
+    pub(super) warp_instructions: u64,
+    /// The lanes that were active in them.
+    pub(super) lanes: u64,
+}
+
 /// Executes single CTAs of a launch.
 struct Executor<'a, 'c> {
     context: &'a LaunchContext<'c>,
@@ -155,15 +163,21 @@ impl<R: StandIn> Cover<R> {
         self.executed
     }
 
-    /// Warp-instructions of all CTAs, and lanes active in them, if they can be counted.
-    pub(super) fn issued(&self) -> Option<(u64, u64)> {
+    /// The classes.
+    pub(super) fn classes_mut(&mut self) -> &mut [Class<R>] {
+        &mut self.classes
+    }
+
+    /// What all CTAs issue, if it can be counted.
+    pub(super) fn issued(&self) -> Option<Issued> {
         let mut sums = (0_u128, 0_u128);
         for class in &self.classes {
             let ctas = class.ctas.ctas();
             sums.0 = sums.0.checked_add(ctas.checked_mul(class.issued.0.into())?)?;
             sums.1 = sums.1.checked_add(ctas.checked_mul(class.issued.1.into())?)?;
         }
-        Some((u64::try_from(sums.0).ok()?, u64::try_from(sums.1).ok()?))
+        let warp_instructions = sums.0.try_into().ok()?;
+        Some(Issued { warp_instructions, lanes: sums.1.try_into().ok()? })
     }
 
     /// The class of a CTA, and its steps from the representative.

@@ -14,6 +14,9 @@
 //! The neighbours of the representative along each dimension are executed too. They say how much
 //! the requests to the caches move. If they differ from the representative by more than
 //! addresses, the launch is not counted by classes.
+//!
+//! An observer then hears of every CTA in order ([`tell`]), or of each class with the number of its
+//! CTAs ([`tally`]).
 
 mod access;
 mod cover;
@@ -22,6 +25,7 @@ mod grid_box;
 mod motion;
 mod region;
 mod representative;
+mod tally;
 mod tell;
 mod transfer;
 
@@ -32,11 +36,11 @@ use super::cta::LaunchContext;
 use super::level::Level;
 use super::watch::{Decision, Plan};
 use super::{prepare_rest, setup};
-use crate::launch::{Host, Launch, Options, RunError, Schedule, Summary};
+use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
-use crate::observer::{Observer, StandIn, Wants};
+use crate::observer::{CountOverflow, Observer, StandIn, Tally, Wants};
 use crate::program::Program;
-use cover::Cover;
+use cover::{Cover, Issued};
 pub(crate) use representative::Representative;
 
 /// The effort to put into classes before a launch is executed CTA by CTA.
@@ -98,29 +102,83 @@ pub fn run_classes<O: Observer<Recorder: StandIn>>(
     effort: ClassEffort,
 ) -> Result<Result<ByClasses, String>, RunError> {
     let request = Request { level: Level::detect(), program, launch, options, host };
-    let globals = setup::allocate_globals(program, memory)?;
-    prepare_rest(program, memory, options)?;
-    let wants = Wants::of::<O>();
-    let representative = Mutex::new(None);
-    let context = request.context(memory, &globals, wants)?;
-    let context = LaunchContext { representative: Some(&representative), ..context };
-    if let Some(because) = unfit(&context, memory, options, wants) {
-        return Ok(Err(because));
+    request.by_classes(memory, observer, effort, |context, cover, observer| {
+        let Some(issued) = cover.issued() else {
+            return Ok(Err("it executes more than 2⁶⁴ instructions".to_owned()));
+        };
+        tell::tell(context, cover, observer, host)?;
+        Ok(Ok(issued))
+    })
+}
+
+/// Counts a launch by classes of CTAs for an observer that only adds up. The observer hears of one
+/// CTA of each class and of their number, so that the time does not depend on the size of the grid.
+/// `program` comes from [`Program::followed`]. The budget of instructions covers what is executed.
+///
+/// The inner error is the reason why this cannot be done. The observer has heard nothing then.
+///
+/// # Errors
+///
+/// As [`run_classes`], and [`LaunchError::Counts`].
+pub fn tally_classes<O: Tally>(
+    program: &Program,
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    observer: &mut O,
+    options: &Options,
+    host: &dyn Host,
+    effort: ClassEffort,
+) -> Result<Result<ByClasses, String>, RunError> {
+    let request = Request { level: Level::detect(), program, launch, options, host };
+    request.by_classes(memory, observer, effort, |context, cover, observer| {
+        let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow))?;
+        tally::tally(cover, observer).map_err(LaunchError::Counts)?;
+        let ctas = context.shape.ctas();
+        host.progress(ctas, ctas);
+        Ok(Ok(issued))
+    })
+}
+
+impl Request<'_> {
+    /// Finds the classes of the launch and has `hand_over` tell the observer of them. It returns
+    /// what all CTAs issue, or the reason why it cannot.
+    fn by_classes<O: Observer<Recorder: StandIn>>(
+        &self,
+        memory: &mut DeviceMemory,
+        observer: &mut O,
+        effort: ClassEffort,
+        hand_over: impl FnOnce(
+            &LaunchContext<'_>,
+            &mut Cover<O::Recorder>,
+            &mut O,
+        ) -> Result<Result<Issued, String>, RunError>,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        let Self { program, options, .. } = *self;
+        let globals = setup::allocate_globals(program, memory)?;
+        prepare_rest(program, memory, options)?;
+        let wants = Wants::of::<O>();
+        let representative = Mutex::new(None);
+        let context = self.context(memory, &globals, wants)?;
+        let context = LaunchContext { representative: Some(&representative), ..context };
+        if let Some(because) = unfit(&context, memory, options, wants) {
+            return Ok(Err(because));
+        }
+        let mut cover = match Cover::of(&context, observer, options.instruction_budget, effort)? {
+            Ok(cover) => cover,
+            Err(because) => return Ok(Err(because)),
+        };
+        let Issued { warp_instructions, lanes } = match hand_over(&context, &mut cover, observer)? {
+            Ok(issued) => issued,
+            Err(because) => return Ok(Err(because)),
+        };
+        let ordered_because = match options.schedule {
+            Schedule::Automatic => program.ordered_because.clone(),
+            Schedule::Ordered | Schedule::Parallel => None,
+        };
+        let issued_lanes = lanes;
+        let summary = Summary { warp_instructions, issued_lanes, ordered_because, watched: false };
+        Ok(Ok(ByClasses { summary, classes: cover.classes(), executed: cover.executed() }))
     }
-    let cover = match Cover::of(&context, observer, options.instruction_budget, effort)? {
-        Ok(cover) => cover,
-        Err(because) => return Ok(Err(because)),
-    };
-    let Some((warp_instructions, issued_lanes)) = cover.issued() else {
-        return Ok(Err("it executes more than 2⁶⁴ instructions".to_owned()));
-    };
-    tell::tell(&context, &cover, observer, host)?;
-    let ordered_because = match options.schedule {
-        Schedule::Automatic => program.ordered_because.clone(),
-        Schedule::Ordered | Schedule::Parallel => None,
-    };
-    let summary = Summary { warp_instructions, issued_lanes, ordered_because, watched: false };
-    Ok(Ok(ByClasses { summary, classes: cover.classes(), executed: cover.executed() }))
 }
 
 /// The reason why CTAs of a launch cannot stand for each other, if that is known beforehand.

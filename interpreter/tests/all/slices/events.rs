@@ -1,8 +1,10 @@
 //! Every event of a launch but values, as lines.
 
+use std::collections::BTreeMap;
+
 use gpucast_interpreter::{
-    Access, Arrival, ClusterUse, CopyDone, CtaStart, Exit, GroupUse, MbarrierUse, Observer,
-    Pattern, Program, Recorder, Release, StandIn, WarpArrival, WarpRelease,
+    Access, Arrival, ClusterUse, CopyDone, CountOverflow, CtaStart, Exit, GroupUse, MbarrierUse,
+    Observer, Pattern, Program, Recorder, Release, StandIn, Tally, WarpArrival, WarpRelease,
 };
 
 /// Events that are kept as lines; all that follow are mixed into one number.
@@ -133,6 +135,46 @@ impl Observer for Events {
     fn collect_failed(&mut self, first_cta: u64, recorders: &mut [&mut OfCta]) {
         self.add("failed".to_owned());
         self.collect(first_cta, recorders);
+    }
+}
+
+/// The number of events of each kind. Accesses are of one kind if their lanes lie alike to each
+/// other and to lines of 128 bytes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums(BTreeMap<String, u64>);
+
+impl Observer for Sums {
+    type Recorder = OfCta;
+
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
+
+    fn recorder(&self, _program: &Program) -> OfCta {
+        OfCta::default()
+    }
+
+    fn wave(&self) -> usize {
+        2
+    }
+
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut OfCta]) {
+        for recorder in recorders {
+            self.tally(recorder, 1).unwrap();
+        }
+    }
+}
+
+impl Tally for Sums {
+    fn tally(&mut self, record: &mut OfCta, ctas: u64) -> Result<(), CountOverflow> {
+        record.start = None;
+        for Line { text, addresses } in record.lines.drain(..) {
+            let first = addresses.first().copied().unwrap_or_default();
+            let lanes = addresses.iter().map(|one| one.wrapping_sub(first)).collect::<Vec<_>>();
+            let kind = format!("{text} {} {lanes:?}", first % 128);
+            *self.0.entry(kind).or_default() += ctas;
+        }
+        Ok(())
     }
 }
 

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use gpucast_interpreter::program::Parameter;
 use gpucast_interpreter::{
     Argument, Buffers, ByClasses, ClassEffort, DeviceMemory, FaultKind, Launch, Options, Program,
-    RunError, Silent, Slice, Slicer, Summary, Treatment, prepare, run, run_classes,
+    RunError, Silent, Slice, Slicer, Summary, Treatment, prepare, run, run_classes, tally_classes,
 };
 use gpucast_ptx_frontend::Module;
 
-use events::Events;
+use events::{Events, Sums};
 
 /// A buffer before the first launch.
 pub(crate) struct Buffer {
@@ -209,11 +209,16 @@ impl Case<'_> {
             let (mut events, mut others) = (Events::anonymous(), Events::anonymous());
             let options = &self.options;
             let result = run(slice, &launch, &mut memory, &mut events, options, &Silent);
+            let mut sums = Sums::default();
             let classes = part.followed().and_then(|part| {
                 let effort = ClassEffort::ToTheEnd;
                 let memory = &mut other_memory;
-                run_classes(&part, &launch, memory, &mut others, options, &Silent, effort)
-                    .unwrap_or_else(|error| Err(error.to_string()))
+                let summed =
+                    tally_classes(&part, &launch, memory, &mut sums, options, &Silent, effort);
+                let told =
+                    run_classes(&part, &launch, memory, &mut others, options, &Silent, effort);
+                assert_eq!(summed, told, "{}", self.text);
+                told.unwrap_or_else(|error| Err(error.to_string()))
             });
             let is_over = |error: &RunError| {
                 matches!(error, RunError::Fault(fault)
@@ -226,6 +231,10 @@ impl Case<'_> {
             if let Ok(classes) = &classes {
                 others.insist_on(&events, 0, self.text);
                 assert_eq!(result.as_ref(), Ok(&classes.summary), "{}", self.text);
+                // Nothing that the launch reads was written: it may run again.
+                let mut all = Sums::default();
+                run(slice, &launch, &mut memory, &mut all, options, &Silent).unwrap();
+                assert_eq!(sums, all, "{}", self.text);
             } else if result.is_ok() {
                 run(slice, &launch, &mut other_memory, &mut others, options, &Silent).unwrap();
             }

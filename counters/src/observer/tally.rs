@@ -1,0 +1,47 @@
+//! Counts of classes of CTAs: each record is added as many times as it has CTAs.
+
+use gpucast_interpreter::{CountOverflow, Tally};
+
+use super::Counter;
+use crate::recorder::CtaRecorder;
+use crate::tally::{Times, check};
+
+impl Counter {
+    /// Checks that every sum over the counts so far fits 64 bits, even if it were `times` as large.
+    ///
+    /// # Errors
+    ///
+    /// [`CountOverflow`] if one does not.
+    pub fn check_sums(&self, times: u64) -> Result<(), CountOverflow> {
+        let bytes = (self.facts.sector_bytes, self.facts.bank_row_bytes);
+        let threads = u128::from(self.facts.ctas) * u128::from(self.facts.threads_per_cta);
+        if threads > u128::from(u64::MAX) {
+            return Err(CountOverflow);
+        }
+        check(&self.table(false), bytes, times)
+    }
+}
+
+/// Only a counter without caches may be told of classes ([`Counter::without_caches`]): caches need
+/// the requests of every CTA.
+impl Tally for Counter {
+    fn tally(&mut self, record: &mut CtaRecorder, ctas: u64) -> Result<(), CountOverflow> {
+        debug_assert!(self.hierarchy.is_none() && self.tracer.is_none());
+        let mut times = Times::new(ctas);
+        let mut add = |total: &mut u64, count| times.add(total, count);
+        for (total, count) in self.blocks.iter_mut().zip(record.block_counts()) {
+            total.zip(count, &mut add);
+        }
+        for (total, &lanes) in self.guarded_lanes.iter_mut().zip(&record.guarded_lanes) {
+            add(total, lanes);
+        }
+        for (instruction, counts) in record.branches.iter() {
+            self.branches.row(instruction).zip(counts, &mut add);
+        }
+        for (key, counts) in record.memory.iter() {
+            self.memory.row(key).zip(counts, &mut add);
+        }
+        record.clear();
+        times.outcome()
+    }
+}

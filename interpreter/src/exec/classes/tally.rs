@@ -1,0 +1,16 @@
+//! Tells an observer that only adds up of each class, with the number of its CTAs.
+
+use super::cover::Cover;
+use crate::observer::{CountOverflow, Tally};
+
+/// Hands over the record of each class.
+pub(super) fn tally<O: Tally>(
+    cover: &mut Cover<O::Recorder>,
+    observer: &mut O,
+) -> Result<(), CountOverflow> {
+    for class in cover.classes_mut() {
+        let ctas = u64::try_from(class.ctas.ctas()).map_err(|_| CountOverflow)?;
+        observer.tally(&mut class.record, ctas)?;
+    }
+    Ok(())
+}
