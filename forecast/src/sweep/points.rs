@@ -23,11 +23,15 @@ pub struct Point {
 /// Each GPU with every combination of values, the last axis changing fastest.
 pub fn points(gpus: &[Gpu], axes: &[Axis]) -> Vec<Point> {
     let combinations = combinations(axes);
-    let gpus: Vec<(Arc<Gpu>, Basis)> =
+    let bases: Vec<(Arc<Gpu>, Basis)> =
         gpus.iter().map(|gpu| (Arc::new(gpu.clone()), Basis::of(gpu))).collect();
-    let grid: Vec<(&(Arc<Gpu>, Basis), &Vec<&Value>)> =
-        gpus.iter().flat_map(|gpu| combinations.iter().map(move |values| (gpu, values))).collect();
-    grid.into_par_iter().map(|((gpu, basis), values)| point(gpu, basis, axes, values)).collect()
+    (0..bases.len() * combinations.len())
+        .into_par_iter()
+        .map(|at| {
+            let (gpu, basis) = &bases[at / combinations.len()];
+            point(gpu, basis, axes, &combinations[at % combinations.len()])
+        })
+        .collect()
 }
 
 /// Returns the number of points, or `None` if there are too many to count.
