@@ -1,6 +1,6 @@
 //! The report on a kernel on GPUs, as one HTML file that refers to nothing outside.
 //!
-//! The structures here are its content, already in words; [`markup`] makes elements of them.
+//! The structures here are its content, already in words; `markup` makes elements of them.
 
 mod advised;
 mod launch;
