@@ -247,7 +247,8 @@ struct Launching<'a> {
     host: &'a dyn Host,
     effort: ClassEffort,
     caches: CacheChoice,
-    /// Launches of the plan whose counts may be added up, as machine instructions.
+    /// The factor by which sums may still grow: launches of the plan, and machine instructions for
+    /// one of PTX.
     times: u64,
 }
 
@@ -273,7 +274,8 @@ impl Launching<'_> {
     }
 }
 
-/// The most machine instructions that stand for one PTX instruction.
+/// Machine instructions that one PTX instruction is assumed to become at most, where sums are checked
+/// before the machine instructions are counted.
 const MACHINE_PER_PTX: u64 = 256;
 
 impl Counts for Counter {

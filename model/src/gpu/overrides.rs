@@ -178,6 +178,18 @@ fn wanted(units: Units) -> String {
     }
 }
 
+/// Reads changes, each with the source that `source` gives a field and its text.
+fn overrides(
+    changes: &[(&str, &str)],
+    source: impl Fn(&str, &str) -> Source,
+) -> Result<Vec<Override>, OverrideError> {
+    let read = |(field, text): &(&str, &str)| {
+        let change = Change::read(field, text)?;
+        Ok(Override { field: field_named(field)?, change, source: source(field, text) })
+    };
+    changes.iter().map(read).collect()
+}
+
 /// A GPU that is to be changed often: what all changes begin with is made once.
 #[derive(Clone, Debug)]
 pub struct Basis {
@@ -202,11 +214,9 @@ impl Basis {
     ///
     /// As [`Gpu::with_overrides`].
     pub fn with_overrides(&self, changes: &[(&str, &str)]) -> Result<Gpu, OverrideError> {
-        let read = changes.iter().map(|(field, text)| {
-            let source = Source::Assumed(format!("{field} = {}", text.trim()).into());
-            Ok(Override { field: field_named(field)?, change: Change::read(field, text)?, source })
-        });
-        self.changed(&read.collect::<Result<Vec<_>, _>>()?)
+        let source =
+            |field: &str, text: &str| Source::Assumed(format!("{field} = {}", text.trim()).into());
+        self.changed(&overrides(changes, source)?)
     }
 
     /// The GPU with all changes and everything that follows from them.
@@ -298,11 +308,7 @@ impl Gpu {
         changes: &[(&str, &str)],
         source: &Source,
     ) -> Result<Self, OverrideError> {
-        let read = changes.iter().map(|(field, text)| {
-            let source = source.clone();
-            Ok(Override { field: field_named(field)?, change: Change::read(field, text)?, source })
-        });
-        self.changed(&read.collect::<Result<Vec<_>, _>>()?)
+        self.changed(&overrides(changes, |_, _| source.clone())?)
     }
 
     /// This GPU, completed, with all changes and everything that follows from them.
