@@ -11,16 +11,19 @@ use std::path::{Path, PathBuf};
 /// Letters of a commit that people read.
 const SHOWN: usize = 9;
 
+/// The fewest letters that Git itself shows of a commit.
+const FEWEST: usize = 7;
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=GPUCAST_COMMIT");
     let root = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
-    let commit = env::var("GPUCAST_COMMIT")
-        .ok()
-        .or_else(|| packaged(&root))
-        .or_else(|| checked_out(&root))
-        .and_then(|text| abbreviated(&text));
+    // A container sets an empty variable where nobody names a commit.
+    let named = env::var("GPUCAST_COMMIT").ok().and_then(|text| abbreviated(&text));
+    let commit = named
+        .or_else(|| packaged(&root).and_then(|text| abbreviated(&text)))
+        .or_else(|| checked_out(&root).and_then(|text| abbreviated(&text)));
     let version = match commit {
         Some(commit) => format!("{version} ({commit})"),
         None => version,
@@ -31,8 +34,8 @@ fn main() {
 /// The beginning of a commit's hash; `None` for anything else.
 fn abbreviated(text: &str) -> Option<String> {
     let text = text.trim();
-    let is_hash = text.len() >= SHOWN && text.chars().all(|letter| letter.is_ascii_hexdigit());
-    is_hash.then(|| text[..SHOWN].to_owned())
+    let is_hash = text.len() >= FEWEST && text.chars().all(|letter| letter.is_ascii_hexdigit());
+    is_hash.then(|| text[..text.len().min(SHOWN)].to_owned())
 }
 
 /// The commit of a package: `"sha1": "…"`.
