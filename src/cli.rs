@@ -135,6 +135,10 @@ pub(crate) enum Command {
     Run(Run),
     /// Run a program that uses CUDA, on a GPU that is not there; then print a table of its launches
     Exec(exec::Exec),
+    /// Write the libraries with which a CUDA program is linked for `gpucast exec`
+    ///
+    /// nvcc -L FOLDER then takes the shared runtime, even without -cudart shared.
+    Libraries(exec::Libraries),
     /// Measure how fast this computer executes kernels, and what counting costs
     Bench(bench::Bench),
     /// Draw predictions as SVG or PNG

@@ -90,3 +90,15 @@ pub(crate) struct Exec {
     )]
     pub(crate) program: Vec<String>,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct Libraries {
+    /// The folder, which is made if it does not exist
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+
+    /// The major version of the CUDA that compiles the program
+    #[arg(long, value_name = "VERSION", default_value_t = 13,
+          value_parser = clap::value_parser!(u32).range(12..=13))]
+    pub(crate) cuda: u32,
+}

@@ -45,6 +45,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Bench(arguments) => bench::run(&arguments, cli.threads),
         Command::Exec(arguments) => exec::run(&arguments, cli.threads),
+        Command::Libraries(arguments) => exec::write_libraries(&arguments),
         Command::Plot(command) => plot::run(command),
         Command::Report(arguments) => report::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),

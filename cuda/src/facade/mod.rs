@@ -4,8 +4,11 @@
 //! `names/` has them in alphabetical order.
 
 mod elf;
+mod linking;
 
 use std::path::{Path, PathBuf};
+
+pub use linking::write_for_linker;
 
 /// A library that programs ask for.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +67,9 @@ pub enum FacadeError {
     /// Jumps are known for one kind of machine only.
     #[error("CUDA programs run here on x86-64 Linux only")]
     Machine,
+    /// There is no runtime of this version.
+    #[error("there is no runtime of CUDA {0} here, only of 12 and 13")]
+    Version(u32),
     /// The file system refuses.
     #[error("cannot write {}: {error}", path.display())]
     Write {

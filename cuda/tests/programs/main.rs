@@ -75,6 +75,32 @@ fn built() -> &'static Path {
     })
 }
 
+/// A linker that is asked for the static runtime, as nvcc asks, takes the shared one.
+#[test]
+fn programs_for_the_static_runtime_are_right() {
+    for cuda in [12, 13] {
+        let folder = built().join(format!("linked{cuda}"));
+        fs::create_dir_all(&folder).unwrap();
+        gpucast_cuda::facade::write_for_linker(&folder, &library(), cuda).unwrap();
+        let program = format!("static{cuda}");
+        let linked = Command::new("cc")
+            .args(["-x", "c", "-O1", "-o"])
+            .arg(built().join(&program))
+            .arg(format!("{SOURCES}/programs.cu"))
+            .arg("-L")
+            .arg(&folder)
+            .args(["-lcudart_static", "-lrt", "-lpthread", "-ldl", "-lm"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&linked.stderr).into_owned();
+        assert!(linked.status.success(), "{said}");
+        let ran = run_file(&program, &["vector_addition"], running()).right();
+        assert!(ran.stdout().ends_with(&format!("right with {cuda}\n")), "{}", ran.stdout());
+    }
+    let error = gpucast_cuda::facade::write_for_linker(built(), &library(), 11).unwrap_err();
+    assert_eq!(error.to_string(), "there is no runtime of CUDA 11 here, only of 12 and 13");
+}
+
 /// The library with the functions, which Cargo puts beside the tests or above them.
 fn library() -> PathBuf {
     let own = std::env::current_exe().unwrap();

@@ -274,8 +274,8 @@ impl Launching<'_> {
     }
 }
 
-/// Machine instructions that one PTX instruction is assumed to become at most, where sums are checked
-/// before the machine instructions are counted.
+/// Machine instructions that one PTX instruction is assumed to become at most, where sums are
+/// checked before the machine instructions are counted.
 const MACHINE_PER_PTX: u64 = 256;
 
 impl Counts for Counter {

@@ -75,8 +75,9 @@ pub(super) fn inspect(path: &Path) -> Result<Facts, Report> {
     let Some(runtime) = runtime else {
         let message = format!("{} has CUDA's runtime inside", path.display());
         return Err(Report::new(message).hint(
-            "link the shared one: `nvcc -cudart shared`, or CMAKE_CUDA_RUNTIME_LIBRARY=Shared; \
-             NVIDIA's own runtime works with NVIDIA's driver only",
+            "link the shared one: `nvcc -cudart shared`, or CMAKE_CUDA_RUNTIME_LIBRARY=Shared, or \
+             `-L FOLDER` after `gpucast libraries FOLDER`; NVIDIA's own runtime works with \
+             NVIDIA's driver only",
         ));
     };
     if let Ok(contents) = container::open(&bytes)

@@ -18,7 +18,7 @@ use gpucast_host::settings::{Settings, VARIABLE};
 use gpucast_render::program::{self, Format};
 use gpucast_sanitizer::Checks;
 
-use crate::cli::exec::{Exec, KERNEL_ALONE};
+use crate::cli::exec::{Exec, KERNEL_ALONE, Libraries};
 use crate::failure::{Failure, Report};
 use crate::output::{Output, diagnostic};
 
@@ -71,6 +71,17 @@ pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure>
         (0, _) => Err(Failure::Said),
         (code, _) => Err(Failure::Exit(code)),
     }
+}
+
+/// `gpucast libraries`: writes what a linker is given.
+pub(crate) fn write_libraries(arguments: &Libraries) -> Result<(), Failure> {
+    let Libraries { folder, cuda } = arguments;
+    let library = libraries::find()?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Report::file("write libraries into", folder, &error))?;
+    gpucast_cuda::facade::write_for_linker(folder, &library, *cuda)
+        .map_err(|error| Report::new(error.to_string()))?;
+    Ok(())
 }
 
 /// The settings of the program's processes. Everything is tried here, where reports are drawn.
