@@ -3,7 +3,7 @@
 #[cfg(feature = "cloud")]
 mod cloud;
 
-use gpucast_forecast::sweep::shared::{Folder, Store};
+use gpucast_forecast::store::{Folder, Store};
 
 use crate::failure::Report;
 

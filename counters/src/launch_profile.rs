@@ -51,9 +51,9 @@ pub struct LaunchProfile {
     /// ([`Counter::with_trace`](crate::Counter::with_trace)). Of several launches, that of the
     /// first.
     pub trace: Option<Arc<LaunchTrace>>,
-    launch: LaunchFacts,
-    l2: L2Traffic,
-    replay: Replay,
+    pub(crate) launch: LaunchFacts,
+    pub(crate) l2: L2Traffic,
+    pub(crate) replay: Replay,
 }
 
 impl LaunchProfile {

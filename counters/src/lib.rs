@@ -46,6 +46,7 @@ pub mod recorder;
 mod row_key;
 mod sparse;
 pub mod stages;
+pub mod stored;
 pub mod table;
 mod tally;
 pub mod tensor;

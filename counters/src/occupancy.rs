@@ -11,11 +11,13 @@
 //! exit early, CTAs of unequal length and the time between two CTAs lower it further on hardware;
 //! they are left out.
 
+use serde::{Deserialize, Serialize};
+
 use crate::device::{DeviceModel, RegisterAllocation};
 use crate::hierarchy::{HierarchyGeometry, L1Geometry};
 
 /// The resources that one CTA of a launch takes on an SM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CtaShape {
     /// Threads.
     pub threads: u64,

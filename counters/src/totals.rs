@@ -3,6 +3,7 @@
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::StateSpace;
+use serde::{Deserialize, Serialize};
 
 use crate::counts::MemoryCounts;
 use crate::device::DeviceModel;
@@ -31,7 +32,7 @@ pub struct Totals<'a> {
 }
 
 /// The part of a launch's requests that went through the caches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replay {
     /// All of them.
     #[default]
@@ -43,7 +44,7 @@ pub enum Replay {
 }
 
 /// The size of a launch, and the part of it that an SM of the modelled GPU holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchFacts {
     /// CTAs of the grid.
     pub ctas: u64,

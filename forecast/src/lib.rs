@@ -27,6 +27,7 @@ pub mod prediction;
 pub mod published;
 pub mod run;
 pub mod settings;
+pub mod store;
 pub mod sweep;
 pub mod tune;
 

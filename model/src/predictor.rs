@@ -56,7 +56,7 @@ pub struct Conditions {
 }
 
 /// Facts of a launch's PTX instructions. Instructions are indices into the program's.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InstructionFacts {
     /// Mean active lanes of an execution of each instruction; 0 if it was not executed.
     pub active_lanes: Vec<f64>,

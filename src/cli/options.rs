@@ -246,6 +246,10 @@ pub(crate) struct ExecutionOptions {
     #[arg(long)]
     pub(crate) execution_time: bool,
 
+    /// Count anew, and keep no counts for later runs
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+
     /// How much of each launch is executed to count it
     #[arg(long, value_name = "RUNG", default_value = "auto")]
     pub(crate) counting: CountingChoice,

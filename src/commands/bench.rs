@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Bench, threads: Option<u16>) -> Result<(), Failure
     // A kernel that cannot be read is refused before another one is executed.
     let plans = arguments.kernel.plans()?;
     let mut output = Output::open(arguments.output.output.clone())?;
-    let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
+    let terminal = Terminal::new(&arguments.execution, arguments.output.format)?.counting_anew();
     let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let extent = Extent {
         rounds: arguments.rounds,

@@ -4,6 +4,7 @@
 
 mod destination;
 pub(crate) mod diagnostic;
+mod kept;
 pub(crate) mod manner;
 mod printed;
 mod progress;

@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use gpucast_forecast::Supervisor;
 use gpucast_forecast::run::assembler::Toolchain;
+use gpucast_forecast::run::kept::KeptCounts;
 use gpucast_render::Format;
 use gpucast_toolchain::assembler::Installed;
 
-use super::diagnostic;
 use super::manner::{self, Verbosity};
 use super::printed::Printed;
 use super::progress::{Progress, Whole};
+use super::{diagnostic, kept};
 use crate::cli::ExecutionOptions;
 use crate::failure::{Failure, Report};
 use crate::interrupt;
@@ -32,6 +33,8 @@ pub(crate) struct Terminal {
     /// them anew.
     noted: Mutex<HashSet<String>>,
     assemblers: Installed,
+    /// Counts of earlier runs.
+    kept: Option<KeptCounts>,
     /// The moment at which the run ends.
     end: Option<Instant>,
 }
@@ -49,7 +52,8 @@ impl Terminal {
         {
             diagnostic::note(&format!("project {}", project.path.display()));
         }
-        Ok(Self { notes, ..Self::of_worker(options.print_to.clone())? })
+        let kept = kept::counts(options);
+        Ok(Self { notes, kept, ..Self::of_worker(options.print_to.clone())? })
     }
 
     /// Shows no notes; what kernels print goes to the standard error or a file.
@@ -59,7 +63,13 @@ impl Terminal {
         let assemblers = Installed::new(interrupt::stop());
         let (progress, whole) = (Mutex::new(None), Mutex::new(None));
         let noted = Mutex::new(HashSet::new());
-        Ok(Self { printed, progress, whole, notes: false, noted, assemblers, end: None })
+        let (notes, kept, end) = (false, None, None);
+        Ok(Self { printed, progress, whole, notes, noted, assemblers, kept, end })
+    }
+
+    /// The same, which counts every launch anew.
+    pub(crate) fn counting_anew(self) -> Self {
+        Self { kept: None, ..self }
     }
 
     /// The same, which stops the run at a moment.
@@ -148,6 +158,10 @@ impl Supervisor for Terminal {
 
     fn should_stop(&self) -> bool {
         interrupt::is_asked() || self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    fn kept_counts(&self) -> Option<&KeptCounts> {
+        self.kept.as_ref()
     }
 
     fn toolchain(&self) -> Option<&dyn Toolchain> {

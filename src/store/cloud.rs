@@ -4,7 +4,7 @@
 //! Credentials and endpoints come from the environment, as the clouds' own programs read them:
 //! `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME` ….
 
-use gpucast_forecast::sweep::shared::{Put, Store, StoreError};
+use gpucast_forecast::store::{Put, Store, StoreError};
 use object_store::path::Path;
 use object_store::{
     Error, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, parse_url_opts,

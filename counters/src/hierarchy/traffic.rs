@@ -2,10 +2,12 @@
 
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+
 use super::l2::L2Operation;
 
 /// Sectors by the level that served them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowTraffic {
     /// Sectors that a first-level cache held.
     pub l1_hit_sectors: u64,
@@ -28,7 +30,7 @@ impl AddAssign for RowTraffic {
 }
 
 /// Sectors that a cache served, and its requests to DRAM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct L2Traffic {
     /// Sectors that loads asked for, after the first-level caches.
     pub read_sectors: u64,
@@ -53,7 +55,7 @@ pub struct L2Traffic {
 }
 
 /// Traffic of local memory that belongs to no instruction any more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalTraffic {
     /// Sectors that first-level caches wrote back.
     pub write_back_sectors: u64,

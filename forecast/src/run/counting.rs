@@ -116,8 +116,21 @@ pub struct Counting<'a> {
     pub supervisor: &'a dyn Supervisor,
 }
 
-/// Counts every launch of a plan.
+/// Counts every launch of a plan, or takes the counts that the supervisor has kept of an equal one.
 pub fn count(
+    plan: &Plan,
+    loaded: &Loaded,
+    options: &Options,
+    counting: &Counting<'_>,
+) -> Result<Vec<Counted>, Failure> {
+    match counting.supervisor.kept_counts() {
+        Some(kept) => kept.count(plan, loaded, options, counting),
+        None => count_anew(plan, loaded, options, counting),
+    }
+}
+
+/// Executes and counts every launch of a plan.
+pub(super) fn count_anew(
     plan: &Plan,
     loaded: &Loaded,
     options: &Options,

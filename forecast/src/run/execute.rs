@@ -19,7 +19,7 @@ use crate::run::supervisor::Supervisor;
 pub use crate::input::loaded::{Loaded, load};
 
 /// Duration of a launch on the CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Timing {
     /// Seconds of all repetitions, counting included.
     pub execute_s: f64,

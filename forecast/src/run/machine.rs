@@ -21,6 +21,7 @@ use crate::run::assembler::{AssembleError, Assembler, Toolchain};
 use crate::run::execute::Loaded;
 use crate::run::supervisor::Supervisor;
 use crate::settings::{MachineChoice, MachineSettings};
+use crate::store::sealed;
 
 /// The machine code of a plan's kernels, made ready before the first launch.
 pub struct Machine {
@@ -59,6 +60,20 @@ impl Machine {
             note: None,
             given_up: Mutex::default(),
         }
+    }
+
+    /// Names everything that machine instructions depend on but the kernel's text.
+    pub(super) fn identity(&self) -> String {
+        let Self { back_end, rules_for, is_of_the_gpu, insists, note: _, given_up: _ } = self;
+        let back_end = match back_end {
+            Chosen::Nothing => "none".to_owned(),
+            Chosen::Rules => "rules".to_owned(),
+            Chosen::Ptxas { version, prepared: _, images } => {
+                let hashes = images.iter().map(|(kernel, image)| (kernel, sealed::hash(image)));
+                format!("ptxas {version} {:?}", hashes.collect::<Vec<_>>())
+            }
+        };
+        format!("{back_end} {rules_for:?} {is_of_the_gpu} {insists}")
     }
 
     /// True if nothing supplies machine instructions.

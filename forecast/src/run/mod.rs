@@ -13,6 +13,7 @@ pub mod counting;
 pub mod execute;
 pub mod expected;
 mod instruction_facts;
+pub mod kept;
 pub mod kernel;
 pub mod machine;
 pub mod module;

@@ -1,9 +1,9 @@
 //! How much of a launch is executed to count it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An amount of execution that gives a launch's counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rung {
     /// Every instruction was executed.
@@ -28,7 +28,7 @@ impl Rung {
 }
 
 /// The rung that a launch was counted on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedBy {
     /// The rung.
     pub rung: Rung,

@@ -2,8 +2,10 @@
 
 use crate::failure::Report;
 use crate::run::assembler::Toolchain;
+use crate::run::kept::KeptCounts;
 
-/// Hears of a run's progress, can end it, and lends it the assembler that only a program can run.
+/// Hears of a run's progress, can end it, and lends it what only a program has: an assembler, and a
+/// place for counts.
 ///
 /// Every method has a default that does nothing: [`Alone`] is a supervisor without opinions.
 pub trait Supervisor: Sync {
@@ -38,6 +40,11 @@ pub trait Supervisor: Sync {
     /// [`Failure::Stopped`](crate::Failure::Stopped).
     fn should_stop(&self) -> bool {
         false
+    }
+
+    /// A place where counts are kept from run to run; none if every launch is to be counted anew.
+    fn kept_counts(&self) -> Option<&KeptCounts> {
+        None
     }
 
     /// NVIDIA's assembler, for callers who can run programs. Without it, rules estimate machine

@@ -9,6 +9,7 @@
 
 mod common;
 mod counting_version;
+mod kept;
 mod launches;
 mod repeats;
 mod rungs;

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use gpucast_forecast::store::Store;
 use gpucast_forecast::sweep::shared::{
-    self, Missing, Opened, Request, Store, SweepPlan, USUAL_LEASE, Worked, Worker,
+    self, Missing, Opened, Request, SweepPlan, USUAL_LEASE, Worked, Worker,
 };
 use gpucast_forecast::{Supervisor as _, number};
 use gpucast_render::sweep::state;

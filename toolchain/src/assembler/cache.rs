@@ -32,8 +32,10 @@ impl Key {
     }
 }
 
-/// `GPUCAST_CACHE`, or the user's cache folder.
-fn folder() -> Option<PathBuf> {
+/// The folder of what is kept from run to run: `GPUCAST_CACHE`, or `gpucast` in the user's cache
+/// folder. `None` if the environment names neither.
+#[must_use]
+pub fn folder() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("GPUCAST_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("gpucast")))

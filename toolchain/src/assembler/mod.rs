@@ -3,7 +3,7 @@
 //! It comes with CUDA and in free Python packages and needs no GPU. Nothing else here depends on
 //! it: without one, machine code is estimated by rules.
 
-mod cache;
+pub mod cache;
 mod find;
 mod run;
 

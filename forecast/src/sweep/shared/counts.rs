@@ -11,9 +11,9 @@ use gpucast_model::{Conditions, CountedOn, LaunchShape, Needs, Timing};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 use serde::{Deserialize, Serialize};
 
-use super::sealed;
 use crate::failure::Report;
 use crate::run::sources::Source;
+use crate::store::sealed;
 
 /// The counts of each launch of a kernel, or why there are none.
 pub(super) type Outcome = Result<Vec<Counts>, String>;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use gpucast_counters::DeviceModel;
 use gpucast_model::Needs;
 
-use super::sealed;
+use crate::store::sealed;
 
 /// Version of the counts. It is raised whenever an execution may count something else than before,
 /// so that nothing is predicted from a mixture. `forecast/tests/forecast/counting_version.rs` fails

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::store::{Put, Store, StoreError};
+use crate::store::{Put, Store, StoreError};
 
 /// The time without a sign of life after which a worker counts as dead, where the user names none.
 pub const USUAL_LEASE: Duration = Duration::from_secs(60);
@@ -87,7 +87,7 @@ impl<'a> Leases<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::shared::Folder;
+    use crate::store::Folder;
 
     #[test]
     fn a_lease_is_held_while_its_worker_lives() {

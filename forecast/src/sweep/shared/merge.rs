@@ -6,12 +6,12 @@ use gpucast_model::CountedOn;
 
 use super::counts;
 use super::plan::{Opened, Planned};
-use super::store::Store;
 use super::work::COUNTS;
 use crate::choice::gpu_argument;
 use crate::failure::{Failure, Report, in_one_line};
 use crate::run::sources::Source;
 use crate::run::supervisor::Supervisor;
+use crate::store::Store;
 use crate::sweep::cases::{Group, Origin};
 use crate::sweep::{Case, Grid, Rows};
 

@@ -7,8 +7,6 @@ use gpucast_model::{Gpu, Timing};
 use serde::{Deserialize, Serialize};
 
 use super::item::{self, Settings};
-use super::sealed;
-use super::store::{Put, Store};
 use crate::choice::count_on::CountOn;
 use crate::choice::gpu_argument;
 use crate::choice::model_choice::{ModelWords, Models};
@@ -18,6 +16,8 @@ use crate::run::assembler::Toolchain;
 use crate::run::kernel::Kernel;
 use crate::run::sources::Counts;
 use crate::settings::{CacheChoice, ExecutionSettings, MachineChoice, MachineSettings};
+use crate::store::sealed;
+use crate::store::{Put, Store};
 use crate::sweep::axis::{Axis, Value};
 use crate::sweep::cases::{self, CaseSource, Group};
 use crate::sweep::{Axes, Case, Cell, Point, points};

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::lease::LEASES;
 use super::plan::Opened;
-use super::store::Store;
 use super::work::COUNTS;
 use crate::failure::Failure;
+use crate::store::Store;
 
 /// How far a shared sweep is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

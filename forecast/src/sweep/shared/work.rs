@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::counts::{self, Outcome};
 use super::lease::{LEASES, Leases};
 use super::plan::{Item, Opened, kernel_object};
-use super::sealed;
-use super::store::{Put, Store};
 use crate::failure::{Failure, Report};
 use crate::input::packed;
 use crate::run::sources::{self, Counts};
 use crate::run::supervisor::Supervisor;
+use crate::store::sealed;
+use crate::store::{Put, Store};
 
 /// The folder of counts in a store.
 pub(super) const COUNTS: &str = "counts";

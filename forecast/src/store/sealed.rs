@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 const HASH_BYTES: usize = 32;
 
 /// Compresses bytes and puts their hash before them.
-pub(super) fn seal(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn seal(bytes: &[u8]) -> Vec<u8> {
     let compressed = lz4_flex::compress_prepend_size(bytes);
     let mut sealed = Sha256::digest(&compressed).to_vec();
     sealed.extend(compressed);
@@ -14,14 +14,14 @@ pub(super) fn seal(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The bytes that were sealed; `None` if the object is damaged.
-pub(super) fn open(sealed: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn open(sealed: &[u8]) -> Option<Vec<u8>> {
     let (hash, compressed) = sealed.split_at_checked(HASH_BYTES)?;
     let is_whole = Sha256::digest(compressed).as_slice() == hash;
     is_whole.then(|| lz4_flex::decompress_size_prepended(compressed).ok())?
 }
 
 /// The hash of bytes, in hexadecimal.
-pub(super) fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

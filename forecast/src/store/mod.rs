@@ -1,8 +1,13 @@
-//! Storage that all workers of a sweep see.
+//! Storage of counts: that all workers of a sweep see, and that of one user.
+
+mod folder;
+pub(crate) mod sealed;
 
 use std::time::Duration;
 
 use crate::failure::{Failure, Report};
+
+pub use folder::Folder;
 
 /// Objects by name: a folder, or a bucket of a cloud.
 ///

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::store::{Put, Store, StoreError};
+use super::{Put, Store, StoreError};
 
 /// A folder. An object is written beside its place and gets its name by `link`, which fails where
 /// the name is taken; local file systems, NFS and Lustre do so atomically.
@@ -101,6 +101,41 @@ impl Folder {
             }
         }
         Ok(removed)
+    }
+
+    /// Marks an object as used now, for [`Folder::keep_most_recent`].
+    pub(crate) fn touch(&self, name: &str) {
+        // An object that cannot be marked is at most forgotten sooner.
+        let _ = File::options()
+            .append(true)
+            .open(self.path.join(name))
+            .and_then(|file| file.set_modified(SystemTime::now()));
+    }
+
+    /// Removes the objects of a folder that were used least recently, if all take more than
+    /// `most_bytes`, until they take three quarters of that. Other processes may do the same.
+    pub(crate) fn keep_most_recent(&self, folder: &str, most_bytes: u64) {
+        let Ok(entries) = fs::read_dir(self.path.join(folder)) else { return };
+        let object = |entry: io::Result<fs::DirEntry>| {
+            let entry = entry.ok()?;
+            let facts = entry.metadata().ok()?;
+            facts.is_file().then(|| Some((facts.modified().ok()?, facts.len(), entry.path())))?
+        };
+        let mut objects: Vec<(SystemTime, u64, PathBuf)> = entries.filter_map(object).collect();
+        let mut bytes: u64 = objects.iter().map(|(_, bytes, _)| bytes).sum();
+        if bytes <= most_bytes {
+            return;
+        }
+        objects.sort();
+        for (_, size, path) in objects {
+            if bytes <= most_bytes / 4 * 3 {
+                break;
+            }
+            // One that cannot be removed stays.
+            if gone(fs::remove_file(path)).is_ok() {
+                bytes -= size;
+            }
+        }
     }
 
     fn place_of(&self, name: &str) -> io::Result<PathBuf> {
@@ -216,6 +251,27 @@ mod tests {
         assert_eq!(store.tidy(silence), Ok(0));
         assert_eq!(store.list(UNFINISHED).unwrap().len(), 1);
         assert_eq!(store.get("counts/a"), Ok(Some(b"1".to_vec())));
+    }
+
+    #[test]
+    fn objects_that_were_not_used_for_long_make_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Folder::new(folder.path());
+        let hours_ago = |hours: u64| SystemTime::now() - Duration::from_secs(3600 * hours);
+        for (name, hours) in [("counts/a", 3), ("counts/b", 2), ("counts/c", 1), ("other/d", 9)] {
+            store.put(name, &[0; 100]).unwrap();
+            let file = File::options().append(true).open(folder.path().join(name)).unwrap();
+            file.set_modified(hours_ago(hours)).unwrap();
+        }
+        store.keep_most_recent("counts", 300);
+        assert_eq!(store.list("counts").unwrap().len(), 3);
+        store.touch("counts/a");
+        store.keep_most_recent("counts", 299);
+        assert_eq!(store.list("counts"), Ok(vec!["a".to_owned(), "c".to_owned()]));
+        assert_eq!(store.list("other").unwrap().len(), 1);
+        store.touch("counts/nothing");
+        store.keep_most_recent("nowhere", 0);
+        assert_eq!(store.list("counts").unwrap().len(), 2);
     }
 
     /// Another process removes the file while its writer sleeps.

@@ -1,0 +1,198 @@
+//! Counts that are kept from run to run are those of a new execution.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gpucast_counters::trace::TraceLimits;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
+use gpucast_forecast::run::kept::{KeptCounts, USUAL_BYTES};
+use gpucast_forecast::run::machine::Machine;
+use gpucast_forecast::run::module;
+use gpucast_forecast::settings::{CacheChoice, MachineChoice, MachineSettings, RungChoice, Size};
+use gpucast_forecast::{Kernel, LaunchOptions, Supervisor};
+use gpucast_interpreter::Options;
+
+/// Keeps counts, and knows how often something was executed or printed.
+struct Keeper {
+    kept: Option<KeptCounts>,
+    launches: AtomicUsize,
+    prints: AtomicUsize,
+}
+
+impl Keeper {
+    fn in_folder(folder: &Path) -> Self {
+        let kept = KeptCounts::new(folder, "this build".to_owned());
+        let kept = kept.with_limits(USUAL_BYTES, Duration::ZERO);
+        Self { kept: Some(kept), launches: AtomicUsize::new(0), prints: AtomicUsize::new(0) }
+    }
+
+    fn anew() -> Self {
+        Self { kept: None, ..Self::in_folder(Path::new("")) }
+    }
+
+    fn launches(&self) -> usize {
+        self.launches.load(Ordering::Relaxed)
+    }
+}
+
+impl Supervisor for Keeper {
+    fn launching(&self, _kernel: &str) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn print(&self, _text: &[u8]) {
+        self.prints.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn kept_counts(&self) -> Option<&KeptCounts> {
+        self.kept.as_ref()
+    }
+}
+
+/// Everything that is kept of a kernel's launches.
+fn counted(kernel: &Kernel, gpu: &str, keeper: &Keeper) -> Vec<Counted> {
+    let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), gpu).unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    let plan = kernel.plan();
+    let loaded = module::load(plan).unwrap();
+    let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
+    let settings = MachineSettings { machine: MachineChoice::Rules, ..MachineSettings::default() };
+    let machine = Machine::new(&settings, &loaded, device.capability, kernels, None).unwrap();
+    let trace = Some(TraceLimits::default());
+    let extras = Extras { hashes: true, stages: true, trace, ..Extras::default() };
+    let (rung, caches) = (RungChoice::Auto, CacheChoice::Full);
+    let counting = Counting { device, machine: &machine, extras, rung, caches, supervisor: keeper };
+    counting::count(plan, &loaded, &Options::default(), &counting).unwrap()
+}
+
+fn small(name: &str) -> Kernel {
+    let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
+    Kernel::open(name, &options).unwrap()
+}
+
+fn assert_alike(new: Vec<Counted>, kept: &[Counted], name: &str) {
+    assert_eq!(new.len(), kept.len(), "{name}");
+    for (mut new, kept) in new.into_iter().zip(kept) {
+        // The order of events is kept as the simulation takes it.
+        new.profile.trace = None;
+        assert!(new.profile == kept.profile, "the profile of {name}");
+        assert_eq!(new.ranges, kept.ranges, "{name}");
+        assert_eq!(new.stages, kept.stages, "{name}");
+        let simulated = |counted: &Counted| {
+            let all = counted.simulation.iter().flatten();
+            all.map(|one| (one.launch.clone(), one.count)).collect::<Vec<_>>()
+        };
+        assert!(simulated(&new) == simulated(kept), "the record of {name}");
+        assert_eq!(new.instructions, kept.instructions, "{name}");
+        assert_eq!(new.ordered_because, kept.ordered_because, "{name}");
+        assert_eq!(new.watched, kept.watched, "{name}");
+        assert_eq!(new.buffers_sha256, kept.buffers_sha256, "{name}");
+        assert_eq!(new.counted_by, kept.counted_by, "{name}");
+        assert_eq!(new.machine_code.is_some(), kept.machine_code.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn kept_counts_of_the_corpus_are_those_of_a_new_execution() {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in gpucast_corpus::entries() {
+        let kernel = small(entry.name);
+        for gpu in ["gtx-480", "a100-sxm-40gb"] {
+            let new = counted(&kernel, gpu, &Keeper::anew());
+            let first = Keeper::in_folder(folder.path());
+            counted(&kernel, gpu, &first);
+            assert_eq!(first.launches(), new.len(), "{} on {gpu}", entry.name);
+            let second = Keeper::in_folder(folder.path());
+            let kept = counted(&kernel, gpu, &second);
+            assert_eq!(second.launches(), 0, "{} on {gpu}", entry.name);
+            assert_alike(new, &kept, entry.name);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_entry_is_counted_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = small("sgemm");
+    counted(&kernel, "a100-sxm-40gb", &Keeper::in_folder(folder.path()));
+    let entries: Vec<_> = fs::read_dir(folder.path().join("counts")).unwrap().collect();
+    assert_eq!(entries.len(), 1);
+    let path = entries[0].as_ref().unwrap().path();
+    let whole = fs::read(&path).unwrap();
+    for damaged in [&whole[..whole.len() / 2], &[], &[0; 100]] {
+        fs::write(&path, damaged).unwrap();
+        let keeper = Keeper::in_folder(folder.path());
+        counted(&kernel, "a100-sxm-40gb", &keeper);
+        assert_eq!(keeper.launches(), 1);
+        assert_eq!(fs::read(&path).unwrap(), whole, "it is written anew");
+    }
+}
+
+/// Arguments, files of buffers, the GPU and the build decide counts.
+#[test]
+fn another_question_is_not_answered_by_kept_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = tempfile::tempdir().unwrap();
+    let launch = files.path().join("k.toml");
+    let ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+               .reg .b64 %a;\n.reg .b32 %n;\n.reg .pred %q;\nld.param.u64 %a, [p];\n\
+               ld.global.u32 %n, [%a];\nagain:\nsub.u32 %n, %n, 1;\nsetp.ne.u32 %q, %n, 0;\n\
+               @%q bra again;\nret;\n}\n";
+    fs::write(files.path().join("k.ptx"), ptx).unwrap();
+    let text = "module = \"k.ptx\"\n[buffers.rounds]\ntype = \"u32\"\nlen = 1\ninit = { file = \"rounds.bin\" }\n\
+                [[launch]]\nkernel = \"k\"\ngrid = [1, 1, 1]\nblock = [32, 1, 1]\nargs = [\"rounds\"]\n";
+    fs::write(&launch, text).unwrap();
+    let rounds = |rounds: u32, gpu: &str| {
+        fs::write(files.path().join("rounds.bin"), rounds.to_le_bytes()).unwrap();
+        let kernel = Kernel::open(launch.to_str().unwrap(), &LaunchOptions::default()).unwrap();
+        let keeper = Keeper::in_folder(folder.path());
+        let counted = counted(&kernel, gpu, &keeper);
+        let rows = &counted[0].profile.table.rows;
+        (keeper.launches(), rows.iter().map(|row| row.warp_executions).max().unwrap())
+    };
+    assert_eq!(rounds(5, "a100-sxm-40gb"), (1, 5));
+    assert_eq!(rounds(5, "a100-sxm-40gb"), (0, 5));
+    assert_eq!(rounds(7, "a100-sxm-40gb"), (1, 7));
+    assert_eq!(rounds(7, "h100-sxm"), (1, 7));
+    assert_eq!(rounds(5, "a100-sxm-40gb"), (0, 5));
+}
+
+#[test]
+fn a_kernel_that_prints_prints_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/inputs/talk.ptx");
+    let options = LaunchOptions {
+        kernel: Some("talk".to_owned()),
+        grid: Some([1; 3]),
+        block: Some([2, 1, 1]),
+        ..LaunchOptions::default()
+    };
+    let kernel = Kernel::open(module, &options).unwrap();
+    for _ in 0..2 {
+        let keeper = Keeper::in_folder(folder.path());
+        counted(&kernel, "a100-sxm-40gb", &keeper);
+        assert_eq!((keeper.launches(), keeper.prints.load(Ordering::Relaxed) > 0), (1, true));
+    }
+}
+
+/// Other programs may use the folder at the same time.
+#[test]
+fn eight_runs_at_a_time_share_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = small("histogram");
+    let new = counted(&kernel, "a100-sxm-40gb", &Keeper::anew());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    let keeper = Keeper::in_folder(folder.path());
+                    let kept = counted(&kernel, "a100-sxm-40gb", &keeper);
+                    assert!(kept[0].profile.metrics == new[0].profile.metrics);
+                }
+            });
+        }
+    });
+}
