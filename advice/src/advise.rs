@@ -176,7 +176,11 @@ pub fn advise(
     let predicted = predicted(known, profile, gpu, conditions);
     let predictions: Vec<Prediction> = predicted.iter().map(|(_, one)| one.clone()).collect();
     let headline = headline(&predictions, known.preferred(gpu)).ok_or_else(|| {
-        Report::new(format!("no model predicts kernel {} on {}", profile.kernel, gpu.name))
+        let kernel = &profile.kernel;
+        let report = Report::new(format!("no model predicts kernel {kernel} on {}", gpu.name));
+        report.maybe_hint(source.lacks_caches().then_some(
+            "`--caches none` leaves out what the models need; `--caches full` counts it".to_owned(),
+        ))
     })?;
     let case = Case {
         profile: &counted.profile,

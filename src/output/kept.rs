@@ -8,8 +8,8 @@ use gpucast_toolchain::assembler::cache;
 
 use crate::cli::ExecutionOptions;
 
-/// The counts of earlier runs, unless all are to be made anew: because the user says so, or wants to
-/// know how long that takes.
+/// The counts of earlier runs, unless all are to be made anew: because the user says so, or wants
+/// to know how long that takes.
 pub(super) fn counts(options: &ExecutionOptions) -> Option<KeptCounts> {
     if options.no_cache || options.execution_time {
         return None;

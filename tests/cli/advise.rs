@@ -1,6 +1,6 @@
 //! `gpucast advise`.
 
-use crate::gpucast::{gpucast, json, stdout};
+use crate::gpucast::{command, gpucast, json, outcome, stdout};
 
 const STORIES: &str = "../../advice/tests/stories";
 
@@ -50,4 +50,34 @@ fn a_gpu_that_does_not_exist_is_refused() {
     let outcome = gpucast(&format!("advise {STORIES}/softmax.toml --gpu rtx-306"));
     assert_eq!(outcome.status, 1);
     assert_eq!(outcome.stdout, "");
+}
+
+#[test]
+fn counts_without_caches_name_the_option_that_gives_them() {
+    let outcome = gpucast("advise sgemm --size small --gpu a100-sxm-80gb --caches none");
+    assert_eq!(outcome.status, 1);
+    let said = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("`--caches full` counts it"), "{said}");
+}
+
+/// A run from kept counts says what a new one says: advice stands on everything that is kept.
+#[test]
+fn advice_from_kept_counts_is_that_of_new_ones() {
+    let cache = tempfile::tempdir().unwrap();
+    let advise = |options: &str| {
+        let line =
+            format!("advise {STORIES}/convolution.toml --gpu h100-sxm --format json{options}");
+        let mut command = command(&line);
+        command.env("GPUCAST_CACHE", cache.path());
+        let outcome = outcome(command);
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        outcome.stdout
+    };
+    let entries = || std::fs::read_dir(cache.path().join("counts")).map_or(0, Iterator::count);
+    let new = advise(" --no-cache");
+    assert_eq!(entries(), 0);
+    assert_eq!(advise(""), new);
+    assert_eq!(entries(), 1);
+    assert_eq!(advise(""), new);
+    assert_eq!(entries(), 1);
 }
