@@ -37,6 +37,10 @@ const ENTRIES: &str = "counts";
 /// Counting that is faster than this is not kept: reading an entry takes some of it, too.
 const WORTH_KEEPING: Duration = Duration::from_millis(20);
 
+/// Age from which a half-written entry belongs to a process that has been killed. Writing one takes
+/// less than a second.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
+
 /// The most bytes that entries take together, where the caller does not say otherwise.
 pub const USUAL_BYTES: u64 = 512 << 20;
 
@@ -146,6 +150,8 @@ impl KeptCounts {
         // There is nothing to do about a full or read-only disk.
         if self.folder.put(name, &sealed::seal(&bytes)).is_ok() {
             self.folder.keep_most_recent(ENTRIES, self.most_bytes);
+            // The next run may succeed where this one fails.
+            self.folder.tidy(ABANDONED).ok();
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use gpucast_counters::trace::TraceLimits;
 use gpucast_forecast::choice::gpu_argument;
@@ -195,4 +195,20 @@ fn eight_runs_at_a_time_share_a_folder() {
             });
         }
     });
+}
+
+#[test]
+fn entries_that_killed_processes_left_unfinished_go_after_an_hour() {
+    let folder = tempfile::tempdir().unwrap();
+    let unfinished = folder.path().join("unfinished");
+    fs::create_dir_all(&unfinished).unwrap();
+    let minutes_old = |name: &str, minutes: u64| {
+        let file = fs::File::create(unfinished.join(name)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(60 * minutes)).unwrap();
+    };
+    minutes_old("of-a-killed-process", 61);
+    minutes_old("of-a-process-that-writes", 30);
+    counted(&small("sgemm"), "gtx-660", &Keeper::in_folder(folder.path()));
+    let left = fs::read_dir(&unfinished).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["of-a-process-that-writes"]);
 }
