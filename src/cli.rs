@@ -3,6 +3,7 @@
 pub(crate) mod advise;
 pub(crate) mod bench;
 mod calibrate;
+mod counts;
 mod cuda;
 pub(crate) mod diff;
 mod early;
@@ -34,6 +35,7 @@ use crate::failure::Report;
 use crate::project;
 
 pub(crate) use calibrate::{Calibrate, CalibrateCost, CalibrateOffload, ScaleChoice};
+pub(crate) use counts::Counts;
 pub(crate) use early::Early;
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep, SweepGrid};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
@@ -131,6 +133,8 @@ pub(crate) enum Command {
     Diff(diff::Diff),
     /// Execute a kernel and count what a hardware profiler would count
     Profile(Profile),
+    /// Find how a kernel's counts depend on the sizes of its problem, as formulas
+    Counts(Box<Counts>),
     /// Execute a kernel and check its results
     Run(Run),
     /// Run a program that uses CUDA, on a GPU that is not there; then print a table of its launches

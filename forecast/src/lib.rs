@@ -23,6 +23,7 @@ pub mod failure;
 pub mod input;
 pub mod inspection;
 pub mod number;
+pub mod parametric;
 pub mod prediction;
 pub mod published;
 pub mod run;

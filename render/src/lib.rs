@@ -17,6 +17,7 @@
 //! | [`sensitivity`], [`sweep`], [`tuning`] | predicted times of many points |
 //! | [`advice`] | what to change |
 //! | [`profile`], [`metric`] | counts |
+//! | [`counts`] | counts as formulas |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
 //! | [`program`] | launches of a host program |
 //! | [`mod@bench`] | speeds of the executor |
@@ -32,6 +33,7 @@ pub mod bench;
 pub mod check;
 pub mod comparison;
 pub mod control;
+pub mod counts;
 pub mod csv;
 pub mod diagnostic;
 pub mod difference;

@@ -8,10 +8,12 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod corpus;
 mod counted;
+pub(crate) mod counts;
 pub(crate) mod diff;
 pub(crate) mod exec;
 pub(crate) mod gpus;
 pub(crate) mod kernels;
+mod launch_template;
 pub(crate) mod man;
 pub(crate) mod plot;
 pub(crate) mod predict;
@@ -42,6 +44,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Profile(arguments) => profile::run(arguments),
+        Command::Counts(arguments) => counts::run(&arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Bench(arguments) => bench::run(&arguments, cli.threads),
         Command::Exec(arguments) => exec::run(&arguments, cli.threads),

@@ -3,6 +3,7 @@
 use gpucast_forecast::choice::count_on::Group;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::prediction;
 use gpucast_forecast::run::sources::{self, Counts, Source};
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::{Kernel, Supervisor as _};
@@ -77,17 +78,17 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
                         analyses.push(answer.value);
                     }
                     Err(error) if chosen.by_name || !error.is_lack() => {
-                        return Err(Report::new(error.to_string()).into());
+                        return Err(prediction::refusal(&error, source).into());
                     }
                     Err(error) => {
-                        first_refusal.get_or_insert(error);
+                        first_refusal.get_or_insert_with(|| prediction::refusal(&error, source));
                     }
                 }
             }
         }
     }
-    if let (true, Some(error)) = (analyses.is_empty(), first_refusal) {
-        return Err(Report::new(error.to_string()).into());
+    if let (true, Some(refusal)) = (analyses.is_empty(), first_refusal) {
+        return Err(refusal.into());
     }
     output.write(&sensitivity::document(&analyses, arguments.output.format)?)
 }

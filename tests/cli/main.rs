@@ -18,6 +18,7 @@ mod compare;
 mod containers;
 mod corpus;
 mod cost_model;
+mod counts;
 mod cuda;
 mod diff;
 mod exec;

@@ -39,7 +39,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-const DOCUMENTS: [Documented; 19] = [
+const DOCUMENTS: [Documented; 20] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -75,6 +75,17 @@ const DOCUMENTS: [Documented; 19] = [
             "profile transpose --size small --machine rules --by line",
             "profile reduction-f32 --size small --machine rules --metrics nvprof",
         ],
+    },
+    Documented {
+        schema: "gpucast.counts/1",
+        meaning: "Counts as formulas in the sizes of a problem: `counts`",
+        shown_by: &[
+            "counts saxpy-n.toml --parametric n --machine rules --format json",
+            "counts parametric/transpose.toml --parametric width,height --machine none --metrics ptx_inst_executed,global_load_sectors --format json",
+            "counts parametric/transpose-square.toml --parametric n --machine none --metrics global_load_sectors --format json",
+            "counts parametric/reduction.toml --parametric n --machine none --metrics ptx_inst_executed --format json",
+        ],
+        fits: &["counts parametric/sgemm.toml --parametric n,m --machine none --format json"],
     },
     Documented {
         schema: "gpucast.run/1",

@@ -51,3 +51,11 @@ fn several_kernels_are_analysed() {
     let kernels: Vec<&str> = analyses.iter().map(|one| one["kernel"].as_str().unwrap()).collect();
     assert_eq!(kernels, ["sgemm", "histogram"]);
 }
+
+/// Whoever left caches out is told so, in place of advice about profilers.
+#[test]
+fn counts_without_caches_name_the_option() {
+    let outcome = gpucast("sensitivity sgemm --size small --gpu gtx-480 --caches none");
+    assert_eq!(outcome.status, 1);
+    insta::assert_snapshot!("sensitivity-without-caches", outcome.stderr);
+}

@@ -273,3 +273,15 @@ fn an_interrupted_sweep_keeps_the_rows_that_it_has() {
     assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2);
     assert!(!partial.exists());
 }
+
+#[test]
+fn counts_without_caches_name_the_option_in_their_rows() {
+    let outcome = gpucast(
+        "sweep sgemm --size small --gpu gtx-480 --model all --machine rules --caches none \
+         --format json",
+    );
+    let document: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let rows = document["rows"].as_array().unwrap();
+    let errors: Vec<&str> = rows.iter().filter_map(|row| row["error"].as_str()).collect();
+    insta::assert_snapshot!(errors.join("\n"));
+}

@@ -57,6 +57,20 @@ impl MetricChoice {
         Ok(Self::Named(names))
     }
 
+    /// True if the metric of this name, nvprof's or ours, is chosen by any of its names.
+    pub fn names(&self, name: &str) -> bool {
+        let Some(definition) = definition(name) else { return false };
+        match self {
+            Self::All => true,
+            Self::Nvprof => matches!(definition.nvprof, Nvprof::Metric(_) | Nvprof::Event),
+            Self::Ncu => definition.nsight_names().next().is_some(),
+            Self::Named(names) => names.iter().any(|pattern| {
+                let pattern = WildMatch::new(pattern);
+                names_of(definition).any(|name| pattern.matches(name))
+            }),
+        }
+    }
+
     /// The chosen metrics of a profile, in the order of their names.
     pub fn of(&self, profile: &LaunchProfile) -> Vec<Shown> {
         let patterns: Vec<WildMatch> = match self {

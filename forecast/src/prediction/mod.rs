@@ -4,6 +4,7 @@ pub mod what_if;
 
 use gpucast_counters::KernelProfile;
 use gpucast_counters::definitions::{Basis, definition};
+use gpucast_model::sm_simulation::RECORDED_BLOCKS;
 use gpucast_model::{
     CountingError, Gpu, Model, ModelError, Prediction, Reference, Warning, WhatIf,
     predict_with_reference,
@@ -144,7 +145,7 @@ pub fn predict(
                 }
                 Err(refusal) => refusal,
             };
-            let report = report_of(&refusal, source);
+            let report = self::refusal(&refusal, source);
             // If one kernel of a file lacks an input, the others are still predicted.
             if (chosen.by_name && !source.one_of_several) || !refusal.is_lack() {
                 return Err(report);
@@ -154,10 +155,7 @@ pub fn predict(
                 kernel: source.profile.kernel.clone(),
                 gpu: gpu.name.clone(),
                 model: chosen.model.name(),
-                reason: match left_out_for(&refusal, source) {
-                    Some(hint) => format!("{refusal}: {hint}"),
-                    None => refusal.to_string(),
-                },
+                reason: reason(&refusal, source),
             });
         }
     }
@@ -277,13 +275,24 @@ fn left_out_for(error: &ModelError, source: &Source) -> Option<&'static str> {
     let lacks = match error {
         ModelError::MissingMetrics { metrics, .. } => metrics.iter().any(is_of_caches),
         // Of what an execution gives, records of blocks alone need caches.
-        ModelError::MissingCondition { .. } => source.conditions.simulation.is_none(),
+        ModelError::MissingCondition { what, .. } => *what == RECORDED_BLOCKS,
         _ => false,
     };
     (lacks && source.lacks_caches()).then_some("`--caches none` leaves caches out")
 }
 
-fn report_of(error: &ModelError, source: &Source) -> Report {
+/// A model's refusal to predict from these counts, in one line.
+#[must_use]
+pub fn reason(error: &ModelError, source: &Source) -> String {
+    match left_out_for(error, source) {
+        Some(hint) => format!("{error}: {hint}"),
+        None => error.to_string(),
+    }
+}
+
+/// A model's refusal to predict from these counts, with advice.
+#[must_use]
+pub fn refusal(error: &ModelError, source: &Source) -> Report {
     let hint = match error {
         _ if left_out_for(error, source).is_some() => {
             Some("`--caches none` leaves out what this model needs; `--caches full` counts it")

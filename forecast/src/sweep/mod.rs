@@ -23,6 +23,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::choice::count_on::CountOn;
 use crate::choice::model_choice::{Chosen, Models};
 use crate::failure::{Failure, Report};
+use crate::prediction;
 use crate::run::sources::Source;
 use cases::Counted;
 pub use cases::{Case, CaseSource, Counting, Group, Origin};
@@ -208,7 +209,7 @@ fn outcome<S>(
     let gpu = point.gpu.as_ref().map_err(String::clone)?;
     let (_, source) = launch.ok_or_else(|| counted.failure().to_owned())?;
     let predicted = chosen.predict(&source.profile, gpu, &source.conditions);
-    let prediction = predicted.map_err(|error| error.to_string())?;
+    let prediction = predicted.map_err(|error| prediction::reason(&error, source))?;
     // Models refuse such times themselves; a sweep must not be where one slips through.
     match prediction.time_ms {
         time if time.is_finite() && time > 0.0 => Ok(prediction),

@@ -23,6 +23,9 @@ use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
 use crate::warning::Warning;
 
+/// The condition that an execution without caches, or without machine code, leaves open.
+pub const RECORDED_BLOCKS: &str = "recorded blocks on machine code (`--machine rules` has it)";
+
 /// An event-driven simulation of one SM, its requests answered by an analytical memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SmSimulation;
@@ -115,10 +118,7 @@ impl<'a> Inputs<'a> {
             return Err(ModelError::OlderGeneration { gpu, major, least });
         }
         let missing = |what| ModelError::MissingCondition { kernel: profile.kernel.clone(), what };
-        let invocations = conditions
-            .simulation
-            .as_ref()
-            .ok_or_else(|| missing("recorded blocks on machine code (`--machine rules` has it)"))?;
+        let invocations = conditions.simulation.as_ref().ok_or_else(|| missing(RECORDED_BLOCKS))?;
         let shape = conditions.launch.ok_or_else(|| missing("the shape of the launch"))?;
         let device = device_model(gpu)?;
         let parameters = gpu.sm_parameters().map_err(|missing| ModelError::MissingParameter {

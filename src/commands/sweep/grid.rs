@@ -1,21 +1,21 @@
 //! The grid of a sweep, as its options describe it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{ModelWords, Models};
-use gpucast_forecast::input::expression::{self, Parameters};
+use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::run::sources::Counts;
-use gpucast_forecast::settings::{LaunchOptions, Size as CorpusSize};
+use gpucast_forecast::settings::Size as CorpusSize;
 use gpucast_forecast::sweep::axis::{Axis, Value};
 use gpucast_forecast::sweep::{self, Axes, Case, CaseSource, Cell};
 use gpucast_model::{Gpu, Timing};
 
-use crate::cli::{LaunchTemplate, SweepGrid};
-use crate::failure::{Failure, Report, SourceText, suggest};
+use crate::cli::SweepGrid;
+use crate::commands::launch_template::check_parameter;
+use crate::failure::{Failure, Report, suggest};
 use crate::project;
 
 /// Everything that a sweep combines, checked as far as nothing has to be executed for it.
@@ -102,7 +102,10 @@ fn cases(arguments: &SweepGrid, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>
         return Ok((Vec::new(), arguments.from_metrics.iter().map(case).collect()));
     }
     let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
-    inputs.iter().try_for_each(|input| check_parameters(input, axes, &arguments.launch))?;
+    for (input, axis) in inputs.iter().flat_map(|input| axes.iter().map(move |axis| (input, axis)))
+    {
+        check_parameter(input, &axis.name, &arguments.launch)?;
+    }
     let sizes: Vec<Option<CorpusSize>> = match arguments.size.as_slice() {
         [] => vec![None],
         sizes => sizes.iter().map(|&size| Some(size.into())).collect(),
@@ -124,26 +127,6 @@ fn cases(arguments: &SweepGrid, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>
     Ok((labels, cases))
 }
 
-/// Refuses parameters that nothing would use, so that no grid is of equal points.
-fn check_parameters(input: &str, axes: &[Axis], launch: &LaunchTemplate) -> Result<(), Failure> {
-    let usage = |message: String, hint: &str| Err(Failure::Usage(Report::new(message).hint(hint)));
-    for Axis { name, .. } in axes {
-        if gpucast_corpus::find(input).is_some() {
-            let message = format!("the corpus kernel {input} has no parameter `{name}`");
-            return usage(message, "its sizes are --size small,paper");
-        }
-        if !is_launch_file(input) && !launch.mentions(name) {
-            let message = format!("no option of the launch uses `{name}`");
-            return usage(message, "write --grid '${ceil(n/256)}' or --arg 'u32:${n}'");
-        }
-    }
-    Ok(())
-}
-
-fn is_launch_file(input: &str) -> bool {
-    Path::new(input).extension().is_some_and(|extension| extension == "toml")
-}
-
 fn case(
     arguments: &SweepGrid,
     input: &str,
@@ -163,83 +146,4 @@ fn case(
     let launch = launch
         .map(|launch| CaseSource::Execution { input: input.to_owned(), launch: Box::new(launch) });
     Ok(Case { name: Arc::from(input), labels, source: launch.map_err(|report| report.message) })
-}
-
-impl LaunchTemplate {
-    /// The first option that describes an execution.
-    fn first_given(&self) -> Option<&'static str> {
-        let options = [
-            ("--grid", self.grid.is_some()),
-            ("--block", self.block.is_some()),
-            ("--cluster", self.cluster.is_some()),
-            ("--shared-bytes", self.shared_bytes.is_some()),
-            ("--arg", !self.arg.is_empty()),
-            ("--arch", self.arch.is_some()),
-        ];
-        options.into_iter().find_map(|(option, given)| given.then_some(option))
-    }
-
-    /// Returns true if an expression in one of the options has this name in it.
-    fn mentions(&self, name: &str) -> bool {
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let single = [&self.grid, &self.block, &self.cluster, &self.shared_bytes];
-        let mut texts = single.into_iter().flatten().chain(&self.arg);
-        texts.any(|text| {
-            let expressions = text.split("${").skip(1).filter_map(|rest| rest.split('}').next());
-            let mut words = expressions.flat_map(|it| it.split(|c: char| !is_word(c)));
-            words.any(|word| word == name)
-        })
-    }
-
-    /// The options of one point. A launch file takes the parameters itself.
-    fn at(
-        &self,
-        input: &str,
-        size: Option<CorpusSize>,
-        parameters: Parameters,
-    ) -> Result<LaunchOptions, Report> {
-        let text = |option: &str, text: &Option<String>| {
-            let filled = text.as_ref().map(|text| {
-                let source = SourceText::new(option, text.as_str());
-                expression::substitute(&source, &parameters, false)
-            });
-            filled.transpose()
-        };
-        let extent = |option: &str, template: &Option<String>| {
-            let filled = text(option, template)?;
-            let extent = filled.map(|text| {
-                crate::cli::extent(&text)
-                    .map_err(|error| Report::new(format!("{option} {text}: {error}")))
-            });
-            extent.transpose()
-        };
-        let bytes = text("--shared-bytes", &self.shared_bytes)?;
-        let shared_bytes = bytes.map(|text| {
-            text.trim()
-                .parse()
-                .map_err(|_| Report::new(format!("--shared-bytes {text} is no number of bytes")))
-        });
-        let arguments = self.arg.iter().map(|argument| {
-            let source = SourceText::new("--arg", argument.as_str());
-            expression::substitute(&source, &parameters, false)
-        });
-        Ok(LaunchOptions {
-            kernel: self.kernel.clone(),
-            grid: extent("--grid", &self.grid)?,
-            block: extent("--block", &self.block)?,
-            cluster: extent("--cluster", &self.cluster)?,
-            shared_bytes: shared_bytes.transpose()?,
-            arg: arguments.collect::<Result<_, _>>()?,
-            arch: self.arch.clone(),
-            size,
-            dlcm: None,
-            l2: None,
-            cuda: (&self.cuda).into(),
-            project: project::current(),
-            param: match is_launch_file(input) {
-                true => parameters.into_iter().collect(),
-                false => Vec::new(),
-            },
-        })
-    }
 }

@@ -1,0 +1,158 @@
+//! The sums that are tried, the simplest first.
+
+use std::collections::BTreeSet;
+
+use super::expression::{Atom, Monomial};
+
+/// Powers of two up to the threads of the largest block: sectors, lines, warps, blocks and tiles
+/// are of such sizes.
+const POWERS_OF_TWO: [u64; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+/// The greatest degree of a product. Counts of products of matrices have the third.
+const HIGHEST: u32 = 3;
+
+/// Divisors of a parameter: powers of two and those that a launch suggests. What divides the step
+/// of the parameter gives nothing new.
+pub(super) fn divisors(step: u64, of_launch: &BTreeSet<u64>) -> Vec<u64> {
+    let all: BTreeSet<u64> = POWERS_OF_TWO.into_iter().chain(of_launch.iter().copied()).collect();
+    all.into_iter().filter(|&by| by > 1 && !step.is_multiple_of(by)).collect()
+}
+
+/// All products of powers of `atoms` up to a degree, the simplest first.
+pub(super) fn products(atoms: &[Atom], degree: u32) -> Vec<Monomial> {
+    let mut all = vec![Monomial::default()];
+    let mut last = all.clone();
+    for _ in 0..degree {
+        let next: BTreeSet<Monomial> = last
+            .iter()
+            .flat_map(|product| atoms.iter().map(|&atom| product.times(&Monomial(vec![(atom, 1)]))))
+            .collect();
+        last = next.into_iter().collect();
+        all.extend(last.iter().cloned());
+    }
+    all
+}
+
+/// The bases for a function of one parameter.
+pub(super) struct Bases {
+    /// The simplest first.
+    pub(super) all: Vec<Vec<Monomial>>,
+    /// The number of those without shifts, triples and high degrees: enough for parts of a domain.
+    simple: usize,
+}
+
+impl Bases {
+    /// `divisors` are those of the parameter.
+    pub(super) fn of_one(parameter: usize, divisors: &[u64]) -> Self {
+        let products = |(atoms, degree): (Vec<Atom>, u32)| products(&atoms, degree);
+        let all: Vec<_> = simple_atoms(parameter, divisors)
+            .chain(other_atoms(parameter, divisors))
+            .map(products)
+            .collect();
+        Self { all, simple: simple_atoms(parameter, divisors).count() }
+    }
+
+    /// The simple ones.
+    pub(super) fn simple(&self) -> &[Vec<Monomial>] {
+        &self.all[..self.simple]
+    }
+}
+
+fn up(parameter: usize, by: u64) -> Atom {
+    shifted(parameter, 0, by)
+}
+
+fn down(parameter: usize, by: u64) -> Atom {
+    shifted(parameter, 1 - by as i64, by)
+}
+
+fn shifted(parameter: usize, plus: i64, by: u64) -> Atom {
+    Atom::Ceiling { parameter, plus, by }
+}
+
+/// Pairs of different divisors.
+fn pairs(divisors: &[u64]) -> impl Iterator<Item = (u64, u64)> + use<'_> {
+    let others = |at: usize| divisors.iter().skip(at + 1);
+    divisors.iter().enumerate().flat_map(move |(at, &one)| others(at).map(move |&it| (one, it)))
+}
+
+/// The atoms of simple bases, and their degrees.
+fn simple_atoms(
+    parameter: usize,
+    divisors: &[u64],
+) -> impl Iterator<Item = (Vec<Atom>, u32)> + use<'_> {
+    let size = Atom::Parameter(parameter);
+    let up = move |by: u64| up(parameter, by);
+    let down = move |by: u64| down(parameter, by);
+    let polynomials = (0..=HIGHEST).map(move |degree| (vec![size], degree));
+    let ceilings = divisors.iter().map(move |&by| (vec![size, up(by)], 1));
+    let both = divisors.iter().map(move |&by| (vec![size, up(by), down(by)], 1));
+    let two = pairs(divisors).map(move |(one, other)| (vec![size, up(one), up(other)], 1));
+    let squares = divisors.iter().map(move |&by| (vec![size, up(by)], 2));
+    polynomials.chain(ceilings).chain(both).chain(two).chain(squares)
+}
+
+/// The atoms of all other bases, and their degrees.
+fn other_atoms(
+    parameter: usize,
+    divisors: &[u64],
+) -> impl Iterator<Item = (Vec<Atom>, u32)> + use<'_> {
+    let size = Atom::Parameter(parameter);
+    let up = move |by: u64| up(parameter, by);
+    let down = move |by: u64| down(parameter, by);
+    let shifted = move |plus: i64, by: u64| shifted(parameter, plus, by);
+    let shifts = move |degree: u32| {
+        // More shifts than a block has threads are none that a guard brings about.
+        let of = |by: u64| (1 - by.min(1025) as i64)..=(by.min(1025) as i64 - 2);
+        divisors.iter().flat_map(move |&by| {
+            let shifts = of(by).filter(|&plus| plus != 0);
+            shifts.map(move |plus| (vec![size, shifted(plus, by)], degree))
+        })
+    };
+    let with_down = divisors.iter().flat_map(move |&one| {
+        let others = divisors.iter().filter(move |&&other| other != one);
+        others.map(move |&other| (vec![size, up(one), down(one), up(other)], 1))
+    });
+    let triples = divisors.iter().enumerate().flat_map(move |(first, &one)| {
+        let others = pairs(&divisors[first + 1..]);
+        others.map(move |(other, third)| (vec![size, up(one), up(other), up(third)], 1))
+    });
+    let squares_of_both = divisors.iter().map(move |&by| (vec![size, up(by), down(by)], 2));
+    let two = move |degree: u32| {
+        pairs(divisors).map(move |(one, other)| (vec![size, up(one), up(other)], degree))
+    };
+    let cubes = divisors.iter().map(move |&by| (vec![size, up(by)], HIGHEST));
+    let shifted_pairs = (1..=8_i64).flat_map(|shift| [-shift, shift]).flat_map(move |plus| {
+        pairs(divisors)
+            .map(move |(one, other)| (vec![size, shifted(plus, one), shifted(plus, other)], 1))
+    });
+    shifts(1)
+        .chain(with_down)
+        .chain(triples)
+        .chain(squares_of_both)
+        .chain(two(2))
+        .chain(cubes)
+        .chain(shifted_pairs)
+        .chain(shifts(2))
+        .chain(two(HIGHEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_all_of_a_degree_each_once() {
+        let atoms = [Atom::Parameter(0), Atom::Parameter(1), Atom::Parameter(2)];
+        // (n + d over d) for d = 0 to 3 of three atoms.
+        assert_eq!([0, 1, 2, 3].map(|degree| products(&atoms, degree).len()), [1, 4, 10, 20]);
+        let distinct: BTreeSet<Monomial> = products(&atoms, 3).into_iter().collect();
+        assert_eq!(distinct.len(), 20);
+    }
+
+    #[test]
+    fn divisors_of_the_step_are_left_out() {
+        let of_launch = BTreeSet::from([1, 48, 96]);
+        assert_eq!(divisors(32, &of_launch), [48, 64, 96, 128, 256, 512, 1024]);
+    }
+}

@@ -1,0 +1,326 @@
+//! Counts as formulas in the sizes of a problem, from the PTX of any kernel.
+//!
+//! ```text
+//! PlanAt (sizes ──► plan) ──► executed ──► slice (one parameter varies) ──► fitting ──► linear
+//!                                │                  │
+//!                                │                  └──► several (all vary) ──► linear
+//!                                └──► sizes held back ──► ParametricCounts
+//! ```
+//!
+//! Counts of kernels whose control flow is static are piecewise quasi-polynomials in their sizes
+//! (Stevens & Klöckner 2020, section 3.2). The paper derives them from the source in its own
+//! language. Here they are found from counts at some sizes, which classes of CTAs make cheap, and
+//! compared exactly with the counts at other sizes. A formula is therefore tested and not proven.
+//!
+//! No formula is reported that misses any executed size of its domain. A count without a formula
+//! is reported as one.
+
+mod bases;
+mod executed;
+mod expression;
+mod fitting;
+mod linear;
+mod several;
+mod sizes;
+mod slice;
+
+use std::collections::BTreeMap;
+
+use gpucast_counters::{Kind, Level};
+use gpucast_model::Gpu;
+
+use crate::choice::metric_choice::MetricChoice;
+use crate::failure::{Failure, Report};
+use crate::run::sources::Counts;
+use crate::run::supervisor::Supervisor;
+use executed::{Executed, Key};
+use linear::Sample;
+use slice::{Answer, Slice};
+
+pub use executed::PlanAt;
+pub use expression::{Atom, Expression, Monomial, Terms, Written};
+pub use sizes::{Sizes, Wanted};
+
+/// The counts of all launches as functions of the parameters.
+#[derive(Clone, Debug)]
+pub struct ParametricCounts {
+    /// The names of the parameters.
+    pub names: Vec<String>,
+    /// The sizes of each parameter.
+    pub sizes: Vec<Sizes>,
+    /// One for each launch of the file.
+    pub launches: Vec<LaunchFormulas>,
+    /// Sizes at which the launches were executed to find the formulas.
+    pub executed: usize,
+    /// Sizes at which they were executed afterwards, and agreed.
+    pub held_back: usize,
+    /// The largest of all sizes that were executed.
+    pub largest: Vec<u64>,
+}
+
+/// The counts of a launch.
+#[derive(Clone, Debug)]
+pub struct LaunchFormulas {
+    /// The kernel.
+    pub kernel: String,
+    /// The metrics with a formula, by their names.
+    pub metrics: Vec<MetricFormula>,
+    /// Metrics without one.
+    pub without: Vec<&'static str>,
+    /// Metrics that are ratios or means: they follow from counts.
+    pub ratios: Vec<&'static str>,
+}
+
+/// A metric as a function of the sizes.
+#[derive(Clone, Debug)]
+pub struct MetricFormula {
+    /// Its name.
+    pub name: &'static str,
+    /// The origin of the counts.
+    pub kind: Kind,
+    /// The level of the instructions that are counted.
+    pub level: Level,
+    /// The parts of its domain, from small sizes to large ones. Together they are all sizes, or
+    /// all from the first part's on.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of a domain, and the formula that holds there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The smallest size of each parameter.
+    pub first: Vec<u64>,
+    /// The largest size of each parameter, where the formula does not hold at a larger one.
+    pub last: Vec<Option<u64>>,
+    /// The modulus and the residue of the only parameter, if the formula is of one residue.
+    pub residue: Option<(u64, u64)>,
+    /// The formula.
+    pub formula: Expression,
+}
+
+/// What is to be counted.
+pub struct Question<'a> {
+    /// The parameters.
+    pub parameters: &'a [Wanted],
+    /// Makes the plan of some sizes.
+    pub plan_at: PlanAt<'a>,
+    /// The GPU whose counters are modelled.
+    pub gpu: &'a Gpu,
+    /// Settings by which launches are counted.
+    pub counts: &'a Counts,
+    /// The metrics that are asked for.
+    pub metrics: &'a MetricChoice,
+    /// Caller that is told of notes, and can end the search.
+    pub supervisor: &'a dyn Supervisor,
+}
+
+/// Pieces for small sizes; where they do not suffice, the first formula begins later.
+const MOST_PIECES: usize = 12;
+
+/// Sizes that are held back.
+const HELD_BACK: usize = 24;
+
+/// Finds the formulas of all counts.
+///
+/// # Errors
+///
+/// Errors of the launch, if it runs at no size; sizes that are not evenly spaced; and
+/// [`Failure::Stopped`] if the supervisor says so.
+pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
+    let Question { parameters, plan_at, gpu, counts, metrics, supervisor } = *question;
+    let names: Vec<String> = parameters.iter().map(|one| one.name.clone()).collect();
+    let mut executed = Executed::new(names.clone(), plan_at, gpu, counts, metrics, supervisor);
+    let sizes = spaced(parameters, &mut executed)?;
+    let slices = slices(&sizes, &mut executed)?;
+    let mut pieces = match &slices[..] {
+        [answers] => of_one(&sizes, &answers[0], &mut executed)?,
+        _ => several::joined(&sizes, &slices, &mut executed)?
+            .into_iter()
+            .map(|(key, function)| (key, vec![of_several(&sizes, function)]))
+            .collect(),
+    };
+    let number = executed.number();
+    let to = match &slices[..] {
+        [answers] => vec![answers[0].largest],
+        _ => several::largest(&slices),
+    };
+    let from = vec![0; sizes.len()];
+    let points = several::held_back(&sizes, &from, &to, HELD_BACK, &executed);
+    let mut held_back = 0;
+    for point in &points {
+        let Some(at) = executed.at(point)? else { continue };
+        held_back += 1;
+        pieces.retain(|key, pieces| {
+            let Some(&count) = at.counts.get(key) else { return false };
+            let sample = Sample { sizes: point.clone(), count };
+            pieces.iter().all(|piece| !piece.covers(point) || piece.gives(&sample))
+        });
+    }
+    let largest = (0..sizes.len())
+        .map(|parameter| executed.sizes().map(|sizes| sizes[parameter]).max().unwrap_or(0))
+        .collect();
+    let launches = launches(pieces, &mut executed, &sizes)?;
+    Ok(ParametricCounts { names, sizes, launches, executed: number, held_back, largest })
+}
+
+impl Piece {
+    /// True if these sizes belong to it.
+    #[must_use]
+    pub fn covers(&self, sizes: &[u64]) -> bool {
+        let mut all = sizes.iter().zip(&self.first).zip(&self.last);
+        let is_residue = |(modulus, residue)| sizes[0] % modulus == residue;
+        all.all(|((size, first), last)| size >= first && last.is_none_or(|last| *size <= last))
+            && self.residue.is_none_or(is_residue)
+    }
+
+    fn gives(&self, sample: &Sample) -> bool {
+        self.formula.gives(&sample.sizes, sample.count)
+    }
+}
+
+/// The sizes of each parameter at which the launches run.
+fn spaced(parameters: &[Wanted], executed: &mut Executed<'_>) -> Result<Vec<Sizes>, Failure> {
+    /// At one of these most kernels run, whatever their blocks; the first ones cost little.
+    const USUAL: [u64; 8] = [256, 128, 512, 1024, 64, 32, 16, 1];
+    let mut usual = None;
+    for size in USUAL {
+        let sizes: Vec<u64> = parameters.iter().map(|one| one.first.unwrap_or(size)).collect();
+        if executed.at(&sizes)?.is_some() {
+            usual = Some(sizes);
+            break;
+        }
+    }
+    let Some(usual) = usual else {
+        // The first size has the plainest reason.
+        let report = executed.refusal.take();
+        return Err(report.unwrap_or_else(|| Report::new("the launches run at no size")).into());
+    };
+    let mut all = Vec::new();
+    for (parameter, wanted) in parameters.iter().enumerate() {
+        let last = wanted.last.unwrap_or(sizes::LARGEST);
+        if let (Some(first), Some(step)) = (wanted.first, wanted.step) {
+            all.push(Sizes { first, step, last });
+            continue;
+        }
+        let (first, step) = spacing_of(parameter, wanted, &usual, executed)?;
+        let first = match wanted.first {
+            Some(given) => first + given.saturating_sub(first).div_ceil(step) * step,
+            None => first,
+        };
+        all.push(Sizes { first, step: wanted.step.unwrap_or(step), last });
+    }
+    Ok(all)
+}
+
+/// The first size and the step at which the launches run, the other parameters being usual.
+fn spacing_of(
+    parameter: usize,
+    wanted: &Wanted,
+    usual: &[u64],
+    executed: &mut Executed<'_>,
+) -> Result<(u64, u64), Failure> {
+    /// No tile of a kernel is larger.
+    const MOST: u64 = 4096;
+    let mut ran = Vec::new();
+    let mut until = 32;
+    while until <= MOST {
+        while (ran.len() as u64) < until {
+            let mut sizes = usual.to_vec();
+            sizes[parameter] = ran.len() as u64 + 1;
+            ran.push(executed.at(&sizes)?.is_some());
+        }
+        if let Some(spacing) = sizes::spacing(&ran) {
+            return Ok(spacing);
+        }
+        until *= 2;
+    }
+    let name = &wanted.name;
+    let ran = (1_u64..).zip(&ran).filter(|(_, ran)| **ran);
+    let some: Vec<String> = ran.map(|(size, _)| size.to_string()).take(8).collect();
+    let message = format!("the sizes of {name} at which the launches run are not evenly spaced");
+    let report = Report::new(message).fact(format!("they run at {}, …", some.join(", ")));
+    let hint = format!("name those that are meant: --parametric {name}=64..4096:64");
+    Err(executed
+        .refusal
+        .take()
+        .map_or(report.clone(), |why| report.fact(why.message))
+        .hint(hint)
+        .into())
+}
+
+/// For each parameter the counts as functions of it. With others beside it, it is varied at two
+/// sizes of these, which are no multiples of anything.
+fn slices(sizes: &[Sizes], executed: &mut Executed<'_>) -> Result<Vec<Vec<Answer>>, Failure> {
+    const PLACES: [u64; 2] = [10, 22];
+    let mut all = Vec::new();
+    for parameter in 0..sizes.len() {
+        let number = if sizes.len() == 1 { 1 } else { PLACES.len() };
+        let mut answers = Vec::new();
+        for place in &PLACES[..number] {
+            let others = sizes.iter().map(|sizes| sizes.at(*place)).collect();
+            answers.push(Slice { parameter, sizes, others }.explore(executed)?);
+        }
+        all.push(answers);
+    }
+    Ok(all)
+}
+
+/// The pieces of functions of one parameter.
+fn of_one(
+    sizes: &[Sizes],
+    answer: &Answer,
+    executed: &mut Executed<'_>,
+) -> Result<BTreeMap<Key, Vec<Piece>>, Failure> {
+    let slice = Slice { parameter: 0, sizes, others: vec![0] };
+    let mut all = BTreeMap::new();
+    for (&key, function) in &answer.functions {
+        let mut pieces = Vec::new();
+        slice.below(key, function.from, MOST_PIECES, &mut pieces, executed)?;
+        pieces.push((function.from, function.until, function.found.clone()));
+        let piece = |(from, until, found): (u64, Option<u64>, fitting::Found)| {
+            found.formulas.into_iter().map(move |(residue, formula)| Piece {
+                first: vec![sizes[0].at(from)],
+                last: vec![until.map(|until| sizes[0].at(until))],
+                residue,
+                formula,
+            })
+        };
+        all.insert(key, pieces.into_iter().flat_map(piece).collect());
+    }
+    Ok(all)
+}
+
+fn of_several(sizes: &[Sizes], function: several::Function) -> Piece {
+    let several::Function { formula, from, until } = function;
+    let first = sizes.iter().zip(from).map(|(sizes, from)| sizes.at(from)).collect();
+    let last = sizes.iter().zip(until).map(|(sizes, until)| until.map(|it| sizes.at(it)));
+    Piece { first, last: last.collect(), residue: None, formula }
+}
+
+/// The formulas by launch and metric.
+fn launches(
+    mut pieces: BTreeMap<Key, Vec<Piece>>,
+    executed: &mut Executed<'_>,
+    sizes: &[Sizes],
+) -> Result<Vec<LaunchFormulas>, Failure> {
+    let sizes: Vec<u64> = sizes.iter().map(|sizes| sizes.at(10)).collect();
+    let Some(at) = executed.at(&sizes)? else { return Ok(Vec::new()) };
+    let mut of = |index: usize, kernel: &String| {
+        let mut launch = LaunchFormulas {
+            kernel: kernel.clone(),
+            metrics: Vec::new(),
+            without: Vec::new(),
+            ratios: Vec::new(),
+        };
+        for (&key, &(kind, level)) in at.origins.iter().filter(|(key, _)| key.0 == index) {
+            let name = key.1;
+            match pieces.remove(&key) {
+                Some(pieces) => launch.metrics.push(MetricFormula { name, kind, level, pieces }),
+                None if at.ratios.contains(&key) => launch.ratios.push(name),
+                None => launch.without.push(name),
+            }
+        }
+        launch
+    };
+    Ok(at.kernels.iter().enumerate().map(|(index, kernel)| of(index, kernel)).collect::<Vec<_>>())
+}

@@ -1,0 +1,306 @@
+//! All counts as functions of one parameter, the others being fixed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bases::{self, Bases};
+use super::executed::{Executed, Key};
+use super::fitting::{self, Found};
+use super::linear::Sample;
+use super::sizes::Sizes;
+use crate::failure::Failure;
+
+/// Sizes that are executed: first a few, and more for the counts that these leave open.
+const STAGES: [Stage; 3] = [
+    Stage { dense: 24, sparse: 40, residues: false },
+    Stage { dense: 96, sparse: 64, residues: true },
+    Stage { dense: 768, sparse: 96, residues: true },
+];
+
+struct Stage {
+    /// The smallest sizes, all of them.
+    dense: u64,
+    /// Sizes beyond, the distance growing with the size.
+    sparse: u32,
+    /// True if formulas may differ by the size's residue.
+    residues: bool,
+}
+
+/// Thread instructions that one size may cost: some hundredths of a second.
+const MOST_WORK: u64 = 1 << 24;
+
+/// A parameter that varies while the others stay.
+pub(super) struct Slice<'a> {
+    /// The place of the parameter.
+    pub(super) parameter: usize,
+    pub(super) sizes: &'a [Sizes],
+    /// The size of each parameter; that of the one that varies is replaced.
+    pub(super) others: Vec<u64>,
+}
+
+/// A count as a function of one parameter.
+#[derive(Clone, Debug)]
+pub(super) struct Function {
+    pub(super) found: Found,
+    /// The place of the smallest size at which it holds, and all those after it do.
+    pub(super) from: u64,
+    /// The place of the largest size at which it holds, if a larger one was found at which it does
+    /// not.
+    pub(super) until: Option<u64>,
+}
+
+/// What a slice says.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) functions: BTreeMap<Key, Function>,
+    /// Counts without a formula.
+    pub(super) open: BTreeSet<Key>,
+    /// The place of the largest size that is cheap enough.
+    pub(super) largest: u64,
+}
+
+impl Slice<'_> {
+    fn own(&self) -> Sizes {
+        self.sizes[self.parameter]
+    }
+
+    /// The sums that are tried, for launches with these extents of blocks.
+    fn bases(&self, of_blocks: &BTreeSet<u64>) -> Bases {
+        Bases::of_one(self.parameter, &bases::divisors(self.own().step, of_blocks))
+    }
+
+    /// All sizes, the one that varies being at this place.
+    pub(super) fn at(&self, place: u64) -> Vec<u64> {
+        let mut sizes = self.others.clone();
+        sizes[self.parameter] = self.own().at(place);
+        sizes
+    }
+
+    /// Finds the functions.
+    pub(super) fn explore(&self, executed: &mut Executed<'_>) -> Result<Answer, Failure> {
+        let mut answer = Answer { largest: self.largest(executed)?, ..Answer::default() };
+        let Some(first) = executed.at(&self.at(0))? else { return Ok(answer) };
+        answer.open = first.counts.keys().copied().collect();
+        let bases = self.bases(&first.of_blocks);
+        // Only a function of one parameter has formulas by residues, which need many sizes.
+        let stages = if self.sizes.len() == 1 { &STAGES[..] } else { &STAGES[..2] };
+        for (index, stage) in stages.iter().enumerate() {
+            let dense = stage.dense.min(answer.largest + 1);
+            let is_last = index + 1 == stages.len() || dense < stage.dense;
+            let mut places: BTreeSet<u64> = (0..dense).collect();
+            places.extend(spread(dense, answer.largest, stage.sparse, FIRST_ANGLE));
+            let samples = self.samples(&places, executed, &answer.open)?;
+            let with_residues = stage.residues && self.sizes.len() == 1;
+            // Equal counts are common: they have one formula.
+            let mut solved: Vec<(&[Sample], Option<Function>)> = Vec::new();
+            for (&key, samples) in &samples {
+                let function = match solved.iter().find(|(known, _)| *known == samples) {
+                    Some((_, function)) => function.clone(),
+                    None => {
+                        // Small sizes often have fewer kinds of blocks than large ones.
+                        let windows = match is_last {
+                            true => windows(dense, answer.largest, &[1.0, 0.75, 0.5, 0.25]),
+                            false if index > 0 => windows(dense, answer.largest, &[1.0]),
+                            false => vec![(dense / 4, answer.largest)],
+                        };
+                        let function =
+                            self.function(key, samples, &windows, &bases, with_residues, executed)?;
+                        solved.push((samples, function.clone()));
+                        function
+                    }
+                };
+                let Some(function) = function else { continue };
+                // A formula that ends may be a better one's beginning.
+                if function.until.is_none() || is_last {
+                    answer.functions.insert(key, function);
+                    answer.open.remove(&key);
+                }
+            }
+            if answer.open.is_empty() || is_last {
+                break;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// The first function that holds in one of the windows of places, with the places at which it
+    /// begins and ends.
+    pub(super) fn function(
+        &self,
+        key: Key,
+        samples: &[Sample],
+        windows: &[(u64, u64)],
+        bases: &Bases,
+        with_residues: bool,
+        executed: &mut Executed<'_>,
+    ) -> Result<Option<Function>, Failure> {
+        let (own, step) = (self.parameter, self.own().step);
+        let place = |sample: &Sample| (sample.sizes[own] - self.own().first) / step;
+        for (index, &(low, high)) in windows.iter().enumerate() {
+            let begin = samples.partition_point(|one| place(one) < low);
+            let end = samples.partition_point(|one| place(one) <= high);
+            let fitted = &samples[begin..end.max(begin)];
+            let found =
+                fitting::simplest(if index == 0 { &bases.all } else { bases.simple() }, fitted)
+                    .or_else(|| {
+                        let residues = || fitting::by_residues(own, step, fitted);
+                        with_residues.then(residues).flatten()
+                    });
+            let Some(found) = found else { continue };
+            let holds = |sample: &&Sample| found.gives(own, sample);
+            let before = samples[..begin].iter().rev().take_while(holds).count();
+            let after = samples[end..].iter().take_while(holds).count();
+            let (first, last) = (begin - before, end + after - 1);
+            let from = match first.checked_sub(1) {
+                None => place(&samples[first]),
+                Some(other) => self.edge(
+                    key,
+                    &found,
+                    (place(&samples[first]), place(&samples[other])),
+                    executed,
+                )?,
+            };
+            let until = match samples.get(last + 1) {
+                None => None,
+                Some(other) => {
+                    Some(self.edge(key, &found, (place(&samples[last]), place(other)), executed)?)
+                }
+            };
+            return Ok(Some(Function { found, from, until }));
+        }
+        Ok(None)
+    }
+
+    /// Pieces for the places before `end`, from the last to the first, `most` of them: sums where
+    /// there is one, else straight lines and single values. They go before those in `pieces`.
+    pub(super) fn below(
+        &self,
+        key: Key,
+        end: u64,
+        most: usize,
+        pieces: &mut Vec<(u64, Option<u64>, Found)>,
+        executed: &mut Executed<'_>,
+    ) -> Result<(), Failure> {
+        /// Fewer places are described one by one.
+        const FEW: u64 = 48;
+        let keys = BTreeSet::from([key]);
+        let bases = self.bases(&BTreeSet::new());
+        let mut end = end;
+        let mut reversed = Vec::new();
+        while end > 0 && reversed.len() < most {
+            if end > FEW {
+                let mut places: BTreeSet<u64> = (0..FEW).chain(end - FEW / 2..end).collect();
+                places.extend(spread(FEW, end - 1, 64, FIRST_ANGLE));
+                let samples = self.samples(&places, executed, &keys)?;
+                let Some(samples) = samples.get(&key) else { break };
+                let last = end - 1;
+                let windows: Vec<(u64, u64)> =
+                    [0, FEW / 4, end / 8, end / 4, end / 2].map(|low| (low, last)).to_vec();
+                let function = self.function(key, samples, &windows, &bases, false, executed)?;
+                let Some(function) = function.filter(|it| it.from < end) else { break };
+                reversed.push((function.from, Some(last), function.found));
+                end = function.from;
+                continue;
+            }
+            let samples = self.samples(&(0..end).collect(), executed, &keys)?;
+            let samples = samples.get(&key).map_or(&[][..], |samples| samples);
+            let runs = fitting::runs(self.parameter, samples);
+            if runs.len() + reversed.len() > most {
+                break;
+            }
+            let place = |size: u64| (size - self.own().first) / self.own().step;
+            reversed.extend(runs.into_iter().rev().map(|run| {
+                let found = Found { formulas: vec![(None, run.formula)] };
+                (place(run.first), Some(place(run.last)), found)
+            }));
+            end = 0;
+        }
+        pieces.extend(reversed.into_iter().rev());
+        Ok(())
+    }
+
+    /// The last place on the way from one at which a formula holds to one at which it does not.
+    fn edge(
+        &self,
+        key: Key,
+        found: &Found,
+        (mut holds, mut fails): (u64, u64),
+        executed: &mut Executed<'_>,
+    ) -> Result<u64, Failure> {
+        while holds.abs_diff(fails) > 1 {
+            let middle = holds.midpoint(fails);
+            let sizes = self.at(middle);
+            let count = executed.at(&sizes)?.and_then(|at| at.counts.get(&key).copied());
+            let sample = count.map(|count| Sample { sizes, count });
+            match sample.is_some_and(|sample| found.gives(self.parameter, &sample)) {
+                true => holds = middle,
+                false => fails = middle,
+            }
+        }
+        Ok(holds)
+    }
+
+    /// The counts at some places, by the size that varies. Counts that some sizes lack are left
+    /// out.
+    pub(super) fn samples(
+        &self,
+        places: &BTreeSet<u64>,
+        executed: &mut Executed<'_>,
+        keys: &BTreeSet<Key>,
+    ) -> Result<BTreeMap<Key, Vec<Sample>>, Failure> {
+        let mut samples: BTreeMap<Key, Vec<Sample>> =
+            keys.iter().map(|&key| (key, Vec::new())).collect();
+        for &place in places {
+            let sizes = self.at(place);
+            let Some(at) = executed.at(&sizes)? else { continue };
+            samples.retain(|key, _| at.counts.contains_key(key));
+            for (key, list) in &mut samples {
+                list.push(Sample { sizes: sizes.clone(), count: at.counts[key] });
+            }
+        }
+        Ok(samples)
+    }
+
+    /// The place of the largest size that runs and costs little, among those that double.
+    fn largest(&self, executed: &mut Executed<'_>) -> Result<u64, Failure> {
+        let most = self.own().places();
+        let (mut largest, mut place) = (0, 1);
+        while place <= most {
+            match executed.at(&self.at(place))? {
+                Some(at) if at.work <= MOST_WORK => largest = place,
+                _ => break,
+            }
+            place *= 2;
+        }
+        Ok(if place > most { most } else { largest })
+    }
+}
+
+/// Windows of places in which a formula may hold that does not hold everywhere: the widest first.
+/// They end at these powers of the largest place.
+fn windows(dense: u64, largest: u64, powers: &[f64]) -> Vec<(u64, u64)> {
+    let lows = [dense / 4, dense, 4 * dense, 16 * dense, 64 * dense, 256 * dense];
+    let mut windows = Vec::new();
+    for &power in powers {
+        // The largest place itself has no rounding.
+        let high = if power < 1.0 { (largest as f64).powf(power) as u64 } else { largest };
+        windows.extend(lows.iter().filter(|&&low| low < high).map(|&low| (low, high)));
+    }
+    windows
+}
+
+/// Multiples of these modulo one are spread evenly, and differently: the golden ratio's, and roots.
+pub(super) const FIRST_ANGLE: f64 = 0.618_033_988_749_894_9;
+/// As [`FIRST_ANGLE`], for what is held back.
+pub(super) const OTHER_ANGLE: f64 = 0.414_213_562_373_095_1;
+
+/// `number` places from `from` to `to`, evenly on a logarithmic scale.
+pub(super) fn spread(from: u64, to: u64, number: u32, angle: f64) -> BTreeSet<u64> {
+    let (from, to) = (from.max(1), to);
+    if to < from {
+        return BTreeSet::new();
+    }
+    let ratio = to as f64 / from as f64;
+    let place = |at: u32| from as f64 * ratio.powf((f64::from(at) * angle).fract());
+    let inside = (1..=number).map(|at| (place(at) as u64).clamp(from, to));
+    inside.chain([to]).collect()
+}

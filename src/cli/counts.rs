@@ -1,0 +1,57 @@
+//! Options of `counts`.
+
+use clap::{Arg, Args};
+use gpucast_forecast::choice::metric_choice::MetricChoice;
+
+use super::{ExecutionOptions, LaunchTemplate, MachineOptions, OutputOptions};
+
+/// `--caches` of formulas: caches have none.
+fn of_formulas(caches: Arg) -> Arg {
+    caches.default_value("none")
+}
+
+#[derive(Debug, Args)]
+#[command(mut_arg("caches", of_formulas))]
+pub(crate) struct Counts {
+    /// A launch file with [parameters], or a module, whose options then use them
+    #[arg(value_name = "KERNEL")]
+    pub(crate) input: String,
+
+    // The text is an attribute because rustdoc would take its brackets for links.
+    #[arg(
+        long,
+        value_name = "SIZES",
+        value_delimiter = ',',
+        required = true,
+        help = "The parameters that formulas are in, separated by commas: n or n=FIRST..[LAST][:STEP], \
+                such as n=64..4096:64. Launch files declare parameters under [parameters]; for a \
+                module, --grid, --block, --arg and --shared-bytes use them as ${ceil(n/256)}"
+    )]
+    pub(crate) parametric: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchTemplate,
+
+    /// The GPU whose counters are modelled, by name or TOML file
+    #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
+    pub(crate) gpu: String,
+
+    /// Which metrics: all, nvprof, ncu, or a list of names, also with * and ?
+    #[arg(
+        long,
+        help_heading = "Counts",
+        value_name = "NAMES",
+        default_value = "all",
+        value_parser = MetricChoice::parse
+    )]
+    pub(crate) metrics: MetricChoice,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+}

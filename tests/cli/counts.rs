@@ -1,0 +1,157 @@
+//! `gpucast counts`: formulas, and what they give beside executed counts.
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use serde_json::Value;
+
+use crate::gpucast::{gpucast, json, stdout};
+
+const FEW: &str = "--machine none --metrics ptx_inst_executed,ptx_thread_inst_executed,\
+                   flop_count_sp,flop_count_dp,global_load_sectors,global_store_sectors,\
+                   global_update_sectors,shared_load_transactions";
+
+fn text(arguments: &str) -> String {
+    stdout(&format!("counts {arguments} {FEW}"))
+}
+
+#[test]
+fn a_kernel_with_a_guard_as_text_and_csv() {
+    let saxpy = "counts saxpy-n.toml --parametric n --machine rules";
+    insta::assert_snapshot!("counts-saxpy", stdout(saxpy));
+    insta::assert_snapshot!(
+        "counts-saxpy-csv",
+        stdout(&format!("{saxpy} --metrics inst_executed,gld_transactions --format csv"))
+    );
+}
+
+#[test]
+fn products_stencils_and_reductions() {
+    insta::assert_snapshot!("counts-sgemm", text("parametric/sgemm.toml --parametric n,m"));
+    insta::assert_snapshot!(
+        "counts-stencil",
+        text("parametric/stencil.toml --parametric n=32..512")
+    );
+    insta::assert_snapshot!("counts-reduction", text("parametric/reduction.toml --parametric n"));
+    insta::assert_snapshot!(
+        "counts-transpose",
+        text("parametric/transpose.toml --parametric width,height")
+    );
+    insta::assert_snapshot!(
+        "counts-ell",
+        text("parametric/ell.toml --parametric rows=128..:128,entries=1..64")
+    );
+}
+
+/// Rows that begin anywhere in a sector make a polynomial for each residue of the width.
+#[test]
+fn residues_have_formulas_of_their_own() {
+    insta::assert_snapshot!(
+        "counts-transpose-square",
+        stdout(
+            "counts parametric/transpose-square.toml --parametric n --machine none \
+             --metrics global_store_sectors,shared_load"
+        )
+    );
+}
+
+#[test]
+fn a_module_takes_sizes_in_its_options() {
+    insta::assert_snapshot!(
+        "counts-module",
+        stdout(
+            "counts saxpy.ptx --grid ${ceil(n/256)} --block 256 --arg u32:${n} --arg f32:2 \
+             --arg buf:f32[${n}] --arg buf:f32[${n}] --parametric n=1..100000 --machine none \
+             --metrics ptx_*"
+        )
+    );
+}
+
+/// Formulas at sizes of their own beside counts of everything executed.
+#[test]
+fn formulas_give_what_executing_everything_counts() {
+    let cases: [(&str, &str, &[&[u64]]); 5] = [
+        ("saxpy-n", "n", &[&[1], &[31], &[32], &[100_003]]),
+        ("parametric/sgemm", "n,m", &[&[32, 32], &[96, 64], &[160, 224]]),
+        ("parametric/stencil", "n", &[&[32], &[64], &[96]]),
+        ("parametric/reduction", "n", &[&[1], &[992], &[993], &[1023], &[1024], &[77_777]]),
+        ("parametric/transpose", "width,height", &[&[33, 1], &[77, 130], &[256, 19]]),
+    ];
+    for (file, parameters, sizes) in cases {
+        let document = json(&format!(
+            "counts {file}.toml --parametric {parameters} --machine none --format json"
+        ));
+        let names: Vec<&str> = parameters.split(',').collect();
+        for &sizes in sizes {
+            let named: Vec<String> = names
+                .iter()
+                .zip(sizes)
+                .map(|(name, size)| format!("--param {name}={size}"))
+                .collect();
+            let executed = json(&format!(
+                "profile {file}.toml {} --machine none --caches none --counting full --format json",
+                named.join(" ")
+            ));
+            let sizes: BTreeMap<&str, u64> =
+                names.iter().copied().zip(sizes.iter().copied()).collect();
+            let metrics = document["launches"][0]["metrics"].as_array().unwrap();
+            assert!(metrics.len() > 60, "{file} has {} formulas", metrics.len());
+            for metric in metrics {
+                let name = metric["name"].as_str().unwrap();
+                let count = executed["launches"][0]["metrics"][name]["value"].as_u64();
+                let count = count.unwrap_or_else(|| panic!("{file} at {sizes:?}: no {name}"));
+                assert_eq!(
+                    value(metric, &names, &sizes),
+                    Some(BigRational::from_integer(count.into())),
+                    "{file} at {sizes:?}: {name}"
+                );
+            }
+        }
+    }
+}
+
+/// The value of a metric at some sizes, from the terms of its document.
+fn value(metric: &Value, names: &[&str], sizes: &BTreeMap<&str, u64>) -> Option<BigRational> {
+    let pieces = metric["pieces"].as_array().unwrap();
+    let piece = pieces.iter().find(|piece| {
+        names.iter().enumerate().all(|(at, name)| {
+            let size = sizes[name];
+            let last = piece["last"][at].as_u64().unwrap_or(u64::MAX);
+            let of_residue = piece["residue"].as_object().is_none_or(|residue| {
+                Some(size % residue["modulus"].as_u64().unwrap()) == residue["residue"].as_u64()
+            });
+            (piece["first"][at].as_u64().unwrap()..=last).contains(&size) && of_residue
+        })
+    })?;
+    let term = |term: &Value| {
+        let coefficient: BigRational = term["coefficient"].as_str().unwrap().parse().unwrap();
+        let factors = term["factors"].as_array().unwrap().iter().map(|factor| {
+            let size = i128::from(sizes[factor["parameter"].as_str().unwrap()]);
+            let sum = size + i128::from(factor["plus"].as_i64().unwrap());
+            let by = i128::from(factor["divided_by"].as_i64().unwrap());
+            // Rounded up, below zero too.
+            let quotient = sum / by + i128::from(sum % by > 0);
+            BigInt::from(quotient).pow(factor["power"].as_u64().unwrap() as u32)
+        });
+        coefficient * BigRational::from_integer(factors.product())
+    };
+    Some(piece["terms"].as_array().unwrap().iter().map(term).sum())
+}
+
+#[test]
+fn what_has_no_formulas_says_why() {
+    let wrong = [
+        ("nothing", "sgemm --parametric n", 2),
+        ("unused", "saxpy.ptx --grid 1 --block 32 --parametric n", 2),
+        ("undeclared", "saxpy-n.toml --parametric m", 1),
+        ("twice", "saxpy-n.toml --parametric n,n", 2),
+        ("range", "saxpy-n.toml --parametric n=5..4", 2),
+        ("never", "parametric/sgemm.toml --parametric n=33..:1,m", 1),
+    ];
+    for (name, arguments, status) in wrong {
+        let outcome = gpucast(&format!("counts {arguments}"));
+        assert_eq!(outcome.status, status, "{arguments}: {}", outcome.stderr);
+        insta::assert_snapshot!(format!("counts-wrong-{name}"), outcome.stderr);
+    }
+}
