@@ -13,7 +13,7 @@ fn of_formulas(caches: Arg) -> Arg {
 #[derive(Debug, Args)]
 #[command(mut_arg("caches", of_formulas))]
 pub(crate) struct Counts {
-    /// A launch file with [parameters], or a module, whose options then use them
+    /// A launch file with parameters, or a module, whose options then use them
     #[arg(value_name = "KERNEL")]
     pub(crate) input: String,
 
