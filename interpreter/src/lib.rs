@@ -22,6 +22,7 @@ pub mod observer;
 pub mod program;
 pub mod semantics;
 pub mod tensor_map;
+pub mod texture;
 
 pub use exec::{ByClasses, ClassEffort, prepare, run, run_classes, run_in, tally_classes};
 pub use fault::{Fault, FaultKind};

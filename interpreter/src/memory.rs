@@ -14,6 +14,7 @@ use std::sync::Mutex;
 
 use crate::fault::NearestBuffer;
 use crate::host_memory::{self, Shortage};
+use crate::texture::Textures;
 use heap::{BadFree, Heap};
 
 /// Buffers start at multiples of this, as large allocations do on a GPU.
@@ -132,6 +133,8 @@ pub struct DeviceMemory {
     allocations: Vec<Allocation>,
     /// The device heap's address and state, once a kernel has needed it.
     heap: Option<(u64, Mutex<Heap>)>,
+    /// The textures, samplers and surfaces that describe parts of it.
+    pub textures: Textures,
 }
 
 /// The contents that buffers had.
@@ -246,7 +249,14 @@ impl DeviceMemory {
             32 => (FIRST_ADDRESS_OF_32_BITS, 1 << 32),
             _ => (FIRST_ADDRESS, u64::MAX),
         };
-        Self { first, end, in_arena: false, allocations: Vec::new(), heap: None }
+        Self {
+            first,
+            end,
+            in_arena: false,
+            allocations: Vec::new(),
+            heap: None,
+            textures: Textures::default(),
+        }
     }
 
     /// An empty memory whose buffers lie at their device addresses, in the `bytes` bytes from
@@ -261,7 +271,14 @@ impl DeviceMemory {
     #[must_use]
     pub unsafe fn in_arena(first: u64, bytes: u64) -> Self {
         let end = first.saturating_add(bytes);
-        Self { first, end, in_arena: true, allocations: Vec::new(), heap: None }
+        Self {
+            first,
+            end,
+            in_arena: true,
+            allocations: Vec::new(),
+            heap: None,
+            textures: Textures::default(),
+        }
     }
 
     /// Allocates `bytes` zero bytes and returns their device address.

@@ -1,5 +1,5 @@
-//! Asynchronous instructions: operations that leave the lane loop for copies, mbarriers and
-//! clusters.
+//! Asynchronous instructions: operations that leave the lane loop for copies, mbarriers, clusters
+//! and textures.
 
 #![allow(unsafe_code, reason = "guards are read from a frame of the right size")]
 
@@ -12,7 +12,8 @@ use crate::program::asynchronous::wait;
 use crate::program::op::{Code, Op, cluster_barrier};
 
 impl Warp {
-    /// Executes `op`, an asynchronous copy, an operation on an mbarrier or the cluster's barrier.
+    /// Executes `op`, an asynchronous copy, an operation on an mbarrier or a texture, or the
+    /// cluster's barrier.
     #[cold]
     pub(super) fn asynchronous(
         &mut self,
@@ -51,6 +52,7 @@ impl Warp {
             }
             Code::Bulk => self.bulk(context, recorder, frame, op, split, mask)?,
             Code::Tensor => self.tensor(context, recorder, frame, op, split, mask)?,
+            Code::Texture => self.texture(context, recorder, frame, op, split, mask)?,
             Code::Mbarrier => {
                 return self.mbarrier(context, recorder, frame, op, split, mask, report);
             }

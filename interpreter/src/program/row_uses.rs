@@ -8,6 +8,7 @@ use super::matrix_op::{MatrixOp, WarpgroupA};
 use super::memory_op::MemoryOp;
 use super::op::{Code, MEMBERS, Op, SHUFFLES, barrier};
 use super::side_tables::SideTables;
+use super::texture_op::{SurfaceAction, TextureOp};
 use crate::access_kind::AccessKind;
 
 /// The rows of one operation. Predicates are no rows.
@@ -123,6 +124,7 @@ impl RowUses {
                     self.reads.push(*value);
                 }
             },
+            Code::Texture => self.texture(tables.texture_ops.get(at)?),
             Code::Matrix => self.matrix(tables.matrix_ops.get(at)?),
             Code::Barrier => {
                 self.reads.push(op.a);
@@ -212,6 +214,33 @@ impl RowUses {
         if let Direction::ToShared { mbarrier, multicast, .. } = &copy.direction {
             self.memory(mbarrier);
             self.reads.extend(*multicast);
+        }
+    }
+
+    fn texture(&mut self, op: &TextureOp) {
+        match op {
+            TextureOp::Fetch(fetch) => {
+                self.reads.push(fetch.texture);
+                self.reads.extend(fetch.sampler.into_iter().chain(fetch.layer));
+                self.reads.extend(fetch.coordinates.into_iter().chain(fetch.offset).flatten());
+                self.writes.extend(fetch.rows.into_iter().flatten());
+            }
+            TextureOp::Query { object, answer, .. } | TextureOp::IsType { object, answer, .. } => {
+                self.reads.push(*object);
+                self.writes.push(*answer);
+            }
+            TextureOp::Surface(access) => {
+                self.reads.push(access.surface);
+                self.reads.extend(access.layer);
+                self.reads.extend(access.coordinates.into_iter().flatten());
+                let rows = access.rows.into_iter().flatten();
+                match access.action {
+                    SurfaceAction::Load => self.writes.extend(rows),
+                    SurfaceAction::Store
+                    | SurfaceAction::StoreFormatted
+                    | SurfaceAction::Reduce { .. } => self.reads.extend(rows),
+                }
+            }
         }
     }
 

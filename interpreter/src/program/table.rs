@@ -682,6 +682,8 @@ macro_rules! lane_operations {
             Bulk,
             /// Tensor operation number `a`.
             Tensor,
+            /// Texture or surface operation number `a`.
+            Texture,
             /// Arrive at the cluster's barrier or wait there; see [`cluster_barrier`].
             ClusterBarrier,
             /// Copy `c` bytes of local memory from offset `a` to `b`: arguments of a call; see

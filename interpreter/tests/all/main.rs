@@ -22,4 +22,5 @@ mod narrow_addresses;
 mod races;
 mod slices;
 mod tensor_copy;
+mod textures;
 mod triton;

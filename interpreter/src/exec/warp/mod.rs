@@ -255,6 +255,7 @@ impl Warp {
                 | Code::Mbarrier
                 | Code::Bulk
                 | Code::Tensor
+                | Code::Texture
                 | Code::ClusterBarrier => {
                     self.asynchronous(context, recorder, &frame, op, &mut split, &mut report)?
                 }

@@ -14,6 +14,7 @@ use super::matrix_op::MatrixOp;
 use super::memory_op::{MemoryOp, Space};
 use super::op::{Code, GUARD_REPEATED, Op};
 use super::row_uses::RowUses;
+use super::texture_op::{SurfaceAction, TextureOp};
 use super::{Callable, Program};
 use crate::access_kind::AccessKind;
 use gpucast_ptx_frontend::isa::{Component, SpecialRegister as S};
@@ -140,6 +141,10 @@ impl Program {
             let line = line();
             return Err(format!("line {line} writes contents of a buffer that counts depend on"));
         }
+        if self.changes_surface(op) {
+            let line = line();
+            return Err(format!("line {line} writes contents of a surface that counts depend on"));
+        }
         match op.code {
             _ if looks => Ok(reads || writes || changes(Space::Generic)),
             code if Followed::of(code).is_some() => Ok(reads || writes),
@@ -182,6 +187,15 @@ impl Program {
             },
             _ => SmallVec::new(),
         }
+    }
+
+    /// Returns true if an operation changes texels.
+    fn changes_surface(&self, op: &Op) -> bool {
+        op.code == Code::Texture
+            && match &self.tables.texture_ops[op.a as usize] {
+                TextureOp::Surface(access) => access.moves && access.action != SurfaceAction::Load,
+                TextureOp::Fetch(_) | TextureOp::Query { .. } | TextureOp::IsType { .. } => false,
+            }
     }
 
     /// Puts a [`Code::Follow`] before each operation of which `followed` is true.

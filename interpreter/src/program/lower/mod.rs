@@ -28,6 +28,7 @@ mod ordering;
 pub(crate) mod sharing;
 pub(crate) mod slice;
 mod tensor_copy;
+mod texture;
 mod uninitialised;
 mod values;
 mod video;
@@ -501,9 +502,10 @@ fn instruction(
         }
         O::TensormapReplace => tensor_copy::replace(builder, instruction),
         O::TensormapCpFenceproxy => bulk_copy::copy_tensor_map(builder, instruction),
-        O::Tex | O::Tld4 | O::Txq | O::Istypep | O::Suld | O::Sust | O::Sured | O::Suq => {
-            not_yet(instruction)
-        }
+        O::Tex | O::Tld4 => texture::fetch(builder, instruction),
+        O::Txq | O::Suq => texture::query(builder, instruction),
+        O::Istypep => texture::is_type(builder, instruction),
+        O::Suld | O::Sust | O::Sured => texture::surface(builder, instruction),
         O::MbarrierInit
         | O::MbarrierInval
         | O::MbarrierExpectTx

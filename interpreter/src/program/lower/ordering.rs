@@ -74,6 +74,18 @@ pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) 
             "the result of a reduction of tensors depends on the order of CTAs".to_owned(),
         );
     }
+    let reduces_surface = |one: &&StaticInstruction| one.instruction.opcode == Opcode::Sured;
+    let mut of_surfaces = instructions.iter().filter(reduces_surface);
+    if let Some(first) = of_surfaces.next() {
+        let modifiers = |one: &StaticInstruction| one.instruction.modifiers.clone();
+        let alike = modifiers(first);
+        if of_surfaces.any(|one| modifiers(one) != alike)
+            || ops.clone().any(|op| op.atomic.is_some())
+        {
+            let line = first.line;
+            return Some(format!("sured in line {line} and another reduction do not commute"));
+        }
+    }
     let outside_cta = |op: &&MemoryOp| matches!(op.space, Space::Global | Space::Generic);
     let at = |op: &MemoryOp| {
         let instruction = &instructions[op.instruction as usize];

@@ -45,7 +45,14 @@ impl Conduct {
             | O::CpReduceAsyncBulk
             | O::CpAsyncBulkTensor
             | O::CpReduceAsyncBulkTensor
-            | O::StBulk => Self::Access,
+            | O::StBulk
+            | O::Tex
+            | O::Tld4
+            | O::Suld
+            | O::Sust
+            | O::Sured => Self::Access,
+            // They ask for what the host has made, which no kernel changes.
+            O::Txq | O::Suq | O::Istypep => Self::Value,
             // They read answers of instructions that are always executed.
             O::MbarrierPendingCount | O::ClusterlaunchcontrolQueryCancel => Self::Always,
             O::Activemask => Self::Value,

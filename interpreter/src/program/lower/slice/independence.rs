@@ -9,7 +9,7 @@ use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::super::{Program, StaticInstruction};
-use super::super::values::flow::{Flow, Nodes, Place, spaces};
+use super::super::values::flow::{Flow, Nodes, Place, has_texels, spaces};
 use super::conduct::Conduct;
 use super::needs;
 
@@ -64,7 +64,7 @@ fn reads_contents(nodes: &Nodes, flow: &Flow, item: &StaticInstruction) -> bool 
     flow.reads_global(nodes) || spaces(&item.instruction).contains(&StateSpace::Const)
 }
 
-/// Does it find its addresses in a tensor map?
+/// Does it find its addresses in a tensor map or a texture?
 fn reads_a_map(item: &StaticInstruction) -> bool {
     matches!(
         item.instruction.opcode,
@@ -72,5 +72,8 @@ fn reads_a_map(item: &StaticInstruction) -> bool {
             | Opcode::CpReduceAsyncBulkTensor
             | Opcode::CpAsyncBulkPrefetchTensor
             | Opcode::ApplypriorityAsyncBulkTensor
-    )
+            | Opcode::Txq
+            | Opcode::Suq
+            | Opcode::Istypep
+    ) || has_texels(item.instruction.opcode)
 }

@@ -110,15 +110,25 @@ enum Role {
 
 fn role(opcode: O) -> Role {
     match opcode {
-        O::Ld | O::Ldu | O::MultimemLdReduce | O::WmmaLoad | O::Ldmatrix => Role::Load,
+        O::Ld
+        | O::Ldu
+        | O::MultimemLdReduce
+        | O::WmmaLoad
+        | O::Ldmatrix
+        | O::Tex
+        | O::Tld4
+        | O::Suld => Role::Load,
         O::St
         | O::StAsync
         | O::StBulk
         | O::MultimemSt
         | O::MultimemStAsync
         | O::WmmaStore
-        | O::Stmatrix => Role::Store,
-        O::Atom | O::Red | O::RedAsync | O::MultimemRed | O::MultimemRedAsync => Role::Update,
+        | O::Stmatrix
+        | O::Sust => Role::Store,
+        O::Atom | O::Red | O::RedAsync | O::MultimemRed | O::MultimemRedAsync | O::Sured => {
+            Role::Update
+        }
         O::CpAsync
         | O::CpAsyncBulk
         | O::CpReduceAsyncBulk
@@ -286,12 +296,20 @@ fn value_operands<'a>(
 pub(in super::super) fn spaces(
     instruction: &gpucast_ptx_frontend::module::Instruction,
 ) -> Vec<StateSpace> {
+    if has_texels(instruction.opcode) {
+        return vec![StateSpace::Global];
+    }
     let named: Vec<_> =
         instruction.modifiers.iter().filter_map(|modifier| modifier.as_space()).collect();
     if named.is_empty() {
         return vec![StateSpace::Global, StateSpace::Shared, StateSpace::Local, StateSpace::Param];
     }
     named
+}
+
+/// Returns true if an instruction accesses the texels of a texture or surface.
+pub(in super::super) fn has_texels(opcode: O) -> bool {
+    matches!(opcode, O::Tex | O::Tld4 | O::Suld | O::Sust | O::Sured)
 }
 
 /// The place of the values in a space; constants have none, since nothing changes them.

@@ -163,7 +163,7 @@ impl Analysis {
                     roots =
                         roots.with(if base == Roots::default() { Roots::ANYTHING } else { base });
                 }
-                // The address is in the tensor's map.
+                // The address is in the tensor's map or the texture.
                 Operand::Indexed(_) => roots = Roots::ANYTHING,
                 _ => {}
             }
