@@ -108,6 +108,40 @@ fn tensor_maps_are_arguments() {
     insta::assert_snapshot!("broken-tensor-maps", refused.join("\n"));
 }
 
+/// Launch files describe textures and surfaces. A fault of a description names its place and a key.
+#[test]
+fn textures_are_bound_by_handle_and_by_name() {
+    insta::assert_snapshot!("texture", stdout("run texture.toml"));
+    insta::assert_snapshot!("texture-profile", stdout("profile texture.toml --arch sm_80"));
+    let text = std::fs::read_to_string("tests/inputs/texture.toml").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy("tests/inputs/texture.ptx", folder.path().join("texture.ptx")).unwrap();
+    let file = folder.path().join("changed.toml");
+    let mut refused = Vec::new();
+    for (from, to) in [
+        ("height = 2", "height = 3"),
+        ("height = 2", "height = 0"),
+        ("height = 2", "height = 2\npitch = 10"),
+        ("height = 2", "height = 2\nlinear = true"),
+        ("type = \"f32\"\nwidth", "type = \"u32\"\nwidth"),
+        ("type = \"f32\"\nwidth", "type = \"u24\"\nwidth"),
+        ("width = 4\n", ""),
+        ("normalized_coordinates = true\n", ""),
+        ("buffer = \"texels\"", "buffer = \"texel\""),
+        ("texture = \"canvas\"", "texture = \"canvass\""),
+        ("texture = \"canvas\"", "texture = \"picture\""),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        std::fs::write(&file, changed).unwrap();
+        let outcome = gpucast(&format!("run {}", file.display()));
+        assert_eq!(outcome.status, 1, "{to}");
+        let said = outcome.stderr.replace(&file.display().to_string(), "changed.toml");
+        refused.push(format!("{to}\n{said}"));
+    }
+    insta::assert_snapshot!("broken-textures", refused.join("\n"));
+}
+
 /// What one kernel gets wrong does not hide the next.
 #[test]
 fn several_kernels_run_one_after_the_other() {

@@ -321,6 +321,7 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
         folder: PathBuf::new(),
         buffers,
         symbols: Vec::new(),
+        textures: Vec::new(),
         load_caching: options.dlcm,
         l2: options.l2.unwrap_or_default(),
         launches: vec![launch],

@@ -16,6 +16,7 @@ use toml::Spanned;
 use super::expression::{self, Parameters};
 use super::plan::LoadCaching;
 use super::tensor_map::TensorMapTable;
+use super::texture::TextureTable;
 use crate::failure::{Report, SourceText, suggest};
 
 /// A launch file as written.
@@ -32,6 +33,8 @@ pub(super) struct LaunchFile {
     pub(super) l2: Option<L2Choice>,
     #[serde(default)]
     pub(super) symbols: BTreeMap<Spanned<String>, SymbolTable>,
+    #[serde(default)]
+    pub(super) textures: BTreeMap<Spanned<String>, TextureTable>,
     pub(super) load_caching: Option<LoadCaching>,
     #[serde(default)]
     pub(super) launch: Vec<Spanned<LaunchTable>>,
@@ -144,7 +147,8 @@ pub(super) struct Tolerance(pub(super) f64);
 
 /// `"a"`, a buffer, or `"a+64"`, bytes behind its beginning; `{ s32 = 640 }`, a scalar;
 /// `{ struct = [{ u32 = 5 }, "a"] }`, a structure of such members; `{ bytes = "0x00ff" }`, a
-/// structure's bytes in the order of memory; `{ tensor_map = { … } }`, see [`TensorMapTable`].
+/// structure's bytes in the order of memory; `{ tensor_map = { … } }`, see [`TensorMapTable`];
+/// `{ texture = "t" }`, the handle of a texture or surface.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ArgumentValue {
     Buffer(String),
@@ -152,6 +156,7 @@ pub(super) enum ArgumentValue {
     Structure(Vec<Spanned<Self>>),
     Bytes(String),
     TensorMap(Box<TensorMapTable>),
+    Texture(String),
 }
 
 /// The text with every `"${expression}"` replaced by its value.
@@ -240,12 +245,13 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
 }
 
 /// An example for each mandatory key.
-const EXAMPLES: [(&str, &str); 14] = [
+const EXAMPLES: [(&str, &str); 15] = [
     ("source", "source = \"kernel.cu\", the module, container or launch file"),
     ("module", "module = \"kernel.ptx\", the PTX file"),
     ("type", "type = \"f32\", the type of the elements"),
     ("len", "len = 1024, the number of elements"),
     ("init", "init = { values = [1.0, 2.0] }, the contents"),
+    ("width", "width = 1024, the texels of a row"),
     ("kernel", "kernel = \"name\", the kernel of the module"),
     ("grid", "grid = [x, y, z], the blocks"),
     ("block", "block = [x, y, z], the threads of a block"),
@@ -326,6 +332,7 @@ impl<'de> Deserialize<'de> for ArgumentValue {
                     "struct" => ArgumentValue::Structure(map.next_value()?),
                     "bytes" => ArgumentValue::Bytes(map.next_value()?),
                     "tensor_map" => ArgumentValue::TensorMap(map.next_value()?),
+                    "texture" => ArgumentValue::Texture(map.next_value()?),
                     _ => {
                         let Number(value) = map.next_value()?;
                         ArgumentValue::Scalar { ty, value }

@@ -35,4 +35,5 @@ mod resolve;
 pub mod samples;
 pub mod structure;
 mod tensor_map;
+pub(crate) mod texture;
 mod type_name;

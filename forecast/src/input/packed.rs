@@ -10,6 +10,7 @@ use gpucast_counters::hierarchy::L2Contents;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Buffer, LoadCaching, Plan, PlannedLaunch, Symbol};
+use super::texture::PlannedTexture;
 use crate::failure::{Report, SourceText};
 
 /// The part of a plan that decides counts.
@@ -20,6 +21,7 @@ struct Packed {
     target: Option<String>,
     buffers: Vec<Buffer>,
     symbols: Vec<Symbol>,
+    textures: Vec<PlannedTexture>,
     load_caching: Option<LoadCaching>,
     l2: L2Contents,
     launches: Vec<PlannedLaunch>,
@@ -52,6 +54,7 @@ pub fn pack(plan: &Plan) -> Result<Vec<u8>, Report> {
         target: plan.target.map(|target| target.to_string()),
         buffers,
         symbols,
+        textures: plan.textures.clone(),
         load_caching: plan.load_caching,
         l2: plan.l2,
         launches: plan.launches.clone(),
@@ -80,6 +83,7 @@ pub fn unpack(bytes: &[u8]) -> Result<Plan, Report> {
         folder: Default::default(),
         buffers: packed.buffers,
         symbols: packed.symbols,
+        textures: packed.textures,
         load_caching: packed.load_caching,
         l2: packed.l2,
         launches: packed.launches,

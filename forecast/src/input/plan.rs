@@ -10,6 +10,7 @@ use gpucast_ptx_frontend::container::{Cubin, Target};
 use serde::{Deserialize, Serialize};
 
 use super::structure::Structure;
+use super::texture::PlannedTexture;
 use crate::failure::{Anchor, SourceText};
 
 pub use super::options::LoadCaching;
@@ -33,6 +34,8 @@ pub struct Plan {
     pub buffers: Vec<Buffer>,
     /// Variables of the module that are filled before the first launch.
     pub symbols: Vec<Symbol>,
+    /// Textures and surfaces, in the order of their handles.
+    pub textures: Vec<PlannedTexture>,
     /// Cache level that keeps loads without a cache operator, if not that of the generation.
     pub load_caching: Option<LoadCaching>,
     /// The L2's contents when launches begin.

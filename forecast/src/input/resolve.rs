@@ -18,6 +18,7 @@ use super::plan::{
     PointerError, Symbol, checked_len,
 };
 use super::structure::{DEEPEST, Structure, parse_bytes};
+use super::texture::{self, PlannedTexture, TextureTable};
 use super::type_name;
 use crate::failure::{Anchor, Report, SourceText, suggest};
 
@@ -46,6 +47,12 @@ pub(super) fn resolve(
         .map(|(name, table)| resolver.symbol(name, table))
         .collect::<Result<Vec<_>, _>>()?;
     symbols.sort_by_key(|symbol| symbol.anchor.range.start);
+    let mut tables: Vec<_> = file.textures.iter().collect();
+    tables.sort_by_key(|(name, _)| name.span().start);
+    let mut textures = tables
+        .into_iter()
+        .map(|(name, table)| resolver.texture(name, table, &buffers))
+        .collect::<Result<Vec<_>, _>>()?;
     if file.launch.is_empty() {
         return Err(source
             .report(0..0, "this launch file has no [[launch]]")
@@ -54,14 +61,19 @@ pub(super) fn resolve(
     let launches = file
         .launch
         .iter()
-        .map(|table| resolver.launch(table, &buffers))
+        .map(|table| resolver.launch(table, &buffers, &textures))
         .collect::<Result<Vec<_>, _>>()?;
+    let passed: Vec<&str> =
+        file.launch.iter().flat_map(|one| &one.get_ref().args).flat_map(texture_names).collect();
+    for texture in &mut textures {
+        texture.is_argument = passed.contains(&texture.name.as_str());
+    }
     let expectations = file
         .expect
         .into_iter()
         .map(|table| resolver.expectation(table, &buffers))
         .collect::<Result<Vec<_>, _>>()?;
-    unused(&buffers, &launches, &expectations).map_or(Ok(()), Err)?;
+    unused(&buffers, &textures, &launches, &expectations).map_or(Ok(()), Err)?;
     Ok(Plan {
         module,
         note: None,
@@ -71,6 +83,7 @@ pub(super) fn resolve(
         folder,
         buffers,
         symbols,
+        textures,
         load_caching: file.load_caching,
         l2: file.l2.map_or_else(L2Contents::default, Into::into),
         launches,
@@ -81,10 +94,12 @@ pub(super) fn resolve(
 /// A complaint about a buffer that no launch could reach and nobody looks at.
 fn unused(
     buffers: &[Buffer],
+    textures: &[PlannedTexture],
     launches: &[PlannedLaunch],
     expectations: &[Expectation],
 ) -> Option<Report> {
     let mut used: BTreeSet<usize> = expectations.iter().map(|one| one.buffer).collect();
+    used.extend(textures.iter().map(|texture| texture.buffer));
     let arguments = launches.iter().flat_map(|launch| &launch.arguments);
     used.extend(arguments.flat_map(PlannedArgument::buffers));
     let index = (0..buffers.len()).find(|index| !used.contains(index))?;
@@ -96,6 +111,18 @@ fn unused(
     )))
 }
 
+/// The textures whose handles an argument or its members are.
+fn texture_names(argument: &Spanned<ArgumentValue>) -> Vec<&str> {
+    match argument.get_ref() {
+        ArgumentValue::Texture(name) => vec![name],
+        ArgumentValue::Structure(members) => members.iter().flat_map(texture_names).collect(),
+        ArgumentValue::Buffer(_)
+        | ArgumentValue::Scalar { .. }
+        | ArgumentValue::Bytes(_)
+        | ArgumentValue::TensorMap(_) => Vec::new(),
+    }
+}
+
 struct Resolver<'a> {
     source: &'a SourceText,
 }
@@ -103,6 +130,17 @@ struct Resolver<'a> {
 impl Resolver<'_> {
     fn anchor(&self, range: std::ops::Range<usize>) -> Anchor {
         Anchor { source: self.source.clone(), range }
+    }
+
+    fn texture(
+        &self,
+        name: &Spanned<String>,
+        table: &TextureTable,
+        buffers: &[Buffer],
+    ) -> Result<PlannedTexture, Report> {
+        let index = self.buffer_index(&table.buffer, name.span(), buffers)?;
+        let buffer = (index, &buffers[index]);
+        PlannedTexture::new(name.get_ref().clone(), table, buffer, self.anchor(name.span()))
     }
 
     fn buffer(&self, name: &Spanned<String>, table: &BufferTable) -> Result<Buffer, Report> {
@@ -182,6 +220,7 @@ impl Resolver<'_> {
         &self,
         table: &Spanned<LaunchTable>,
         buffers: &[Buffer],
+        textures: &[PlannedTexture],
     ) -> Result<PlannedLaunch, Report> {
         let launch = self.anchor(self.header(table.span()));
         let table = table.get_ref();
@@ -207,7 +246,7 @@ impl Resolver<'_> {
         let arguments = table
             .args
             .iter()
-            .map(|argument| self.argument(argument, buffers, 0))
+            .map(|argument| self.argument(argument, buffers, textures, 0))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(PlannedLaunch {
             kernel: table.kernel.get_ref().clone(),
@@ -234,6 +273,7 @@ impl Resolver<'_> {
         &self,
         argument: &Spanned<ArgumentValue>,
         buffers: &[Buffer],
+        textures: &[PlannedTexture],
         depth: usize,
     ) -> Result<PlannedArgument, Report> {
         let wrong = |message: String| self.source.report(argument.span(), message);
@@ -257,6 +297,17 @@ impl Resolver<'_> {
                 let map = table.structure(index, buffers[index].bytes());
                 PlannedArgument::Structure(map.map_err(wrong)?)
             }
+            ArgumentValue::Texture(name) => {
+                let index = textures.iter().position(|one| one.name == *name);
+                let index = index.ok_or_else(|| {
+                    let known = textures.iter().map(|one| one.name.as_str());
+                    wrong(format!("there is no texture `{name}`")).maybe_hint(
+                        suggest(name, known)
+                            .or_else(|| Some(format!("describe it in [textures.{name}]"))),
+                    )
+                })?;
+                texture::argument(index)
+            }
             ArgumentValue::Structure(members) if members.is_empty() => {
                 return Err(wrong("a structure has at least one member".to_owned())
                     .hint("write them as in { struct = [{ u32 = 5 }, \"buffer\"] }"));
@@ -267,7 +318,7 @@ impl Resolver<'_> {
             ArgumentValue::Structure(members) => {
                 let mut structure = Structure::new();
                 for member in members {
-                    match self.argument(member, buffers, depth + 1)? {
+                    match self.argument(member, buffers, textures, depth + 1)? {
                         PlannedArgument::Pointer(pointer) => structure.push_pointer(pointer),
                         PlannedArgument::Scalar { ty, bits } => structure.push_scalar(ty, bits),
                         PlannedArgument::Structure(inner) => structure.push(&inner),

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::trouble;
 use crate::failure::{Anchor, Failure, Report};
 use crate::input::plan::{Buffer, Plan, PlannedArgument, PlannedLaunch, Pointer};
+use crate::input::texture;
 use crate::number;
 use crate::run::supervisor::Supervisor;
 
@@ -153,6 +154,7 @@ pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
             .fill(buffer.ty, bytes, &plan.folder)
             .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
     }
+    texture::create(plan, &loaded.module, &mut memory)?;
     Ok(memory)
 }
 

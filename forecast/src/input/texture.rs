@@ -1,0 +1,257 @@
+//! Textures and surfaces of a launch file.
+//!
+//! ```toml
+//! [textures.features]
+//! buffer = "f"
+//! type = "f32"
+//! width = 1024
+//! linear = true
+//! ```
+//!
+//! A kernel finds one by its handle, `args = [{ texture = "features" }]`, or by the name of a
+//! `.texref` or `.surfref` variable of the module.
+
+use gpucast_interpreter::DeviceMemory;
+use gpucast_interpreter::texture::{
+    AddressMode, Channel, Filter, Format, Object, Resource, Sampler, Surface, Texture, Textures,
+};
+use gpucast_ptx_frontend::{Module, ScalarType};
+use serde::{Deserialize, Serialize};
+
+use super::plan::{Buffer, Plan, PlannedArgument};
+use crate::failure::{Anchor, Report};
+use gpucast_buffers::scalar::ElementType;
+
+/// `[textures.NAME]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TextureTable {
+    /// The buffer that holds the texels, from its beginning.
+    pub(super) buffer: String,
+    /// The type of a channel.
+    #[serde(rename = "type")]
+    channel: ChannelName,
+    /// Channels of a texel: 1, 2 or 4.
+    #[serde(default = "one_channel")]
+    channels: u8,
+    /// Texels of a row.
+    width: u32,
+    #[serde(default = "one")]
+    height: u32,
+    #[serde(default = "one")]
+    depth: u32,
+    #[serde(default = "one")]
+    layers: u32,
+    /// Bytes from one row to the next; without it rows are dense.
+    #[serde(default)]
+    pitch: Option<u64>,
+    /// True for linear memory, which is zero outside and has neither filter nor address modes.
+    #[serde(default)]
+    linear: bool,
+    /// True for a surface.
+    #[serde(default)]
+    surface: bool,
+    /// True if whole numbers are read as numbers up to 1.
+    #[serde(default)]
+    normalized_values: bool,
+    /// True if extents count as 1.
+    #[serde(default)]
+    normalized_coordinates: bool,
+    #[serde(default)]
+    filter: FilterName,
+    /// One mode for all axes, or one for each.
+    #[serde(default)]
+    address: Vec<AddressName>,
+    #[serde(default)]
+    border: [f32; 4],
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn one_channel() -> u8 {
+    1
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ChannelName {
+    U8,
+    S8,
+    U16,
+    S16,
+    U32,
+    S32,
+    F16,
+    F32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FilterName {
+    #[default]
+    Nearest,
+    Linear,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum AddressName {
+    Wrap,
+    Mirror,
+    Clamp,
+    Border,
+}
+
+/// A texture or surface of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedTexture {
+    /// Its name, and that of the module's variable that it is bound to.
+    pub name: String,
+    /// The buffer of its texels, an index into [`Plan::buffers`].
+    pub buffer: usize,
+    /// True if a launch passes its handle.
+    pub(super) is_argument: bool,
+    /// Place of its description.
+    pub anchor: Anchor,
+    table: TextureTable,
+}
+
+impl PlannedTexture {
+    /// Checks a table. `anchor` is its place and `buffer` the index of its buffer.
+    ///
+    /// # Errors
+    ///
+    /// The fault, with the key to change.
+    pub(super) fn new(
+        name: String,
+        table: &TextureTable,
+        (buffer, texels): (usize, &Buffer),
+        anchor: Anchor,
+    ) -> Result<Self, Report> {
+        let planned = Self { name, buffer, is_argument: false, anchor, table: table.clone() };
+        let wrong = |message: String| Report::new(message).at(&planned.anchor);
+        if table.address.len() > 3 {
+            return Err(wrong("a texture has at most three axes".to_owned())
+                .hint("write one address mode for all axes or one for each"));
+        }
+        let stray = [
+            (table.linear && table.height.max(table.depth).max(table.layers) > 1, "height"),
+            (table.linear && table.filter != FilterName::Nearest, "filter"),
+            (table.linear && !table.address.is_empty(), "address"),
+            (table.surface && table.filter != FilterName::Nearest, "filter"),
+            (table.surface && !table.address.is_empty(), "address"),
+            (table.surface && table.normalized_values, "normalized_values"),
+        ];
+        if let Some((_, key)) = stray.iter().find(|(is_there, _)| *is_there) {
+            let what = if table.surface { "a surface" } else { "linear memory" };
+            return Err(wrong(format!("{what} has no `{key}`")).hint(format!("remove `{key}`")));
+        }
+        let mut trial = Textures::default();
+        trial.create(planned.object(0)).map_err(|error| {
+            wrong(error.to_string()).hint("compare with the keys of [textures] in docs/kernels.md")
+        })?;
+        let needed = planned.resource(0).bytes(planned.format());
+        if needed > texels.bytes() {
+            return Err(wrong(format!(
+                "the texels need {needed} bytes, and buffer `{}` has {}",
+                texels.name,
+                texels.bytes()
+            ))
+            .hint("make `width`, `height`, `depth`, `layers` or `pitch` smaller, or the buffer longer"));
+        }
+        Ok(planned)
+    }
+
+    fn format(&self) -> Format {
+        let channel = match self.table.channel {
+            ChannelName::U8 => Channel::U8,
+            ChannelName::S8 => Channel::S8,
+            ChannelName::U16 => Channel::U16,
+            ChannelName::S16 => Channel::S16,
+            ChannelName::U32 => Channel::U32,
+            ChannelName::S32 => Channel::S32,
+            ChannelName::F16 => Channel::F16,
+            ChannelName::F32 => Channel::F32,
+        };
+        let (channels, normalized) = (self.table.channels, self.table.normalized_values);
+        Format { channel, channels, normalized }
+    }
+
+    fn resource(&self, address: u64) -> Resource {
+        let table = &self.table;
+        if table.linear {
+            return Resource::linear(address, table.width, self.format());
+        }
+        let extent = [table.width, table.height, table.depth];
+        let dense = Resource::dense(address, extent, table.layers, self.format());
+        let row_pitch = table.pitch.unwrap_or(dense.row_pitch);
+        let slice_pitch = row_pitch.saturating_mul(u64::from(table.height));
+        Resource { row_pitch, slice_pitch, ..dense }
+    }
+
+    /// The object, whose texels begin at a device address.
+    fn object(&self, address: u64) -> Object {
+        let (resource, format) = (self.resource(address), self.format());
+        if self.table.surface {
+            return Object::Surface(Surface { resource, format });
+        }
+        let mode = |axis: usize| {
+            let given = self.table.address.get(axis).or_else(|| self.table.address.first());
+            match given {
+                Some(AddressName::Wrap) => AddressMode::Wrap,
+                Some(AddressName::Mirror) => AddressMode::Mirror,
+                Some(AddressName::Border) => AddressMode::Border,
+                Some(AddressName::Clamp) | None => AddressMode::Clamp,
+            }
+        };
+        let filter = match self.table.filter {
+            FilterName::Nearest => Filter::Nearest,
+            FilterName::Linear => Filter::Linear,
+        };
+        let address = [0, 1, 2].map(mode);
+        let (normalized, border) = (self.table.normalized_coordinates, self.table.border);
+        let sampler = Sampler { filter, address, normalized, border };
+        Object::Texture(Texture { resource, format, sampler })
+    }
+}
+
+/// The argument that is the handle of the texture at `index`.
+pub(super) fn argument(index: usize) -> PlannedArgument {
+    PlannedArgument::Scalar { ty: ElementType::U64, bits: Textures::handle(index) }
+}
+
+/// Makes a plan's textures in a memory that has its buffers, and binds them to the variables of
+/// their names.
+///
+/// # Errors
+///
+/// A texture that nothing could name, with its place.
+pub(crate) fn create(
+    plan: &Plan,
+    module: &Module,
+    memory: &mut DeviceMemory,
+) -> Result<(), Report> {
+    for texture in &plan.textures {
+        let wrong = |message: String| Report::new(message).at(&texture.anchor);
+        let is_variable = module.variables.iter().any(|variable| {
+            let is_reference = matches!(variable.ty, ScalarType::Texref | ScalarType::Surfref);
+            is_reference && variable.name == texture.name
+        });
+        if !is_variable && !texture.is_argument {
+            return Err(wrong(format!("no launch uses texture `{}`", texture.name)).hint(format!(
+                "pass its handle, args = [{{ texture = \"{0}\" }}], or give it the name of a \
+                 .texref or .surfref variable of the module",
+                texture.name
+            )));
+        }
+        let address = memory.address(&plan.buffers[texture.buffer].name).unwrap_or_default();
+        let handle = memory
+            .textures
+            .create(texture.object(address))
+            .map_err(|error| wrong(error.to_string()))?;
+        memory.textures.bind_name(&texture.name, handle);
+    }
+    Ok(())
+}
