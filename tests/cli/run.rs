@@ -112,7 +112,7 @@ fn tensor_maps_are_arguments() {
 #[test]
 fn textures_are_bound_by_handle_and_by_name() {
     insta::assert_snapshot!("texture", stdout("run texture.toml"));
-    insta::assert_snapshot!("texture-profile", stdout("profile texture.toml --arch sm_80"));
+    insta::assert_snapshot!("texture-profile", stdout("profile texture.toml --gpu a100"));
     let text = std::fs::read_to_string("tests/inputs/texture.toml").unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy("tests/inputs/texture.ptx", folder.path().join("texture.ptx")).unwrap();
