@@ -37,6 +37,7 @@ mod record;
 mod repeats;
 pub mod report;
 pub mod settings;
+mod texture;
 
 pub use copy::Extent;
 pub use device::{Device, Program};

@@ -8,6 +8,7 @@ mod memory;
 mod properties;
 mod registration;
 mod streams;
+mod textures;
 
 /// Declares functions of C that return an error's number, under their names with `gpucast_` before
 /// them, and the list of these names. Bodies give a `Result`; errors are kept for
@@ -66,6 +67,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         properties::NAMES,
         registration::PLAIN_NAMES,
         streams::NAMES,
+        textures::NAMES,
     ]
     .into_iter()
     .flatten()

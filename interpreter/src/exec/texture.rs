@@ -78,23 +78,22 @@ impl Warp {
                 let time = self.clock(context.program, split, access.instruction);
                 self.surface(context, recorder, frame, access, time, mask)
             }
-            &TextureOp::Query { object, fact, answer } => lanes
-                .map(|lane| {
+            &TextureOp::Query { object, fact, answer } => {
+                let mut lanes = lanes;
+                lanes.try_for_each(|lane| {
                     let at = lane as usize;
                     // SAFETY: the frame's invariants hold, and the operation belongs to its
                     // program.
                     let handle = unsafe { frame.row::<u64>(object)[at] };
-                    let value = match object_of(memories, handle) {
-                        Some(object) => answer_to(fact, object),
-                        None => None,
-                    };
+                    let value =
+                        object_of(memories, handle).and_then(|object| answer_to(fact, object));
                     let value =
                         value.ok_or_else(|| bad_handle(lane, "the handle of a query", handle))?;
                     // SAFETY: as above.
                     unsafe { frame.row_mut::<u32>(answer)[at] = value };
                     Ok(())
                 })
-                .collect(),
+            }
             &TextureOp::IsType { object, kind, answer } => {
                 for lane in lanes {
                     let at = lane as usize;
@@ -231,7 +230,7 @@ impl Warp {
             // SAFETY: as above.
             let at = unsafe { surface_address(frame, access, surface, bytes, lane)? };
             if let Some(address) = at
-                && address % u64::from(bytes) != 0
+                && !address.is_multiple_of(u64::from(bytes))
             {
                 return Err(AccessFault { lane, kind: FaultKind::Misaligned { address, bytes } });
             }

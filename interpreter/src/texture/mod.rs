@@ -84,13 +84,15 @@ impl Resource {
         let row = u64::from(self.extent[0]) * texel;
         let (has_rows, has_slices) = (self.extent[1] > 1, self.extent[2] > 1 || self.layers > 1);
         let slice = self.row_pitch.saturating_mul(u64::from(self.extent[1]));
-        if (has_rows || has_slices) && (self.row_pitch < row || self.row_pitch % texel != 0) {
+        if (has_rows || has_slices)
+            && (self.row_pitch < row || !self.row_pitch.is_multiple_of(texel))
+        {
             return Err(BadTexture::Pitch { pitch: self.row_pitch, row, texel });
         }
-        if has_slices && (self.slice_pitch < slice || self.slice_pitch % texel != 0) {
+        if has_slices && (self.slice_pitch < slice || !self.slice_pitch.is_multiple_of(texel)) {
             return Err(BadTexture::Pitch { pitch: self.slice_pitch, row: slice, texel });
         }
-        if self.address % texel != 0 {
+        if !self.address.is_multiple_of(texel) {
             return Err(BadTexture::Misaligned { address: self.address, texel });
         }
         Ok(())
