@@ -159,7 +159,10 @@ impl PlannedTexture {
                 texels.name,
                 texels.bytes()
             ))
-            .hint("make `width`, `height`, `depth`, `layers` or `pitch` smaller, or the buffer longer"));
+            .hint(
+                "make `width`, `height`, `depth`, `layers` or `pitch` smaller, or the buffer \
+                 longer",
+            ));
         }
         Ok(planned)
     }
