@@ -62,7 +62,10 @@ fn many_kernels_have_a_line_each() {
     let folder = tempfile::tempdir().unwrap();
     let mut text = ".version 8.0\n.target sm_80\n.address_size 64\n.global .texref t;\n".to_owned();
     for index in 0..13 {
-        let body = if index % 5 == 4 { "txq.width.b32 %r, [t]; " } else { "" };
+        let body = match index % 5 {
+            4 => "tex.2dms.v4.s32.s32 {%r, %r, %r, %r}, [t, {%r, %r, %r, %r}]; ",
+            _ => "",
+        };
         let _ = writeln!(text, ".entry kernel{index}() {{ .reg .b32 %r; {body}ret; }}");
     }
     fs::write(folder.path().join("many.ptx"), text).unwrap();
