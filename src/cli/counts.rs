@@ -14,8 +14,13 @@ fn of_formulas(caches: Arg) -> Arg {
 #[command(mut_arg("caches", of_formulas))]
 pub(crate) struct Counts {
     /// A launch file with parameters, or a module, whose options then use them
-    #[arg(value_name = "KERNEL")]
-    pub(crate) input: String,
+    #[arg(value_name = "KERNEL", required_unless_present = "measure")]
+    pub(crate) input: Option<String>,
+
+    /// Tags that choose one measurement kernel, as in `gpucast kernels generate`; parameters are its
+    /// sizes
+    #[arg(long, value_name = "TAGS", conflicts_with = "input")]
+    pub(crate) measure: Option<String>,
 
     // The text is an attribute because rustdoc would take its brackets for links.
     #[arg(

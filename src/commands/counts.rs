@@ -1,38 +1,37 @@
 //! `gpucast counts`: counts as formulas in the sizes of a problem.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use gpucast_collection::{Allowed, Choice, MatchCondition, Request, Target, Value};
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::parametric::{self, Question, Wanted};
 use gpucast_forecast::run::sources;
 use gpucast_render::counts::{self, View};
 
+use super::kernels;
 use super::launch_template::check_parameter;
 use crate::cli::Counts;
-use crate::failure::{Failure, Report};
+use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
-    gpu_argument::device_model(&gpu)?;
+    let capability = gpu_argument::device_model(&gpu)?.capability;
     let wanted = |text: &String| Wanted::read("--parametric", text).map_err(Failure::Usage);
     let parameters = arguments.parametric.iter().map(wanted).collect::<Result<Vec<_>, _>>()?;
-    let mut names = BTreeSet::new();
-    for Wanted { name, .. } in &parameters {
-        if !names.insert(name) {
-            let report = Report::new(format!("--parametric names {name} twice"));
-            return Err(Failure::Usage(report));
-        }
-        check_parameter(&arguments.input, name, &arguments.launch)?;
+    let names: BTreeSet<&str> = parameters.iter().map(|one| one.name.as_str()).collect();
+    if names.len() < parameters.len() {
+        let report = Report::new("--parametric names a parameter twice");
+        return Err(Failure::Usage(report));
     }
+    let kernel =
+        Kernel::of(arguments, &names, Target::new(capability.major * 10 + capability.minor))?;
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
-    let plan_at = |sizes: &Parameters| {
-        let launch = arguments.launch.at(&arguments.input, None, sizes.clone())?;
-        kernel_argument::read(&arguments.input, &launch)
-    };
     let settings = sources::Counts {
         machine: (&arguments.machine).into(),
         execution: (&arguments.execution).into(),
@@ -40,13 +39,113 @@ pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
     };
     let question = Question {
         parameters: &parameters,
-        plan_at: &plan_at,
+        plan_at: &|sizes| kernel.at(sizes),
         gpu: &gpu,
         counts: &settings,
         metrics: &arguments.metrics,
         supervisor: &terminal,
     };
     let found = parametric::formulas(&question)?;
-    let view = View { counts: &found, input: &arguments.input, gpu: &gpu.name };
+    let view = View { counts: &found, input: kernel.name(), gpu: &gpu.name };
     output.write(&counts::document(&view, arguments.output.format)?)
+}
+
+/// A kernel in any size.
+enum Kernel<'a> {
+    /// A launch file, or a module with the options of its launch.
+    Argument { input: &'a str, arguments: &'a Counts },
+    /// A kernel of the collection.
+    Measurement { tags: &'a str, choice: Box<Choice>, target: Target },
+}
+
+impl<'a> Kernel<'a> {
+    /// The kernel that is meant, whose sizes have these names.
+    fn of(arguments: &'a Counts, names: &BTreeSet<&str>, target: Target) -> Result<Self, Failure> {
+        if let Some(input) = &arguments.input {
+            for name in names {
+                check_parameter(input, name, &arguments.launch)?;
+            }
+            return Ok(Self::Argument { input, arguments });
+        }
+        if let Some(option) = arguments.launch.first_given() {
+            let message = format!("{option} describes a launch, and --measure makes its own");
+            return Err(Failure::Usage(Report::new(message)));
+        }
+        let tags = arguments.measure.as_deref().unwrap_or_default();
+        let words: Vec<&str> = tags.split_whitespace().collect();
+        let request = Request::parse(&words, MatchCondition::default());
+        let mut choices = request.and_then(|one| one.choices()).map_err(kernels::report)?;
+        // Sizes vary anyway: which of their usual values a choice has does not matter.
+        let fixed = |choice: &Choice| -> Vec<(&'static str, Value)> {
+            let values = choice.variant.values.iter().copied();
+            values.filter(|(axis, _)| !names.contains(axis)).collect()
+        };
+        let mut seen = Vec::new();
+        choices.retain(|choice| {
+            let key = (choice.generator.name, fixed(choice));
+            let is_new = !seen.contains(&key);
+            seen.push(key);
+            is_new
+        });
+        let [choice] = &choices[..] else {
+            let first: Vec<String> = choices.iter().take(3).map(Choice::tags).collect();
+            let message =
+                format!("--measure chooses {} kernels, and formulas are of one", choices.len());
+            let report = Report::new(message).fact(format!("{}, …", first.join("; ")));
+            return Err(Failure::Usage(
+                report.hint("give the value of each argument: dtype:float32"),
+            ));
+        };
+        for &name in names {
+            let sizes = || {
+                let axes = choice.generator.axes.iter();
+                axes.filter(|axis| matches!(axis.allowed, Allowed::Size { .. })).map(|it| it.name)
+            };
+            if !sizes().any(|size| size == name) {
+                let message = format!("{} has no size `{name}`", choice.generator.name);
+                let known = format!("its sizes are {}", sizes().collect::<Vec<_>>().join(", "));
+                let report = Report::new(message);
+                return Err(Failure::Usage(
+                    report.maybe_hint(suggest(name, sizes()).or(Some(known))),
+                ));
+            }
+        }
+        Ok(Self::Measurement { tags, choice: Box::new(choice.clone()), target })
+    }
+
+    /// As it was asked for.
+    fn name(&self) -> &'a str {
+        match self {
+            Self::Argument { input, .. } => input,
+            Self::Measurement { tags, .. } => tags,
+        }
+    }
+
+    /// The plan of some sizes.
+    fn at(&self, sizes: &Parameters) -> Result<Plan, gpucast_forecast::Failure> {
+        match self {
+            Self::Argument { input, arguments } => {
+                let launch = arguments.launch.at(input, None, sizes.clone())?;
+                kernel_argument::read(input, &launch)
+            }
+            Self::Measurement { choice, target, .. } => {
+                let mut choice = (**choice).clone();
+                for (axis, value) in &mut choice.variant.values {
+                    let Some(&size) = sizes.get(*axis) else { continue };
+                    let text = size.to_string();
+                    let given = choice.generator.axis(axis).and_then(|axis| axis.value(&text));
+                    *value = given.ok_or_else(|| {
+                        Report::new(format!("{} has no {axis} {text}", choice.generator.name))
+                    })?;
+                }
+                // One name for all sizes: the module is then lowered once.
+                let texts = choice
+                    .texts(*target, "kernel.ptx")
+                    .map_err(|unfit| Report::new(unfit.reason))?;
+                let module = SourceText::new("kernel.ptx", texts.ptx);
+                let launch = SourceText::new("kernel.toml", texts.launch);
+                Ok(kernel_argument::of_texts(launch, module, Path::new(""), &[])?)
+            }
+        }
+    }
 }

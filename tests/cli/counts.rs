@@ -111,6 +111,53 @@ fn formulas_give_what_executing_everything_counts() {
     }
 }
 
+/// The number of points (i, j) with p ≤ i < n and p ≤ j < i + 1 is (n² + p² − 2np + n − p)/2
+/// (Stevens and Klöckner 2020, section 5).
+#[test]
+fn points_of_a_triangle_have_the_formula_of_the_paper() {
+    let text = stdout(
+        "counts parametric/triangle.ptx --grid 1 --block 1 --arg u32:${n} --arg u32:${p} \
+         --arg buf:f32[1] --parametric n=100..,p=1..64 --machine none --metrics flop_count_sp",
+    );
+    let formula = "(1/2)·n² + (1/2)·p² + (1/2)·n − n·p − (1/2)·p";
+    let terms = |text: &str| -> std::collections::BTreeSet<String> {
+        text.replace("− ", "+ −").split(" + ").map(|term| term.trim().to_owned()).collect()
+    };
+    let line = text.lines().find(|line| line.contains("flop_count_sp")).unwrap();
+    let found = line.split_once("exact").unwrap().1.trim();
+    assert_eq!(terms(found), terms(formula), "{text}");
+}
+
+/// The prefetching product performs 2n³ local loads and 2n³/16 local stores that the other does
+/// not, and 16 times fewer global loads (Stevens and Klöckner 2020, section 8.3); each of 4 bytes.
+#[test]
+fn measurement_kernels_have_the_counts_of_the_paper() {
+    let formulas = |prefetch: &str| -> BTreeMap<String, String> {
+        let document = json(&format!(
+            "counts --measure 'matmul_sq dtype:float32 lsize_0:16 lsize_1:16 groups_fit:True \
+             prefetch:{prefetch}' --parametric n --machine none --format json --metrics \
+             flop_count_sp,ptx_global_load_bytes,ptx_shared_load_bytes,ptx_shared_store_bytes"
+        ));
+        let metrics = document["launches"][0]["metrics"].as_array().unwrap();
+        let formula = |metric: &Value| {
+            let pieces = metric["pieces"].as_array().unwrap();
+            assert_eq!(pieces.len(), 1, "{metric}");
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            (text(&metric["name"]), text(&pieces[0]["formula"]))
+        };
+        metrics.iter().map(formula).collect()
+    };
+    let direct = formulas("False");
+    assert_eq!(direct["flop_count_sp"], "2·n³");
+    assert_eq!(direct["ptx_global_load_bytes"], "8·n³");
+    assert_eq!(direct["ptx_shared_load_bytes"], "0");
+    let prefetch = formulas("True");
+    assert_eq!(prefetch["flop_count_sp"], "2·n³");
+    assert_eq!(prefetch["ptx_global_load_bytes"], "(1/2)·n³");
+    assert_eq!(prefetch["ptx_shared_load_bytes"], "8·n³");
+    assert_eq!(prefetch["ptx_shared_store_bytes"], "(1/2)·n³");
+}
+
 /// The value of a metric at some sizes, from the terms of its document.
 fn value(metric: &Value, names: &[&str], sizes: &BTreeMap<&str, u64>) -> Option<BigRational> {
     let pieces = metric["pieces"].as_array().unwrap();
@@ -148,6 +195,9 @@ fn what_has_no_formulas_says_why() {
         ("twice", "saxpy-n.toml --parametric n,n", 2),
         ("range", "saxpy-n.toml --parametric n=5..4", 2),
         ("never", "parametric/sgemm.toml --parametric n=33..:1,m", 1),
+        ("choice", "--measure matmul_sq --parametric n", 2),
+        ("axis", "--measure 'empty_knl ngroups:16' --parametric n", 2),
+        ("launch", "--measure empty_knl --grid 1 --parametric n", 2),
     ];
     for (name, arguments, status) in wrong {
         let outcome = gpucast(&format!("counts {arguments}"));

@@ -1,7 +1,7 @@
 //! Sums of products of sizes: `3n² + 8⌈n/256⌉`, with exact coefficients.
 //!
 //! With whole and rounded parts of a size divided by a constant, such sums are quasi-polynomials
-//! (Stevens & Klöckner 2020, section 3.2, after Verdoolaege et al. 2007).
+//! (Stevens & Klöckner 2020, section 5, after Verdoolaege et al. 2007).
 
 use std::fmt::{self, Write as _};
 

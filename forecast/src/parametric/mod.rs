@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Counts of kernels whose control flow is static are piecewise quasi-polynomials in their sizes
-//! (Stevens & Klöckner 2020, section 3.2). The paper derives them from the source in its own
+//! (Stevens & Klöckner 2020, section 5). The paper derives them from the source in its own
 //! language. Here they are found from counts at some sizes, which classes of CTAs make cheap, and
 //! compared exactly with the counts at other sizes. A formula is therefore tested and not proven.
 //!
