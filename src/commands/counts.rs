@@ -22,14 +22,20 @@ pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
     let capability = gpu_argument::device_model(&gpu)?.capability;
     let wanted = |text: &String| Wanted::read("--parametric", text).map_err(Failure::Usage);
-    let parameters = arguments.parametric.iter().map(wanted).collect::<Result<Vec<_>, _>>()?;
-    let names: BTreeSet<&str> = parameters.iter().map(|one| one.name.as_str()).collect();
+    let mut parameters = arguments.parametric.iter().map(wanted).collect::<Result<Vec<_>, _>>()?;
+    let names: BTreeSet<String> = parameters.iter().map(|one| one.name.clone()).collect();
     if names.len() < parameters.len() {
         let report = Report::new("--parametric names a parameter twice");
         return Err(Failure::Usage(report));
     }
     let kernel =
         Kernel::of(arguments, &names, Target::new(capability.major * 10 + capability.minor))?;
+    for wanted in &mut parameters {
+        if let Some((least, grain)) = kernel.grain(&wanted.name) {
+            wanted.first.get_or_insert(least);
+            wanted.grain = grain;
+        }
+    }
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
     let settings = sources::Counts {
@@ -60,7 +66,11 @@ enum Kernel<'a> {
 
 impl<'a> Kernel<'a> {
     /// The kernel that is meant, whose sizes have these names.
-    fn of(arguments: &'a Counts, names: &BTreeSet<&str>, target: Target) -> Result<Self, Failure> {
+    fn of(
+        arguments: &'a Counts,
+        names: &BTreeSet<String>,
+        target: Target,
+    ) -> Result<Self, Failure> {
         if let Some(input) = &arguments.input {
             for name in names {
                 check_parameter(input, name, &arguments.launch)?;
@@ -78,7 +88,7 @@ impl<'a> Kernel<'a> {
         // Sizes vary anyway: which of their usual values a choice has does not matter.
         let fixed = |choice: &Choice| -> Vec<(&'static str, Value)> {
             let values = choice.variant.values.iter().copied();
-            values.filter(|(axis, _)| !names.contains(axis)).collect()
+            values.filter(|(axis, _)| !names.contains(*axis)).collect()
         };
         let mut seen = Vec::new();
         choices.retain(|choice| {
@@ -96,7 +106,7 @@ impl<'a> Kernel<'a> {
                 report.hint("give the value of each argument: dtype:float32"),
             ));
         };
-        for &name in names {
+        for name in names {
             let sizes = || {
                 let axes = choice.generator.axes.iter();
                 axes.filter(|axis| matches!(axis.allowed, Allowed::Size { .. })).map(|it| it.name)
@@ -111,6 +121,17 @@ impl<'a> Kernel<'a> {
             }
         }
         Ok(Self::Measurement { tags, choice: Box::new(choice.clone()), target })
+    }
+
+    /// The smallest size that a kernel of the collection has, and what its sizes are multiples of.
+    fn grain(&self, name: &str) -> Option<(u64, u64)> {
+        let Self::Measurement { choice, .. } = self else { return None };
+        match choice.generator.axis(name)?.allowed {
+            Allowed::Size { least, multiple_of, .. } => {
+                Some((least.next_multiple_of(multiple_of), multiple_of))
+            }
+            Allowed::Words(_) | Allowed::Numbers { .. } => None,
+        }
     }
 
     /// As it was asked for.
@@ -135,7 +156,11 @@ impl<'a> Kernel<'a> {
                     let text = size.to_string();
                     let given = choice.generator.axis(axis).and_then(|axis| axis.value(&text));
                     *value = given.ok_or_else(|| {
-                        Report::new(format!("{} has no {axis} {text}", choice.generator.name))
+                        let allowed =
+                            choice.generator.axis(axis).map(|axis| axis.allowed.to_string());
+                        let message = format!("{} has no {axis}:{text}", choice.generator.name);
+                        Report::new(message)
+                            .maybe_hint(allowed.map(|all| format!("it takes {all}")))
                     })?;
                 }
                 // One name for all sizes: the module is then lowered once.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::gpucast::{command, outcome};
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "tutorial.md",
     "guide/developer.md",
     "guide/architect.md",
@@ -20,6 +20,7 @@ const PAGES: [&str; 9] = [
     "guide/cluster.md",
     "projects.md",
     "collection.md",
+    "counting.md",
 ];
 
 #[test]

@@ -25,7 +25,7 @@ use crate::settings::RungChoice;
 
 /// Warp instructions after which a size counts as one at which the launches do not run: the search
 /// meets sizes that wrap around, where loops have no end.
-const MOST_INSTRUCTIONS: u64 = 1 << 24;
+const MOST_INSTRUCTIONS: u64 = 1 << 27;
 
 /// After so many sizes without classes, and none with, none is expected to have any.
 const MOST_BAD_TRIES: u32 = 4;

@@ -226,17 +226,18 @@ fn spacing_of(
     while until <= MOST {
         while (ran.len() as u64) < until {
             let mut sizes = usual.to_vec();
-            sizes[parameter] = ran.len() as u64 + 1;
+            sizes[parameter] = (ran.len() as u64 + 1) * wanted.grain;
             ran.push(executed.at(&sizes)?.is_some());
         }
-        if let Some(spacing) = sizes::spacing(&ran) {
-            return Ok(spacing);
+        if let Some((first, step)) = sizes::spacing(&ran) {
+            return Ok((first * wanted.grain, step * wanted.grain));
         }
         until *= 2;
     }
     let name = &wanted.name;
     let ran = (1_u64..).zip(&ran).filter(|(_, ran)| **ran);
-    let some: Vec<String> = ran.map(|(size, _)| size.to_string()).take(8).collect();
+    let some: Vec<String> =
+        ran.map(|(size, _)| (size * wanted.grain).to_string()).take(8).collect();
     let message = format!("the sizes of {name} at which the launches run are not evenly spaced");
     let report = Report::new(message).fact(format!("they run at {}, …", some.join(", ")));
     let hint = format!("name those that are meant: --parametric {name}=64..4096:64");

@@ -13,6 +13,8 @@ pub struct Wanted {
     pub last: Option<u64>,
     /// The difference between neighbouring sizes, if it is given.
     pub step: Option<u64>,
+    /// The launches run at no size but its multiples.
+    pub grain: u64,
 }
 
 impl Wanted {
@@ -39,7 +41,8 @@ impl Wanted {
         if !is_name(name) {
             return Err(wrong(name, "this is no name of a parameter"));
         }
-        let mut wanted = Self { name: name.to_owned(), first: None, last: None, step: None };
+        let mut wanted =
+            Self { name: name.to_owned(), first: None, last: None, step: None, grain: 1 };
         let Some(range) = range else { return Ok(wanted) };
         let (first, rest) =
             range.split_once("..").ok_or_else(|| wrong(range, "this is no range of sizes"))?;

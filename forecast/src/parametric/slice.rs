@@ -16,6 +16,9 @@ const STAGES: [Stage; 3] = [
     Stage { dense: 768, sparse: 96, residues: true },
 ];
 
+/// Fewer sizes than twice this one are few: none of them is left out of a fit for its smallness.
+const FEW_SIZES: u64 = 12;
+
 struct Stage {
     /// The smallest sizes, all of them.
     dense: u64,
@@ -87,6 +90,11 @@ impl Slice<'_> {
             let dense = stage.dense.min(answer.largest + 1);
             let is_last = index + 1 == stages.len() || dense < stage.dense;
             let mut places: BTreeSet<u64> = (0..dense).collect();
+            // Where sizes are few, some are left to be held back.
+            let are_few = answer.largest < 2 * FEW_SIZES;
+            if are_few {
+                places.retain(|place| place % 8 != 5);
+            }
             places.extend(spread(dense, answer.largest, stage.sparse, FIRST_ANGLE));
             let samples = self.samples(&places, executed, &answer.open)?;
             let with_residues = stage.residues && self.sizes.len() == 1;
@@ -98,6 +106,7 @@ impl Slice<'_> {
                     None => {
                         // Small sizes often have fewer kinds of blocks than large ones.
                         let windows = match is_last {
+                            _ if are_few => vec![(0, answer.largest), (dense / 4, answer.largest)],
                             true => windows(dense, answer.largest, &[1.0, 0.75, 0.5, 0.25]),
                             false if index > 0 => windows(dense, answer.largest, &[1.0]),
                             false => vec![(dense / 4, answer.largest)],
@@ -260,13 +269,16 @@ impl Slice<'_> {
         Ok(samples)
     }
 
-    /// The place of the largest size that runs and costs little, among those that double.
+    /// The place of the largest size that runs and costs little, among those that double. The
+    /// first places may cost more: fewer show no formula.
     fn largest(&self, executed: &mut Executed<'_>) -> Result<u64, Failure> {
+        /// A polynomial of the third degree needs four samples, and some that could contradict it.
+        const FIRST: u64 = 16;
         let most = self.own().places();
         let (mut largest, mut place) = (0, 1);
         while place <= most {
             match executed.at(&self.at(place))? {
-                Some(at) if at.work <= MOST_WORK => largest = place,
+                Some(at) if at.work <= MOST_WORK || place <= FIRST => largest = place,
                 _ => break,
             }
             place *= 2;

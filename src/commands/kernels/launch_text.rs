@@ -14,13 +14,19 @@ use crate::failure::Report;
 ///
 /// # Errors
 ///
-/// Structures among the arguments, which a launch file would have to take apart.
+/// Structures among the arguments, which a launch file would have to take apart, and textures.
 pub(super) fn file(
     plan: &Plan,
     launch: &PlannedLaunch,
     destination: Option<&Destination>,
     name: &str,
 ) -> Result<String, Report> {
+    if !plan.textures.is_empty() {
+        return Err(Report::new(
+            "the launch has textures, and no launch file can be written for it",
+        )
+        .hint("without -o, the PTX goes to the standard output"));
+    }
     let mut text = format!("module = \"{name}.ptx\"\n");
     match plan.l2 {
         L2Contents::Cold => text += "l2 = \"cold\"\n",
