@@ -17,8 +17,8 @@ pub(crate) struct Counts {
     #[arg(value_name = "KERNEL", required_unless_present = "measure")]
     pub(crate) input: Option<String>,
 
-    /// Tags that choose one measurement kernel, as in `gpucast kernels generate`; parameters are its
-    /// sizes
+    /// Tags that choose one measurement kernel, as in `gpucast kernels generate`; parameters are
+    /// its sizes
     #[arg(long, value_name = "TAGS", conflicts_with = "input")]
     pub(crate) measure: Option<String>,
 

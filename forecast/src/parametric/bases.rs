@@ -1,5 +1,6 @@
 //! The sums that are tried, the simplest first.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::expression::{Atom, Monomial};
@@ -33,28 +34,36 @@ pub(super) fn products(atoms: &[Atom], degree: u32) -> Vec<Monomial> {
     all
 }
 
+/// Products whose sum is tried.
+type Basis = Vec<Monomial>;
+
 /// The bases for a function of one parameter.
 pub(super) struct Bases {
-    /// The simplest first.
-    pub(super) all: Vec<Vec<Monomial>>,
-    /// The number of those without shifts, triples and high degrees: enough for parts of a domain.
-    simple: usize,
+    /// Those without shifts, triples and high degrees, the simplest first: enough for parts of a
+    /// domain.
+    simple: Vec<Basis>,
+    /// All others. There are thousands, and most functions need none of them.
+    others: LazyCell<Vec<Basis>, Box<dyn FnOnce() -> Vec<Basis>>>,
 }
 
 impl Bases {
     /// `divisors` are those of the parameter.
-    pub(super) fn of_one(parameter: usize, divisors: &[u64]) -> Self {
-        let products = |(atoms, degree): (Vec<Atom>, u32)| products(&atoms, degree);
-        let all: Vec<_> = simple_atoms(parameter, divisors)
-            .chain(other_atoms(parameter, divisors))
-            .map(products)
-            .collect();
-        Self { all, simple: simple_atoms(parameter, divisors).count() }
+    pub(super) fn of_one(parameter: usize, divisors: Vec<u64>) -> Self {
+        let basis = |(atoms, degree): (Vec<Atom>, u32)| products(&atoms, degree);
+        let simple = simple_atoms(parameter, &divisors).map(basis).collect();
+        let others = move || other_atoms(parameter, &divisors).map(basis).collect();
+        Self { simple, others: LazyCell::new(Box::new(others)) }
     }
 
-    /// The simple ones.
-    pub(super) fn simple(&self) -> &[Vec<Monomial>] {
-        &self.all[..self.simple]
+    /// The simple ones, the simplest first.
+    pub(super) fn simple(&self) -> impl Iterator<Item = &Basis> {
+        self.simple.iter()
+    }
+
+    /// All, the simplest first.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Basis> {
+        let others = || LazyCell::force(&self.others).iter();
+        self.simple.iter().chain(std::iter::once_with(others).flatten())
     }
 }
 

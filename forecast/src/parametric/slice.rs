@@ -68,7 +68,7 @@ impl Slice<'_> {
 
     /// The sums that are tried, for launches with these extents of blocks.
     fn bases(&self, of_blocks: &BTreeSet<u64>) -> Bases {
-        Bases::of_one(self.parameter, &bases::divisors(self.own().step, of_blocks))
+        Bases::of_one(self.parameter, bases::divisors(self.own().step, of_blocks))
     }
 
     /// All sizes, the one that varies being at this place.
@@ -148,12 +148,14 @@ impl Slice<'_> {
             let begin = samples.partition_point(|one| place(one) < low);
             let end = samples.partition_point(|one| place(one) <= high);
             let fitted = &samples[begin..end.max(begin)];
-            let found =
-                fitting::simplest(if index == 0 { &bases.all } else { bases.simple() }, fitted)
-                    .or_else(|| {
-                        let residues = || fitting::by_residues(own, step, fitted);
-                        with_residues.then(residues).flatten()
-                    });
+            let found = match index {
+                0 => fitting::simplest(bases.all(), fitted),
+                _ => fitting::simplest(bases.simple(), fitted),
+            };
+            let found = found.or_else(|| {
+                let residues = || fitting::by_residues(own, step, fitted);
+                with_residues.then(residues).flatten()
+            });
             let Some(found) = found else { continue };
             let holds = |sample: &&Sample| found.gives(own, sample);
             let before = samples[..begin].iter().rev().take_while(holds).count();
