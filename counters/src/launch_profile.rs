@@ -1,5 +1,6 @@
 //! The result of counting one launch.
 
+mod doubt;
 mod local;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+pub(crate) use doubt::{Answer, Doubt, Variant};
 use local::LocalShares;
 
 use crate::definitions::{definition, instruction_metrics, metrics};
@@ -45,6 +47,8 @@ pub struct LaunchProfile {
     pub ptx_metrics: Metrics,
     /// The machine instructions, if a back end has been asked for them.
     pub machine: Option<MachineProfile>,
+    /// Bounds of the metrics that are estimated from windows of the grid: of 95 %.
+    pub intervals: Intervals,
     /// The table that every metric was summed from.
     pub table: BaseTable,
     /// The order of events in some CTAs, if it was recorded
@@ -54,7 +58,12 @@ pub struct LaunchProfile {
     pub(crate) launch: LaunchFacts,
     pub(crate) l2: L2Traffic,
     pub(crate) replay: Replay,
+    /// Other tables that the windows of a grid admit.
+    pub(crate) doubt: Option<Arc<Doubt>>,
 }
+
+/// The least and the greatest value of metrics, by name.
+pub type Intervals = BTreeMap<String, [f64; 2]>;
 
 impl LaunchProfile {
     /// The profile for one invocation: `l2` is the traffic of the L2, as far as
@@ -75,11 +84,13 @@ impl LaunchProfile {
             metrics: Metrics::new(),
             ptx_metrics: Metrics::new(),
             machine: None,
+            intervals: Intervals::new(),
             table,
             trace: None,
             launch,
             l2,
             replay,
+            doubt: None,
         };
         profile.metrics = metrics(&profile.totals());
         profile
@@ -105,7 +116,21 @@ impl LaunchProfile {
             shares.apply(&mut self.table, &mut self.l2);
         }
         self.metrics = metrics(&self.totals());
+        self.set_intervals();
         self
+    }
+
+    /// The same counts with other traffic that they may have.
+    pub(crate) fn with_doubt(mut self, doubt: Doubt) -> Self {
+        self.doubt = Some(Arc::new(doubt));
+        self.set_intervals();
+        self
+    }
+
+    fn set_intervals(&mut self) {
+        if let Some(doubt) = &self.doubt {
+            self.intervals = doubt.intervals(self);
+        }
     }
 
     /// The level of the instructions that a metric of [`LaunchProfile::metrics`] counts.
@@ -119,6 +144,12 @@ impl LaunchProfile {
     #[must_use]
     pub fn has_caches(&self) -> bool {
         self.replay != Replay::None
+    }
+
+    /// True if the metrics that depend on caches come from windows of the grid.
+    #[must_use]
+    pub fn is_of_windows(&self) -> bool {
+        self.replay == Replay::Windows
     }
 
     /// The part that a model needs.
@@ -151,6 +182,9 @@ pub struct LeveledMetric {
     pub figure: MetricValue,
     /// The level of the instructions that it counts.
     pub level: Level,
+    /// Bounds of 95 %, if the figure is estimated from windows of the grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
 }
 
 impl Serialize for LaunchProfile {
@@ -159,7 +193,8 @@ impl Serialize for LaunchProfile {
             .metrics
             .iter()
             .map(|(name, &figure)| {
-                (name.as_str(), LeveledMetric { figure, level: self.level(name) })
+                let interval = self.intervals.get(name).copied();
+                (name.as_str(), LeveledMetric { figure, level: self.level(name), interval })
             })
             .collect();
         let mut profile = serializer.serialize_struct("LaunchProfile", 7)?;

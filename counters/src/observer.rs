@@ -1,6 +1,7 @@
 //! Collects the CTAs of one launch into its profile.
 
 mod tally;
+mod windows;
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::hierarchy::{
     CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic,
     LocalStores, LocalTraffic, ROW_LIMIT, RowTraffic,
 };
-use crate::launch_profile::LaunchProfile;
+use crate::launch_profile::{LaunchProfile, Variant};
 use crate::occupancy::{CtaShape, Occupancy};
 use crate::recorder::{CtaRecorder, RecorderShape, Route};
 use crate::row_key::RowKey;
@@ -21,6 +22,7 @@ use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
 use crate::totals::{LaunchFacts, Replay};
 use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
+use windows::WindowReplay;
 
 /// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
 /// CTA beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are
@@ -148,6 +150,10 @@ pub struct Counter {
     memory: SparseRows<MemoryCounts>,
     left_out_sectors: u64,
     tracer: Option<LaunchTracer>,
+    /// CTAs that the GPU holds at the same time.
+    resident: usize,
+    /// The windows of the grid whose CTAs go through the caches, if not all do.
+    windows: Option<WindowReplay>,
 }
 
 impl Counter {
@@ -205,6 +211,8 @@ impl Counter {
             memory: totals.memory,
             left_out_sectors: 0,
             tracer: None,
+            resident,
+            windows: None,
         }
     }
 
@@ -261,7 +269,7 @@ impl Counter {
         self.facts = LaunchFacts::new(self.facts.ctas, self.cta, &self.device);
         let hierarchy = self.device.hierarchy(self.cta);
         let resident = resident_ctas(&hierarchy, self.facts.ctas);
-        self.batch = resident.min(BATCH);
+        (self.resident, self.batch) = (resident, resident.min(BATCH));
         if self.hierarchy.is_some() {
             self.shape.stream_limit = RESIDENT_LINES / resident.max(BATCH);
             self.hierarchy = Some(Hierarchy::new(&hierarchy));
@@ -275,6 +283,15 @@ impl Counter {
     pub fn without_caches(mut self) -> Self {
         self.shape.stream_limit = 0;
         self.hierarchy = None;
+        self
+    }
+
+    /// Lets the CTAs of some windows go through the caches, where the launch is counted by
+    /// classes of CTAs and the grid is large enough; all go otherwise. Call it before the launch
+    /// begins, and not with a trace.
+    #[must_use]
+    pub fn with_windows(mut self) -> Self {
+        self.windows = Some(WindowReplay::default());
         self
     }
 
@@ -293,6 +310,11 @@ impl Counter {
     /// The profile of the launch, and the L2 with its contents; without caches there is none.
     #[must_use]
     pub fn finish(mut self) -> (LaunchProfile, Option<L2>) {
+        if let Some(windows) = self.windows.take_if(|windows| windows.is_cut())
+            && let Some(hierarchy) = self.hierarchy.take()
+        {
+            return self.finish_windows(windows, hierarchy);
+        }
         let has_caches = self.hierarchy.is_some();
         let (traffic, l2) = match self.hierarchy.take() {
             Some(hierarchy) => {
@@ -318,6 +340,24 @@ impl Counter {
         );
         profile.trace = trace.map(Arc::new);
         (profile, l2)
+    }
+
+    fn finish_windows(
+        mut self,
+        windows: WindowReplay,
+        hierarchy: Hierarchy,
+    ) -> (LaunchProfile, Option<L2>) {
+        let (Variant { table, l2: traffic }, doubt, l2) = self.settle_windows(windows, hierarchy);
+        let extent = (self.grid, self.block);
+        let profile = LaunchProfile::new(
+            self.code.kernel,
+            extent,
+            self.facts,
+            table,
+            traffic,
+            Replay::Windows,
+        );
+        (profile.with_doubt(doubt), Some(l2))
     }
 
     /// Ends the replay of the caches, and gives rows their traffic.
@@ -358,7 +398,18 @@ impl Observer for Counter {
         self.batch
     }
 
-    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut CtaRecorder]) {
+    fn collect(&mut self, first_cta: u64, recorders: &mut [&mut CtaRecorder]) {
+        if let (Some(windows), Some(hierarchy)) = (&mut self.windows, &mut self.hierarchy)
+            && windows.has_begun()
+        {
+            if windows.is_cut() {
+                windows.collect(first_cta, recorders, hierarchy);
+            } else {
+                self.left_out_sectors += through_caches(recorders, hierarchy);
+            }
+            recorders.iter_mut().for_each(|recorder| recorder.clear());
+            return;
+        }
         for recorder in recorders.iter_mut() {
             for (total, count) in self.blocks.iter_mut().zip(recorder.block_counts()) {
                 total.zip(count, &mut |total, count| *total += count);
@@ -372,15 +423,17 @@ impl Observer for Counter {
             for (key, counts) in recorder.memory.iter() {
                 self.memory.row(key).add(counts);
             }
-            self.left_out_sectors += recorder.stream.take_left_out_sectors();
             if let (Some(tracer), Some(cta)) = (&mut self.tracer, &recorder.tracer) {
                 tracer.collect(cta, recorder.sample.take());
             }
         }
-        if let Some(hierarchy) = &mut self.hierarchy {
-            let mut streams: Vec<&mut CtaStream> =
-                recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
-            hierarchy.collect(&mut streams);
+        match &mut self.hierarchy {
+            Some(hierarchy) => self.left_out_sectors += through_caches(recorders, hierarchy),
+            None => {
+                let streams = recorders.iter_mut().map(|recorder| &mut recorder.stream);
+                let left_out: u64 = streams.map(|stream| stream.take_left_out_sectors()).sum();
+                self.left_out_sectors += left_out;
+            }
         }
         recorders.iter_mut().for_each(|recorder| recorder.clear());
     }
@@ -388,6 +441,17 @@ impl Observer for Counter {
     fn fresh(&self) -> Self {
         self.clone()
     }
+}
+
+/// Sends the requests of CTAs through the caches. Returns the sectors of requests that were too
+/// many to be kept.
+fn through_caches(recorders: &mut [&mut CtaRecorder], hierarchy: &mut Hierarchy) -> u64 {
+    let left_out =
+        recorders.iter_mut().map(|recorder| recorder.stream.take_left_out_sectors()).sum();
+    let mut streams: Vec<&mut CtaStream> =
+        recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
+    hierarchy.collect(&mut streams);
+    left_out
 }
 
 /// Scales the caches' traffic to all requests, in proportion to the replayed ones.

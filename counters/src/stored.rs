@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::counts::{BranchCounts, MemoryCounts};
 use crate::definitions::definition;
 use crate::hierarchy::{L2Traffic, RowTraffic};
-use crate::launch_profile::LaunchProfile;
+use crate::launch_profile::{Intervals, LaunchProfile};
 use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, MetricValue, Metrics, Number};
 use crate::operation::{FlopKind, Flops, Precision};
@@ -237,11 +237,13 @@ impl LaunchProfile {
             metrics: metrics(stored.metrics)?,
             ptx_metrics: metrics(stored.ptx_metrics)?,
             machine: stored.machine.map(StoredMachine::into_machine),
+            intervals: Intervals::new(),
             table: BaseTable { rows: rows? },
             trace: None,
             launch: stored.launch,
             l2: stored.l2,
             replay: stored.replay,
+            doubt: None,
         })
     }
 }

@@ -39,6 +39,8 @@ pub enum Replay {
     Whole,
     /// All but some that were too many, so that traffic is in part extrapolated.
     Part,
+    /// Those of some windows of the grid, for which the rest is taken to behave alike.
+    Windows,
     /// None: what depends on caches is not known.
     None,
 }

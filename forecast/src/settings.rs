@@ -30,6 +30,9 @@ pub enum CacheChoice {
     /// Those of every CTA.
     #[default]
     Full,
+    /// Those of some windows of the grid, where it is large and counted by classes of CTAs. What
+    /// depends on caches is estimated, with intervals.
+    Windows,
     /// None. Metrics that depend on caches are absent, and grids may have any size.
     None,
 }
@@ -40,6 +43,7 @@ impl CacheChoice {
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
+            Self::Windows => "windows",
             Self::None => "none",
         }
     }

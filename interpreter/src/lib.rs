@@ -24,7 +24,9 @@ pub mod semantics;
 pub mod tensor_map;
 pub mod texture;
 
-pub use exec::{ByClasses, ClassEffort, prepare, run, run_classes, run_in, tally_classes};
+pub use exec::{
+    ByClasses, ClassEffort, prepare, run, run_classes, run_in, tally_classes, window_classes,
+};
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;
 pub use launch::{
@@ -35,6 +37,6 @@ pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CountOverflow,
     CtaStart, Exit, GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse,
     NoObserver, Observer, Pattern, Recorder, Release, ShuffleUse, StandIn, Tally, WarpArrival,
-    WarpRelease,
+    WarpRelease, Windows,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

@@ -7,6 +7,8 @@
 
 mod synchronisation;
 
+use std::ops::Range;
+
 use gpucast_ptx_frontend::types::StateSpace;
 
 pub use crate::access_kind::AccessKind;
@@ -84,6 +86,13 @@ pub trait Tally: Observer<Recorder: StandIn> {
     ///
     /// [`CountOverflow`] if a sum does not fit. The observer is of no use then.
     fn tally(&mut self, record: &mut Self::Recorder, ctas: u64) -> Result<(), CountOverflow>;
+}
+
+/// An observer that adds records up, and wants to hear of some CTAs one by one afterwards.
+pub trait Windows: Tally {
+    /// The CTAs to hear of: ranges of the grid in its order, which do not overlap. It is asked
+    /// once, after all records were added up. [`Observer::collect`] never spans two ranges.
+    fn windows(&mut self) -> Vec<Range<u64>>;
 }
 
 /// A launch is so large that one of its counts does not fit 64 bits.

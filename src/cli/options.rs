@@ -264,6 +264,8 @@ pub(crate) struct ExecutionOptions {
 pub(crate) enum CacheChoice {
     /// Those of every CTA
     Full,
+    /// Those of some windows of a large grid; what depends on caches is estimated, with intervals
+    Windows,
     /// None, so that grids of any size are counted at once; what depends on caches is absent
     None,
 }
@@ -272,6 +274,7 @@ impl From<CacheChoice> for settings::CacheChoice {
     fn from(choice: CacheChoice) -> Self {
         match choice {
             CacheChoice::Full => Self::Full,
+            CacheChoice::Windows => Self::Windows,
             CacheChoice::None => Self::None,
         }
     }

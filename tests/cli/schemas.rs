@@ -63,6 +63,8 @@ const DOCUMENTS: [Documented; 20] = [
             "profile sgemm --size small --machine none --counting full",
             "profile sgemm --size small --machine none --counting classes",
             "profile sgemm --size small --machine none --caches none",
+            "profile {inputs}/parametric/transpose-square.toml --param n=8192 --machine none \
+             --caches windows --gpu gtx-480",
             "profile histogram --size small --machine rules --by line --caches none",
             "profile cyclic-reduction --size small --machine rules --by line",
             "profile cyclic-reduction --size small --machine rules --by stage",
@@ -354,6 +356,7 @@ fn printed(run: &str) -> Value {
     let run =
         if run.contains("--format") { run.to_owned() } else { format!("{run} --format json") };
     let folder = tempfile::tempdir().unwrap();
+    let run = run.replace("{inputs}", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs"));
     let outcome = gpucast(&run.replace("{folder}", folder.path().to_str().unwrap()));
     serde_json::from_str(&outcome.stdout)
         .unwrap_or_else(|error| panic!("gpucast {run}: {error}: {}", outcome.stderr))

@@ -63,8 +63,10 @@ impl Basis {
             Self::Arithmetic => machine.unwrap_or(Kind::Exact),
             Self::Instructions => machine.unwrap_or(Kind::Estimated),
             Self::AccessModel | Self::Residency => Kind::Modelled,
-            Self::CacheReplay if totals.replay == Replay::Part => Kind::Estimated,
-            Self::CacheReplay => Kind::Modelled,
+            Self::CacheReplay => match totals.replay {
+                Replay::Part | Replay::Windows => Kind::Estimated,
+                Replay::Whole | Replay::None => Kind::Modelled,
+            },
             Self::Branches | Self::EvenRounds => Kind::Estimated,
             Self::Hardware => Kind::Measured,
         }

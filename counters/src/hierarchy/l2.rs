@@ -20,6 +20,7 @@ use super::sectored::{LineShape, SectoredCache, count};
 use super::stream::{LOCAL_FIRST_BYTE, ROW_LIMIT};
 use super::sums::RowSums;
 use super::traffic::{L2Traffic, RowTraffic};
+use super::turnover::Turnover;
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
 /// The effect of a write to part of a sector that is not in the cache.
@@ -190,6 +191,7 @@ impl L2 {
             rows: RowSums::default(),
             dirty: Some(DirtySectors::default()),
             state: None,
+            turnover: None,
         };
         Self {
             geometry,
@@ -263,6 +265,40 @@ impl L2 {
         self.slices.iter().flat_map(|slice| slice.rows.iter())
     }
 
+    /// True if a launch left the contents, and not only copies.
+    pub(super) fn is_of_a_launch(&self) -> bool {
+        self.is_of_a_launch
+    }
+
+    /// The requests that come next do not follow those before: [`Turnover`].
+    pub(super) fn begin_window(&mut self) {
+        let (sets, ways) = (self.geometry.sets(), self.geometry.ways);
+        for slice in &mut self.slices {
+            slice.turnover = Some(Box::new(Turnover::new(sets, ways)));
+        }
+    }
+
+    /// True if nearly all sets hold what the window that is replayed has brought in.
+    pub(super) fn is_filled_by_window(&self) -> bool {
+        let sets = self.slices.iter().filter_map(|slice| slice.turnover.as_ref());
+        let (filled, all) = sets
+            .map(|turnover| turnover.sets())
+            .fold((0, 0), |(filled, all), (of_slice, sets)| (filled + of_slice, all + sets));
+        20 * filled >= 19 * all
+    }
+
+    /// Takes the misses so far that may be hits, by row.
+    pub(super) fn take_unsure(&mut self, mut each: impl FnMut(u32, RowTraffic)) {
+        for turnover in self.slices.iter_mut().filter_map(|slice| slice.turnover.as_mut()) {
+            turnover.take_unsure(&mut each);
+        }
+    }
+
+    /// Its dirty sectors.
+    pub(super) fn dirty_sectors(&mut self) -> u64 {
+        self.slices.iter_mut().map(|slice| slice.dirty().all).sum()
+    }
+
     /// Writes back whatever is dirty; the contents stay, clean.
     pub fn flush(&mut self) {
         for slice in &mut self.slices {
@@ -285,6 +321,7 @@ impl L2 {
     /// before it. The first launch has none before it. Its own stand for them: they count as
     /// written, as if a launch like it had run before.
     pub(crate) fn end_launch(&mut self, contents: L2Contents) {
+        self.slices.iter_mut().for_each(|slice| slice.turnover = None);
         let is_first = contents.stays() && !self.is_of_a_launch;
         self.is_of_a_launch = true;
         for slice in &mut self.slices {
@@ -372,6 +409,8 @@ struct Slice {
     dirty: Option<DirtySectors>,
     /// A hash of its contents, for the same time.
     state: Option<u64>,
+    /// What the window of the grid that is replayed has filled, if it is not the first one.
+    turnover: Option<Box<Turnover>>,
 }
 
 /// Sectors whose writer is the cache.
@@ -466,6 +505,7 @@ impl Slice {
         if evicted.tag >= self.first_local_tag {
             self.traffic.local.dram_write_sectors += written;
         }
+        let is_new = line.is_new();
         let absent = sectors & !line.valid();
         let (missed, read) = match operation {
             L2Operation::Read | L2Operation::ReadLine | L2Operation::Update => {
@@ -495,6 +535,9 @@ impl Slice {
         let missed_sectors = count(missed);
         moved.l2_hit_sectors += asked - missed_sectors;
         moved.dram_read_sectors += if read == missed { missed_sectors } else { count(read) };
+        if let Some(turnover) = &mut self.turnover {
+            turnover.note(set as usize, is_new, request.row, (missed_sectors, count(read)));
+        }
     }
 
     /// A request to DRAM itself, which writes any part of a sector as it is.

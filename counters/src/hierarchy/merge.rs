@@ -208,6 +208,11 @@ impl Merger {
         self.residents.len() - self.vacant.len()
     }
 
+    /// Counts the sectors that first-level caches hold anew.
+    pub(crate) fn forget_hits(&mut self) {
+        self.hits.clear();
+    }
+
     /// Sectors that first-level caches held, by row. A row may come several times.
     pub(crate) fn hits(&self) -> impl Iterator<Item = (u32, u64)> {
         self.hits.iter().map(|(row, hits)| (row, *hits))

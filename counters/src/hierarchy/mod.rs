@@ -30,6 +30,7 @@ mod step;
 mod stream;
 mod sums;
 mod traffic;
+mod turnover;
 
 pub use contents::L2Contents;
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
@@ -44,6 +45,8 @@ use l2::SliceRequest;
 use merge::Merger;
 use rayon::prelude::*;
 use sums::RowSums;
+
+use crate::sparse::SparseRows;
 
 /// Requests that are merged ahead of the L2: enough to keep the slices busy, few enough to stay in
 /// the CPU's caches.
@@ -66,6 +69,33 @@ pub struct HierarchyGeometry {
     pub read_only: Option<L1Geometry>,
     /// The second-level cache.
     pub l2: L2Geometry,
+}
+
+/// The traffic of some CTAs of a launch.
+#[derive(Clone, Debug)]
+pub(crate) struct PartTraffic {
+    /// By row of the base table.
+    pub(crate) rows: SparseRows<RowTraffic>,
+    /// Misses of the L2 that may be hits, with the DRAM reads that they cause.
+    pub(crate) unsure: SparseRows<RowTraffic>,
+    /// The traffic of the L2.
+    pub(crate) l2: L2Traffic,
+    /// Sectors of the L2 that are dirty after it.
+    pub(crate) dirty_sectors: u64,
+    /// True if what the L2 holds is due to the window alone, or to the launch from its start.
+    pub(crate) is_filled: bool,
+}
+
+impl Default for PartTraffic {
+    fn default() -> Self {
+        Self {
+            rows: SparseRows::new(0),
+            unsure: SparseRows::new(0),
+            l2: L2Traffic::default(),
+            dirty_sectors: 0,
+            is_filled: true,
+        }
+    }
 }
 
 /// The caches of a GPU during one launch.
@@ -126,6 +156,42 @@ impl Hierarchy {
             rows.add(row, RowTraffic { l1_hit_sectors: hits, ..RowTraffic::default() });
         }
         (rows.iter().map(|(row, traffic)| (row, *traffic)).collect(), l2)
+    }
+
+    /// Replays the rest of the CTAs so far, and returns the traffic since the launch began or this
+    /// was asked before. The contents stay.
+    pub(crate) fn take_part(&mut self) -> PartTraffic {
+        self.replay(true);
+        let mut part = PartTraffic::default();
+        for (row, hits) in self.merger.hits() {
+            *part.rows.row(row) += RowTraffic { l1_hit_sectors: hits, ..RowTraffic::default() };
+        }
+        self.merger.forget_hits();
+        let l2 = self.l2.get_or_insert_with(|| L2::new(self.geometry));
+        for (row, traffic) in l2.rows() {
+            *part.rows.row(row) += *traffic;
+        }
+        l2.take_unsure(|row, traffic| *part.unsure.row(row) += traffic);
+        part.dirty_sectors = l2.dirty_sectors();
+        part.is_filled = l2.is_filled_by_window();
+        part.l2 = l2.take_traffic();
+        part
+    }
+
+    /// The CTAs that come next do not follow those before.
+    pub(crate) fn begin_window(&mut self) {
+        self.l2.get_or_insert_with(|| L2::new(self.geometry)).begin_window();
+    }
+
+    /// True if no launch has left anything in the L2, so that this one stands for one before it.
+    pub(crate) fn is_of_first_launch(&self, contents: L2Contents) -> bool {
+        let follows = self.l2.as_ref().is_some_and(L2::is_of_a_launch);
+        contents.stays() && !follows
+    }
+
+    /// Sectors of the L2.
+    pub(crate) fn l2_sectors(&self) -> u64 {
+        self.geometry.size_bytes / self.geometry.sector_bytes.max(1)
     }
 
     fn replay(&mut self, is_complete: bool) {

@@ -55,6 +55,12 @@ impl Line {
         (self.sectors >> 16) as u16
     }
 
+    /// True if no request has been served since the line was allocated.
+    #[inline]
+    pub(crate) fn is_new(&self) -> bool {
+        self.sectors == 0
+    }
+
     /// Every byte of these sectors is known now.
     #[inline]
     pub(crate) fn add_valid(&mut self, sectors: u16) {

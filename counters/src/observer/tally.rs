@@ -22,11 +22,12 @@ impl Counter {
     }
 }
 
-/// Only a counter without caches may be told of classes ([`Counter::without_caches`]): caches need
-/// the requests of every CTA.
+/// Only a counter without caches ([`Counter::without_caches`]) or with windows of them may be told
+/// of classes: caches need the requests of every CTA.
 impl Tally for Counter {
     fn tally(&mut self, record: &mut CtaRecorder, ctas: u64) -> Result<(), CountOverflow> {
-        debug_assert!(self.hierarchy.is_none() && self.tracer.is_none());
+        debug_assert!(self.hierarchy.is_none() || self.windows.is_some());
+        debug_assert!(self.tracer.is_none());
         let mut times = Times::new(ctas);
         let mut add = |total: &mut u64, count| times.add(total, count);
         for (total, count) in self.blocks.iter_mut().zip(record.block_counts()) {
@@ -41,7 +42,10 @@ impl Tally for Counter {
         for (key, counts) in record.memory.iter() {
             self.memory.row(key).zip(counts, &mut add);
         }
-        record.clear();
+        // Its requests are still to be heard of.
+        if self.windows.is_none() {
+            record.clear();
+        }
         times.outcome()
     }
 }

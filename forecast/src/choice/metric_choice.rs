@@ -82,9 +82,12 @@ impl MetricChoice {
             let Some(definition) = definition(name) else { continue };
             let on_ptx = profile.ptx_metrics.get(name).copied();
             let level = profile.level(name);
+            let interval = profile.intervals.get(name);
             let mut show = |name: &'static str, worth: f64| {
                 let named = |figure| in_units_of(figure, name, worth);
-                let metric = LeveledMetric { figure: named(figure), level };
+                let figure = named(figure);
+                let interval = interval.map(|bounds| bounds.map(|bound| bound / worth));
+                let metric = LeveledMetric { figure, level, interval };
                 shown.push(Shown { name, metric, on_ptx: on_ptx.map(named) });
             };
             let of_nvprof = || matches!(definition.nvprof, Nvprof::Metric(_) | Nvprof::Event);

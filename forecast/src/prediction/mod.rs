@@ -267,16 +267,20 @@ fn predict_one(
     Ok(chosen.answer(corrected))
 }
 
-/// The option that a refusal is due to, if counts without caches are the reason.
+/// The option that a refusal is due to, if counts without all requests in the caches are the
+/// reason.
 fn left_out_for(error: &ModelError, source: &Source) -> Option<&'static str> {
+    let lacks_blocks = |error: &ModelError| matches!(error, ModelError::MissingCondition { what, .. } if *what == RECORDED_BLOCKS);
+    if source.of_windows && lacks_blocks(error) {
+        return Some("`--caches windows` records no blocks");
+    }
     let is_of_caches = |name: &&'static str| {
         definition(name).is_some_and(|metric| metric.basis == Basis::CacheReplay)
     };
     let lacks = match error {
         ModelError::MissingMetrics { metrics, .. } => metrics.iter().any(is_of_caches),
         // Of what an execution gives, records of blocks alone need caches.
-        ModelError::MissingCondition { what, .. } => *what == RECORDED_BLOCKS,
-        _ => false,
+        _ => lacks_blocks(error),
     };
     (lacks && source.lacks_caches()).then_some("`--caches none` leaves caches out")
 }
@@ -294,9 +298,10 @@ pub fn reason(error: &ModelError, source: &Source) -> String {
 #[must_use]
 pub fn refusal(error: &ModelError, source: &Source) -> Report {
     let hint = match error {
-        _ if left_out_for(error, source).is_some() => {
-            Some("`--caches none` leaves out what this model needs; `--caches full` counts it")
-        }
+        _ if left_out_for(error, source).is_some() => Some(match source.of_windows {
+            true => "this model needs recorded blocks, and `--caches full` records them",
+            false => "`--caches none` leaves out what this model needs; `--caches full` counts it",
+        }),
         ModelError::MissingMetrics { .. } if source.one_of_several => {
             Some(OTHER_METRICS_OR_KERNELS)
         }

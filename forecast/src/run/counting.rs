@@ -20,8 +20,8 @@ use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile};
 use gpucast_interpreter::{
     ByClasses, ClassEffort, CountOverflow, DeviceMemory, FaultKind, Host, Launch, LaunchError,
-    ModuleInstance, Observer, Options, Program, RunError, Summary, Tally, run_classes,
-    tally_classes,
+    ModuleInstance, Observer, Options, Program, RunError, Summary, Tally, Windows, run_classes,
+    tally_classes, window_classes,
 };
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
@@ -273,13 +273,32 @@ impl Launching<'_> {
     ) -> Result<Result<ByClasses, String>, RunError> {
         let Self { program, launch, memory, options, host, effort, caches, times } = self;
         let counted = match caches {
-            CacheChoice::Full => {
+            CacheChoice::Full | CacheChoice::Windows => {
                 return run_classes(program, launch, memory, observer, options, host, effort);
             }
             CacheChoice::None => {
                 tally_classes(program, launch, memory, observer, options, host, effort)?
             }
         };
+        if counted.is_ok() {
+            check_sums(observer, times).map_err(LaunchError::Counts)?;
+        }
+        Ok(counted)
+    }
+}
+
+impl Launching<'_> {
+    /// As [`Self::run`], with windows of the grid through the caches where that was chosen.
+    fn run_windows<O: Windows>(
+        self,
+        observer: &mut O,
+        check_sums: impl FnOnce(&O, u64) -> Result<(), CountOverflow>,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        if self.caches != CacheChoice::Windows {
+            return self.run(observer, check_sums);
+        }
+        let Self { program, launch, memory, options, host, effort, times, .. } = self;
+        let counted = window_classes(program, launch, memory, observer, options, host, effort)?;
         if counted.is_ok() {
             check_sums(observer, times).map_err(LaunchError::Counts)?;
         }
@@ -300,7 +319,7 @@ impl Counts for Counter {
         &mut self,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run(self, Self::check_sums)
+        launching.run_windows(self, Self::check_sums)
     }
 
     fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
@@ -391,7 +410,7 @@ impl<C: Counts> Watch for Count<'_, C> {
 
     fn launching(&mut self, index: usize, memory: &DeviceMemory) {
         self.launch = index;
-        let has_caches = self.counting.caches == CacheChoice::Full;
+        let has_caches = self.counting.caches != CacheChoice::None;
         if has_caches && self.plan.l2 == L2Contents::Warm && self.l2.is_none() {
             self.l2 = Some(warmed(self.plan, &self.counting.device, memory));
         }
@@ -520,6 +539,7 @@ fn counter<C: Counts>(
     counter = counter.with_local_in_registers(&in_registers);
     let counter = match counting.caches {
         CacheChoice::Full => counter.with_l2(contents, l2),
+        CacheChoice::Windows => counter.with_windows().with_l2(contents, l2),
         CacheChoice::None => counter.without_caches(),
     };
     C::around(counter, program, launch)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gpucast_counters::export::Ranges;
 use gpucast_counters::features::Features;
+use gpucast_counters::launch_profile::Intervals;
 use gpucast_counters::stages::Stages;
 use gpucast_counters::{LaunchProfile, Metrics, Number};
 use gpucast_model::InstructionFacts;
@@ -40,6 +41,8 @@ pub(super) struct Mean {
     invocations: u64,
     metrics: Sums,
     ptx_metrics: Sums,
+    /// Sums of the bounds of estimated metrics.
+    intervals: Intervals,
 }
 
 /// All repetitions of a launch together.
@@ -141,6 +144,10 @@ impl Mean {
         }
         self.invocations += 1;
         self.metrics.add(&profile.metrics);
+        for (name, [least, most]) in &profile.intervals {
+            let sums = self.intervals.entry(name.clone()).or_default();
+            (sums[0], sums[1]) = (sums[0] + least, sums[1] + most);
+        }
         self.ptx_metrics.add(&profile.ptx_metrics);
         match (&mut self.stages, stages) {
             (Some(all), Some(stages)) => all.add(&stages.stages, stages.merged),
@@ -169,6 +176,9 @@ impl Mean {
     pub(super) fn finish(self) -> Option<Repeated> {
         let mut profile = self.first?;
         profile.invocations = self.invocations;
+        let times = self.invocations as f64;
+        let mean = |(name, sums): (String, [f64; 2])| (name, sums.map(|sum| sum / times));
+        profile.intervals = self.intervals.into_iter().map(mean).collect();
         self.metrics.put_means(&mut profile.metrics);
         self.ptx_metrics.put_means(&mut profile.ptx_metrics);
         let (stages, features) = (self.stages, self.features);

@@ -38,6 +38,8 @@ pub struct Source {
     pub timing: Option<Timing>,
     /// True if the file has counts of other kernels, too.
     pub one_of_several: bool,
+    /// True if what depends on caches was estimated from windows of the grid.
+    pub of_windows: bool,
 }
 
 impl Source {
@@ -86,6 +88,7 @@ pub fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Source>, Re
         machine_code: None,
         timing: None,
         one_of_several: several,
+        of_windows: false,
     };
     Ok(imported.profiles.into_iter().map(source).collect())
 }
@@ -105,6 +108,7 @@ pub fn from_publication(entry: &str) -> Result<Vec<Source>, Report> {
         machine_code: None,
         timing: None,
         one_of_several: false,
+        of_windows: false,
     }])
 }
 
@@ -235,6 +239,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         timing: None,
         machine_code: counted.machine_code.clone(),
         one_of_several: false,
+        of_windows: profile.is_of_windows(),
         profile: profile.to_kernel_profile(),
     }
 }

@@ -15,3 +15,4 @@ mod repeats;
 mod rungs;
 mod stopping;
 mod traces;
+mod windows;

@@ -27,6 +27,7 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
         Number::Real(real) => real.to_string(),
     };
     let has_machine = view.counted.iter().any(|counted| counted.profile.machine.is_some());
+    let has_intervals = view.counted.iter().any(|counted| !counted.profile.intervals.is_empty());
     let mut rows = Vec::new();
     for (index, counted) in view.counted.iter().enumerate() {
         let profile = &counted.profile;
@@ -47,6 +48,10 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
             if has_machine {
                 row.push(shown.on_ptx.map_or_else(String::new, |figure| plain(figure.value)));
             }
+            if has_intervals {
+                let bounds = shown.metric.interval.map(|it| it.map(|bound| bound.to_string()));
+                row.extend(bounds.unwrap_or_default());
+            }
             rows.push(row);
         }
     }
@@ -64,6 +69,9 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
     ];
     if has_machine {
         header.push("value_on_ptx");
+    }
+    if has_intervals {
+        header.extend(["at_least", "at_most"]);
     }
     crate::csv::document(&header, &rows)
 }
@@ -89,22 +97,51 @@ pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
     text
 }
 
+/// A bound in the form of its figure: counts have no digits behind the point.
+fn bound_as(figure: Number, bound: f64) -> String {
+    match figure {
+        Number::Count(_) => metric::value(Number::Count(bound.round() as u64)),
+        Number::Real(_) => metric::value(Number::Real(bound)),
+    }
+}
+
 fn table(counted: &Counted, shown: &[Shown]) -> String {
-    if counted.profile.machine.is_none() {
+    let has_machine = counted.profile.machine.is_some();
+    let has_intervals = shown.iter().any(|one| one.metric.interval.is_some());
+    if !has_machine && !has_intervals {
         return metric::table(shown.iter().map(|one| (one.name, one.metric.figure)));
     }
-    let header = ["metric", "value", "unit", "kind", "level", "on PTX"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    let mut header = vec!["metric", "value", "unit", "kind"];
+    if has_machine {
+        header.extend(["level", "on PTX"]);
+    }
+    if has_intervals {
+        header.extend(["at least", "at most"]);
+    }
+    let mut rows = vec![header.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for one in shown {
-        rows.push(vec![
+        let mut row = vec![
             one.name.to_owned(),
             metric::value(one.metric.figure.value),
             one.metric.figure.unit.to_owned(),
             metric::kind(one.metric.figure.kind).to_owned(),
-            metric::level(one.metric.level).to_owned(),
-            one.on_ptx.map_or_else(String::new, |figure| metric::value(figure.value)),
-        ]);
+        ];
+        if has_machine {
+            row.push(metric::level(one.metric.level).to_owned());
+            row.push(one.on_ptx.map_or_else(String::new, |figure| metric::value(figure.value)));
+        }
+        if has_intervals {
+            let bound = |bound: f64| bound_as(one.metric.figure.value, bound);
+            let of_bounds = |[least, most]: [f64; 2]| [bound(least), bound(most)];
+            row.extend(one.metric.interval.map_or_else(Default::default, of_bounds));
+        }
+        rows.push(row);
     }
     use Align::{Left, Right};
-    aligned(2, &[Left, Right, Left, Left, Left, Right], &rows)
+    let mut align = vec![Left, Right, Left, Left];
+    if has_machine {
+        align.extend([Left, Right]);
+    }
+    align.extend([Right, Right]);
+    aligned(2, &align[..rows[0].len()], &rows)
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::occupancy::Limiter;
-use gpucast_counters::{LeveledMetric, MetricValue, PROFILE_SCHEMA};
+use gpucast_counters::{LaunchProfile, LeveledMetric, MetricValue, PROFILE_SCHEMA};
 use gpucast_forecast::Report;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::input::cuda_source::CudaFile;
@@ -114,7 +114,8 @@ struct LaunchView<'a> {
     /// The number of classes of CTAs, if they were counted by classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     cta_classes: Option<usize>,
-    /// `none` if no request went through caches, so that what depends on them is absent.
+    /// `none` if no request went through caches, so that what depends on them is absent;
+    /// `windows` if those of some windows of the grid did.
     #[serde(skip_serializing_if = "Option::is_none")]
     caches: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,13 +198,22 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         counted_by: counted.counted_by.rung,
         counted_by_because: counted.counted_by.because.as_deref(),
         cta_classes: counted.counted_by.classes,
-        caches: (!profile.has_caches()).then(|| CacheChoice::None.name()),
+        caches: caches(profile).map(CacheChoice::name),
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
         machine: profile.machine.as_ref(),
         rows,
         buffers_sha256: &counted.buffers_sha256,
         timing: view.timing.then_some(counted.timing),
+    }
+}
+
+/// The requests that went through caches, if not all did.
+fn caches(profile: &LaunchProfile) -> Option<CacheChoice> {
+    match (profile.has_caches(), profile.is_of_windows()) {
+        (false, _) => Some(CacheChoice::None),
+        (true, true) => Some(CacheChoice::Windows),
+        (true, false) => None,
     }
 }
 
@@ -265,8 +275,14 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
     if let (Rung::Full, Some(because)) = (counted.counted_by.rung, &counted.counted_by.because) {
         text += &format!("counted by {} execution: {because}\n", counted.counted_by.rung.name());
     }
-    if !profile.has_caches() {
-        text += "caches are left out: figures that depend on them are absent\n";
+    match caches(profile) {
+        Some(CacheChoice::None) => {
+            text += "caches are left out: figures that depend on them are absent\n";
+        }
+        Some(CacheChoice::Windows) => {
+            text += "caches saw windows of the grid: figures that depend on them are estimated\n";
+        }
+        Some(CacheChoice::Full) | None => {}
     }
     if let Some(warning) = too_large(view.gpu, counted) {
         text += &format!("warning: {warning}\n");

@@ -16,7 +16,7 @@
 //! addresses, the launch is not counted by classes.
 //!
 //! An observer then hears of every CTA in order ([`tell`]), or of each class with the number of its
-//! CTAs ([`tally`]).
+//! CTAs ([`tally`]), or of each class and of the CTAs in some windows of the grid.
 
 mod access;
 mod cover;
@@ -29,6 +29,7 @@ mod tally;
 mod tell;
 mod transfer;
 
+use std::slice;
 use std::sync::Mutex;
 
 use super::Request;
@@ -38,7 +39,7 @@ use super::watch::{Decision, Plan};
 use super::{prepare_rest, setup};
 use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
-use crate::observer::{CountOverflow, Observer, StandIn, Tally, Wants};
+use crate::observer::{CountOverflow, Observer, StandIn, Tally, Wants, Windows};
 use crate::program::Program;
 use cover::{Cover, Issued};
 pub(crate) use representative::Representative;
@@ -106,7 +107,8 @@ pub fn run_classes<O: Observer<Recorder: StandIn>>(
         let Some(issued) = cover.issued() else {
             return Ok(Err("it executes more than 2⁶⁴ instructions".to_owned()));
         };
-        tell::tell(context, cover, observer, host)?;
+        let all = 0..context.shape.ctas();
+        tell::tell(context, cover, observer, slice::from_ref(&all), host)?;
         Ok(Ok(issued))
     })
 }
@@ -135,6 +137,30 @@ pub fn tally_classes<O: Tally>(
         tally::tally(cover, observer).map_err(LaunchError::Counts)?;
         let ctas = context.shape.ctas();
         host.progress(ctas, ctas);
+        Ok(Ok(issued))
+    })
+}
+
+/// As [`tally_classes`], and then tells the observer of the CTAs that it wants to hear of.
+///
+/// # Errors
+///
+/// As [`tally_classes`].
+pub fn window_classes<O: Windows>(
+    program: &Program,
+    launch: &Launch,
+    memory: &mut DeviceMemory,
+    observer: &mut O,
+    options: &Options,
+    host: &dyn Host,
+    effort: ClassEffort,
+) -> Result<Result<ByClasses, String>, RunError> {
+    let request = Request { level: Level::detect(), program, launch, options, host };
+    request.by_classes(memory, observer, effort, |context, cover, observer| {
+        let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow))?;
+        tally::tally(cover, observer).map_err(LaunchError::Counts)?;
+        let windows = observer.windows();
+        tell::tell(context, cover, observer, &windows, host)?;
         Ok(Ok(issued))
     })
 }

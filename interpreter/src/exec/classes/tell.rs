@@ -1,4 +1,6 @@
-//! Tells an observer of all CTAs of a grid by their representatives.
+//! Tells an observer of the CTAs of a grid by their representatives.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -10,30 +12,35 @@ use crate::exec::observation::hand_over;
 use crate::launch::{Host, LaunchError, RunError};
 use crate::observer::{Observer, Recorder, StandIn};
 
-/// Fills recorders batch by batch while the observer collects the batch before.
+/// Fills recorders batch by batch while the observer collects the batch before; `windows` are the
+/// CTAs that it hears of.
 pub(super) fn tell<O: Observer<Recorder: StandIn>>(
     context: &LaunchContext<'_>,
     cover: &Cover<O::Recorder>,
     observer: &mut O,
+    windows: &[Range<u64>],
     host: &dyn Host,
 ) -> Result<(), RunError> {
-    let ctas = context.shape.ctas();
+    let ctas = windows.iter().map(|window| window.end - window.start).sum();
     let wave = observer.wave().max(1);
     let batch = MIN_BATCH.max(4 * rayon::current_num_threads()).next_multiple_of(wave);
-    let batch = (batch as u64).min(ctas) as usize;
+    let batch = (batch as u64).min(ctas).max(1) as usize;
     let recorders = |observer: &O| -> Vec<_> {
         (0..batch).map(|_| observer.recorder(context.program)).collect()
     };
     let (mut filling, mut full) = (recorders(observer), recorders(observer));
     let mut pending: Option<(u64, usize)> = None;
-    let mut first = 0;
-    while first < ctas {
+    let mut done = 0;
+    let starts = windows
+        .iter()
+        .flat_map(|window| window.clone().step_by(batch).map(|first| (first, window.end)));
+    for (first, end) in starts {
         if context.stop.poll()
             && let Some(reason) = context.stop.reason()
         {
-            return Err(RunError::Stopped { reason, done: first, ctas });
+            return Err(RunError::Stopped { reason, done, ctas });
         }
-        let count = (batch as u64).min(ctas - first) as usize;
+        let count = (batch as u64).min(end - first) as usize;
         let fill = || {
             let recorders = filling[..count].par_iter_mut().enumerate();
             recorders.try_for_each(|(index, recorder)| {
@@ -49,8 +56,8 @@ pub(super) fn tell<O: Observer<Recorder: StandIn>>(
         outcome?;
         std::mem::swap(&mut filling, &mut full);
         pending = Some((first, count));
-        first += count as u64;
-        host.progress(first, ctas);
+        done += count as u64;
+        host.progress(done, ctas);
     }
     if let Some((first, count)) = pending {
         hand_over(observer, first, &mut full[..count]);

@@ -1,0 +1,452 @@
+//! The traffic of a huge grid, from windows of it.
+//!
+//! ```text
+//! grid    │first│·······│warm│middle│·······│warm│middle│·······│warm│last│
+//! ```
+//!
+//! The classes of CTAs give all counts but the traffic. For that, the CTAs of some windows go
+//! through the caches. The first and the last CTAs count for themselves. Each middle window counts
+//! for the CTAs around it; before it, CTAs that count for nothing fill the caches. What a row's
+//! requests cause is scaled by the row's sectors, which are known for the whole grid.
+//!
+//! Dirty sectors are balanced: what a launch makes dirty is written to DRAM or dirty at its end.
+
+use std::ops::Range;
+
+use gpucast_interpreter::{AccessKind, Windows};
+
+use super::{Counter, Extrapolation};
+use crate::counts::MemoryCounts;
+use crate::hierarchy::{
+    CtaStream, Hierarchy, L2, L2Traffic, LocalTraffic, PartTraffic, ROW_LIMIT, RowTraffic,
+};
+use crate::launch_profile::{Answer, Doubt, Variant};
+use crate::recorder::CtaRecorder;
+use crate::sparse::SparseRows;
+use crate::table::BaseTable;
+
+/// Windows between the first and the last one.
+const MIDDLE_WINDOWS: u64 = 5;
+
+/// Sectors that the requests of a window that counts ask for, at least: a few megabytes.
+const COUNTED_SECTORS: u64 = 1 << 18;
+
+/// Sectors that the requests of CTAs before it ask for, over those of the L2: many are asked for
+/// several times. These CTAs are not counted.
+const WARMING: u64 = 6;
+
+/// The most such sectors.
+const MOST_WARMING_SECTORS: u64 = 1 << 21;
+
+/// The part that some CTAs play.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// They fill the caches for those that follow.
+    Warm,
+    /// They count for themselves, as the first or the last ones do.
+    Itself,
+    /// They count for others, too.
+    Middle,
+}
+
+/// Consecutive CTAs, and their part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    ctas: Range<u64>,
+    role: Role,
+}
+
+/// CTAs that went through the caches.
+#[derive(Clone, Debug)]
+struct Measured {
+    role: Role,
+    ctas: u64,
+    /// Sectors of their requests, by row.
+    sectors: SparseRows<u64>,
+    left_out_sectors: u64,
+    traffic: PartTraffic,
+    /// Sectors that they made dirty.
+    dirtied: u64,
+}
+
+/// The windows of one launch.
+#[derive(Clone, Debug)]
+pub(super) struct WindowReplay {
+    /// Empty until the windows were asked for, and if all CTAs are to be replayed.
+    parts: Vec<Part>,
+    has_begun: bool,
+    /// The part whose CTAs come.
+    at: usize,
+    /// The CTAs of that part so far.
+    sectors: SparseRows<u64>,
+    left_out_sectors: u64,
+    dirty_before: u64,
+    dirty_at_start: u64,
+    measured: Vec<Measured>,
+    /// True if the caches hold at the end what the last window alone brought in.
+    is_filled: bool,
+}
+
+impl Default for WindowReplay {
+    fn default() -> Self {
+        Self {
+            parts: Vec::new(),
+            has_begun: false,
+            at: 0,
+            sectors: SparseRows::new(0),
+            left_out_sectors: 0,
+            dirty_before: 0,
+            dirty_at_start: 0,
+            measured: Vec::new(),
+            is_filled: true,
+        }
+    }
+}
+
+/// Cuts a grid of `ctas` CTAs, each of which asks for some sectors, into windows. `None` if they
+/// would hold more than half of it.
+fn cut(
+    ctas: u64,
+    width: u64,
+    resident: u64,
+    sectors_per_cta: f64,
+    l2_sectors: u64,
+) -> Option<Vec<Part>> {
+    // Whole rows of the grid, so that its edges have their share, where that is not much more.
+    let rows = |ctas: u64| {
+        let of_rows = ctas.next_multiple_of(width.max(1));
+        if of_rows <= 2 * ctas { of_rows } else { ctas }
+    };
+    let of_sectors = |sectors: u64| (sectors as f64 / sectors_per_cta.max(1.0)).ceil() as u64;
+    // Whole waves: CTAs that share data with those of their wave do so to the end.
+    let waves = |ctas: u64| ctas.max(1).next_multiple_of(resident.max(1));
+    let counted = waves(rows(of_sectors(COUNTED_SECTORS)));
+    let warming = waves(of_sectors((WARMING * l2_sectors).min(MOST_WARMING_SECTORS)));
+    let all = 2 * counted + warming + MIDDLE_WINDOWS * (warming + counted);
+    if all > ctas / 2 {
+        return None;
+    }
+    let mut parts = vec![Part { ctas: 0..counted, role: Role::Itself }];
+    let mut warmed = |first: u64, end: Option<u64>, role| {
+        let first = first - first % resident.max(1);
+        let start = first + warming;
+        parts.push(Part { ctas: first..start, role: Role::Warm });
+        parts.push(Part { ctas: start..end.unwrap_or(start + counted), role });
+    };
+    let (from, to) = (counted, ctas - counted - warming);
+    for window in 0..MIDDLE_WINDOWS {
+        let middle = u128::from(to - from) * u128::from(2 * window + 1);
+        let middle = from + (middle / u128::from(2 * MIDDLE_WINDOWS)) as u64;
+        // By another wave each, so that windows do not all meet the same place of a pattern that
+        // repeats from wave to wave.
+        let first = middle - (warming + counted) / 2;
+        warmed((first + window * resident).min(to - counted), None, Role::Middle);
+    }
+    warmed(ctas - counted - warming, Some(ctas), Role::Itself);
+    Some(parts)
+}
+
+impl Windows for Counter {
+    fn windows(&mut self) -> Vec<Range<u64>> {
+        let all = 0..self.facts.ctas;
+        let (Some(hierarchy), Some(windows)) = (&mut self.hierarchy, &mut self.windows) else {
+            return vec![all];
+        };
+        let ctas = self.facts.ctas;
+        let sectors: u64 = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
+        let resident = self.resident as u64;
+        let per_cta = sectors as f64 / ctas.max(1) as f64;
+        let parts = cut(ctas, self.grid[0].into(), resident, per_cta, hierarchy.l2_sectors());
+        windows.has_begun = true;
+        windows.parts = parts.unwrap_or_default();
+        windows.dirty_at_start = hierarchy.take_part().dirty_sectors;
+        windows.dirty_before = windows.dirty_at_start;
+        match windows.parts.as_slice() {
+            [] => vec![all],
+            parts => parts.iter().map(|part| part.ctas.clone()).collect(),
+        }
+    }
+}
+
+impl WindowReplay {
+    /// True if CTAs come one by one, whose records are in the sums already.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// True if the traffic is that of windows.
+    pub(super) fn is_cut(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// Takes over CTAs from `first` on.
+    pub(super) fn collect(
+        &mut self,
+        first: u64,
+        recorders: &mut [&mut CtaRecorder],
+        hierarchy: &mut Hierarchy,
+    ) {
+        while self.parts.get(self.at).is_some_and(|part| !part.ctas.contains(&first)) {
+            self.end_part(hierarchy);
+            if self.parts.get(self.at).is_some_and(|part| part.role == Role::Warm) {
+                hierarchy.begin_window();
+            }
+        }
+        for recorder in recorders.iter_mut() {
+            for (key, counts) in recorder.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
+                *self.sectors.row(key) += counts.sectors;
+            }
+            self.left_out_sectors += recorder.stream.take_left_out_sectors();
+        }
+        let mut streams: Vec<&mut CtaStream> =
+            recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
+        hierarchy.collect(&mut streams);
+    }
+
+    fn end_part(&mut self, hierarchy: &mut Hierarchy) {
+        let Some(Part { ctas, role }) = self.parts.get(self.at) else { return };
+        let traffic = hierarchy.take_part();
+        let dirtied = traffic.dirty_sectors + traffic.l2.dram_write_sectors;
+        let dirtied = dirtied.saturating_sub(self.dirty_before);
+        self.dirty_before = traffic.dirty_sectors;
+        self.is_filled = traffic.is_filled;
+        self.measured.push(Measured {
+            role: *role,
+            ctas: ctas.end - ctas.start,
+            sectors: std::mem::replace(&mut self.sectors, SparseRows::new(0)),
+            left_out_sectors: std::mem::take(&mut self.left_out_sectors),
+            traffic,
+            dirtied,
+        });
+        self.at += 1;
+    }
+}
+
+/// Traffic of some CTAs together.
+#[derive(Debug)]
+struct Pool {
+    ctas: u64,
+    rows: SparseRows<(f64, [f64; 4])>,
+    all: (f64, [f64; 4]),
+    dirtied: f64,
+    /// Sectors that stores and atomics took to the L2.
+    stored: f64,
+    local: [f64; 3],
+}
+
+impl Pool {
+    /// The traffic of `parts`, where the part `hits` of unsure misses are hits.
+    fn of<'a>(
+        parts: impl Iterator<Item = &'a Measured>,
+        memory: &SparseRows<MemoryCounts>,
+        hits: f64,
+    ) -> Self {
+        let mut pool = Self {
+            ctas: 0,
+            rows: SparseRows::new(0),
+            all: Default::default(),
+            dirtied: 0.0,
+            stored: 0.0,
+            local: [0.0; 3],
+        };
+        for part in parts {
+            let sectors: u64 = part.sectors.iter().map(|(_, sectors)| sectors).sum();
+            let scale = Extrapolation::new(sectors, part.left_out_sectors);
+            pool.ctas += part.ctas;
+            pool.dirtied += scale.scale(part.dirtied) as f64;
+            for (key, &sectors) in part.sectors.iter() {
+                pool.rows.row(key).0 += sectors as f64;
+                pool.all.0 += sectors as f64;
+            }
+            let traffic = part.traffic.rows.iter().filter(|(key, _)| *key < ROW_LIMIT);
+            for (key, &traffic) in traffic {
+                pool.add(key, scale.row(traffic), 1.0);
+            }
+            for (key, &unsure) in part.traffic.unsure.iter().filter(|(key, _)| *key < ROW_LIMIT) {
+                let RowTraffic { l2_hit_sectors, dram_read_sectors, .. } = scale.row(unsure);
+                let moved = [0.0, 0.0, l2_hit_sectors as f64, -(dram_read_sectors as f64)];
+                pool.add_all(key, moved.map(|sectors| sectors * hits));
+            }
+            let local = scale.total(part.traffic.l2).local;
+            pool.local[0] += local.write_back_sectors as f64;
+            pool.local[1] += local.write_back_hit_sectors as f64;
+            pool.local[2] += local.dram_write_sectors as f64;
+        }
+        for (key, counts) in memory.iter().filter(|(_, counts)| writes(counts.kind)) {
+            let stored = pool.rows.find(key).map_or(0.0, |row| row.0);
+            pool.stored += if counts.sectors > 0 { stored } else { 0.0 };
+        }
+        pool
+    }
+
+    fn add(&mut self, key: u32, traffic: RowTraffic, times: f64) {
+        let RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors } = traffic;
+        let moved = [l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors];
+        self.add_all(key, moved.map(|sectors| sectors as f64 * times));
+    }
+
+    fn add_all(&mut self, key: u32, moved: [f64; 4]) {
+        for sums in [&mut self.rows.row(key).1, &mut self.all.1] {
+            sums.iter_mut().zip(moved).for_each(|(sum, sectors)| *sum += sectors);
+        }
+    }
+
+    /// What one sector of a row causes: as here, or as in `other`, or as in all rows.
+    fn rate(&mut self, key: u32, other: &mut Self) -> [f64; 4] {
+        let own = self.rows.find(key).copied().unwrap_or_default();
+        let of_other = other.rows.find(key).copied().unwrap_or_default();
+        let from = [own, of_other, self.all].into_iter().find(|(sectors, _)| *sectors > 0.0);
+        let (sectors, traffic) = from.unwrap_or((1.0, [0.0; 4]));
+        traffic.map(|sum| sum / sectors)
+    }
+}
+
+fn writes(kind: AccessKind) -> bool {
+    match kind {
+        AccessKind::Load | AccessKind::LoadReadOnly => false,
+        AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => true,
+    }
+}
+
+impl Counter {
+    /// The table and the traffic from the windows, what they may be besides, and the L2.
+    pub(super) fn settle_windows(
+        &mut self,
+        mut windows: WindowReplay,
+        mut hierarchy: Hierarchy,
+    ) -> (Variant, Doubt, L2) {
+        while windows.at < windows.parts.len() {
+            windows.end_part(&mut hierarchy);
+        }
+        let capacity = hierarchy.l2_sectors();
+        let is_first = hierarchy.is_of_first_launch(self.contents);
+        let (_, mut l2) = hierarchy.finish(self.contents);
+        let ended = l2.take_traffic();
+        // The dirty sectors at the end differ as those after windows do.
+        let dirty = windows.measured.iter().skip(1).filter(|part| part.role != Role::Warm);
+        let dirty = dirty.map(|part| part.traffic.dirty_sectors).chain([ended.dirty_sectors]);
+        let left = dirty.fold([u64::MAX, 0], |[least, most], one| [least.min(one), most.max(one)]);
+        let launch = Ended { windows: &windows, capacity, left, is_first };
+        let variant = |without: Option<usize>, hits: f64| self.variant(&launch, without, hits);
+        let middle = windows.measured.iter().filter(|part| part.role == Role::Middle).count();
+        let answer = |hits: f64| Answer {
+            whole: variant(None, hits),
+            without_one: (0..middle).map(|without| variant(Some(without), hits)).collect(),
+        };
+        (variant(None, 0.5), Doubt { answers: [answer(0.0), answer(1.0)] }, l2)
+    }
+
+    /// The table and the traffic where the part `hits` of unsure misses are hits, from all middle
+    /// windows or all but one.
+    fn variant(&self, launch: &Ended<'_>, without: Option<usize>, hits: f64) -> Variant {
+        let measured = &launch.windows.measured;
+        let ends = measured.iter().filter(|part| part.role == Role::Itself);
+        let middle = measured.iter().filter(|part| part.role == Role::Middle);
+        let middle = middle.enumerate().filter(|(at, _)| Some(*at) != without);
+        let mut ends = Pool::of(ends, &self.memory, hits);
+        let mut middle = Pool::of(middle.map(|(_, part)| part), &self.memory, hits);
+        let mut memory = self.memory.clone();
+        let mut l2 = L2Traffic::default();
+        let mut stored = 0.0;
+        for (key, counts) in self.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
+            let (of_ends, traffic) = ends.rows.find(key).copied().unwrap_or_default();
+            let rest = (counts.sectors as f64 - of_ends).max(0.0);
+            let rate = middle.rate(key, &mut ends);
+            let sum = |at: usize| (traffic[at] + rate[at] * rest).round().max(0.0) as u64;
+            let traffic = RowTraffic {
+                l1_hit_sectors: sum(0),
+                l2_sectors: sum(1),
+                l2_hit_sectors: sum(2),
+                dram_read_sectors: sum(3),
+            };
+            memory.row(key).traffic = Some(traffic);
+            let (sectors, hit_sectors) = match counts.kind {
+                AccessKind::Load | AccessKind::LoadReadOnly => {
+                    (&mut l2.read_sectors, &mut l2.read_hit_sectors)
+                }
+                AccessKind::Store => (&mut l2.write_sectors, &mut l2.write_hit_sectors),
+                AccessKind::Atomic | AccessKind::Reduction => {
+                    (&mut l2.update_sectors, &mut l2.update_hit_sectors)
+                }
+            };
+            *sectors += traffic.l2_sectors;
+            *hit_sectors += traffic.l2_hit_sectors;
+            l2.dram_read_sectors += traffic.dram_read_sectors;
+            stored += if writes(counts.kind) { counts.sectors as f64 } else { 0.0 };
+        }
+        let ctas = (self.facts.ctas - ends.ctas) as f64 / middle.ctas.max(1) as f64;
+        let local: [u64; 3] =
+            std::array::from_fn(|at| (ends.local[at] + middle.local[at] * ctas).round() as u64);
+        l2.write_sectors += local[0];
+        l2.write_hit_sectors += local[1];
+        let rest = (stored - ends.stored).max(0.0);
+        let times = if middle.stored > 0.0 { rest / middle.stored } else { ctas };
+        let dirtied = ends.dirtied + middle.dirtied * times;
+        launch.balance(dirtied, hits, &mut l2);
+        l2.local = LocalTraffic {
+            write_back_sectors: local[0],
+            write_back_hit_sectors: local[1],
+            dram_write_sectors: local[2].min(l2.dram_write_sectors),
+            dirty_sectors: 0,
+        };
+        Variant { table: self.table_of(&memory), l2 }
+    }
+
+    fn table_of(&self, memory: &SparseRows<MemoryCounts>) -> BaseTable {
+        self.code.table(&self.blocks, &self.guarded_lanes, &self.branches, memory, true)
+    }
+}
+
+/// A launch at its end.
+struct Ended<'a> {
+    windows: &'a WindowReplay,
+    /// Sectors that the L2 holds.
+    capacity: u64,
+    /// The fewest and the most dirty ones after a window.
+    left: [u64; 2],
+    /// True if those stand for the ones that the launch found: `L2::end_launch`.
+    is_first: bool,
+}
+
+impl Ended<'_> {
+    /// Writes to DRAM of a launch that made `dirtied` sectors dirty. Where the last window has not
+    /// filled the cache, more of them may be left in it: `least` of 0 to 1 says how few.
+    fn balance(&self, dirtied: f64, least: f64, l2: &mut L2Traffic) {
+        let all = self.windows.dirty_at_start as f64 + dirtied;
+        let [fewest, most] = self.left.map(|sectors| (sectors as f64).min(all));
+        let most = if self.windows.is_filled { most } else { all.min(self.capacity as f64) };
+        let left = most + (fewest - most) * least;
+        l2.dirty_sectors = left.round() as u64;
+        l2.dram_write_sectors = (all - left).round() as u64;
+        if self.is_first {
+            l2.dram_write_sectors += l2.dirty_sectors;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_lie_apart_in_order_and_within_the_grid() {
+        for (ctas, width, resident, per_cta, l2) in [
+            (1 << 20, 1 << 20, 90, 16.0, 24_576),
+            (65_536, 256, 90, 8192.0, 24_576),
+            (1 << 40, 1 << 20, 2112, 1.0, 1 << 20),
+            (100_000_000, 10_000, 1, 0.0, 0),
+        ] {
+            let parts = cut(ctas, width, resident, per_cta, l2).unwrap();
+            assert_eq!(parts.len() as u64, 3 + 2 * MIDDLE_WINDOWS);
+            assert_eq!((parts[0].ctas.start, parts[0].role), (0, Role::Itself));
+            assert_eq!(parts.last().unwrap().ctas.end, ctas);
+            assert!(parts.windows(2).all(|pair| pair[0].ctas.end <= pair[1].ctas.start));
+            let held: u64 = parts.iter().map(|part| part.ctas.end - part.ctas.start).sum();
+            assert!(held <= ctas / 2);
+            for part in &parts {
+                assert!(part.ctas.end - part.ctas.start >= resident);
+            }
+        }
+        assert_eq!(cut(1000, 1000, 90, 16.0, 24_576), None);
+    }
+}

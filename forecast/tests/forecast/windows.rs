@@ -1,0 +1,149 @@
+//! Caches of large grids from windows: intervals hold what all requests give.
+
+use std::fmt::Write as _;
+
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
+use gpucast_forecast::run::machine::Machine;
+use gpucast_forecast::run::module;
+use gpucast_forecast::run::rung::Rung;
+use gpucast_forecast::settings::{CacheChoice, RungChoice};
+use gpucast_forecast::{Alone, Kernel, LaunchOptions};
+use gpucast_interpreter::Options;
+
+/// Kernels over a grid of `CTAS` in x: a copy, a copy with a stride, a table that all CTAs read,
+/// and neighbours that share rows.
+const KERNELS: &str = r"
+    .visible .entry copy(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<4>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d0, %d2; add.u64 %d4, %d1, %d2;
+    ld.global.f32 %f0, [%d3]; st.global.f32 [%d4], %f0; ret; }
+
+    .visible .entry strided(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<4>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 20; add.u64 %d3, %d0, %d2;
+    mul.wide.u32 %d2, %r2, 12; add.u64 %d4, %d1, %d2;
+    ld.global.f32 %f0, [%d3]; st.global.f32 [%d4], %f0; ret; }
+
+    .visible .entry table(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<4>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 4; add.u64 %d4, %d1, %d2;
+    and.b32 %r3, %r0, 63; mad.lo.u32 %r3, %r3, 128, %r1; mul.wide.u32 %d2, %r3, 4;
+    add.u64 %d3, %d0, %d2;
+    ld.global.f32 %f0, [%d3]; st.global.f32 [%d4], %f0; ret; }
+
+    .visible .entry neighbours(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<4>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d0, %d2; add.u64 %d4, %d1, %d2;
+    ld.global.f32 %f0, [%d3]; ld.global.f32 %f1, [%d3+512]; ld.global.f32 %f2, [%d3+65536];
+    ld.global.f32 %f3, [%d3+262144];
+    st.global.f32 [%d4], %f0; ret; }
+";
+
+/// CTAs of each launch.
+const CTAS: u32 = 500_000;
+
+fn kernel(name: &str) -> (tempfile::TempDir, Kernel) {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(".version 8.0\n.target sm_50\n.address_size 64\n{KERNELS}");
+    std::fs::write(folder.path().join("m.ptx"), text).unwrap();
+    let mut toml = "module = \"m.ptx\"\n".to_owned();
+    for buffer in ["a", "b"] {
+        write!(
+            toml,
+            "[buffers.{buffer}]\ntype = \"f32\"\nlen = {}\n",
+            u64::from(CTAS) * 640 + 70_000
+        )
+        .unwrap();
+    }
+    write!(
+        toml,
+        "[[launch]]\nkernel = \"{name}\"\ngrid = [{CTAS}, 1, 1]\nblock = [128, 1, 1]\n\
+         args = [\"a\", \"b\"]\n"
+    )
+    .unwrap();
+    let path = folder.path().join("m.toml");
+    std::fs::write(&path, toml).unwrap();
+    let kernel = Kernel::open(path.to_str().unwrap(), &LaunchOptions::default()).unwrap();
+    (folder, kernel)
+}
+
+fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Counted {
+    let library = gpu_argument::library().unwrap();
+    let gpu = gpu_argument::find(&library, gpu).unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    let loaded = module::load(kernel.plan()).unwrap();
+    let (machine, extras) = (&Machine::none(), Extras::default());
+    let rung = RungChoice::Auto;
+    let counting = Counting { device, machine, extras, rung, caches, supervisor: &Alone };
+    let options = Options::default();
+    let mut all = counting::count(kernel.plan(), &loaded, &options, &counting).unwrap();
+    all.remove(0)
+}
+
+/// Every metric that depends on caches lies in its interval, or misses it by a thousandth: edges
+/// of windows are those of waves, and CTAs of a window begin together.
+#[test]
+fn intervals_of_windows_hold_what_all_requests_give() {
+    let (mut metrics, mut missed) = (0, Vec::new());
+    for name in ["copy", "strided", "table", "neighbours"] {
+        let (_folder, kernel) = kernel(name);
+        for gpu in ["gtx-480", "gtx-1080", "titan-v"] {
+            let full = counted(&kernel, gpu, CacheChoice::Full).profile;
+            let windows = counted(&kernel, gpu, CacheChoice::Windows);
+            assert_eq!(windows.counted_by.rung, Rung::Classes, "{name}");
+            let windows = windows.profile;
+            assert!(windows.is_of_windows() && !windows.intervals.is_empty(), "{name} on {gpu}");
+            assert_eq!(full.metrics.len(), windows.metrics.len());
+            for (metric, figure) in &full.metrics {
+                let (value, estimate) = (figure.value.as_f64(), windows.metrics[metric].value);
+                match windows.intervals.get(metric) {
+                    None => assert_eq!(value, estimate.as_f64(), "{metric} is counted"),
+                    Some(&[least, most]) => {
+                        metrics += 1;
+                        let about = 1e-3 * value;
+                        if value < least - about || value > most + about {
+                            missed.push(format!(
+                                "{name} on {gpu}: {metric} is {value}, not {least} to {most}"
+                            ));
+                        }
+                        assert!((least..=most).contains(&estimate.as_f64()), "{name}: {metric}");
+                    }
+                }
+            }
+        }
+    }
+    println!("{} of {metrics} lie outside:\n{}", missed.len(), missed.join("\n"));
+    assert!(20 * missed.len() <= metrics, "{}", missed.join("\n"));
+}
+
+/// A grid of 2³¹ CTAs takes no longer than the windows do. The copy reads each sector once and
+/// writes it once.
+#[test]
+fn windows_of_the_largest_grid_count_its_traffic() {
+    let (folder, _) = kernel("copy");
+    let path = folder.path().join("m.toml");
+    let toml = std::fs::read_to_string(&path).unwrap();
+    let ctas = (1_u64 << 31) - 1;
+    let toml = toml.replace(&format!("[{CTAS}, 1, 1]"), &format!("[{ctas}, 1, 1]"));
+    // Elements beyond 2³² would need wider arithmetic: the grid reads its buffers 64 times.
+    let toml =
+        toml.replace(&format!("len = {}", u64::from(CTAS) * 640 + 70_000), "len = 4294967296");
+    std::fs::write(&path, toml).unwrap();
+    let kernel = Kernel::open(path.to_str().unwrap(), &LaunchOptions::default()).unwrap();
+    let windows = counted(&kernel, "gtx-1080", CacheChoice::Windows).profile;
+    let count = |name: &str| windows.metrics[name].value.as_f64();
+    let sectors = ctas as f64 * 16.0;
+    assert_eq!(count("global_load_sectors"), sectors);
+    for metric in ["dram_read_transactions", "dram_write_transactions"] {
+        assert!((count(metric) / sectors - 1.0).abs() < 1e-3, "{metric}: {}", count(metric));
+    }
+}
