@@ -44,11 +44,7 @@ pub(super) fn contradictions(
     let mut worst: Vec<Option<(&Observation, u64)>> = vec![None; solution.lanes.len()];
     let mut falls_short = vec![false; solution.lanes.len()];
     for observation in observations {
-        let found: u64 = observation
-            .copies
-            .iter()
-            .map(|&(block, copies)| (copies * solution.lanes[block] as f64) as u64)
-            .sum();
+        let found = observation.executions(solution) as u64;
         for &(block, _) in &observation.copies {
             let is_same = found.abs_diff(observation.lanes) <= observation.copies.len() as u64;
             is_borne_out[block] |= observation.weight >= LEAST_TO_BEAR_OUT && is_same;

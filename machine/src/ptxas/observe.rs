@@ -14,6 +14,15 @@ use super::listing::{Listing, bytes_accessed};
 /// From this weight on, an instruction alone gives the executions of its block.
 const LEAST_FIRM: f64 = 1.0;
 
+/// A place of copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// The block of the machine.
+    block: usize,
+    /// True if they have a predicate that the PTX does not have.
+    is_predicated: bool,
+}
+
 /// The property that copies of a machine instruction have in common, and different instructions
 /// of the same PTX instruction do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +43,7 @@ impl Listing<'_> {
     /// number of instructions per copy follows from the greatest number that divides all of them.
     pub(super) fn observations(&self) -> Vec<Observation> {
         // Of each PTX instruction, by kind: machine instructions of each block.
-        type Kinds = BTreeMap<Kind, BTreeMap<usize, u32>>;
+        type Kinds = BTreeMap<Kind, BTreeMap<Place, u32>>;
         let mut by_ptx: BTreeMap<u32, Kinds> = BTreeMap::new();
         let mut weights: BTreeMap<(u32, Kind), f64> = BTreeMap::new();
         for (block, contents) in self.code.blocks.iter().enumerate() {
@@ -42,12 +51,15 @@ impl Listing<'_> {
                 let Some(ptx) = self.ptx[index] else { continue };
                 let kind = self.kind(index);
                 let kinds = by_ptx.entry(ptx).or_default();
-                *kinds.entry(kind).or_default().entry(block).or_default() += 1;
-                weights.insert((ptx, kind), self.weight(index, ptx));
+                let place = Place { block, is_predicated: self.is_predicated(index) };
+                *kinds.entry(kind).or_default().entry(place).or_default() += 1;
+                // Copies differ by predicates alone; the one without speaks for all.
+                let weight = weights.entry((ptx, kind)).or_default();
+                *weight = self.weight(index, ptx).max(*weight);
             }
         }
-        /// Copies by block; executions by threads and by warps; the block of the PTX.
-        type Statement = (Vec<(usize, u32)>, u64, u64, u32);
+        /// Copies by place; executions by threads and by warps; the block of the PTX.
+        type Statement = (Vec<(Place, u32)>, u64, u64, u32);
         #[derive(Default)]
         struct Support {
             weight: f64,
@@ -66,7 +78,12 @@ impl Listing<'_> {
             for (kind, blocks) in kinds {
                 let common = blocks.values().copied().reduce(gcd).unwrap_or(1);
                 let of_one_copy = (common / all).max(1);
-                let copies = blocks.iter().map(|(&block, &count)| (block, count / of_one_copy));
+                // Alone, a copy under a predicate says that its block runs: a branch became it.
+                let are_alone = blocks.keys().all(|place| place.is_predicated);
+                let copies = blocks.iter().map(|(&place, &count)| {
+                    let is_predicated = place.is_predicated && !are_alone;
+                    (Place { is_predicated, ..place }, count / of_one_copy)
+                });
                 let weight = weights.get(&(*ptx, *kind)).copied().unwrap_or(1.0);
                 let block = self.loops.block(*ptx);
                 let key = (copies.collect(), row.issued_lanes, row.warp_executions, block);
@@ -87,17 +104,21 @@ impl Listing<'_> {
         }
         merged
             .into_iter()
-            .map(|((copies, lanes, warps, block), support)| Observation {
-                copies: copies
-                    .into_iter()
-                    .map(|(block, count)| (block, f64::from(count)))
-                    .collect(),
-                lanes,
-                warps,
-                block,
-                visits: support.visits,
-                weight: support.weight,
-                is_firm: support.is_firm,
+            .map(|((copies, lanes, warps, block), support)| {
+                let of = |is_predicated: bool| {
+                    let those = copies.iter().filter(|(at, _)| at.is_predicated == is_predicated);
+                    those.map(|&(at, count)| (at.block, f64::from(count))).collect()
+                };
+                Observation {
+                    copies: of(false),
+                    predicated: of(true),
+                    lanes,
+                    warps,
+                    block,
+                    visits: support.visits,
+                    weight: support.weight,
+                    is_firm: support.is_firm,
+                }
             })
             .collect()
     }
@@ -122,9 +143,8 @@ impl Listing<'_> {
         if is_merged {
             return 0.05;
         }
-        // A guard that the PTX does not have: a branch was turned into predication, and the
-        // instruction stands in a block that ran more often.
-        if decoded.guard != Guard::Always && instruction.guard.is_none() && !is_control {
+        // The instruction stands in a block that may have run more often.
+        if self.is_predicated(index) {
             return 0.05;
         }
         if !self.performs(index, ptx) {
@@ -146,6 +166,15 @@ impl Listing<'_> {
             // Moves come and go.
             InstructionClass::Control | InstructionClass::Misc => 0.05,
         }
+    }
+
+    /// Returns true if an instruction has a predicate that its PTX instruction does not have: a
+    /// branch was turned into it.
+    pub(super) fn is_predicated(&self, index: usize) -> bool {
+        let decoded = &self.code.instructions[index].decoded;
+        let is_control = self.meanings[index].class == InstructionClass::Control;
+        let has_none = |ptx: u32| self.instruction(ptx).guard.is_none();
+        decoded.guard != Guard::Always && !is_control && self.ptx[index].is_some_and(has_none)
     }
 
     /// Returns true if a machine instruction does the work of its PTX instruction, and does not

@@ -5,7 +5,7 @@ use gpucast_counters::operation::{Flops, Precision};
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
-use super::flow::Solution;
+use super::flow::{Predicated, Solution};
 use super::isa::{Flow, Guard};
 use super::listing::{Listing, bytes_accessed};
 
@@ -53,6 +53,13 @@ impl Listing<'_> {
             // The guard is that of the PTX instruction, or stands for a branch around it. Copies
             // share its executions as they share those of the block.
             Guard::Sometimes => {
+                let of_loop = self.ptx[index].and_then(|ptx| {
+                    let ptx = self.loops.block(ptx);
+                    solution.predicated.get(&Predicated { machine: block, ptx }).copied()
+                });
+                if let Some(executions) = of_loop.filter(|_| self.is_predicated(index)) {
+                    return executions.min(lanes);
+                }
                 let Some(row) = self.ptx[index].and_then(|ptx| self.counts.get(&ptx)) else {
                     return lanes;
                 };

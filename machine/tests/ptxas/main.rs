@@ -241,6 +241,42 @@ fn copies_of_a_loop_add_up_to_its_rounds() {
     }
 }
 
+/// The last round of an unrolled loop stands behind it under a predicate, without a loop or a branch
+/// of its own. Its executions are fewer than those of its block.
+#[test]
+fn the_last_round_under_a_predicate_runs_if_one_is_left() {
+    let threads = 2 * 256;
+    for target in ["sm_70", "sm_80"] {
+        for n in [1_u64, 2, 3, 4, 7, 1021, 1022, 1023, 1024] {
+            let bytes = [4 * 32 * n, 4 * 512];
+            let executed = Executed::new(
+                "",
+                "remainder",
+                "remainder",
+                [2, 1, 1],
+                [16, 16, 1],
+                &bytes,
+                n as i32,
+            );
+            let profile = executed.machine(&format!("remainder.{target}"));
+            let of = |mnemonic: &str| -> Vec<u64> {
+                let rows = profile.rows.iter().filter(|row| row.mnemonic == mnemonic);
+                rows.map(|row| row.thread_executions / threads).collect()
+            };
+            // The code asks for more than three, then for more than one, then for any.
+            // Blocks that do not run have no rows.
+            let in_blocks = [n / 4; 4].into_iter().chain([n % 4 / 2; 2]);
+            let expected: Vec<u64> = in_blocks.filter(|&rounds| rounds > 0).collect();
+            for mnemonic in ["LDG", "FADD"] {
+                let mut found = of(mnemonic);
+                assert_eq!(found.pop(), Some(n % 2), "{mnemonic} of {n} rounds on {target}");
+                assert_eq!(found, expected, "{mnemonic} of {n} rounds on {target}");
+            }
+            assert_eq!(profile.kind, Kind::Modelled);
+        }
+    }
+}
+
 #[test]
 fn code_of_another_text_is_not_attributed() {
     let executed = sgemm_small();

@@ -7,6 +7,9 @@
 //! are taken in order of the number of instructions that support them. Those that contradict known
 //! values, or would make an edge negative, are refused.
 //!
+//! A copy under a predicate that the PTX does not have runs at most as often as its block. It has an
+//! unknown of its own. The last round of an unrolled loop is often such a copy.
+//!
 //! If a loop was unrolled into several versions, the lines give only their sum; `versions` divides
 //! it.
 //!
@@ -18,6 +21,8 @@ mod system;
 mod versions;
 mod warps;
 
+use std::collections::BTreeMap;
+
 use super::code::{Code, Source};
 use system::{Form, Outcome, System};
 
@@ -27,6 +32,9 @@ use system::{Form, Outcome, System};
 pub(super) struct Observation {
     /// Blocks that hold copies, and the number of copies, by ascending block.
     pub(super) copies: Vec<(usize, f64)>,
+    /// Blocks that hold copies under a predicate of the assembler's, beside those in `copies`, and
+    /// the number of these.
+    pub(super) predicated: Vec<(usize, f64)>,
     pub(super) lanes: u64,
     pub(super) warps: u64,
     /// Threads that came to the innermost loop of the PTX around the line, if there is one.
@@ -53,6 +61,26 @@ impl Observation {
             && self.copies != stronger.copies
             && (!self.is_firm || self.copies.iter().any(|&(block, _)| holds(block)))
     }
+
+    /// Executions of all copies by threads, if the blocks ran as `solution` says.
+    pub(super) fn executions(&self, solution: &Solution) -> f64 {
+        let plain = self.copies.iter().map(|&(block, count)| count * solution.lanes[block] as f64);
+        let predicated = self.predicated.iter().map(|&(machine, count)| {
+            let lanes = solution.predicated.get(&Predicated { machine, ptx: self.block });
+            count * lanes.copied().unwrap_or(0) as f64
+        });
+        plain.chain(predicated).sum()
+    }
+}
+
+/// Copies of the instructions of a PTX block in a block of the machine that the assembler put under
+/// a predicate. They are the same round of a loop, so that all run equally often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Predicated {
+    /// The block of the machine.
+    pub(super) machine: usize,
+    /// The block of the PTX.
+    pub(super) ptx: u32,
 }
 
 /// The result of the analysis.
@@ -63,6 +91,8 @@ pub(super) struct Solution {
     pub(super) warps: Vec<u64>,
     /// Threads that took the jump at the end of each block.
     pub(super) taken: Vec<u64>,
+    /// Executions by a thread of copies under a predicate, beside others without one.
+    pub(super) predicated: BTreeMap<Predicated, u64>,
     /// Blocks whose executions were assumed because nothing determined them.
     pub(super) assumed: Vec<usize>,
     /// Blocks whose warps are estimated from their threads.
@@ -78,9 +108,10 @@ pub(super) fn solve(
     entry: (u64, u64),
     is_cold: &dyn Fn(usize) -> bool,
 ) -> Solution {
-    let network = Network::new(code);
+    let network = Network::new(code, observations);
     let mut system = System::new(network.unknowns);
     network.conserve(code, entry.0 as f64, &mut system);
+    network.limit_predicated(&mut system);
     let mut order: Vec<&Observation> = observations.iter().collect();
     order.sort_by(|a, b| {
         let support = b.weight.total_cmp(&a.weight);
@@ -93,7 +124,7 @@ pub(super) fn solve(
         if heard.iter().any(|stronger| observation.gives_way_to(stronger)) {
             continue;
         }
-        let form = network.form(&observation.copies);
+        let form = network.form(observation);
         if system.demand(&form, observation.lanes as f64) != Outcome::Refused {
             heard.push(observation);
         }
@@ -109,13 +140,22 @@ pub(super) fn solve(
     let blocks = 0..code.blocks.len();
     let lanes: Vec<u64> = blocks.clone().map(|block| value(&network.block(block))).collect();
     let taken = blocks.map(|block| value(&network.taken(code, block))).collect();
-    let mut solution =
-        Solution { warps: Vec::new(), lanes, taken, assumed, estimated_warps: Vec::new() };
+    let predicated = network.predicated.iter();
+    let predicated = predicated.map(|(&key, &unknown)| (key, value(&vec![(unknown, 1.0)])));
+    let mut solution = Solution {
+        warps: Vec::new(),
+        lanes,
+        taken,
+        predicated: predicated.collect(),
+        assumed,
+        estimated_warps: Vec::new(),
+    };
     solution.find_warps(code, &order, entry.1);
     solution
 }
 
-/// The unknowns: one for each edge, and one for each function entered in unknown ways.
+/// The unknowns: one for each edge, one for each function entered in unknown ways, and two for
+/// copies under a predicate.
 struct Network {
     unknowns: usize,
     /// The first edge of each block.
@@ -126,6 +166,22 @@ struct Network {
     to: Vec<Option<usize>>,
     /// The unknown inflow of a root.
     inflow: Vec<(usize, u32)>,
+    /// The unknown executions of copies under a predicate. The next unknown is what is left of the
+    /// block's executions.
+    predicated: BTreeMap<Predicated, u32>,
+}
+
+/// Copies of a line in one block, and the executions of each.
+struct Version {
+    copies: f64,
+    form: Form,
+}
+
+impl Version {
+    /// The executions times a factor.
+    fn times(&self, factor: f64) -> impl Iterator<Item = (u32, f64)> + use<> {
+        self.form.clone().into_iter().map(move |(unknown, one)| (unknown, one * factor))
+    }
 }
 
 /// The order in which values are assumed, and the edges that close a loop.
@@ -135,13 +191,14 @@ struct Assumptions {
 }
 
 impl Network {
-    fn new(code: &Code) -> Self {
+    fn new(code: &Code, observations: &[Observation]) -> Self {
         let mut network = Self {
             unknowns: 0,
             first_edge: Vec::new(),
             into: vec![Vec::new(); code.blocks.len()],
             to: Vec::new(),
             inflow: Vec::new(),
+            predicated: BTreeMap::new(),
         };
         for block in &code.blocks {
             network.first_edge.push(network.to.len() as u32);
@@ -160,6 +217,15 @@ impl Network {
                 network.unknowns += 1;
             }
         }
+        for observation in observations {
+            for &(machine, _) in &observation.predicated {
+                let key = Predicated { machine, ptx: observation.block };
+                if !network.predicated.contains_key(&key) {
+                    network.predicated.insert(key, network.unknowns as u32);
+                    network.unknowns += 2;
+                }
+            }
+        }
         network
     }
 
@@ -175,11 +241,28 @@ impl Network {
     }
 
     /// `Σ copies · executions`.
-    fn form(&self, copies: &[(usize, f64)]) -> Form {
-        let terms = copies.iter().flat_map(|&(block, count)| {
-            self.block(block).into_iter().map(move |(edge, _)| (edge, count))
+    fn form(&self, line: &Observation) -> Form {
+        self.versions(line).flat_map(|version| version.times(version.copies)).collect()
+    }
+
+    /// The copies that a line has, block by block.
+    fn versions(&self, line: &Observation) -> impl Iterator<Item = Version> {
+        let plain = line.copies.iter();
+        let plain = plain.map(|&(block, copies)| Version { copies, form: self.block(block) });
+        let predicated = line.predicated.iter().filter_map(|&(machine, copies)| {
+            let unknown = self.predicated.get(&Predicated { machine, ptx: line.block })?;
+            Some(Version { copies, form: vec![(*unknown, 1.0)] })
         });
-        terms.collect()
+        plain.chain(predicated)
+    }
+
+    /// Demands that copies under a predicate run at most as often as their block.
+    fn limit_predicated(&self, system: &mut System) {
+        for (key, &unknown) in &self.predicated {
+            let mut form = self.block(key.machine);
+            form.extend([(unknown, -1.0), (unknown + 1, -1.0)]);
+            system.demand(&form, 0.0);
+        }
     }
 
     /// Adds the equations of conservation: the threads that enter a block leave it.

@@ -7,7 +7,7 @@
 //! `k` rounds are assumed to be anything from 0 to `k - 1` equally often.
 
 use super::system::{Outcome, System};
-use super::{Network, Observation};
+use super::{Network, Observation, Version};
 
 /// Below this a fraction of a round is an error of rounding.
 const ROUNDING: f64 = 1e-6;
@@ -36,20 +36,17 @@ impl Network {
     /// Gives the largest version that is still open its rounds; `None` if there is none.
     fn share_out_largest(&self, system: &mut System, line: &Observation) -> Option<Outcome> {
         let visits = line.visits? as f64;
-        let (open, known): (Vec<_>, Vec<_>) = line
-            .copies
-            .iter()
-            .copied()
-            .partition(|&(block, _)| !system.is_determined(&self.block(block)));
-        let (block, rounds) =
-            open.iter().copied().reduce(|most, one| if one.1 > most.1 { one } else { most })?;
-        if rounds <= 1.0 || open.iter().any(|&(other, count)| count == rounds && other != block) {
+        let (open, known): (Vec<Version>, Vec<Version>) =
+            self.versions(line).partition(|version| !system.is_determined(&version.form));
+        let largest = open.iter().reduce(|most, one| match one.copies > most.copies {
+            true => one,
+            false => most,
+        })?;
+        let rounds = largest.copies;
+        if rounds <= 1.0 || open.iter().filter(|one| one.copies == rounds).count() > 1 {
             return None;
         }
-        let known: f64 = known
-            .into_iter()
-            .map(|(block, copies)| copies * system.value(&self.block(block)))
-            .sum();
+        let known: f64 = known.iter().map(|one| one.copies * system.value(&one.form)).sum();
         let total = line.lanes as f64 / visits;
         let left = ((line.lanes as f64 - known) / visits).max(0.0);
         let is_even = (total - total.round()).abs() < ROUNDING;
@@ -58,9 +55,8 @@ impl Network {
             // The mean of the remainders is half of the greatest one.
             false => ((left - (rounds - 1.0) / 2.0) / rounds).max(0.0),
         };
-        let form = self.block(block);
-        let range = system.range_of(&form);
+        let range = system.range_of(&largest.form);
         let wanted = (times * visits).round().clamp(range.least.max(0.0), range.most.max(0.0));
-        Some(system.demand(&form, wanted.round()))
+        Some(system.demand(&largest.form, wanted.round()))
     }
 }

@@ -18,8 +18,7 @@ impl Solution {
         // The strongest line that agrees decides; those of one block before those of several.
         for several in [false, true] {
             for observation in observations.iter().filter(|one| (one.copies.len() > 1) == several) {
-                let lanes = |&(block, copies): &(usize, f64)| copies * self.lanes[block] as f64;
-                let sum: f64 = observation.copies.iter().map(lanes).sum();
+                let sum = observation.executions(self);
                 if sum == 0.0 || !same(sum, observation.lanes as f64) {
                     continue;
                 }
