@@ -72,18 +72,15 @@ impl Listing<'_> {
             if self.branching.binary_search(ptx).is_ok() {
                 continue;
             }
-            let all = kinds.values().flat_map(BTreeMap::values).copied().reduce(gcd).unwrap_or(1);
+            let counts = kinds.values().map(with_predicates).flat_map(BTreeMap::into_values);
+            let all = counts.reduce(gcd).unwrap_or(1);
             // The greatest firm weight that speaks for a statement, and the sum of the others.
             let mut said: BTreeMap<Statement, (f64, f64)> = BTreeMap::new();
-            for (kind, blocks) in kinds {
+            for (kind, places) in kinds {
+                let blocks = with_predicates(places);
                 let common = blocks.values().copied().reduce(gcd).unwrap_or(1);
                 let of_one_copy = (common / all).max(1);
-                // Alone, a copy under a predicate says that its block runs: a branch became it.
-                let are_alone = blocks.keys().all(|place| place.is_predicated);
-                let copies = blocks.iter().map(|(&place, &count)| {
-                    let is_predicated = place.is_predicated && !are_alone;
-                    (Place { is_predicated, ..place }, count / of_one_copy)
-                });
+                let copies = blocks.iter().map(|(&place, &count)| (place, count / of_one_copy));
                 let weight = weights.get(&(*ptx, *kind)).copied().unwrap_or(1.0);
                 let block = self.loops.block(*ptx);
                 let key = (copies.collect(), row.issued_lanes, row.warp_executions, block);
@@ -198,6 +195,22 @@ impl Listing<'_> {
             _ => false,
         }
     }
+}
+
+/// The copies whose predicates matter told apart from the others.
+///
+/// Alone, an instruction under a predicate says that its block runs: a branch became it. Beside one
+/// without a predicate in the same block it is no copy, but a part of the work, such as the
+/// correction of a quotient.
+fn with_predicates(places: &BTreeMap<Place, u32>) -> BTreeMap<Place, u32> {
+    let are_alone = places.keys().all(|place| place.is_predicated);
+    let mut all = BTreeMap::new();
+    for (&place, &count) in places {
+        let plain = Place { is_predicated: false, ..place };
+        let is_copy = place.is_predicated && !are_alone && !places.contains_key(&plain);
+        *all.entry(if is_copy { place } else { plain }).or_default() += count;
+    }
+    all
 }
 
 fn is_of_integers(class: InstructionClass) -> bool {
