@@ -241,8 +241,8 @@ fn copies_of_a_loop_add_up_to_its_rounds() {
     }
 }
 
-/// The last round of an unrolled loop stands behind it under a predicate, without a loop or a branch
-/// of its own. Its executions are fewer than those of its block.
+/// The last round of an unrolled loop stands behind it under a predicate, without a branch of its
+/// own. Its executions are fewer than those of its block.
 #[test]
 fn the_last_round_under_a_predicate_runs_if_one_is_left() {
     let threads = 2 * 256;

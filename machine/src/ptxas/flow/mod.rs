@@ -7,8 +7,8 @@
 //! are taken in order of the number of instructions that support them. Those that contradict known
 //! values, or would make an edge negative, are refused.
 //!
-//! A copy under a predicate that the PTX does not have runs at most as often as its block. It has an
-//! unknown of its own. The last round of an unrolled loop is often such a copy.
+//! A copy under a predicate that the PTX does not have runs at most as often as its block. It has
+//! an unknown of its own. The last round of an unrolled loop is often such a copy.
 //!
 //! If a loop was unrolled into several versions, the lines give only their sum; `versions` divides
 //! it.
