@@ -282,3 +282,48 @@ fn ptxas_accepts_every_variant() {
     }
     assert!(refused.is_empty(), "{}", refused.join("\n"));
 }
+
+/// A launch file with parameters is a generator of the user's own.
+#[test]
+fn own_launch_files_are_generators() {
+    let template = "parametric/reduction.toml";
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made");
+    let command = format!("kernels generate {template} n:1000,2048 blocks:2 -o {}", made.display());
+    let files = stdout(&command);
+    let names: Vec<&str> = files.lines().filter_map(|line| line.rsplit('/').next()).collect();
+    insta::assert_snapshot!("kernels-own-files", names.join("\n"));
+    let launch = fs::read_to_string(made.join("reduction-blocks-2-n-1000.toml")).unwrap();
+    insta::assert_snapshot!("kernels-own-launch", launch);
+    // The file counts what the template counts with these values.
+    for n in [1000, 2048] {
+        let own = made.join(format!("reduction-blocks-2-n-{n}.toml"));
+        let options = "--machine none --format json";
+        let own = json(&format!("profile {} {options}", own.display()));
+        let given = format!("profile {template} --param n={n} --param blocks=2 {options}");
+        assert_eq!(own["launches"], json(&given)["launches"], "n = {n}");
+    }
+    for (name, arguments) in [
+        ("kernels-own-show", format!("kernels show {template} n:1024,2048")),
+        ("kernels-own-unknown", format!("kernels show {template} rows:3")),
+        ("kernels-own-value", format!("kernels show {template} n:many")),
+        ("kernels-own-beside", format!("kernels show {template} flops")),
+        ("kernels-own-none", "kernels show saxpy.toml".to_owned()),
+    ] {
+        insta::assert_snapshot!(name, gpucast(&arguments).transcript());
+    }
+}
+
+/// Kernels of the user's own calibrate a model like those of the collection.
+#[test]
+fn own_launch_files_are_measured() {
+    let template = "parametric/reduction.toml";
+    let fitted = json(&format!(
+        "calibrate cost --measure '{template} n:65536,262144 blocks:80' \
+         --measure 'empty_knl ngroups:16' --on sm-simulation:titan-v --machine rules \
+         --model 'p_load * f_mem_access_global_float32 + p_launch * f_sync_kernel_launch' \
+         --format json"
+    ));
+    let samples = fitted["samples"].as_array().unwrap();
+    assert_eq!(samples.len(), 3, "{fitted}");
+}

@@ -34,6 +34,7 @@ pub mod reference_values;
 mod resolve;
 pub mod samples;
 pub mod structure;
+pub mod template;
 mod tensor_map;
 pub(crate) mod texture;
 mod type_name;

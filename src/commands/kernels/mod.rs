@@ -2,6 +2,7 @@
 
 mod launch_text;
 mod strip;
+pub(super) mod template;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,9 +49,9 @@ struct Argument {
 
 #[derive(Serialize)]
 struct KernelEntry {
-    generator: &'static str,
+    generator: String,
     /// The values of the generator's arguments.
-    variant: BTreeMap<&'static str, String>,
+    variant: BTreeMap<String, String>,
     grid: [u32; 3],
     block: [u32; 3],
     files: Vec<PathBuf>,
@@ -80,7 +81,11 @@ pub(crate) fn run(command: Kernels) -> Result<(), Failure> {
             Output::open(output.output)?.write(&text)
         }
         Kernels::Show { tags, part, target } => {
-            let choices = request(&tags)?.choices().map_err(report)?;
+            let request = request(&tags)?;
+            if let Some(own) = template::kernels(&request)? {
+                return Output::open(None)?.write(&own.shown(part, target)?);
+            }
+            let choices = request.choices().map_err(report)?;
             let text = match part {
                 KernelPart::Summary => summary(&choices),
                 KernelPart::Ptx | KernelPart::Cuda | KernelPart::Launch => {
@@ -217,7 +222,12 @@ fn misfit(choice: &Choice, unfit: &Unfit) -> Report {
 
 /// Writes kernels with their launch files.
 fn generate(arguments: &Generate) -> Result<(), Failure> {
-    let choices = request(&arguments.tags)?.choices().map_err(report)?;
+    let request = request(&arguments.tags)?;
+    if let Some(own) = template::kernels(&request)? {
+        let kernels = own.generate(arguments)?;
+        return Output::open(None)?.write(&files_made(kernels, &[], arguments.format)?);
+    }
+    let choices = request.choices().map_err(report)?;
     let mut made = Vec::new();
     let mut left_out = Vec::new();
     for choice in &choices {
@@ -257,15 +267,24 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
         }
         let values = choice.variant.values.iter();
         kernels.push(KernelEntry {
-            generator: choice.generator.name,
-            variant: values.map(|(axis, value)| (*axis, value.to_string())).collect(),
+            generator: choice.generator.name.to_owned(),
+            variant: values.map(|(axis, value)| ((*axis).to_owned(), value.to_string())).collect(),
             grid: kernel.grid,
             block: kernel.block,
             files: paths,
         });
     }
-    let text = match arguments.format {
-        TextOrJson::Text => written(&kernels, &left_out),
+    Output::open(None)?.write(&files_made(kernels, &left_out, arguments.format)?)
+}
+
+/// The list of the files that were written.
+fn files_made(
+    kernels: Vec<KernelEntry>,
+    left_out: &[(String, Unfit)],
+    format: TextOrJson,
+) -> Result<String, Report> {
+    match format {
+        TextOrJson::Text => Ok(written(&kernels, left_out)),
         TextOrJson::Json => {
             let left_out = left_out.iter();
             let left_out = left_out.map(|(tags, unfit)| LeftOut { tags, reason: &unfit.reason });
@@ -274,10 +293,9 @@ fn generate(arguments: &Generate) -> Result<(), Failure> {
                 generators: Vec::new(),
                 kernels,
                 left_out: left_out.collect(),
-            })?
+            })
         }
-    };
-    Output::open(None)?.write(&text)
+    }
 }
 
 /// The files that were written, and what was left out.

@@ -11,6 +11,8 @@ use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{Chosen, Models};
 use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::input::plan::Plan;
+use gpucast_forecast::input::template::TemplateKernel;
 use gpucast_forecast::run::sources::{self, Counts};
 use gpucast_model::cost_model::{Formula, Names, Sample};
 use gpucast_model::{Gpu, GpuLibrary, ModelError, Needs};
@@ -26,7 +28,7 @@ use crate::output::Terminal;
 pub(super) struct Measuring {
     /// The tags as they were given.
     tags: Vec<String>,
-    choices: Vec<Choice>,
+    kernels: Vec<Measured>,
     model: Chosen,
     gpu: Gpu,
     target: Target,
@@ -52,6 +54,41 @@ struct LeftOut {
     reason: String,
 }
 
+/// A kernel that is to be measured.
+enum Measured {
+    /// One of the collection.
+    Choice(Choice),
+    /// One of the user's own generator.
+    Own(TemplateKernel),
+}
+
+impl Measured {
+    /// The tags that choose it alone.
+    fn tags(&self) -> String {
+        match self {
+            Self::Choice(choice) => choice.tags(),
+            Self::Own(kernel) => kernel.tags(),
+        }
+    }
+
+    /// Its plan for a target, or the reason why there is none.
+    fn plan(&self, target: Target) -> Result<Result<Plan, String>, Failure> {
+        match self {
+            Self::Own(kernel) => Ok(Ok(kernel.plan(Some(&target.to_string()))?)),
+            Self::Choice(choice) => {
+                let file = choice.file_name();
+                let texts = match choice.texts(target, &format!("{file}.ptx")) {
+                    Ok(texts) => texts,
+                    Err(Unfit { reason }) => return Ok(Err(reason)),
+                };
+                let module = SourceText::new(format!("{file}.ptx"), texts.ptx);
+                let launch = SourceText::new(format!("{file}.toml"), texts.launch);
+                Ok(Ok(kernel_argument::of_texts(launch, module, Path::new(""), &[])?))
+            }
+        }
+    }
+}
+
 /// A kernel as a sample, or the reason why it is none.
 enum Outcome {
     Sample(Sample),
@@ -65,14 +102,22 @@ impl Measuring {
     ///
     /// No `--on`, tags that choose nothing, and a model or GPU that is not known.
     pub(super) fn new(arguments: &CalibrateCost, library: &GpuLibrary) -> Result<Self, Failure> {
-        let mut choices: Vec<Choice> = Vec::new();
+        let mut all: Vec<Measured> = Vec::new();
         for tags in &arguments.measure {
             let words: Vec<&str> = tags.split_whitespace().collect();
             let request = Request::parse(&words, arguments.condition.into());
-            for choice in request.and_then(|one| one.choices()).map_err(kernels::report)? {
+            let request = request.map_err(kernels::report)?;
+            let chosen: Vec<Measured> = match kernels::template::kernels(&request)? {
+                Some(own) => own.kernels.into_iter().map(Measured::Own).collect(),
+                None => {
+                    let choices = request.choices().map_err(kernels::report)?;
+                    choices.into_iter().map(Measured::Choice).collect()
+                }
+            };
+            for kernel in chosen {
                 // Two sets may choose the same kernel, which is still one sample.
-                if choices.iter().all(|other| other.tags() != choice.tags()) {
-                    choices.push(choice);
+                if all.iter().all(|other| other.tags() != kernel.tags()) {
+                    all.push(kernel);
                 }
             }
         }
@@ -97,7 +142,7 @@ impl Measuring {
         }
         let capability = gpu_argument::device_model(&gpu)?.capability;
         let target = Target::new(capability.major * 10 + capability.minor);
-        Ok(Self { tags: arguments.measure.clone(), choices, model, gpu, target })
+        Ok(Self { tags: arguments.measure.clone(), kernels: all, model, gpu, target })
     }
 
     /// Executes the kernels: their features, and the times that the model gives them.
@@ -120,14 +165,14 @@ impl Measuring {
         };
         let mut samples = Vec::new();
         let mut left_out = Vec::new();
-        for (index, choice) in self.choices.iter().enumerate() {
-            if self.choices.len() > 1 {
-                terminal.part(index, self.choices.len());
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            if self.kernels.len() > 1 {
+                terminal.part(index, self.kernels.len());
             }
-            match self.sample(choice, formula, names, &counts, &terminal)? {
+            match self.sample(kernel, formula, names, &counts, &terminal)? {
                 Outcome::Sample(sample) => samples.push(sample),
                 Outcome::LeftOut(reason) => {
-                    left_out.push(LeftOut { tags: choice.tags(), reason });
+                    left_out.push(LeftOut { tags: kernel.tags(), reason });
                 }
             }
         }
@@ -146,23 +191,21 @@ impl Measuring {
 
     fn sample(
         &self,
-        choice: &Choice,
+        kernel: &Measured,
         formula: &Formula,
         names: &Names,
         counts: &Counts,
         terminal: &Terminal,
     ) -> Result<Outcome, Failure> {
-        let file = choice.file_name();
-        let texts = match choice.texts(self.target, &format!("{file}.ptx")) {
-            Ok(texts) => texts,
-            Err(Unfit { reason }) => return Ok(Outcome::LeftOut(reason)),
+        let plan = match kernel.plan(self.target)? {
+            Ok(plan) => plan,
+            Err(reason) => return Ok(Outcome::LeftOut(reason)),
         };
-        let module = SourceText::new(format!("{file}.ptx"), texts.ptx);
-        let launch = SourceText::new(format!("{file}.toml"), texts.launch);
-        let plan = kernel_argument::of_texts(launch, module, Path::new(""), &[])?;
+        if plan.launches.len() > 1 {
+            return Ok(Outcome::LeftOut("a sample has one launch".to_owned()));
+        }
         let launched = sources::counted(&plan, &self.gpu, counts, terminal)?;
-        let name = choice.tags();
-        // A kernel of the collection is launched once.
+        let name = kernel.tags();
         let Some(source) = launched.into_iter().next() else {
             return Ok(Outcome::LeftOut("nothing is launched".to_owned()));
         };
