@@ -324,6 +324,6 @@ fn own_launch_files_are_measured() {
          --model 'p_load * f_mem_access_global_float32 + p_launch * f_sync_kernel_launch' \
          --format json"
     ));
-    let samples = fitted["samples"].as_array().unwrap();
+    let samples = fitted["cost"]["samples"].as_array().unwrap();
     assert_eq!(samples.len(), 3, "{fitted}");
 }

@@ -10,10 +10,10 @@ use toml::Spanned;
 
 use super::expression::Parameters;
 use super::launch_file::{self, InitValue};
+use super::options::LaunchOptions;
 use super::plan::Plan;
 use super::{kernel_argument, module_text};
 use crate::failure::{Failure, Report, SourceText, suggest};
-use crate::settings::LaunchOptions;
 
 /// A launch file whose parameters are the arguments of a generator.
 #[derive(Clone, Debug)]
