@@ -1,0 +1,126 @@
+//! Kernels that measure a parameter: those of the collection by their tags, and a few that only
+//! have a meaning with the addresses of a device.
+
+use gpucast_collection::language::{
+    Array, Builder, Caching, Contents, Expression, Kernel, Type, Unroll,
+};
+use gpucast_collection::{MatchCondition, Request, Unfit};
+
+use crate::bench::MeasureError;
+
+/// The first kernel that tags choose.
+pub(crate) fn of_tags(tags: &str) -> Result<Kernel, MeasureError> {
+    let words: Vec<&str> = tags.split_whitespace().collect();
+    let choices = Request::parse(&words, MatchCondition::Superset)?.choices()?;
+    let first = choices.first().ok_or_else(|| Unfit::new(format!("{tags} choose no kernel")))?;
+    Ok((first.generator.make)(&first.variant)?)
+}
+
+/// Loads of one thread, each of the address that the last one loaded. The caller fills `next` with
+/// addresses. `suffix` says which caches keep the loads: `.ca`, `.cg`.
+pub(crate) fn chase(suffix: &str, bytes: u64, loads: u64) -> Kernel {
+    let mut kernel = Builder::new("address_chase", "Loads of the address that the last one loaded");
+    let next = kernel.input("next", Type::U64, bytes / 8, Contents::Zero);
+    let result = kernel.output("result", Type::U64, 1);
+    let zero = Expression::number(0, Type::S32);
+    let first = kernel.load("first", &next, zero.clone());
+    let at = kernel.variable("at", first);
+    let load = format!("ld.global{suffix}.u64 $0, [$0]");
+    kernel.repeat("pass", loads, Unroll::By(CHASES), |kernel| {
+        kernel.assembly(&load, &[at], &[]);
+    });
+    kernel.store(&result, zero, at.into());
+    kernel.launched([1, 1, 1], [1, 1, 1])
+}
+
+/// Copies of a chase's load in its loop.
+pub(crate) const CHASES: u32 = 64;
+
+/// The same in shared memory: a word that holds its own address.
+pub(crate) fn shared_chase(loads: u64) -> Kernel {
+    let mut kernel = Builder::new("shared_chase", "Loads of the address that the last one loaded");
+    let result = kernel.output("result", Type::U32, 1);
+    let tile = kernel.shared("tile", Type::U32, 32);
+    let zero = Expression::number(0, Type::S32);
+    let at = kernel.variable("at", Expression::number(0, Type::U32));
+    kernel.assembly("mov.u32 $0, tile", &[at], &[]);
+    kernel.store(&tile, zero.clone(), at.into());
+    kernel.repeat("pass", loads, Unroll::By(CHASES), |kernel| {
+        kernel.assembly("ld.shared.u32 $0, [$0]", &[at], &[]);
+    });
+    kernel.store(&result, zero, at.into());
+    kernel.launched([1, 1, 1], [1, 1, 1])
+}
+
+/// Threads of a block that reads vectors.
+pub(crate) const READERS: u64 = 256;
+
+/// Loads of a pass of [`vectors`].
+pub(crate) const LOADS: u64 = 4;
+
+/// Bytes of a vector.
+pub(crate) const VECTOR_BYTES: u64 = 16;
+
+/// Vectors of four words that blocks read round and round in `bytes` of global memory, a power of
+/// two. Block *b* begins at its own vectors as far as the memory has them.
+pub(crate) fn vectors(caching: Caching, bytes: u64, blocks: u64, passes: u64) -> Kernel {
+    let mut kernel = Builder::new("vector_reads", "Vectors read round and round");
+    let array = kernel.input("in", Type::F32, bytes / 4, Contents::Uniform(1));
+    let result = kernel.output("result", Type::F32, blocks * READERS);
+    let begin = kernel.block(0) * PASS_WORDS;
+    read_round(&mut kernel, &array, caching, begin, passes, &result);
+    kernel.launched([blocks, 1, 1], [READERS, 1, 1])
+}
+
+/// The same in shared memory.
+pub(crate) fn shared_vectors(blocks: u64, passes: u64) -> Kernel {
+    let mut kernel = Builder::new("shared_vector_reads", "Vectors of shared memory");
+    let result = kernel.output("result", Type::F32, blocks * READERS);
+    let tile = kernel.shared("tile", Type::F32, 2 * PASS_WORDS);
+    let thread = kernel.name("thread", kernel.thread(0));
+    let value = kernel.name("value", thread.clone().to(Type::F32));
+    let last = Expression::number(2 * PASS_WORDS, Type::S32);
+    kernel.count("place", last, READERS as i64, Unroll::No, |kernel, place| {
+        kernel.store(&tile, place + thread.clone(), value.clone());
+    });
+    kernel.barrier();
+    let begin = Expression::number(0, Type::S32);
+    read_round(&mut kernel, &tile, Caching::Usual, begin, passes, &result);
+    kernel.launched([blocks, 1, 1], [READERS, 1, 1])
+}
+
+/// Words that a block reads in a pass.
+const PASS_WORDS: u64 = LOADS * READERS * VECTOR_BYTES / 4;
+
+/// Reads passes of vectors from `begin` on, and stores their sum.
+fn read_round(
+    kernel: &mut Builder,
+    array: &Array,
+    caching: Caching,
+    begin: Expression,
+    passes: u64,
+    result: &Array,
+) {
+    // Each pass begins at a multiple of its size, so it ends inside the array.
+    let mask = (array.len - 1) & !(PASS_WORDS - 1);
+    let own = kernel.name("own", kernel.thread(0) * (VECTOR_BYTES / 4));
+    let at = kernel.variable("at", begin.masked(mask));
+    let sums: Vec<_> = (0..VECTOR_BYTES / 4)
+        .map(|one| kernel.variable(&format!("sum{one}"), Expression::number(0, Type::F32)))
+        .collect();
+    kernel.repeat("pass", passes, Unroll::No, |kernel| {
+        let first = kernel.name("first", Expression::from(at) + own.clone());
+        for load in 0..LOADS {
+            let place = first.clone() + load * READERS * (VECTOR_BYTES / 4);
+            let loaded = kernel.load_vector_through(caching, &format!("v{load}"), array, place, 4);
+            for (&sum, loaded) in sums.iter().zip(loaded) {
+                kernel.assign(sum, Expression::from(sum) + loaded);
+            }
+        }
+        kernel.assign(at, (Expression::from(at) + PASS_WORDS).masked(mask));
+    });
+    let zero = Expression::number(0, Type::F32);
+    let total = sums.iter().fold(zero, |sum, &one| sum + Expression::from(one));
+    let place = kernel.thread_of_grid();
+    kernel.store(result, place, total);
+}
