@@ -2,7 +2,7 @@
 //! have a meaning with the addresses of a device.
 
 use gpucast_collection::language::{
-    Array, Builder, Caching, Contents, Expression, Kernel, Type, Unroll,
+    Array, Builder, Caching, Contents, Expression, Function, Kernel, Type, Unroll,
 };
 use gpucast_collection::{MatchCondition, Request, Unfit};
 
@@ -17,7 +17,7 @@ pub(crate) fn of_tags(tags: &str) -> Result<Kernel, MeasureError> {
 }
 
 /// Loads of one thread, each of the address that the last one loaded. The caller fills `next` with
-/// addresses. `suffix` says which caches keep the loads: `.ca`, `.cg`.
+/// addresses. `suffix` says which caches keep the loads: `.nc`, `.cg`.
 pub(crate) fn chase(suffix: &str, bytes: u64, loads: u64) -> Kernel {
     let mut kernel = Builder::new("address_chase", "Loads of the address that the last one loaded");
     let next = kernel.input("next", Type::U64, bytes / 8, Contents::Zero);
@@ -72,6 +72,40 @@ pub(crate) fn vectors(caching: Caching, bytes: u64, blocks: u64, passes: u64) ->
     kernel.launched([blocks, 1, 1], [READERS, 1, 1])
 }
 
+/// Vectors of four words, each of which one thread reads once.
+pub(crate) fn stream(bytes: u64) -> Kernel {
+    let mut kernel = Builder::new("vector_stream", "Vectors, each read once");
+    let array = kernel.input("in", Type::F32, bytes / 4, Contents::Uniform(1));
+    let blocks = array.len / PASS_WORDS;
+    let result = kernel.output("result", Type::F32, blocks * READERS);
+    let begin = kernel.block(0) * PASS_WORDS;
+    read_round(&mut kernel, &array, Caching::Usual, begin, 1, &result);
+    kernel.launched([blocks, 1, 1], [READERS, 1, 1])
+}
+
+/// Minima of numbers, in loops of 32 copies: 16 in a thread for each of `m`.
+pub(crate) fn minima(blocks: u64, m: u64) -> Kernel {
+    const VARIABLES: usize = 16;
+    const MINIMUM: Function = Function::new("min.f32", "fminf($0, $1)", Type::F32);
+    let mut kernel = Builder::new("minima", "Minima of numbers, none of which waits for the last");
+    let result = kernel.output("result", Type::F32, blocks * READERS);
+    let first = kernel.name("first", kernel.thread_of_grid().to(Type::F32));
+    let variables: Vec<_> = (0..VARIABLES as u64)
+        .map(|one| kernel.variable(&format!("v{one}"), first.clone() + one))
+        .collect();
+    kernel.repeat("pass", m, Unroll::By(32), |kernel| {
+        for (one, &variable) in variables.iter().enumerate() {
+            let read = |further: usize| variables[(one + further) % VARIABLES].into();
+            kernel.assign(variable, Expression::Call(MINIMUM, vec![read(6), read(7)]));
+        }
+    });
+    let zero = Expression::number(0, Type::F32);
+    let total = variables.iter().fold(zero, |sum, &one| sum + Expression::from(one));
+    let place = kernel.thread_of_grid();
+    kernel.store(&result, place, total);
+    kernel.launched([blocks, 1, 1], [READERS, 1, 1])
+}
+
 /// The same in shared memory.
 pub(crate) fn shared_vectors(blocks: u64, passes: u64) -> Kernel {
     let mut kernel = Builder::new("shared_vector_reads", "Vectors of shared memory");
@@ -121,6 +155,8 @@ fn read_round(
     });
     let zero = Expression::number(0, Type::F32);
     let total = sums.iter().fold(zero, |sum, &one| sum + Expression::from(one));
+    // No sum of positive numbers is -1; that nothing is stored, no compiler can know.
+    let never = Expression::from(sums[0]).equals(Expression::number(0, Type::F32) - 1);
     let place = kernel.thread_of_grid();
-    kernel.store(result, place, total);
+    kernel.when(never, |kernel| kernel.store(result, place, total));
 }

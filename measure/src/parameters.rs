@@ -66,7 +66,7 @@ pub const ALL: &[Parameter] = &[
     Parameter {
         field: "cta_launch_interval",
         unit: "clock",
-        kernel: "empty_knl, slope over blocks",
+        kernel: "latency_chain in one to eight blocks of each SM, slope over blocks",
         measure: cta_launch_interval,
     },
     rate!("fp32_rate", "compute_throughput operation:madd dtype:float32", 16),
@@ -75,7 +75,12 @@ pub const ALL: &[Parameter] = &[
     rate!("int_mul_rate", "compute_throughput operation:madd dtype:int32", 16),
     rate!("logic_rate", "iops_pattern operation:xor", 32),
     rate!("shift_rate", "iops_pattern operation:shift", 32),
-    rate!("compare_rate", "iops_pattern operation:min", 32),
+    Parameter {
+        field: "compare_rate",
+        unit: "/clk/SM",
+        kernel: "minima of single-precision numbers",
+        measure: compare_rate,
+    },
     rate!("special_rate", "special_pattern function:sin", 32),
     rate!("conversion_rate", "conversion_pattern from:float32 to:int32", 32),
     rate!("shuffle_rate", "shuffle_pattern mode:bfly distance:1", 8),
@@ -100,13 +105,13 @@ pub const ALL: &[Parameter] = &[
     Parameter {
         field: "l1_latency",
         unit: "clock",
-        kernel: "chase of addresses in 8 KiB, ld.ca",
-        measure: |bench| chase(bench, ".ca", 8 << 10, false),
+        kernel: "chase of addresses in 8 KiB, ld.global.nc",
+        measure: |bench| chase(bench, ".nc", 8 << 10, false),
     },
     Parameter {
         field: "l2_latency",
         unit: "clock",
-        kernel: "chase of addresses in 256 KiB, ld.cg",
+        kernel: "chase of addresses in 256 KiB, ld.global.cg",
         measure: |bench| chase(bench, ".cg", 256 << 10, false),
     },
     Parameter {
@@ -124,23 +129,23 @@ pub const ALL: &[Parameter] = &[
     Parameter {
         field: "l1_bytes_rate",
         unit: "/clk/SM",
-        kernel: "vectors of 16 bytes from 16 KiB, ld.ca",
+        kernel: "vectors of 16 bytes from 16 KiB, ld.global.nc",
         measure: |bench| {
             bytes(bench, VECTORS, |blocks, passes| {
-                kernels::vectors(Caching::All, 16 << 10, blocks, passes)
+                kernels::vectors(Caching::ReadOnly, 16 << 10, blocks, passes)
             })
         },
     },
     Parameter {
         field: "l2_bandwidth",
         unit: "GB/s",
-        kernel: "vectors of 16 bytes from 1 MiB by all SMs, ld.cg",
+        kernel: "vectors of 16 bytes from 1 MiB by all SMs, ld.global.cg",
         measure: l2_bandwidth,
     },
     Parameter {
         field: "dram_efficiency",
         unit: "%",
-        kernel: "membench access:read granularity:8, slope over bytes",
+        kernel: "vectors of 16 bytes that are read once, slope over bytes",
         measure: dram_efficiency,
     },
     Parameter {
@@ -218,15 +223,28 @@ fn launch_overhead(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     Ok((many - few) / f64::from(2 * LAUNCHES) * 1e6)
 }
 
+/// Blocks that all fit on the device begin behind each other and take equally long, so the last one
+/// ends later by each of them.
 fn cta_launch_interval(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
-    let sizes = Sizes { smaller: 1 << 15, larger: 3 << 15 };
+    let sms = bench.facts().sm_count;
+    let sizes = Sizes { smaller: sms, larger: 8 * sms };
     bench.clocks(sizes, How::default(), |blocks| {
-        kernels::of_tags(&format!("empty_knl lsize_0:32 lsize_1:1 ngroups:{blocks}"))
+        let mut kernel = kernels::of_tags("latency_chain operation:madd dtype:float32 m:2048")?;
+        kernel.grid = [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1];
+        Ok(kernel)
     })
 }
 
+fn compare_rate(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    const MINIMA: u64 = 16;
+    let blocks = bench.facts().sm_count * BLOCKS_OF_SM;
+    let sizes = Sizes { smaller: 64, larger: 192 };
+    let clocks = bench.clocks(sizes, How::default(), |m| Ok(kernels::minima(blocks, m)))?;
+    Ok((BLOCKS_OF_SM * READERS * MINIMA) as f64 / clocks)
+}
+
 fn l2_bandwidth(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
-    // Eight blocks of an SM keep enough loads under way.
+    // Four blocks of an SM keep enough loads under way.
     let blocks = bench.facts().sm_count * 4;
     let sizes = Sizes { smaller: 32, larger: 96 };
     let seconds = bench.slope(sizes, How::default(), |passes| {
@@ -240,17 +258,11 @@ fn dram_efficiency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     let smaller = (2 * bench.facts().l2_bytes).next_multiple_of(1 << 24).max(1 << 25);
     let how = How { is_cold: true, ..How::default() };
     let sizes = Sizes { smaller, larger: 2 * smaller };
-    let seconds = bench.slope(sizes, how, |bytes| {
-        let elements = bytes / 4;
-        kernels::of_tags(&format!(
-            "membench access:read dtype:float32 granularity:8 lsize_0:256 nelements:{elements}"
-        ))
-    })?;
+    let seconds = bench.slope(sizes, how, |bytes| Ok(kernels::stream(bytes)))?;
     let peak = bench.facts().peak_bandwidth().ok_or_else(|| {
         Unfit::new("the driver tells neither the clock nor the width of the memory's bus")
     })?;
-    // A thread reads eight elements and writes their sum.
-    Ok((1.0 + 1.0 / 8.0) / seconds / 1e9 / peak * 100.0)
+    Ok(1.0 / seconds / 1e9 / peak * 100.0)
 }
 
 fn barrier_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
