@@ -15,6 +15,8 @@ pub struct Facts {
     pub minor: u32,
     /// Streaming multiprocessors.
     pub sm_count: u64,
+    /// Blocks that an SM can hold; 0 if the driver does not tell.
+    pub max_blocks_per_sm: u64,
     /// Clock of the SMs in MHz.
     pub clock_mhz: f64,
     /// Clock of the memory in MHz.

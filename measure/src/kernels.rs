@@ -17,8 +17,9 @@ pub(crate) fn of_tags(tags: &str) -> Result<Kernel, MeasureError> {
 }
 
 /// Loads of one thread, each of the address that the last one loaded. The caller fills `next` with
-/// addresses. `suffix` says which caches keep the loads: `.nc`, `.cg`.
-pub(crate) fn chase(suffix: &str, bytes: u64, loads: u64) -> Kernel {
+/// addresses. `suffix` says which caches keep the loads: `.nc`, `.cg`. The
+/// loop holds `copies` of the load.
+pub(crate) fn chase(suffix: &str, bytes: u64, loads: u64, copies: u32) -> Kernel {
     let mut kernel = Builder::new("address_chase", "Loads of the address that the last one loaded");
     let next = kernel.input("next", Type::U64, bytes / 8, Contents::Zero);
     let result = kernel.output("result", Type::U64, 1);
@@ -26,7 +27,7 @@ pub(crate) fn chase(suffix: &str, bytes: u64, loads: u64) -> Kernel {
     let first = kernel.load("first", &next, zero.clone());
     let at = kernel.variable("at", first);
     let load = format!("ld.global{suffix}.u64 $0, [$0]");
-    kernel.repeat("pass", loads, Unroll::By(CHASES), |kernel| {
+    kernel.repeat("pass", loads, Unroll::By(copies), |kernel| {
         kernel.assembly(&load, &[at], &[]);
     });
     kernel.store(&result, zero, at.into());
@@ -159,4 +160,15 @@ fn read_round(
     let never = Expression::from(sums[0]).equals(Expression::number(0, Type::F32) - 1);
     let place = kernel.thread_of_grid();
     kernel.when(never, |kernel| kernel.store(result, place, total));
+}
+
+/// Fences of one warp, one after the other. `scope` is `cta`, `gl` or `sys`.
+pub(crate) fn fences(scope: &str, fences: u64) -> Kernel {
+    let mut kernel = Builder::new("fences", "Fences of one warp, one after the other");
+    let result = kernel.output("result", Type::S32, READERS);
+    let fence = format!("membar.{scope}");
+    kernel.repeat("pass", fences, Unroll::By(8), |kernel| kernel.assembly(&fence, &[], &[]));
+    let place = kernel.thread(0);
+    kernel.store(&result, place.clone(), place);
+    kernel.launched([1, 1, 1], [32, 1, 1])
 }

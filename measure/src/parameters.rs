@@ -5,6 +5,7 @@ use gpucast_collection::language::{Caching, Kernel};
 use gpucast_model::Gpu;
 
 use crate::bench::{Bench, How, MeasureError, Sizes};
+use crate::device::Facts;
 use crate::kernels::{self, CHASES, LOADS, READERS, VECTOR_BYTES};
 
 /// A parameter: a field of a GPU file, and how it is measured.
@@ -66,7 +67,7 @@ pub const ALL: &[Parameter] = &[
     Parameter {
         field: "cta_launch_interval",
         unit: "clock",
-        kernel: "latency_chain in one to eight blocks of each SM, slope over blocks",
+        kernel: "chases of addresses in as many blocks as fit, slope over blocks",
         measure: cta_launch_interval,
     },
     rate!("fp32_rate", "compute_throughput operation:madd dtype:float32", 16),
@@ -151,8 +152,26 @@ pub const ALL: &[Parameter] = &[
     Parameter {
         field: "barrier_latency",
         unit: "clock",
-        kernel: "barrier_pattern with one warp",
+        kernel: "barrier_pattern with one warp, less the fence behind it (5.x, 6.x)",
         measure: barrier_latency,
+    },
+    Parameter {
+        field: "fence_cta_latency",
+        unit: "clock",
+        kernel: "membar.cta of one warp, one after the other",
+        measure: |bench| fence(bench, "cta"),
+    },
+    Parameter {
+        field: "fence_gpu_latency",
+        unit: "clock",
+        kernel: "membar.gl of one warp, one after the other",
+        measure: |bench| fence(bench, "gl"),
+    },
+    Parameter {
+        field: "fence_system_latency",
+        unit: "clock",
+        kernel: "membar.sys of one warp, one after the other",
+        measure: |bench| fence(bench, "sys"),
     },
 ];
 
@@ -201,7 +220,7 @@ fn chase(
     is_cold: bool,
 ) -> Result<f64, MeasureError> {
     let how = How { pointers: Some(CHASE_STRIDE), is_cold };
-    bench.clocks(CHASE, how, |m| Ok(kernels::chase(suffix, bytes, m)))
+    bench.clocks(CHASE, how, |m| Ok(kernels::chase(suffix, bytes, m, CHASES)))
 }
 
 /// Bytes of an SM in a clock.
@@ -224,12 +243,17 @@ fn launch_overhead(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
 }
 
 /// Blocks that all fit on the device begin behind each other and take equally long, so the last one
-/// ends later by each of them.
+/// ends later by each of them. The first blocks wait for their code together, so that they do not
+/// show it; a short loop makes these few.
 fn cta_launch_interval(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
-    let sms = bench.facts().sm_count;
-    let sizes = Sizes { smaller: sms, larger: 8 * sms };
-    bench.clocks(sizes, How::default(), |blocks| {
-        let mut kernel = kernels::of_tags("latency_chain operation:madd dtype:float32 m:2048")?;
+    const COPIES: u32 = 8;
+    const LOADS: u64 = 64;
+    let Facts { sm_count, max_blocks_per_sm, .. } = *bench.facts();
+    let most = sm_count * max_blocks_per_sm.clamp(2, 32);
+    let sizes = Sizes { smaller: most / 2, larger: most };
+    let how = How { pointers: Some(CHASE_STRIDE), ..How::default() };
+    bench.clocks(sizes, how, |blocks| {
+        let mut kernel = kernels::chase(".cg", 4096, LOADS, COPIES);
         kernel.grid = [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1];
         Ok(kernel)
     })
@@ -265,14 +289,24 @@ fn dram_efficiency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     Ok(1.0 / seconds / 1e9 / peak * 100.0)
 }
 
+/// Barriers or fences of the slope between two launches.
+const ORDERED: Sizes = Sizes { smaller: 2048, larger: 6144 };
+
+fn fence(bench: &mut Bench<'_>, scope: &str) -> Result<f64, MeasureError> {
+    bench.clocks(ORDERED, How::default(), |m| Ok(kernels::fences(scope, m)))
+}
+
 fn barrier_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
-    let sizes = Sizes { smaller: 4096, larger: 12_288 };
-    bench.clocks(sizes, How::default(), |m| {
+    let barrier = bench.clocks(ORDERED, How::default(), |m| {
         let mut kernel = kernels::of_tags(&format!(
             "barrier_pattern lsize_0:32 lsize_1:1 nelements:1024 m:{m}"
         ))?;
         // One warp on the device.
         kernel.grid = [1, 1, 1];
         Ok(kernel)
-    })
+    })?;
+    // Compilers put a fence of the block behind each barrier there.
+    let has_fence = matches!(bench.facts().major, 5 | 6);
+    let fence = if has_fence { fence(bench, "cta")? } else { 0.0 };
+    Ok(barrier - fence)
 }

@@ -79,6 +79,7 @@ pub(super) enum Attribute {
     L2CacheSize = 38,
     Major = 75,
     Minor = 76,
+    MaxBlocksPerMultiprocessor = 106,
 }
 
 /// The driver, with the context of one device.

@@ -36,6 +36,7 @@ impl Gpu {
             major: attribute(Attribute::Major)?,
             minor: attribute(Attribute::Minor)?,
             sm_count: attribute(Attribute::MultiprocessorCount)?.into(),
+            max_blocks_per_sm: attribute(Attribute::MaxBlocksPerMultiprocessor)?.into(),
             clock_mhz: f64::from(attribute(Attribute::ClockRate)?) / 1e3,
             memory_clock_mhz: f64::from(attribute(Attribute::MemoryClockRate)?) / 1e3,
             memory_bus_bits: attribute(Attribute::MemoryBusWidth)?.into(),
