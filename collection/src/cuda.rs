@@ -70,6 +70,7 @@ pub(crate) fn first_line(kernel: &Kernel, statement: &Statement) -> String {
                         format!("*(const volatile {} *)&{place}", array.ty.cuda())
                     }
                     Caching::SecondLevel => format!("__ldcg(&{place})"),
+                    Caching::ReadOnly => format!("__ldg(&{place})"),
                 };
                 return match declares {
                     true => format!("const {} {name} = {value};", one.ty.cuda()),

@@ -1,16 +1,24 @@
 //! Options of `bench`.
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{ExecutionOptions, KernelOptions, OutputOptions};
 
-/// Measures the executor on this computer.
+/// Measures the executor on this computer, or a GPU.
 #[derive(Debug, Args)]
+#[command(mut_arg("inputs", |kernel| kernel
+    .required(false)
+    .required_unless_present_any(["device", "compare"])
+    .conflicts_with_all(["device", "compare"])))]
 pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceOptions,
 
     /// Rounds to measure, after one that is not measured
     #[arg(long, help_heading = "Measurement", value_name = "N", default_value = "5")]
@@ -25,4 +33,45 @@ pub(crate) struct Bench {
 
     #[command(flatten)]
     pub(crate) output: OutputOptions,
+}
+
+/// The measurement of a GPU.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measurement of a GPU")]
+pub(crate) struct DeviceOptions {
+    /// Measure the GPU of this number by NVIDIA's driver, and write its file
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<u32>,
+
+    /// Show where a GPU of the library, by name or TOML file, differs from the measured one, which
+    /// is number 0 without --device
+    #[arg(long, value_name = "GPU")]
+    pub(crate) compare: Option<String>,
+
+    /// Fields to measure, separated by commas [default: all]
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Trials of each kernel, whose mean counts
+    #[arg(long, value_name = "N", default_value = "60")]
+    pub(crate) trials: NonZeroU32,
+
+    /// Trials before these that do not count
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) warm_up: u32,
+
+    /// Write the GPU's file, too, where --compare writes a table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+
+    /// The GPU's name in its file [default: made of the driver's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+impl DeviceOptions {
+    /// True if a GPU is to be measured.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.device.is_some() || self.compare.is_some()
+    }
 }

@@ -1,8 +1,10 @@
-//! NVIDIA's programs and libraries where a machine has them: `ptxas`, NVRTC, nvcc; and clang.
+//! NVIDIA's programs and libraries where a machine has them: `ptxas`, NVRTC, nvcc, the driver; and
+//! clang.
 //!
 //! ```text
 //! installed (folders) ──► assembler (ptxas: finds, runs, caches) ──► a Toolchain of the forecast
 //!                    └──► compiler (NVRTC, nvcc, clang)          ──► a Compiler of the forecast
+//! driver (libcuda.so.1)                                           ──► a Device of measurements
 //!                              process (runs a program, with a limit and a [`Stop`])
 //! ```
 //!
@@ -11,6 +13,7 @@
 
 pub mod assembler;
 pub mod compiler;
+pub mod driver;
 mod installed;
 mod process;
 mod stop;

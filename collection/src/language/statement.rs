@@ -111,6 +111,8 @@ pub enum Caching {
     All,
     /// The L2 alone: `.cg`.
     SecondLevel,
+    /// All, the first level of read-only data among them: `.nc`.
+    ReadOnly,
     /// Whatever holds it, it happens where it is written: no compiler moves it or leaves it out.
     Volatile,
 }

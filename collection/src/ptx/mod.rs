@@ -159,6 +159,7 @@ impl<'k> Printer<'k> {
                     Caching::Usual => "",
                     Caching::All => ".ca",
                     Caching::SecondLevel => ".cg",
+                    Caching::ReadOnly => ".nc",
                 };
                 let (space, ty) = (space(array), memory_type(array.ty));
                 let vector = vector(&registers);

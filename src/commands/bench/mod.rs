@@ -1,4 +1,6 @@
-//! `gpucast bench`: how fast this computer executes kernels, and what counting costs.
+//! `gpucast bench`: how fast this computer executes kernels, and what counting costs; or a GPU.
+
+mod device;
 
 use std::num::NonZeroUsize;
 
@@ -15,6 +17,9 @@ use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Bench, threads: Option<u16>) -> Result<(), Failure> {
+    if arguments.device.is_wanted() {
+        return device::run(arguments);
+    }
     let ExecutionOptions { counting, caches, .. } = arguments.execution;
     if counting != CountingChoice::Auto || caches != CacheChoice::Full {
         let report = Report::new("`bench` measures every way of counting");

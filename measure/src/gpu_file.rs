@@ -1,0 +1,138 @@
+//! The file of a measured GPU.
+
+use std::fmt::Write as _;
+
+use gpucast_model::Gpu;
+use gpucast_model::gpu::GpuError;
+
+use crate::bench::Measured;
+use crate::device::Facts;
+
+/// The name of a device on the command line: `NVIDIA GeForce GTX 1060 6GB` is `gtx-1060-6gb`.
+#[must_use]
+pub fn name_of(device: &str) -> String {
+    let lower = device.to_lowercase();
+    let words = lower
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty() && !["nvidia", "geforce", "tm", "r"].contains(word));
+    words.collect::<Vec<_>>().join("-")
+}
+
+/// The file of a GPU: what the driver tells, and what was measured.
+#[must_use]
+pub fn text(name: &str, facts: &Facts, measured: &[Measured]) -> String {
+    let Facts { name: display_name, driver_version, clock_mhz, .. } = facts;
+    let mut text = format!(
+        "# Measured by `gpucast bench`; the driver is {driver_version}, the clock {clock_mhz} MHz.\n\
+         name = {name:?}\ndisplay_name = {display_name:?}\n\n# What the driver tells.\n"
+    );
+    let mut told = |field: &str, value: String, unit: &str| {
+        let unit = if unit.is_empty() { String::new() } else { format!(" unit = {unit:?},") };
+        let _ = writeln!(
+            text,
+            "{field} = {{ value = {value},{unit} source = {{ datasheet = \"told by the driver\" }} }}"
+        );
+    };
+    told("vendor", "\"NVIDIA\"".to_owned(), "");
+    told("compute_capability", format!("\"{}.{}\"", facts.major, facts.minor), "");
+    told("sm_count", facts.sm_count.to_string(), "SM");
+    told("sp_clock", facts.clock_mhz.to_string(), "MHz");
+    told("l2_size", facts.l2_bytes.to_string(), "B");
+    told("memory_size", facts.memory_bytes.to_string(), "B");
+    if facts.memory_bus_bits > 0 {
+        told("memory_bus_width", facts.memory_bus_bits.to_string(), "bit");
+    }
+    if let Some(peak) = facts.peak_bandwidth() {
+        told("peak_memory_bandwidth", round(peak).to_string(), "GB/s");
+    }
+    text += "\n# Measured.\n";
+    for Measured { parameter, value, .. } in measured {
+        let crate::Parameter { field, unit, kernel, .. } = parameter;
+        let value = round(*value);
+        let value = if is_whole(field) { value.round() } else { value };
+        let _ = writeln!(
+            text,
+            "{field} = {{ value = {value}, unit = {unit:?}, source = {{ benchmark = \"gpucast bench: {kernel}\" }} }}"
+        );
+    }
+    for Derived { field, unit, value } in derived(facts, measured) {
+        let value = round(value);
+        let _ = writeln!(
+            text,
+            "{field} = {{ value = {value}, unit = {unit:?}, source = {{ benchmark = \"gpucast bench: follows from the figures above\" }} }}"
+        );
+    }
+    text
+}
+
+/// The GPU of a file's text.
+///
+/// # Errors
+///
+/// A figure that no GPU can have.
+pub fn gpu(text: &str) -> Result<Gpu, GpuError> {
+    Gpu::from_toml(text)
+}
+
+/// Fields that hold whole numbers.
+fn is_whole(field: &str) -> bool {
+    matches!(
+        field,
+        "arithmetic_latency" | "shared_latency" | "l1_latency" | "l2_latency" | "memory_latency"
+    )
+}
+
+/// Six digits.
+fn round(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// A figure of the thesis that another one gives.
+struct Derived {
+    field: &'static str,
+    unit: &'static str,
+    value: f64,
+}
+
+/// A throughput of all SMs that follows from a rate of one.
+struct Throughput {
+    rate: &'static str,
+    field: &'static str,
+    unit: &'static str,
+    /// Operations of a result.
+    operations: f64,
+}
+
+/// The thesis's parameters T (Konstantinidis 2017, table 4.3).
+const THROUGHPUTS: [Throughput; 4] = [
+    Throughput { rate: "fp32_rate", field: "sp_throughput", unit: "GFLOPS", operations: 2.0 },
+    Throughput { rate: "fp64_rate", field: "dp_throughput", unit: "GFLOPS", operations: 2.0 },
+    Throughput { rate: "int_mul_rate", field: "int_throughput", unit: "GIOPS", operations: 2.0 },
+    Throughput {
+        rate: "int_add_rate",
+        field: "int_add_throughput",
+        unit: "GIOPS",
+        operations: 1.0,
+    },
+];
+
+/// The thesis's parameters T, and its B_mem.
+fn derived(facts: &Facts, measured: &[Measured]) -> Vec<Derived> {
+    let clocks = facts.sm_count as f64 * facts.clock_mhz * 1e6;
+    let value =
+        |field| measured.iter().find(|one| one.parameter.field == field).map(|one| one.value);
+    let throughput = |one: &Throughput| {
+        let value = value(one.rate)? * one.operations * clocks / 1e9;
+        Some(Derived { field: one.field, unit: one.unit, value })
+    };
+    let mut derived: Vec<Derived> = THROUGHPUTS.iter().filter_map(throughput).collect();
+    if let Some((peak, efficiency)) = facts.peak_bandwidth().zip(value("dram_efficiency")) {
+        let value = peak * efficiency / 100.0;
+        derived.push(Derived { field: "memory_bandwidth", unit: "GB/s", value });
+    }
+    if value("l2_latency").is_some() {
+        // The measured latency is the mean of both halves.
+        derived.push(Derived { field: "l2_far_latency", unit: "clock", value: 0.0 });
+    }
+    derived
+}

@@ -1,0 +1,58 @@
+//! Trials of a kernel, and their mean.
+//!
+//! Stevens and Klöckner 2020 take the average of 60 trials (section 6.1.4). They exclude times on
+//! the order of ten times the usual one (section 8). An order of magnitude begins at its geometric
+//! middle, so a time beyond √10 times the median is excluded.
+
+/// The number of trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trials {
+    /// Those that are not timed.
+    pub warm_up: u32,
+    /// Those that are.
+    pub timed: u32,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self { warm_up: 2, timed: 60 }
+    }
+}
+
+/// The mean of times that are not anomalous, and the number of those that are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The mean in the unit of the times.
+    pub value: f64,
+    /// Times that were excluded.
+    pub excluded: usize,
+}
+
+/// The mean of the trials' times. `None` without a time.
+#[must_use]
+pub fn mean(times: &[f64]) -> Option<Mean> {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = *sorted.get(sorted.len() / 2)?;
+    let usual: Vec<f64> =
+        sorted.iter().copied().filter(|&time| time <= median * 10_f64.sqrt()).collect();
+    let value = usual.iter().sum::<f64>() / usual.len() as f64;
+    Some(Mean { value, excluded: sorted.len() - usual.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_another_order_of_magnitude_are_left_out() {
+        let check = |times: &[f64], value: f64, excluded: usize| {
+            assert_eq!(mean(times), Some(Mean { value, excluded }), "{times:?}");
+        };
+        check(&[2.0], 2.0, 0);
+        check(&[1.0, 3.0, 2.0], 2.0, 0);
+        check(&[1.0, 10.0, 1.0, 1.0], 1.0, 1);
+        check(&[1.0, 3.0, 1.0, 1.0], 1.5, 0);
+        assert_eq!(mean(&[]), None);
+    }
+}

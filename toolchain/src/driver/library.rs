@@ -1,0 +1,394 @@
+//! `libcuda.so.1`, the interface of NVIDIA's driver, loaded when a GPU is to be measured.
+//!
+//! The library's functions are called here only. Handles are numbers in types of their own, which
+//! only this file makes, so each one is a handle that the library gave.
+
+#![allow(
+    unsafe_code,
+    reason = "a C library that is found at run time can only be called through its symbols"
+)]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ptr;
+
+use gpucast_collection::language::Kernel;
+use gpucast_collection::{Target, ptx};
+use gpucast_measure::DeviceError;
+use libloading::{Library, Symbol};
+
+/// The name under which the system's loader finds it.
+const NAME: &str = "libcuda.so.1";
+
+/// The library's functions; each returns a `CUresult`, 0 for success.
+/// <https://docs.nvidia.com/cuda/cuda-driver-api/>
+mod signature {
+    use super::{c_char, c_int, c_uint, c_void};
+
+    pub(super) type Init = unsafe extern "C" fn(c_uint) -> c_int;
+    pub(super) type Number = unsafe extern "C" fn(*mut c_int) -> c_int;
+    pub(super) type Device = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
+    pub(super) type DeviceName = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
+    pub(super) type TotalMemory = unsafe extern "C" fn(*mut usize, c_int) -> c_int;
+    pub(super) type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
+    pub(super) type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+    pub(super) type SetCurrent = unsafe extern "C" fn(*mut c_void) -> c_int;
+    pub(super) type Release = unsafe extern "C" fn(c_int) -> c_int;
+    pub(super) type Synchronize = unsafe extern "C" fn() -> c_int;
+    pub(super) type LoadDataEx = unsafe extern "C" fn(
+        *mut *mut c_void,
+        *const c_void,
+        c_uint,
+        *mut c_int,
+        *mut *mut c_void,
+    ) -> c_int;
+    pub(super) type GetFunction =
+        unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int;
+    pub(super) type Unload = unsafe extern "C" fn(*mut c_void) -> c_int;
+    pub(super) type Allocate = unsafe extern "C" fn(*mut u64, usize) -> c_int;
+    pub(super) type Free = unsafe extern "C" fn(u64) -> c_int;
+    pub(super) type Fill = unsafe extern "C" fn(u64, c_uint, usize) -> c_int;
+    pub(super) type ToDevice = unsafe extern "C" fn(u64, *const c_void, usize) -> c_int;
+    pub(super) type CreateEvent = unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int;
+    pub(super) type Event = unsafe extern "C" fn(*mut c_void) -> c_int;
+    pub(super) type Record = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+    pub(super) type Elapsed = unsafe extern "C" fn(*mut f32, *mut c_void, *mut c_void) -> c_int;
+    pub(super) type Launch = unsafe extern "C" fn(
+        *mut c_void,
+        c_uint,
+        c_uint,
+        c_uint,
+        c_uint,
+        c_uint,
+        c_uint,
+        c_uint,
+        *mut c_void,
+        *mut *mut c_void,
+        *mut *mut c_void,
+    ) -> c_int;
+    pub(super) type ErrorName = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
+}
+
+/// `CUdevice_attribute`.
+#[derive(Clone, Copy, Debug)]
+#[repr(i32)]
+pub(super) enum Attribute {
+    ClockRate = 13,
+    MultiprocessorCount = 16,
+    MemoryClockRate = 36,
+    MemoryBusWidth = 37,
+    L2CacheSize = 38,
+    Major = 75,
+    Minor = 76,
+    MaxBlocksPerMultiprocessor = 106,
+}
+
+/// The driver, with the context of one device.
+pub(super) struct Driver {
+    library: Library,
+    device: c_int,
+}
+
+/// A loaded kernel, which ends with this value.
+pub(super) struct Module<'a> {
+    driver: &'a Driver,
+    handle: *mut c_void,
+    kernel: &'a Kernel,
+}
+
+/// Device memory, which ends with this value.
+pub(super) struct Memory<'a> {
+    driver: &'a Driver,
+    /// Its address on the device.
+    pub(super) address: u64,
+    bytes: usize,
+}
+
+/// An event, which ends with this value.
+pub(super) struct Event<'a> {
+    driver: &'a Driver,
+    handle: *mut c_void,
+}
+
+impl Driver {
+    /// Opens a device by its number.
+    pub(super) fn open(number: u32) -> Result<Self, DeviceError> {
+        // SAFETY: the system's loader finds the vendor's library by its name; its initialisers rely
+        // on nothing here.
+        let library = unsafe { Library::new(NAME) }
+            .map_err(|_| DeviceError(format!("there is no GPU to measure: {NAME} is not found")))?;
+        let mut driver = Self { library, device: 0 };
+        let none = |error: DeviceError| DeviceError(format!("there is no GPU to measure: {error}"));
+        let init = driver.symbol::<signature::Init>("cuInit")?;
+        // SAFETY: the call has no pointers.
+        driver.check("cuInit", unsafe { init(0) }).map_err(none)?;
+        let mut count = 0;
+        let get = driver.symbol::<signature::Number>("cuDeviceGetCount")?;
+        // SAFETY: the pointer is valid for the call.
+        driver.check("cuDeviceGetCount", unsafe { get(&raw mut count) }).map_err(none)?;
+        let wanted = c_int::try_from(number).unwrap_or(c_int::MAX);
+        if wanted >= count {
+            return Err(DeviceError(format!("there is no GPU {number}; the driver has {count}")));
+        }
+        let mut device = 0;
+        let get = driver.symbol::<signature::Device>("cuDeviceGet")?;
+        // SAFETY: the pointer is valid for the call.
+        driver.check("cuDeviceGet", unsafe { get(&raw mut device, wanted) })?;
+        let mut context = ptr::null_mut();
+        let retain = driver.symbol::<signature::Retain>("cuDevicePrimaryCtxRetain")?;
+        // SAFETY: the pointer is valid for the call, and the device is one of the library's.
+        driver.check("cuDevicePrimaryCtxRetain", unsafe { retain(&raw mut context, device) })?;
+        let set = driver.symbol::<signature::SetCurrent>("cuCtxSetCurrent")?;
+        // SAFETY: the context was given by the library.
+        driver.check("cuCtxSetCurrent", unsafe { set(context) })?;
+        driver.device = device;
+        Ok(driver)
+    }
+
+    /// A function of the library. The caller says its type.
+    fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>, DeviceError> {
+        // SAFETY: every `T` is a type of `signature`, named for the function that NVIDIA's
+        // documentation declares so since CUDA 7.0.
+        unsafe { self.library.get(name.as_bytes()) }
+            .map_err(|error| DeviceError(format!("{NAME} lacks {name}: {error}")))
+    }
+
+    fn check(&self, what: &str, result: c_int) -> Result<(), DeviceError> {
+        if result == 0 {
+            return Ok(());
+        }
+        let name = self.symbol::<signature::ErrorName>("cuGetErrorName")?;
+        let mut text: *const c_char = ptr::null();
+        // SAFETY: the pointer is valid for the call.
+        let known = unsafe { name(result, &raw mut text) } == 0 && !text.is_null();
+        let text = match known {
+            // SAFETY: the library gives constant texts that end in zero.
+            true => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
+            false => format!("error {result}"),
+        };
+        Err(DeviceError(format!("{what} says {text}")))
+    }
+
+    /// The version of the driver's interface.
+    pub(super) fn version(&self) -> Result<i32, DeviceError> {
+        let get = self.symbol::<signature::Number>("cuDriverGetVersion")?;
+        let mut version = 0;
+        // SAFETY: the pointer is valid for the call.
+        self.check("cuDriverGetVersion", unsafe { get(&raw mut version) })?;
+        Ok(version)
+    }
+
+    /// The device's name.
+    pub(super) fn name(&self) -> Result<String, DeviceError> {
+        let get = self.symbol::<signature::DeviceName>("cuDeviceGetName")?;
+        let mut text = [0_u8; 256];
+        let bytes = c_int::try_from(text.len()).unwrap_or(0);
+        // SAFETY: the library writes as many bytes as it is told, and the buffer has them.
+        let result = unsafe { get(text.as_mut_ptr().cast(), bytes, self.device) };
+        self.check("cuDeviceGetName", result)?;
+        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+        Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+    }
+
+    /// Bytes of the device's memory.
+    pub(super) fn memory_bytes(&self) -> Result<u64, DeviceError> {
+        let get = self.symbol::<signature::TotalMemory>("cuDeviceTotalMem_v2")?;
+        let mut bytes = 0;
+        // SAFETY: the pointer is valid for the call.
+        self.check("cuDeviceTotalMem", unsafe { get(&raw mut bytes, self.device) })?;
+        Ok(bytes as u64)
+    }
+
+    /// An attribute of the device.
+    pub(super) fn attribute(&self, attribute: Attribute) -> Result<u32, DeviceError> {
+        let get = self.symbol::<signature::Attribute>("cuDeviceGetAttribute")?;
+        let mut value = 0;
+        // SAFETY: the pointer is valid for the call.
+        let result = unsafe { get(&raw mut value, attribute as c_int, self.device) };
+        self.check("cuDeviceGetAttribute", result)?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+
+    /// Writes a kernel's PTX, which the driver compiles and loads.
+    pub(super) fn load<'a>(
+        &'a self,
+        kernel: &'a Kernel,
+        target: Target,
+    ) -> Result<Module<'a>, DeviceError> {
+        let text = terminated(&ptx::module(kernel, target))?;
+        let load = self.symbol::<signature::LoadDataEx>("cuModuleLoadDataEx")?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the text ends in zero and outlives the call; there are no options.
+        let result = unsafe {
+            load(&raw mut handle, text.as_ptr().cast(), 0, ptr::null_mut(), ptr::null_mut())
+        };
+        self.check("cuModuleLoadDataEx", result)?;
+        Ok(Module { driver: self, handle, kernel })
+    }
+
+    /// Allocates memory.
+    pub(super) fn allocate(&self, bytes: u64) -> Result<Memory<'_>, DeviceError> {
+        let allocate = self.symbol::<signature::Allocate>("cuMemAlloc_v2")?;
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let mut address = 0;
+        // SAFETY: the pointer is valid for the call.
+        self.check("cuMemAlloc", unsafe { allocate(&raw mut address, bytes) })?;
+        Ok(Memory { driver: self, address, bytes })
+    }
+
+    /// A new event.
+    pub(super) fn event(&self) -> Result<Event<'_>, DeviceError> {
+        let create = self.symbol::<signature::CreateEvent>("cuEventCreate")?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call.
+        self.check("cuEventCreate", unsafe { create(&raw mut handle, 0) })?;
+        Ok(Event { driver: self, handle })
+    }
+
+    /// Waits for everything, and says whether a kernel failed.
+    pub(super) fn synchronise(&self) -> Result<(), DeviceError> {
+        let synchronise = self.symbol::<signature::Synchronize>("cuCtxSynchronize")?;
+        // SAFETY: the call has no pointers.
+        self.check("cuCtxSynchronize", unsafe { synchronise() })
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if let Ok(release) = self.symbol::<signature::Release>("cuDevicePrimaryCtxRelease_v2") {
+            // SAFETY: `open` retained this device's context once. Nothing of it is left: modules,
+            // memory and events borrow the driver.
+            let _ = unsafe { release(self.device) };
+        }
+    }
+}
+
+impl Module<'_> {
+    /// The kernel, ready for launches.
+    pub(super) fn launcher(&self) -> Result<Launcher<'_>, DeviceError> {
+        let get = self.driver.symbol::<signature::GetFunction>("cuModuleGetFunction")?;
+        let launch = self.driver.symbol::<signature::Launch>("cuLaunchKernel")?;
+        let text = terminated(&self.kernel.name)?;
+        let mut function = ptr::null_mut();
+        // SAFETY: the module lives, and the text ends in zero.
+        let result = unsafe { get(&raw mut function, self.handle, text.as_ptr()) };
+        self.driver.check("cuModuleGetFunction", result)?;
+        Ok(Launcher { driver: self.driver, launch, function, kernel: self.kernel })
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        if let Ok(unload) = self.driver.symbol::<signature::Unload>("cuModuleUnload") {
+            // SAFETY: the module was loaded by this library and is unloaded once.
+            let _ = unsafe { unload(self.handle) };
+        }
+    }
+}
+
+/// A kernel that can be launched.
+pub(super) struct Launcher<'a> {
+    driver: &'a Driver,
+    launch: Symbol<'a, signature::Launch>,
+    function: *mut c_void,
+    kernel: &'a Kernel,
+}
+
+impl Launcher<'_> {
+    /// Launches the kernel with an address for each of its parameters.
+    pub(super) fn launch(&self, addresses: &[u64]) -> Result<(), DeviceError> {
+        let Kernel { grid: [gx, gy, gz], block: [bx, by, bz], parameters, name, .. } = self.kernel;
+        if addresses.len() != parameters.len() {
+            let (given, wanted) = (addresses.len(), parameters.len());
+            return Err(DeviceError(format!("{name} has {wanted} parameters and not {given}")));
+        }
+        let mut addresses = addresses.to_vec();
+        let mut pointers: Vec<*mut c_void> =
+            addresses.iter_mut().map(|one| ptr::from_mut(one).cast()).collect();
+        // SAFETY: the function lives as long as its module. The library copies the bytes of each
+        // parameter of the PTX in the call. The PTX was written from this kernel, so there is a
+        // pointer for each, and it names eight bytes, which no parameter of the language exceeds.
+        let result = unsafe {
+            (self.launch)(
+                self.function,
+                *gx,
+                *gy,
+                *gz,
+                *bx,
+                *by,
+                *bz,
+                0,
+                ptr::null_mut(),
+                pointers.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        self.driver.check("cuLaunchKernel", result)
+    }
+}
+
+impl Memory<'_> {
+    /// Sets every word of four bytes.
+    pub(super) fn fill(&self, word: u32) -> Result<(), DeviceError> {
+        let fill = self.driver.symbol::<signature::Fill>("cuMemsetD32_v2")?;
+        // SAFETY: the memory lives and has these words.
+        let result = unsafe { fill(self.address, word, self.bytes / 4) };
+        self.driver.check("cuMemsetD32", result)
+    }
+
+    /// Writes from the beginning on; what is beyond the memory's end is left out.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), DeviceError> {
+        let copy = self.driver.symbol::<signature::ToDevice>("cuMemcpyHtoD_v2")?;
+        let count = bytes.len().min(self.bytes);
+        // SAFETY: both sides have these bytes, and the call returns when they are copied.
+        let result = unsafe { copy(self.address, bytes.as_ptr().cast(), count) };
+        self.driver.check("cuMemcpyHtoD", result)
+    }
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        if let Ok(free) = self.driver.symbol::<signature::Free>("cuMemFree_v2") {
+            // SAFETY: the memory was allocated by this library and is freed once.
+            let _ = unsafe { free(self.address) };
+        }
+    }
+}
+
+impl Event<'_> {
+    /// Records the event behind what was launched before.
+    pub(super) fn record(&self) -> Result<(), DeviceError> {
+        let record = self.driver.symbol::<signature::Record>("cuEventRecord")?;
+        // SAFETY: the event lives; the stream is the default one.
+        self.driver.check("cuEventRecord", unsafe { record(self.handle, ptr::null_mut()) })
+    }
+
+    /// Waits for the event.
+    pub(super) fn wait(&self) -> Result<(), DeviceError> {
+        let wait = self.driver.symbol::<signature::Event>("cuEventSynchronize")?;
+        // SAFETY: the event lives.
+        self.driver.check("cuEventSynchronize", unsafe { wait(self.handle) })
+    }
+
+    /// Seconds from an earlier event to this one.
+    pub(super) fn seconds_since(&self, earlier: &Self) -> Result<f64, DeviceError> {
+        let elapsed = self.driver.symbol::<signature::Elapsed>("cuEventElapsedTime")?;
+        let mut milliseconds = 0.0;
+        // SAFETY: both events live, and the pointer is valid for the call.
+        let result = unsafe { elapsed(&raw mut milliseconds, earlier.handle, self.handle) };
+        self.driver.check("cuEventElapsedTime", result)?;
+        Ok(f64::from(milliseconds) / 1e3)
+    }
+}
+
+impl Drop for Event<'_> {
+    fn drop(&mut self) {
+        if let Ok(destroy) = self.driver.symbol::<signature::Event>("cuEventDestroy_v2") {
+            // SAFETY: the event was created by this library and is destroyed once.
+            let _ = unsafe { destroy(self.handle) };
+        }
+    }
+}
+
+fn terminated(text: &str) -> Result<CString, DeviceError> {
+    CString::new(text).map_err(|_| DeviceError("a text holds a zero byte".to_owned()))
+}
