@@ -287,12 +287,17 @@ impl Counter {
     }
 
     /// Lets the CTAs of some windows go through the caches, where the launch is counted by
-    /// classes of CTAs and the grid is large enough; all go otherwise. Call it before the launch
-    /// begins, and not with a trace.
+    /// classes of CTAs and the grid is large enough; all go otherwise. A trace then records CTAs of
+    /// the windows. Call it before the launch begins.
     #[must_use]
     pub fn with_windows(mut self) -> Self {
         self.windows = Some(WindowReplay::default());
         self
+    }
+
+    /// True if all CTAs have been told of by class, and some come one by one for the caches.
+    pub(crate) fn hears_of_windows(&self) -> bool {
+        self.windows.as_ref().is_some_and(WindowReplay::has_begun)
     }
 
     /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
@@ -349,7 +354,8 @@ impl Counter {
     ) -> (LaunchProfile, Option<L2>) {
         let (Variant { table, l2: traffic }, doubt, l2) = self.settle_windows(windows, hierarchy);
         let extent = (self.grid, self.block);
-        let profile = LaunchProfile::new(
+        let trace = self.tracer.take().map(|tracer| tracer.finish(&table, &traffic));
+        let mut profile = LaunchProfile::new(
             self.code.kernel,
             extent,
             self.facts,
@@ -357,6 +363,7 @@ impl Counter {
             traffic,
             Replay::Windows,
         );
+        profile.trace = trace.map(Arc::new);
         (profile.with_doubt(doubt), Some(l2))
     }
 
@@ -402,8 +409,19 @@ impl Observer for Counter {
         if let (Some(windows), Some(hierarchy)) = (&mut self.windows, &mut self.hierarchy)
             && windows.has_begun()
         {
+            // Before a window ends: the caches then tell of its recorded CTAs.
             if windows.is_cut() {
-                windows.collect(first_cta, recorders, hierarchy);
+                windows.end_parts(first_cta, hierarchy, self.tracer.as_mut());
+            }
+            if let Some(launch) = &mut self.tracer {
+                for recorder in recorders.iter_mut() {
+                    if let (Some(cta), Some(sample)) = (&recorder.tracer, recorder.sample.take()) {
+                        launch.take_sample(cta, sample);
+                    }
+                }
+            }
+            if windows.is_cut() {
+                windows.collect(recorders, hierarchy);
             } else {
                 self.left_out_sectors += through_caches(recorders, hierarchy);
             }

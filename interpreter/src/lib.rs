@@ -35,7 +35,7 @@ pub use launch::{
 pub use memory::DeviceMemory;
 pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CountOverflow,
-    CtaStart, Exit, GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse,
+    CtaStart, Exit, GridBox, GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse,
     NoObserver, Observer, Pattern, Recorder, Release, ShuffleUse, StandIn, Tally, WarpArrival,
     WarpRelease, Windows,
 };

@@ -12,6 +12,7 @@ use std::ops::Range;
 use gpucast_ptx_frontend::types::StateSpace;
 
 pub use crate::access_kind::AccessKind;
+pub use crate::exec::GridBox;
 use crate::program::Program;
 pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
@@ -80,12 +81,18 @@ pub trait StandIn: Recorder + Sync {
 /// An observer to which the record of one CTA may count for all CTAs of its class, because it adds
 /// records up and needs neither their order nor their addresses.
 pub trait Tally: Observer<Recorder: StandIn> {
-    /// Takes over the record of a CTA that counts for `ctas` CTAs, itself included.
+    /// Takes over the record of a CTA that counts for `ctas` CTAs, itself included. They stand at
+    /// `places` of the grid.
     ///
     /// # Errors
     ///
     /// [`CountOverflow`] if a sum does not fit. The observer is of no use then.
-    fn tally(&mut self, record: &mut Self::Recorder, ctas: u64) -> Result<(), CountOverflow>;
+    fn tally(
+        &mut self,
+        record: &mut Self::Recorder,
+        ctas: u64,
+        places: &GridBox,
+    ) -> Result<(), CountOverflow>;
 }
 
 /// An observer that adds records up, and wants to hear of some CTAs one by one afterwards.

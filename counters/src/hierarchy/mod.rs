@@ -78,6 +78,8 @@ pub(crate) struct PartTraffic {
     pub(crate) rows: SparseRows<RowTraffic>,
     /// Misses of the L2 that may be hits, with the DRAM reads that they cause.
     pub(crate) unsure: SparseRows<RowTraffic>,
+    /// The same two of rows from [`FIRST_SINGLE_ROW`] on, which may come several times.
+    pub(crate) singles: Singles,
     /// The traffic of the L2.
     pub(crate) l2: L2Traffic,
     /// Sectors of the L2 that are dirty after it.
@@ -86,11 +88,45 @@ pub(crate) struct PartTraffic {
     pub(crate) is_filled: bool,
 }
 
+/// Traffic of rows that are too many for a table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Singles {
+    pub(crate) rows: Vec<(u32, RowTraffic)>,
+    pub(crate) unsure: Vec<(u32, RowTraffic)>,
+}
+
+impl PartTraffic {
+    /// Gives rows that are nobody else's to the table.
+    pub(crate) fn add_singles(&mut self) {
+        let Singles { rows, unsure } = std::mem::take(&mut self.singles);
+        for (row, traffic) in rows {
+            *self.rows.row(row) += traffic;
+        }
+        for (row, traffic) in unsure {
+            *self.unsure.row(row) += traffic;
+        }
+    }
+}
+
+/// Adds the traffic of a row to those of its kind.
+fn add(
+    rows: &mut SparseRows<RowTraffic>,
+    singles: &mut Vec<(u32, RowTraffic)>,
+    (row, traffic): (u32, RowTraffic),
+) {
+    if row < FIRST_SINGLE_ROW {
+        *rows.row(row) += traffic;
+    } else {
+        singles.push((row, traffic));
+    }
+}
+
 impl Default for PartTraffic {
     fn default() -> Self {
         Self {
             rows: SparseRows::new(0),
             unsure: SparseRows::new(0),
+            singles: Singles::default(),
             l2: L2Traffic::default(),
             dirty_sectors: 0,
             is_filled: true,
@@ -163,15 +199,17 @@ impl Hierarchy {
     pub(crate) fn take_part(&mut self) -> PartTraffic {
         self.replay(true);
         let mut part = PartTraffic::default();
-        for (row, hits) in self.merger.hits() {
-            *part.rows.row(row) += RowTraffic { l1_hit_sectors: hits, ..RowTraffic::default() };
+        let Singles { rows: single_rows, unsure: single_unsure } = &mut part.singles;
+        for (row, l1_hit_sectors) in self.merger.hits() {
+            let traffic = RowTraffic { l1_hit_sectors, ..RowTraffic::default() };
+            add(&mut part.rows, single_rows, (row, traffic));
         }
         self.merger.forget_hits();
         let l2 = self.l2.get_or_insert_with(|| L2::new(self.geometry));
         for (row, traffic) in l2.rows() {
-            *part.rows.row(row) += *traffic;
+            add(&mut part.rows, single_rows, (row, *traffic));
         }
-        l2.take_unsure(|row, traffic| *part.unsure.row(row) += traffic);
+        l2.take_unsure(|row, traffic| add(&mut part.unsure, single_unsure, (row, traffic)));
         part.dirty_sectors = l2.dirty_sectors();
         part.is_filled = l2.is_filled_by_window();
         part.l2 = l2.take_traffic();

@@ -1,6 +1,6 @@
 //! Counts of classes of CTAs: each record is added as many times as it has CTAs.
 
-use gpucast_interpreter::{CountOverflow, Tally};
+use gpucast_interpreter::{CountOverflow, GridBox, Tally};
 
 use super::Counter;
 use crate::recorder::CtaRecorder;
@@ -25,9 +25,16 @@ impl Counter {
 /// Only a counter without caches ([`Counter::without_caches`]) or with windows of them may be told
 /// of classes: caches need the requests of every CTA.
 impl Tally for Counter {
-    fn tally(&mut self, record: &mut CtaRecorder, ctas: u64) -> Result<(), CountOverflow> {
+    fn tally(
+        &mut self,
+        record: &mut CtaRecorder,
+        ctas: u64,
+        places: &GridBox,
+    ) -> Result<(), CountOverflow> {
         debug_assert!(self.hierarchy.is_none() || self.windows.is_some());
-        debug_assert!(self.tracer.is_none());
+        if let (Some(launch), Some(cta)) = (&mut self.tracer, &record.tracer) {
+            launch.tally(cta, places);
+        }
         let mut times = Times::new(ctas);
         let mut add = |total: &mut u64, count| times.add(total, count);
         for (total, count) in self.blocks.iter_mut().zip(record.block_counts()) {

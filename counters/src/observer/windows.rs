@@ -24,6 +24,7 @@ use crate::launch_profile::{Answer, Doubt, Variant};
 use crate::recorder::CtaRecorder;
 use crate::sparse::SparseRows;
 use crate::table::BaseTable;
+use crate::trace::LaunchTracer;
 
 /// Windows between the first and the last one.
 const MIDDLE_WINDOWS: u64 = 5;
@@ -161,6 +162,14 @@ impl Windows for Counter {
         windows.parts = parts.unwrap_or_default();
         windows.dirty_at_start = hierarchy.take_part().dirty_sectors;
         windows.dirty_before = windows.dirty_at_start;
+        let recorded = windows.parts.iter().filter(|part| part.role != Role::Warm);
+        let recorded: Vec<Range<u64>> = recorded.map(|part| part.ctas.clone()).collect();
+        if let Some(tracer) = &mut self.tracer {
+            self.shape.trace = tracer.order(self.grid, &recorded);
+            if self.shape.trace.is_none() {
+                self.tracer = None;
+            }
+        }
         match windows.parts.as_slice() {
             [] => vec![all],
             parts => parts.iter().map(|part| part.ctas.clone()).collect(),
@@ -179,19 +188,27 @@ impl WindowReplay {
         !self.parts.is_empty()
     }
 
-    /// Takes over CTAs from `first` on.
-    pub(super) fn collect(
+    /// CTAs from `first` on come next.
+    pub(super) fn end_parts(
         &mut self,
         first: u64,
-        recorders: &mut [&mut CtaRecorder],
         hierarchy: &mut Hierarchy,
+        mut tracer: Option<&mut LaunchTracer>,
     ) {
         while self.parts.get(self.at).is_some_and(|part| !part.ctas.contains(&first)) {
-            self.end_part(hierarchy);
+            self.end_part(hierarchy, tracer.as_deref_mut());
             if self.parts.get(self.at).is_some_and(|part| part.role == Role::Warm) {
                 hierarchy.begin_window();
             }
         }
+    }
+
+    /// Takes over CTAs of the present part.
+    pub(super) fn collect(
+        &mut self,
+        recorders: &mut [&mut CtaRecorder],
+        hierarchy: &mut Hierarchy,
+    ) {
         for recorder in recorders.iter_mut() {
             for (key, counts) in recorder.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
                 *self.sectors.row(key) += counts.sectors;
@@ -203,9 +220,13 @@ impl WindowReplay {
         hierarchy.collect(&mut streams);
     }
 
-    fn end_part(&mut self, hierarchy: &mut Hierarchy) {
+    fn end_part(&mut self, hierarchy: &mut Hierarchy, tracer: Option<&mut LaunchTracer>) {
         let Some(Part { ctas, role }) = self.parts.get(self.at) else { return };
-        let traffic = hierarchy.take_part();
+        let mut traffic = hierarchy.take_part();
+        match tracer {
+            Some(tracer) => tracer.settle_part(&mut traffic),
+            None => traffic.add_singles(),
+        }
         let dirtied = traffic.dirty_sectors + traffic.l2.dram_write_sectors;
         let dirtied = dirtied.saturating_sub(self.dirty_before);
         self.dirty_before = traffic.dirty_sectors;
@@ -316,7 +337,7 @@ impl Counter {
         mut hierarchy: Hierarchy,
     ) -> (Variant, Doubt, L2) {
         while windows.at < windows.parts.len() {
-            windows.end_part(&mut hierarchy);
+            windows.end_part(&mut hierarchy, self.tracer.as_mut());
         }
         let capacity = hierarchy.l2_sectors();
         let is_first = hierarchy.is_of_first_launch(self.contents);

@@ -14,9 +14,10 @@ mod batches;
 mod code;
 mod recorder;
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use gpucast_interpreter::{CountOverflow, Launch, Observer, Program, Tally};
+use gpucast_interpreter::{CountOverflow, GridBox, Launch, Observer, Program, Tally, Windows};
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
@@ -305,7 +306,9 @@ impl Observer for StageCounter {
     }
 
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut StageRecorder]) {
-        for recorder in recorders.iter_mut() {
+        // Stages of all CTAs have been added up when windows come.
+        let is_told = self.counter.hears_of_windows();
+        for recorder in recorders.iter_mut().filter(|_| !is_told) {
             let (stages, merged) = recorder.finish();
             self.stages.add(stages, merged);
         }
@@ -324,12 +327,23 @@ impl Observer for StageCounter {
 }
 
 impl Tally for StageCounter {
-    fn tally(&mut self, record: &mut StageRecorder, ctas: u64) -> Result<(), CountOverflow> {
+    fn tally(
+        &mut self,
+        record: &mut StageRecorder,
+        ctas: u64,
+        places: &GridBox,
+    ) -> Result<(), CountOverflow> {
         let mut times = Times::new(ctas);
         let (stages, merged) = record.finish();
         self.stages.zip(stages, merged, &mut |total, count| times.add(total, count));
         times.outcome()?;
-        self.counter.tally(record.clear_stages(), ctas)
+        self.counter.tally(record.clear_stages(), ctas, places)
+    }
+}
+
+impl Windows for StageCounter {
+    fn windows(&mut self) -> Vec<Range<u64>> {
+        self.counter.windows()
     }
 }
 

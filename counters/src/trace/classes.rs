@@ -40,14 +40,24 @@ pub(super) struct Grouped {
 impl Classes {
     /// The class of the next CTA of the grid.
     pub(super) fn push(&mut self, key: ClassKey) -> u32 {
+        self.push_run(key, 1)
+    }
+
+    /// The class of the next CTAs of the grid.
+    pub(super) fn push_run(&mut self, key: ClassKey, ctas: u64) -> u32 {
         let Self { index_of, classes, order } = self;
         let class = *index_of.entry(key).or_insert_with(|| {
             classes.push(Class { ctas: 0, warp_instructions: key.warp_instructions });
             classes.len() as u32 - 1
         });
-        classes[class as usize].ctas += 1;
-        extend(order, CtaRun { class, ctas: 1 });
+        classes[class as usize].ctas += ctas;
+        extend(order, CtaRun { class, ctas });
         class
+    }
+
+    /// The class that CTAs were of, if any were.
+    pub(super) fn find(&self, key: ClassKey) -> Option<u32> {
+        self.index_of.get(&key).copied()
     }
 
     /// Classes, in order of their first CTAs.

@@ -1,18 +1,19 @@
 //! The trace of a launch, from its CTAs.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use gpucast_interpreter::AccessKind;
+use gpucast_interpreter::{AccessKind, GridBox};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::choice::chosen_ctas;
-use super::classes::{Class, Classes};
+use super::classes::{Class, ClassKey, Classes};
 use super::levels::LaunchLevels;
 use super::recorder::{CtaTracer, mixed};
 use super::sample::CtaSample;
-use super::{ClassTrace, LaunchTrace, TraceLimits};
-use crate::hierarchy::{FIRST_SINGLE_ROW, L2Traffic, ROW_LIMIT, RowTraffic};
+use super::{ClassTrace, LaunchTrace, TraceLimits, runs, windows};
+use crate::hierarchy::{FIRST_SINGLE_ROW, L2Traffic, PartTraffic, ROW_LIMIT, RowTraffic, Singles};
 use crate::sparse::SparseRows;
 use crate::table::BaseTable;
 
@@ -45,10 +46,13 @@ pub struct TracePlan {
     samples: Vec<u64>,
     warps_per_cta: usize,
     local_stores_stay: bool,
-    /// The limits of one recorded CTA.
-    share: TraceLimits,
-    /// Rows that the requests of one recorded CTA may have of their own.
+    limits: TraceLimits,
+    /// Rows that the requests of all recorded CTAs may have of their own.
+    single_rows: u32,
+    /// Those of one recorded CTA.
     rows_per_cta: u32,
+    /// Lines of one recorded CTA whose levels are recorded.
+    lines_per_cta: u64,
 }
 
 impl TracePlan {
@@ -57,25 +61,35 @@ impl TracePlan {
             number: mixed(index as u64),
             instructions,
         };
-        let samples = chosen_ctas(launch.grid, limits.samples);
-        let count = samples.len().max(1) as u64;
         // Rows of a program that has so many are taken; levels are drawn then.
         let has_rows = launch.rows <= FIRST_SINGLE_ROW as usize;
-        let rows = if has_rows { ROW_LIMIT - FIRST_SINGLE_ROW } else { 0 };
-        Self {
+        let plan = Self {
             blocks: launch.blocks.iter().enumerate().map(block).collect(),
             warps_per_cta: launch.warps_per_cta as usize,
             local_stores_stay: launch.local_stores_stay,
-            share: TraceLimits {
-                samples: 1,
-                visits: limits.visits / count,
-                requests: limits.requests / count,
-                lines: limits.lines / count,
-                classes: limits.classes,
-            },
-            rows_per_cta: (u64::from(rows) / count) as u32,
+            limits: *limits,
+            single_rows: if has_rows { ROW_LIMIT - FIRST_SINGLE_ROW } else { 0 },
+            rows_per_cta: 0,
+            lines_per_cta: 0,
+            samples: Vec::new(),
+        };
+        plan.with_samples(chosen_ctas(launch.grid, limits.samples))
+    }
+
+    /// The same for other CTAs, in order of the grid. Each has an equal share of the limits.
+    pub(super) fn with_samples(&self, samples: Vec<u64>) -> Self {
+        let count = samples.len().max(1) as u64;
+        Self {
+            rows_per_cta: (u64::from(self.single_rows) / count) as u32,
+            lines_per_cta: self.limits.lines / count,
             samples,
+            ..self.clone()
         }
+    }
+
+    /// The limit of one warp, given that of all recorded CTAs.
+    fn of_warp(&self, limit: u64) -> u64 {
+        limit / self.samples.len().max(1) as u64 / self.warps_per_cta.max(1) as u64
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -99,15 +113,15 @@ impl TracePlan {
     }
 
     pub(super) fn visits_per_warp(&self) -> u64 {
-        self.share.visits / self.warps_per_cta.max(1) as u64
+        self.of_warp(self.limits.visits)
     }
 
     pub(super) fn requests_per_warp(&self) -> u64 {
-        self.share.requests / self.warps_per_cta.max(1) as u64
+        self.of_warp(self.limits.requests)
     }
 
     pub(super) fn lines_per_cta(&self) -> u64 {
-        self.share.lines
+        self.lines_per_cta
     }
 
     pub(super) fn rows_per_cta(&self) -> usize {
@@ -136,13 +150,65 @@ impl TracePlan {
 pub(crate) struct LaunchTracer {
     plan: Arc<TracePlan>,
     classes: Classes,
+    /// Where the CTAs of each class stand, as far as they were told of by class.
+    boxes: Vec<(ClassKey, GridBox)>,
     /// The recorded CTAs with their class, by their place among them.
     samples: Vec<(u32, CtaSample)>,
 }
 
 impl LaunchTracer {
     pub(crate) fn new(plan: Arc<TracePlan>) -> Self {
-        Self { plan, classes: Classes::default(), samples: Vec::new() }
+        Self { plan, classes: Classes::default(), boxes: Vec::new(), samples: Vec::new() }
+    }
+
+    /// Takes over CTAs that have all seen the same.
+    pub(crate) fn tally(&mut self, tracer: &CtaTracer, places: &GridBox) {
+        self.boxes.push((tracer.class(), *places));
+    }
+
+    /// All CTAs of the grid were told of by class. Returns the plan for CTAs that lie in `windows`,
+    /// where there are some; `None` if the order of the classes takes too long.
+    pub(crate) fn order(
+        &mut self,
+        grid: [u32; 3],
+        windows: &[Range<u64>],
+    ) -> Option<Arc<TracePlan>> {
+        for (key, ctas) in runs::runs(grid, &self.boxes)? {
+            self.classes.push_run(key, ctas);
+        }
+        if !windows.is_empty() {
+            let class_of = |cta| runs::class_of(grid, &self.boxes, cta);
+            let chosen = windows::chosen_ctas(grid, self.plan.limits.samples, windows, class_of);
+            self.plan = Arc::new(self.plan.with_samples(chosen));
+        }
+        Some(Arc::clone(&self.plan))
+    }
+
+    /// Takes over the record of a CTA that was told of by class.
+    pub(crate) fn take_sample(&mut self, tracer: &CtaTracer, mut sample: Box<CtaSample>) {
+        sample.end();
+        let class = self.classes.find(tracer.class());
+        self.samples.extend(class.map(|class| (class, *sample)));
+    }
+
+    /// [`Self::settle`] for some CTAs of the grid, whose unsure misses are told apart.
+    pub(crate) fn settle_part(&mut self, part: &mut PartTraffic) {
+        let Singles { rows, unsure } = std::mem::take(&mut part.singles);
+        for (row, traffic) in unsure {
+            let of_instruction = self.single(row).and_then(|(sample, index)| sample.row(index));
+            *part.unsure.row(of_instruction.map_or(row, |row| row.index())) += traffic;
+        }
+        for (row, traffic) in self.settle(rows) {
+            *part.rows.row(row) += traffic;
+        }
+    }
+
+    /// The record that a row belongs to, and its place in it.
+    fn single(&mut self, row: u32) -> Option<(&mut CtaSample, u32)> {
+        let (place, index) = self.plan.single(row)?;
+        let samples = &mut self.samples;
+        let at = samples.binary_search_by_key(&place, |(_, sample)| sample.place()).ok()?;
+        samples.get_mut(at).map(|(_, sample)| (sample, index))
     }
 
     /// Takes over the next CTA of the grid.
@@ -158,11 +224,8 @@ impl LaunchTracer {
     pub(crate) fn settle(&mut self, rows: Vec<(u32, RowTraffic)>) -> Vec<(u32, RowTraffic)> {
         let mut sums = SparseRows::<RowTraffic>::new(0);
         for (row, traffic) in rows {
-            let of_instruction = self.plan.single(row).and_then(|(place, index)| {
-                let samples = &mut self.samples;
-                let at = samples.binary_search_by_key(&place, |(_, sample)| sample.place()).ok()?;
-                samples.get_mut(at)?.1.settle(index, traffic)
-            });
+            let single = self.single(row);
+            let of_instruction = single.and_then(|(sample, index)| sample.settle(index, traffic));
             *sums.row(of_instruction.map_or(row, |row| row.index())) += traffic;
         }
         sums.iter().map(|(row, traffic)| (row, *traffic)).collect()
@@ -170,8 +233,8 @@ impl LaunchTracer {
 
     /// The trace, given the counts of the launch.
     pub(crate) fn finish(self, table: &BaseTable, l2: &L2Traffic) -> LaunchTrace {
-        let Self { plan, classes, samples } = self;
-        let grouped = classes.grouped(plan.share.classes);
+        let Self { plan, classes, boxes: _, samples } = self;
+        let grouped = classes.grouped(plan.limits.classes);
         let mut notes = Vec::new();
         if classes.len() > grouped.classes.len() {
             notes.push(format!(

@@ -21,9 +21,11 @@ mod launch;
 mod levels;
 mod recorder;
 mod reuse;
+mod runs;
 mod sample;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use std::collections::BTreeMap;
 

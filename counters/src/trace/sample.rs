@@ -182,6 +182,11 @@ impl CtaSample {
         self.reuse.add_to(all);
     }
 
+    /// The row of the instruction to which the `index`-th of its rows belongs.
+    pub(super) fn row(&self, index: u32) -> Option<RowKey> {
+        self.parts.get(index as usize).map(|part| part.row)
+    }
+
     /// The caches have served the `index`-th of its rows. Returns the row of the instruction.
     pub(super) fn settle(&mut self, index: u32, traffic: RowTraffic) -> Option<RowKey> {
         let part = self.parts.get_mut(index as usize)?;

@@ -337,7 +337,7 @@ impl Counts for StageCounter {
         &mut self,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run(self, Self::check_sums)
+        launching.run_windows(self, Self::check_sums)
     }
 
     fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
@@ -531,7 +531,7 @@ fn counter<C: Counts>(
         counter = counter.with_registers(registers);
     }
     // A trace has the levels that served requests.
-    let traced = traced && counting.caches == CacheChoice::Full;
+    let traced = traced && counting.caches != CacheChoice::None;
     if let Some(limits) = counting.extras.trace.filter(|_| traced) {
         counter = counter.with_trace(&limits);
     }

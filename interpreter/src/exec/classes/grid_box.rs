@@ -2,16 +2,19 @@
 
 /// The CTAs at `start + i · step` with `i < count`, in each dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GridBox {
-    pub(crate) start: [u32; 3],
-    pub(crate) step: [u32; 3],
-    /// At least 1 each.
-    pub(crate) count: [u32; 3],
+pub struct GridBox {
+    /// The place of its first CTA.
+    pub start: [u32; 3],
+    /// The distance of neighbours; at least 1 each.
+    pub step: [u32; 3],
+    /// CTAs along each dimension; at least 1 each.
+    pub count: [u32; 3],
 }
 
 impl GridBox {
     /// All CTAs of a grid.
-    pub(crate) fn whole(grid: [u32; 3]) -> Self {
+    #[must_use]
+    pub fn whole(grid: [u32; 3]) -> Self {
         Self { start: [0; 3], step: [1; 3], count: grid }
     }
 
@@ -21,7 +24,8 @@ impl GridBox {
     }
 
     /// Its steps from the start to a CTA along one dimension, if it has that place.
-    pub(crate) fn steps_to(&self, dimension: usize, place: u32) -> Option<u32> {
+    #[must_use]
+    pub fn steps_to(&self, dimension: usize, place: u32) -> Option<u32> {
         let distance = place.checked_sub(self.start[dimension])?;
         let steps = distance / self.step[dimension];
         let is_there = distance % self.step[dimension] == 0 && steps < self.count[dimension];

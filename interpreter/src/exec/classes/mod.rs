@@ -42,6 +42,7 @@ use crate::memory::DeviceMemory;
 use crate::observer::{CountOverflow, Observer, StandIn, Tally, Wants, Windows};
 use crate::program::Program;
 use cover::{Cover, Issued};
+pub use grid_box::GridBox;
 pub(crate) use representative::Representative;
 
 /// The effort to put into classes before a launch is executed CTA by CTA.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use gpucast_interpreter::{
-    Access, Arrival, ClusterUse, CopyDone, CountOverflow, CtaStart, Exit, GroupUse, MbarrierUse,
-    Observer, Pattern, Program, Recorder, Release, StandIn, Tally, WarpArrival, WarpRelease,
+    Access, Arrival, ClusterUse, CopyDone, CountOverflow, CtaStart, Exit, GridBox, GroupUse,
+    MbarrierUse, Observer, Pattern, Program, Recorder, Release, StandIn, Tally, WarpArrival,
+    WarpRelease,
 };
 
 /// Events that are kept as lines; all that follow are mixed into one number.
@@ -160,13 +161,13 @@ impl Observer for Sums {
 
     fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut OfCta]) {
         for recorder in recorders {
-            self.tally(recorder, 1).unwrap();
+            self.add(recorder, 1);
         }
     }
 }
 
-impl Tally for Sums {
-    fn tally(&mut self, record: &mut OfCta, ctas: u64) -> Result<(), CountOverflow> {
+impl Sums {
+    fn add(&mut self, record: &mut OfCta, ctas: u64) {
         record.start = None;
         for Line { text, addresses } in record.lines.drain(..) {
             let first = addresses.first().copied().unwrap_or_default();
@@ -174,6 +175,18 @@ impl Tally for Sums {
             let kind = format!("{text} {} {lanes:?}", first % 128);
             *self.0.entry(kind).or_default() += ctas;
         }
+    }
+}
+
+impl Tally for Sums {
+    fn tally(
+        &mut self,
+        record: &mut OfCta,
+        ctas: u64,
+        places: &GridBox,
+    ) -> Result<(), CountOverflow> {
+        assert_eq!(places.ctas(), u128::from(ctas));
+        self.add(record, ctas);
         Ok(())
     }
 }
