@@ -4,7 +4,6 @@ use gpucast_collection::language::Kernel;
 use gpucast_collection::{TagError, Unfit};
 
 use crate::device::{Device, DeviceError, Facts, Job};
-use crate::parameters::Parameter;
 use crate::trials::{self, Trials};
 
 /// The reason why a parameter was not measured.
@@ -36,17 +35,6 @@ pub enum MeasureError {
     /// The device timed no trial.
     #[error("no trial was timed")]
     NoTrial,
-}
-
-/// A measured parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
-    /// The parameter.
-    pub parameter: &'static Parameter,
-    /// Its value in the parameter's unit.
-    pub value: f64,
-    /// Trials that were excluded as anomalous.
-    pub excluded: usize,
 }
 
 /// A size and the next one, between which a slope is taken.
@@ -82,16 +70,9 @@ impl<'a> Bench<'a> {
         self.device.facts()
     }
 
-    /// Measures a parameter.
-    ///
-    /// # Errors
-    ///
-    /// A kernel that the device refuses or that does not exist for it, and times that do not grow
-    /// with the work.
-    pub fn measure(&mut self, parameter: &'static Parameter) -> Result<Measured, MeasureError> {
-        self.excluded = 0;
-        let value = (parameter.measure)(self)?;
-        Ok(Measured { parameter, value, excluded: self.excluded })
+    /// The number of trials that were excluded since the last call.
+    pub(crate) fn take_excluded(&mut self) -> usize {
+        std::mem::take(&mut self.excluded)
     }
 
     /// Seconds of a kernel's launches: the mean over trials.

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use gpucast_model::Gpu;
 use gpucast_model::gpu::GpuError;
 
-use crate::bench::Measured;
 use crate::device::Facts;
+use crate::parameters::{Measured, Parameter};
 
 /// The name of a device on the command line: `NVIDIA GeForce GTX 1060 6GB` is `gtx-1060-6gb`.
 #[must_use]
@@ -47,7 +47,7 @@ pub fn text(name: &str, facts: &Facts, measured: &[Measured]) -> String {
     }
     text += "\n# Measured.\n";
     for Measured { parameter, value, .. } in measured {
-        let crate::Parameter { field, unit, kernel, .. } = parameter;
+        let Parameter { field, unit, kernel, .. } = parameter;
         let value = round(*value);
         let value = if is_whole(field) { value.round() } else { value };
         let _ = writeln!(

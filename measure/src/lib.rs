@@ -15,7 +15,7 @@ mod kernels;
 pub mod parameters;
 pub mod trials;
 
-pub use bench::{Bench, MeasureError, Measured};
+pub use bench::{Bench, MeasureError};
 pub use device::{Device, DeviceError, Facts, Job};
-pub use parameters::Parameter;
+pub use parameters::{Measured, Parameter};
 pub use trials::Trials;

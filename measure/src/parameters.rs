@@ -16,10 +16,33 @@ pub struct Parameter {
     pub unit: &'static str,
     /// The kernels and what is computed of their times, in a few words.
     pub kernel: &'static str,
-    pub(crate) measure: fn(&mut Bench<'_>) -> Result<f64, MeasureError>,
+    measure: fn(&mut Bench<'_>) -> Result<f64, MeasureError>,
+}
+
+/// A measured parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The parameter.
+    pub parameter: &'static Parameter,
+    /// Its value in the parameter's unit.
+    pub value: f64,
+    /// Trials that were excluded as anomalous.
+    pub excluded: usize,
 }
 
 impl Parameter {
+    /// Measures the parameter.
+    ///
+    /// # Errors
+    ///
+    /// A kernel that the device refuses or that does not exist for it, and times that do not grow
+    /// with the work.
+    pub fn measured(&'static self, bench: &mut Bench<'_>) -> Result<Measured, MeasureError> {
+        bench.take_excluded();
+        let value = (self.measure)(bench)?;
+        Ok(Measured { parameter: self, value, excluded: bench.take_excluded() })
+    }
+
     /// What a GPU's file says of what is measured, in the same unit; `None` if it says nothing.
     #[must_use]
     pub fn of(&self, gpu: &Gpu) -> Option<f64> {

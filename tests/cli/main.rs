@@ -28,6 +28,7 @@ mod help;
 #[cfg(unix)]
 mod killed_workers;
 mod machine;
+mod measuring;
 mod modules;
 mod pages;
 mod plot;

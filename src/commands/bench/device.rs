@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
     let mut measured = Vec::new();
     for (index, parameter) in parameters.iter().enumerate() {
         terminal.part(index, parameters.len());
-        match bench.measure(parameter) {
+        match parameter.measured(&mut bench) {
             Ok(one) => measured.push(one),
             Err(error @ MeasureError::Device(_)) => {
                 return Err(Report::new(format!("{}: {error}", parameter.field)).into());

@@ -1,0 +1,92 @@
+//! Parameters of devices whose times follow a formula.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail as tests do")]
+
+use gpucast_measure::parameters::ALL;
+use gpucast_measure::{
+    Bench, Device, DeviceError, Facts, Job, MeasureError, Measured, Trials, gpu_file,
+};
+
+/// A device whose launches take the seconds of a formula.
+struct Formula {
+    facts: Facts,
+    seconds: fn(&Job) -> f64,
+}
+
+impl Device for Formula {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn time(&mut self, job: &Job) -> Result<Vec<f64>, DeviceError> {
+        let usual = (self.seconds)(job);
+        // One trial of each kernel is disturbed.
+        let disturbed = |trial| if trial == 1 { 20.0 * usual } else { usual };
+        Ok((0..job.trials).map(disturbed).collect())
+    }
+}
+
+fn device(seconds: fn(&Job) -> f64) -> Formula {
+    let facts = Facts {
+        name: "NVIDIA GeForce GTX 1 Ti".to_owned(),
+        driver_version: 13_000,
+        major: 7,
+        minor: 0,
+        sm_count: 10,
+        max_blocks_per_sm: 32,
+        clock_mhz: 1000.0,
+        memory_clock_mhz: 1000.0,
+        memory_bus_bits: 256,
+        l2_bytes: 1 << 20,
+        memory_bytes: 1 << 30,
+    };
+    Formula { facts, seconds }
+}
+
+fn measured(field: &str, seconds: fn(&Job) -> f64) -> Result<Measured, MeasureError> {
+    let parameter = ALL.iter().find(|one| one.field == field).unwrap();
+    let mut device = device(seconds);
+    parameter.measured(&mut Bench::new(&mut device, Trials { warm_up: 1, timed: 4 }))
+}
+
+/// Elements of the kernel's buffers.
+fn elements(job: &Job) -> f64 {
+    job.kernel.buffers().map(|array| array.len as f64).fold(0.0, f64::max)
+}
+
+#[test]
+fn slopes_recover_what_the_formula_says_and_drop_its_fixed_part() {
+    let check = |field, seconds, expected: f64| {
+        let found = measured(field, seconds).unwrap();
+        assert!((found.value / expected - 1.0).abs() < 1e-9, "{field}: {found:?}");
+        assert_eq!(found.excluded, 2, "{field}");
+    };
+    check("launch_overhead", |job| 7e-6 + 2.5e-6 * f64::from(job.launches), 2.5);
+    // Three clocks of 1 GHz for each block.
+    check("cta_launch_interval", |job| 1e-4 + 3e-9 * f64::from(job.kernel.grid[0]), 3.0);
+    // 32 GB/s of 64 GB/s that the pins carry; elements have four bytes.
+    check("dram_efficiency", |job| 1e-3 + elements(job) * 4.0 / 32e9, 50.0);
+}
+
+#[test]
+fn a_time_that_does_not_grow_is_no_figure() {
+    let error = measured("l2_latency", |_| 1e-3).unwrap_err();
+    assert!(matches!(error, MeasureError::NoSlope { .. }), "{error}");
+}
+
+#[test]
+fn the_file_has_every_figure_with_its_source_and_is_read_back() {
+    let all: Vec<Measured> =
+        ALL.iter().map(|parameter| Measured { parameter, value: 20.0, excluded: 0 }).collect();
+    let facts = device(|_| 0.0).facts;
+    assert_eq!(gpu_file::name_of(&facts.name), "gtx-1-ti");
+    let gpu = gpu_file::gpu(&gpu_file::text("mine", &facts, &all)).unwrap();
+    for parameter in ALL {
+        let figure = gpu.figure(parameter.field).unwrap();
+        assert_eq!(figure.source.kind(), "benchmark", "{}", parameter.field);
+        assert_eq!(parameter.of(&gpu), Some(20.0), "{}", parameter.field);
+    }
+    // 2 × 20 results × 10 SMs × 1 GHz; a fifth of 64 GB/s.
+    assert_eq!(gpu.number("sp_throughput"), Some(400.0));
+    assert_eq!(gpu.number("memory_bandwidth"), Some(12.8));
+}
