@@ -1,5 +1,6 @@
-//! Launch profiles as a store keeps them: whole, but for what the program says of its instructions
-//! and for the record of events.
+//! Launch profiles as a store keeps them: whole, but for what the program says of its instructions,
+//! the record of events, and the other tables that windows admit. Machine instructions must be
+//! counted before, as they move the bounds of those tables.
 
 use gpucast_interpreter::{AccessKind, Program};
 use gpucast_ptx_frontend::isa::InstructionClass;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::counts::{BranchCounts, MemoryCounts};
 use crate::definitions::definition;
 use crate::hierarchy::{L2Traffic, RowTraffic};
-use crate::launch_profile::{Intervals, LaunchProfile};
+use crate::launch_profile::LaunchProfile;
 use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, MetricValue, Metrics, Number};
 use crate::operation::{FlopKind, Flops, Precision};
@@ -25,6 +26,8 @@ pub struct StoredProfile {
     invocations: u64,
     metrics: Vec<StoredMetric>,
     ptx_metrics: Vec<StoredMetric>,
+    /// Bounds of estimated metrics, by name.
+    intervals: Vec<(String, [f64; 2])>,
     machine: Option<StoredMachine>,
     rows: Vec<StoredRow>,
     launch: LaunchFacts,
@@ -213,6 +216,11 @@ impl LaunchProfile {
             invocations: self.invocations,
             metrics: stored_metrics(&self.metrics),
             ptx_metrics: stored_metrics(&self.ptx_metrics),
+            intervals: self
+                .intervals
+                .iter()
+                .map(|(name, &bounds)| (name.clone(), bounds))
+                .collect(),
             machine: self.machine.as_ref().map(StoredMachine::of),
             rows: self.table.rows.iter().map(StoredRow::of).collect(),
             launch: self.launch,
@@ -237,7 +245,7 @@ impl LaunchProfile {
             metrics: metrics(stored.metrics)?,
             ptx_metrics: metrics(stored.ptx_metrics)?,
             machine: stored.machine.map(StoredMachine::into_machine),
-            intervals: Intervals::new(),
+            intervals: stored.intervals.into_iter().collect(),
             table: BaseTable { rows: rows? },
             trace: None,
             launch: stored.launch,

@@ -13,6 +13,7 @@
 mod access_kind;
 mod exec;
 pub mod fault;
+mod grid_box;
 pub mod host_memory;
 mod instance;
 mod lane;

@@ -12,7 +12,7 @@ use std::ops::Range;
 use gpucast_ptx_frontend::types::StateSpace;
 
 pub use crate::access_kind::AccessKind;
-pub use crate::exec::GridBox;
+pub use crate::grid_box::GridBox;
 use crate::program::Program;
 pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,

@@ -28,6 +28,10 @@ pub(crate) struct Bench {
     #[arg(long, help_heading = "Measurement", value_name = "GPU", default_value = "gtx-480")]
     pub(crate) gpu: String,
 
+    /// Record the order of events in some CTAs while counting, as sm-simulation needs it
+    #[arg(long, help_heading = "Measurement")]
+    pub(crate) record: bool,
+
     #[command(flatten)]
     pub(crate) execution: ExecutionOptions,
 

@@ -9,7 +9,7 @@ use gpucast_advice::{Advice, Depth, Known, advise};
 use gpucast_forecast::choice::cost_model;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::choice::model_choice::{self, Models};
 use gpucast_forecast::input::{calibration, cuda_source, kernel_argument};
 use gpucast_forecast::prediction::{
     KernelView, Measured, left_with_predictions, predict, reference, tell_stand_ins,
@@ -45,6 +45,13 @@ impl Question<'_> {
         let view = predict(self.models, source, gpus, self.measured.as_ref(), self.what_ifs)?;
         let Place { argument, launch, launches } = at;
         Ok(KernelView { argument, launch, launches, ..view })
+    }
+
+    /// True if a model reads features of kernels on one of the GPUs.
+    fn reads_features(&self, gpus: &[Gpu]) -> bool {
+        let cost_models = self.cost_models.as_deref();
+        let reads = |gpu| model_choice::reads_features(&self.models.of(gpu), gpu, cost_models);
+        gpus.iter().any(reads)
     }
 }
 
@@ -196,11 +203,7 @@ fn executed(
                         || arguments.measurement.asks_for_execution(),
                     ..ExecutionSettings::from(&arguments.execution)
                 },
-                // Without a calibration features would be of no use.
-                needs: Needs {
-                    features: group.needs.features && !arguments.cost_model.is_empty(),
-                    ..group.needs
-                },
+                needs: Needs { features: question.reads_features(&group.gpus), ..group.needs },
                 offload: offload.clone(),
             };
             let mut launched =

@@ -1,6 +1,7 @@
 //! The choice of models that predict: `--model`, or the default of each GPU.
 
 use gpucast_counters::KernelProfile;
+use gpucast_model::cost_model::CostModels;
 use gpucast_model::quantitative_roofline::refinements::Refinement;
 use gpucast_model::{
     Conditions, Gpu, Model, ModelError, Needs, Prediction, QuantitativeRoofline, RefinedRoofline,
@@ -236,14 +237,25 @@ fn by_name(name: &str) -> Result<&'static dyn Model, Failure> {
     })
 }
 
-/// The inputs that the models read beyond metrics.
+/// The inputs that the models read beyond metrics. Features are not among them: without a
+/// calibrated cost model nobody reads them ([`reads_features`]).
 pub fn needs(chosen: &[Chosen]) -> Needs {
-    chosen.iter().map(|one| one.model.needs()).sum()
+    let all: Needs = chosen.iter().map(|one| one.model.needs()).sum();
+    Needs { features: false, ..all }
+}
+
+/// Returns true if a model reads the features of a kernel on `gpu`, for which there may be a
+/// calibrated cost model.
+pub fn reads_features(chosen: &[Chosen], gpu: &Gpu, cost_models: Option<&CostModels>) -> bool {
+    let is_calibrated = |models: &CostModels| models.files.iter().any(|file| file.gpu == gpu.name);
+    let reads = chosen.iter().any(|one| one.model.needs().features);
+    reads && cost_models.is_some_and(is_calibrated)
 }
 
 #[cfg(test)]
 mod tests {
     use gpucast_model::GpuLibrary;
+    use gpucast_model::cost_model::Names;
 
     use super::*;
 
@@ -264,6 +276,23 @@ mod tests {
         assert_eq!(insisting[1..], all[1..]);
         let repeated = ["quantitative-roofline", "quantitative-roofline"];
         assert_eq!(names(&repeated), [("quantitative-roofline", true)]);
+    }
+
+    #[test]
+    fn features_are_read_where_a_cost_model_is_calibrated() {
+        let (file, _) = crate::choice::cost_model::file("stevens-matmul").unwrap();
+        let calibrated = CostModels { files: vec![file], names: Names::default() };
+        let library = GpuLibrary::builtin().unwrap();
+        let models = Models::read(&["all".to_owned()], &[]).map_err(|_| "wrong usage").unwrap();
+        let reads = |gpu: &str, cost_models: Option<&CostModels>| {
+            let gpu = library.get(gpu).unwrap();
+            let chosen = models.of(&gpu);
+            assert!(!needs(&chosen).features && needs(&chosen).order);
+            reads_features(&chosen, &gpu, cost_models)
+        };
+        assert!(reads("titan-v", Some(&calibrated)));
+        assert!(!reads("titan-v", None));
+        assert!(!reads("h100-sxm", Some(&calibrated)));
     }
 
     #[test]

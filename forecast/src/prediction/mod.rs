@@ -272,7 +272,7 @@ fn predict_one(
 fn left_out_for(error: &ModelError, source: &Source) -> Option<&'static str> {
     let lacks_blocks = |error: &ModelError| matches!(error, ModelError::MissingCondition { what, .. } if *what == RECORDED_BLOCKS);
     if source.of_windows && lacks_blocks(error) {
-        return Some("`--caches windows` records no blocks");
+        return Some("the kinds of CTAs change too often along the grid for `--caches windows`");
     }
     let is_of_caches = |name: &&'static str| {
         definition(name).is_some_and(|metric| metric.basis == Basis::CacheReplay)

@@ -7,6 +7,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use gpucast_counters::DeviceModel;
 use gpucast_interpreter::Options;
+use gpucast_model::Needs;
 use serde::Serialize;
 
 use crate::failure::{Failure, Report};
@@ -83,6 +84,8 @@ pub struct Extent {
     pub threads: NonZeroUsize,
     /// The GPU whose counters are modelled.
     pub device: DeviceModel,
+    /// True if counting also records the order of events in some CTAs, as simulations need it.
+    pub records: bool,
     /// Limits and the order of CTAs.
     pub options: Options,
 }
@@ -222,7 +225,7 @@ impl Executor<'_> {
         let counting = Counting {
             device: self.extent.device,
             machine: self.machine,
-            extras: Extras::default(),
+            extras: Extras::of(if self.extent.records { Needs::ORDER } else { Needs::METRICS }),
             rung,
             caches: CacheChoice::Full,
             supervisor: self.supervisor,
@@ -281,6 +284,7 @@ mod tests {
             rounds: NonZeroU32::new(2).unwrap(),
             threads: NonZeroUsize::new(2).unwrap(),
             device: DeviceModel::GTX_480,
+            records: true,
             options: Options::default(),
         };
         let of = |kernel: &str| {

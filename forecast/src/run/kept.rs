@@ -29,7 +29,6 @@ use crate::run::counting::{Counted, Counting, Extras, count_anew};
 use crate::run::execute::{self, Loaded, Timing};
 use crate::run::rung::CountedBy;
 use crate::run::supervisor::Supervisor;
-use crate::settings::CacheChoice;
 use crate::store::{Folder, Store as _, sealed};
 
 /// The folder of entries.
@@ -102,8 +101,7 @@ impl KeptCounts {
     fn name(&self, plan: &Plan, options: &Options, counting: &Counting<'_>) -> Option<String> {
         let Counting { device, machine, extras, rung, caches, supervisor: _ } = counting;
         let Extras { hashes, stages, transfers, features, trace } = extras;
-        // Intervals are not kept, and what comes from windows is soon counted again.
-        if *transfers || *features || *caches == CacheChoice::Windows {
+        if *transfers || *features {
             return None;
         }
         let Options {

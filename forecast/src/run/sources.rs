@@ -38,7 +38,8 @@ pub struct Source {
     pub timing: Option<Timing>,
     /// True if the file has counts of other kernels, too.
     pub one_of_several: bool,
-    /// True if what depends on caches was estimated from windows of the grid.
+    /// True if blocks were to be recorded in windows of the grid. There are none where the kinds of
+    /// CTAs change too often along it.
     pub of_windows: bool,
 }
 
@@ -239,7 +240,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         timing: None,
         machine_code: counted.machine_code.clone(),
         one_of_several: false,
-        of_windows: profile.is_of_windows(),
+        of_windows: profile.is_of_windows() && profile.machine.is_some(),
         profile: profile.to_kernel_profile(),
     }
 }

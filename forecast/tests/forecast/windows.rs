@@ -1,15 +1,20 @@
 //! Caches of large grids from windows: intervals hold what all requests give.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
+use gpucast_forecast::run::execute::Timing;
+use gpucast_forecast::run::kept::KeptCounts;
 use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::rung::Rung;
-use gpucast_forecast::settings::{CacheChoice, RungChoice};
-use gpucast_forecast::{Alone, Kernel, LaunchOptions};
+use gpucast_forecast::run::sources::{Counts, Source};
+use gpucast_forecast::settings::{CacheChoice, ExecutionSettings, RungChoice};
+use gpucast_forecast::{Alone, Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::Options;
+use gpucast_model::{Gpu, Model, Needs};
 
 /// Kernels over a grid of `CTAS` in x: a copy, a copy with a stride, a table that all CTAs read,
 /// and neighbours that share rows.
@@ -46,6 +51,18 @@ const KERNELS: &str = r"
     ld.global.f32 %f0, [%d3]; ld.global.f32 %f1, [%d3+512]; ld.global.f32 %f2, [%d3+65536];
     ld.global.f32 %f3, [%d3+262144];
     st.global.f32 [%d4], %f0; ret; }
+
+    .visible .entry guarded(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<4>; .reg .pred %p0; .shared .b32 s[128];
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    setp.ge.u32 %p0, %r2, 63999950; @%p0 bra END;
+    mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d0, %d2; add.u64 %d4, %d1, %d2;
+    shl.b32 %r3, %r1, 2; mov.u32 %r4, s; add.u32 %r3, %r3, %r4;
+    ld.global.f32 %f0, [%d3]; st.shared.f32 [%r3], %f0; ld.shared.f32 %f1, [%r3];
+    add.f32 %f1, %f1, %f1; st.global.f32 [%d4], %f1;
+    END: bar.sync 0; setp.lt.u32 %p0, %r0, 1000; @%p0 bra FIRST; ret;
+    FIRST: bar.sync 0; ret; }
 ";
 
 /// CTAs of each launch.
@@ -123,6 +140,81 @@ fn intervals_of_windows_hold_what_all_requests_give() {
     }
     println!("{} of {metrics} lie outside:\n{}", missed.len(), missed.join("\n"));
     assert!(20 * missed.len() <= metrics, "{}", missed.join("\n"));
+}
+
+/// What a launch gives models, with stages and recorded blocks.
+fn source(kernel: &Kernel, gpu: &Gpu, caches: CacheChoice) -> Source {
+    let execution = ExecutionSettings { caches, ..ExecutionSettings::default() };
+    let needs = Needs::STAGES | Needs::ORDER;
+    let counts = Counts { needs, execution, ..Counts::default() };
+    kernel.count_with(gpu, &counts, &Alone).unwrap().remove(0)
+}
+
+/// Stages, kinds of CTAs and their order are those of a whole replay, and so is the time within
+/// what the levels of memory leave open. The first CTAs and the last one are of their own kinds.
+#[test]
+fn windows_record_blocks_as_all_requests_do() {
+    for (name, classes) in [("guarded", 3), ("table", 1)] {
+        let (_folder, kernel) = kernel(name);
+        let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), "gtx-1080").unwrap();
+        let full = source(&kernel, &gpu, CacheChoice::Full);
+        let windows = source(&kernel, &gpu, CacheChoice::Windows);
+        assert!(windows.of_windows && !full.of_windows, "{name}");
+        assert_eq!(windows.conditions.stages, full.conditions.stages, "{name}");
+        let launch = |source: &Source| {
+            let all = source.conditions.simulation.as_ref().expect("blocks are recorded");
+            (all[0].launch.order.clone(), all[0].launch.classes.len(), all[0].launch.code.clone())
+        };
+        assert_eq!(launch(&windows), launch(&full), "{name}");
+        assert_eq!(launch(&full).1, classes, "{name}");
+        for model in ["sm-simulation", "interval", "component-throughput"] {
+            let model = <dyn Model>::by_name(model).unwrap();
+            let time = |source: &Source| {
+                model.predict(&source.profile, &gpu, &source.conditions).unwrap().time_ms
+            };
+            let ratio = time(&windows) / time(&full);
+            assert!((ratio - 1.0).abs() < 0.02, "{name} by {}: {ratio}", model.name());
+        }
+    }
+}
+
+/// Estimates and their intervals are read back as they were counted.
+#[test]
+fn counts_of_windows_are_kept_with_their_intervals() {
+    struct Keeping(KeptCounts);
+    impl Supervisor for Keeping {
+        fn kept_counts(&self) -> Option<&KeptCounts> {
+            Some(&self.0)
+        }
+    }
+    let (folder, kernel) = kernel("copy");
+    let kept = KeptCounts::new(folder.path().join("cache"), "a build".to_owned());
+    let keeping = Keeping(kept.with_limits(1 << 30, Duration::ZERO));
+    let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), "gtx-480").unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    let loaded = module::load(kernel.plan()).unwrap();
+    let counted = || {
+        let counting = Counting {
+            device,
+            machine: &Machine::none(),
+            extras: Extras::default(),
+            rung: RungChoice::Auto,
+            caches: CacheChoice::Windows,
+            supervisor: &keeping,
+        };
+        let options = Options::default();
+        let mut all = counting::count(kernel.plan(), &loaded, &options, &counting).unwrap();
+        all.remove(0)
+    };
+    let (first, second) = (counted(), counted());
+    let entries = std::fs::read_dir(folder.path().join("cache/counts")).unwrap().count();
+    assert_eq!(entries, 1);
+    // What is read has taken no time.
+    assert_eq!(second.timing, Timing::default());
+    assert!(!first.profile.intervals.is_empty());
+    assert_eq!(second.profile.intervals, first.profile.intervals);
+    assert_eq!(second.profile.metrics, first.profile.metrics);
+    assert!(second.profile.is_of_windows());
 }
 
 /// A grid of 2³¹ CTAs takes no longer than the windows do. The copy reads each sector once and

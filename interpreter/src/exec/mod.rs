@@ -39,7 +39,7 @@ use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summ
 use crate::memory::DeviceMemory;
 use crate::observer::{Observer, Recorder, Wants};
 use crate::program::Program;
-pub use classes::{ByClasses, ClassEffort, GridBox, run_classes, tally_classes, window_classes};
+pub use classes::{ByClasses, ClassEffort, run_classes, tally_classes, window_classes};
 use cluster::{Cluster, ClusterTurn};
 use cta::LaunchContext;
 use level::Level;

@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &Bench, threads: Option<u16>) -> Result<(), Failure
         rounds: arguments.rounds,
         threads: threads.map_or(all, |threads| NonZeroUsize::new(threads.into()).unwrap_or(all)),
         device: gpu_argument::device_model(&gpu)?,
+        records: arguments.record,
         options: ExecutionSettings::from(&arguments.execution).options,
     };
     let number = plans.len();

@@ -3,10 +3,10 @@
 use std::sync::{Arc, PoisonError};
 
 use super::ClassEffort;
-use super::grid_box::GridBox;
 use super::representative::Representative;
 use crate::exec::cluster::{Cluster, ClusterTurn};
 use crate::exec::cta::LaunchContext;
+use crate::grid_box::GridBox;
 use crate::launch::{LaunchError, RunError};
 use crate::observer::{Observer, Recorder, StandIn};
 

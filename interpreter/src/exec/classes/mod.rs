@@ -4,7 +4,7 @@
 //! registers the engine keeps how each of them changes from CTA to CTA ([`motion`]). Each
 //! comparison, division and access keeps the CTAs of the box for which it has the same outcome
 //! ([`region`]). What is left when the representative has ended is a *class*; the rest of the
-//! box is cut into boxes with representatives of their own ([`grid_box`]).
+//! box is cut into boxes with representatives of their own ([`crate::grid_box`]).
 //!
 //! That is a proof by induction over the representative's operations: up to each of them, every CTA
 //! of the class has taken the same way, its registers hold the representative's values moved by
@@ -21,7 +21,6 @@
 mod access;
 mod cover;
 mod follow;
-mod grid_box;
 mod motion;
 mod region;
 mod representative;
@@ -42,7 +41,6 @@ use crate::memory::DeviceMemory;
 use crate::observer::{CountOverflow, Observer, StandIn, Tally, Wants, Windows};
 use crate::program::Program;
 use cover::{Cover, Issued};
-pub use grid_box::GridBox;
 pub(crate) use representative::Representative;
 
 /// The effort to put into classes before a launch is executed CTA by CTA.

@@ -4,8 +4,8 @@
 //! condition on the steps from it to another CTA. A condition that does not hold in the whole box
 //! makes the box smaller. It never becomes empty: the representative is its first CTA.
 
-use super::grid_box::GridBox;
 use super::motion::Motion;
+use crate::grid_box::GridBox;
 
 /// A box that gets smaller.
 #[derive(Clone, Debug)]

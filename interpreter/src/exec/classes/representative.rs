@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::grid_box::GridBox;
 use super::motion::Motion;
 use super::region::Region;
+use crate::grid_box::GridBox;
 use crate::program::follow::Following;
 
 /// The least common multiple of everything in an address on which counting depends: lines, sectors

@@ -19,7 +19,8 @@ impl GridBox {
     }
 
     /// The number of its CTAs.
-    pub(crate) fn ctas(&self) -> u128 {
+    #[must_use]
+    pub fn ctas(&self) -> u128 {
         self.count.iter().map(|&count| u128::from(count)).product()
     }
 
