@@ -250,6 +250,7 @@ mod tests {
             thread_executions: 24 * warps,
             branch: None,
             memory,
+            products: Vec::new(),
         }
     }
 

@@ -20,6 +20,7 @@ use crate::recorder::{CtaRecorder, RecorderShape, Route};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
+use crate::tensor::ProductCounts;
 use crate::totals::{LaunchFacts, Replay};
 use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
 use windows::WindowReplay;
@@ -78,6 +79,7 @@ impl Code {
         guarded_lanes: &[u64],
         branches: &SparseRows<BranchCounts>,
         memory: &SparseRows<MemoryCounts>,
+        products: &SparseRows<u64>,
         has_caches: bool,
     ) -> BaseTable {
         let row = |(instruction, description): (usize, &Description)| Row {
@@ -88,6 +90,7 @@ impl Code {
             thread_executions: 0,
             branch: None,
             memory: Vec::new(),
+            products: Vec::new(),
         };
         let mut rows: Vec<Row> = self.instructions.iter().enumerate().map(row).collect();
         for (&(first, instructions), count) in self.blocks.iter().zip(blocks) {
@@ -116,7 +119,13 @@ impl Code {
                 row.memory.push(counts);
             }
         }
+        for (key, &operations) in products.iter() {
+            if let Some(row) = rows.get_mut(ProductCounts::instruction_of(key) as usize) {
+                row.products.push(ProductCounts::of_key(key, operations));
+            }
+        }
         for row in &mut rows {
+            row.products.sort_by_key(|counts| counts.format);
             row.memory.sort_by_key(|counts| counts.space);
         }
         BaseTable { rows }
@@ -148,6 +157,8 @@ pub struct Counter {
     guarded_lanes: Vec<u64>,
     branches: SparseRows<BranchCounts>,
     memory: SparseRows<MemoryCounts>,
+    /// Operations of products, by [`ProductCounts::key`].
+    products: SparseRows<u64>,
     left_out_sectors: u64,
     tracer: Option<LaunchTracer>,
     /// CTAs that the GPU holds at the same time.
@@ -209,6 +220,7 @@ impl Counter {
             guarded_lanes: totals.guarded_lanes,
             branches: totals.branches,
             memory: totals.memory,
+            products: totals.products,
             left_out_sectors: 0,
             tracer: None,
             resident,
@@ -389,8 +401,9 @@ impl Counter {
 
     /// The base table of the counts so far.
     fn table(&self, has_caches: bool) -> BaseTable {
-        let (branches, memory) = (&self.branches, &self.memory);
-        self.code.table(&self.blocks, &self.guarded_lanes, branches, memory, has_caches)
+        let (branches, memory, products) = (&self.branches, &self.memory, &self.products);
+        let (blocks, lanes) = (&self.blocks, &self.guarded_lanes);
+        self.code.table(blocks, lanes, branches, memory, products, has_caches)
     }
 }
 
@@ -440,6 +453,9 @@ impl Observer for Counter {
             }
             for (key, counts) in recorder.memory.iter() {
                 self.memory.row(key).add(counts);
+            }
+            for (key, operations) in recorder.products.iter() {
+                *self.products.row(key) += operations;
             }
             if let (Some(tracer), Some(cta)) = (&mut self.tracer, &recorder.tracer) {
                 tracer.collect(cta, recorder.sample.take());

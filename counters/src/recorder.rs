@@ -7,7 +7,7 @@ mod stand_in;
 
 use std::sync::Arc;
 
-use gpucast_interpreter::{Access, AccessKind, CtaStart, Pattern, Recorder};
+use gpucast_interpreter::{Access, AccessKind, CtaStart, Pattern, Recorder, TensorUse};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::banks::{BankGeometry, BankPasses, Banks, come_in_pairs};
@@ -17,6 +17,7 @@ use crate::hierarchy::{CtaStream, Demand, Request};
 use crate::patterns::{Spread, lane_addresses};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
+use crate::tensor::{ProductCounts, TensorFormat};
 use crate::trace::{CtaSample, CtaTracer, Served, TracePlan};
 
 /// The model that answers for accesses to a state space.
@@ -89,6 +90,8 @@ pub struct CtaRecorder {
     pub(crate) guarded_lanes: Vec<u64>,
     pub(crate) branches: SparseRows<BranchCounts>,
     pub(crate) memory: SparseRows<MemoryCounts>,
+    /// Operations of products, by [`ProductCounts::key`].
+    pub(crate) products: SparseRows<u64>,
     pub(crate) stream: CtaStream,
     routes: Arc<[Route]>,
     coalescer: Coalescer,
@@ -111,6 +114,7 @@ impl CtaRecorder {
             guarded_lanes: vec![0; shape.guarded],
             branches: SparseRows::new(shape.routes.len()),
             memory: SparseRows::new(RowKey::rows(shape.routes.len())),
+            products: SparseRows::new(0),
             stream: CtaStream::new(shape.stream_limit),
             routes: Arc::clone(&shape.routes),
             coalescer: Coalescer::new(shape.coalescing),
@@ -130,6 +134,7 @@ impl CtaRecorder {
         self.guarded_lanes.fill(0);
         self.branches.clear();
         self.memory.clear();
+        self.products.clear();
         self.stream.clear();
     }
 
@@ -295,6 +300,13 @@ impl Recorder for CtaRecorder {
         let counts = self.branches.row(instruction);
         counts.taken_lanes += u64::from((taken & active).count_ones());
         counts.divergent += u64::from(taken & active != 0 && !taken & active != 0);
+    }
+
+    fn tensor(&mut self, product: &TensorUse) {
+        if let Some(format) = TensorFormat::of(product.ty) {
+            let key = ProductCounts::key(product.instruction, format);
+            *self.products.row(key) += product.operations;
+        }
     }
 
     fn access(&mut self, access: &Access<'_>) {

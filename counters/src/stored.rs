@@ -15,6 +15,7 @@ use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, MetricValue, Metrics, Number};
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::table::{BaseTable, Description, Row};
+use crate::tensor::{ProductCounts, TensorFormat};
 use crate::totals::{LaunchFacts, Replay};
 
 /// A [`LaunchProfile`] that can be written and read.
@@ -77,6 +78,14 @@ struct StoredRow {
     thread_executions: u64,
     branch: Option<StoredBranch>,
     memory: Vec<StoredMemory>,
+    products: Vec<StoredProduct>,
+}
+
+/// The format stands at this place among all formats.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct StoredProduct {
+    format: usize,
+    operations: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -287,6 +296,7 @@ impl StoredRow {
             thread_executions: row.thread_executions,
             branch: row.branch.as_ref().map(branch),
             memory: row.memory.iter().map(StoredMemory::of).collect(),
+            products: row.products.iter().map(StoredProduct::of).collect(),
         }
     }
 
@@ -294,6 +304,7 @@ impl StoredRow {
         let instruction = program.instructions().get(self.instruction as usize)?;
         let branch =
             |StoredBranch { taken_lanes, divergent }| BranchCounts { taken_lanes, divergent };
+        let products = self.products.into_iter().map(StoredProduct::into_counts);
         Some(Row {
             instruction: self.instruction,
             description: Description::of(instruction),
@@ -302,7 +313,19 @@ impl StoredRow {
             thread_executions: self.thread_executions,
             branch: self.branch.map(branch),
             memory: self.memory.into_iter().map(StoredMemory::into_counts).collect(),
+            products: products.collect::<Option<_>>()?,
         })
+    }
+}
+
+impl StoredProduct {
+    fn of(counts: &ProductCounts) -> Self {
+        Self { format: counts.format as usize, operations: counts.operations }
+    }
+
+    fn into_counts(self) -> Option<ProductCounts> {
+        let format = *TensorFormat::ALL.get(self.format)?;
+        Some(ProductCounts { format, operations: self.operations })
     }
 }
 

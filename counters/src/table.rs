@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::counts::{BranchCounts, MemoryCounts};
 use crate::operation::{Flops, class, class_metric, flops};
-use crate::tensor::{TensorOperations, tensor_operations};
+use crate::tensor::{ProductCounts, TensorOperations, tensor_operations};
 
 /// The facts of an instruction that are known before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,6 +64,8 @@ pub struct Row {
     pub branch: Option<BranchCounts>,
     /// Its accesses to memory, by state space; empty for anything but memory instructions.
     pub memory: Vec<MemoryCounts>,
+    /// Its operations on matrices, by format, if they are known only when it is issued.
+    pub products: Vec<ProductCounts>,
 }
 
 impl Row {
@@ -87,6 +89,13 @@ impl Row {
             }
         }
         self.memory.sort_by_key(|counts| counts.space);
+        for counts in &other.products {
+            let same = |total: &&mut ProductCounts| total.format == counts.format;
+            match self.products.iter_mut().find(same) {
+                Some(total) => total.operations += counts.operations,
+                None => self.products.push(*counts),
+            }
+        }
     }
 }
 

@@ -31,6 +31,25 @@ pub enum TensorFormat {
 }
 
 impl TensorFormat {
+    /// Every format, at the place of its number.
+    pub const ALL: [Self; 9] = [
+        Self::Fp64,
+        Self::Tf32,
+        Self::Bf16,
+        Self::Fp16,
+        Self::Fp8,
+        Self::Fp6OrFp4,
+        Self::Int8,
+        Self::Int4,
+        Self::Int1,
+    ];
+
+    /// The format of elements of a type.
+    #[must_use]
+    pub fn of(ty: ScalarType) -> Option<Self> {
+        format(ty)
+    }
+
     /// `fp16`, `int8`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -57,7 +76,37 @@ pub struct TensorOperations {
     pub per_warp: u64,
 }
 
-/// The operations of `instruction`, if it multiplies matrices.
+/// The operations on one format by an instruction whose products have extents that are known when
+/// they are issued (`tcgen05.mma`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProductCounts {
+    /// The format of the elements of A.
+    pub format: TensorFormat,
+    /// Operations of all executions, a multiply-add being two.
+    pub operations: u64,
+}
+
+impl ProductCounts {
+    /// The key of a table of such counts.
+    pub(crate) fn key(instruction: u32, format: TensorFormat) -> u32 {
+        instruction * Self::FORMATS + format as u32
+    }
+
+    const FORMATS: u32 = TensorFormat::ALL.len() as u32;
+
+    /// The instruction of a key.
+    pub(crate) fn instruction_of(key: u32) -> u32 {
+        key / Self::FORMATS
+    }
+
+    /// The counts of a key.
+    pub(crate) fn of_key(key: u32, operations: u64) -> Self {
+        Self { format: TensorFormat::ALL[(key % Self::FORMATS) as usize], operations }
+    }
+}
+
+/// The operations of `instruction`, if it multiplies matrices. Those of `tcgen05.mma` are known
+/// only when it is issued: [`ProductCounts`].
 ///
 /// Of a sparse A the elements that are stored count. A warp of a warpgroup does a quarter of
 /// `wgmma.mma_async`; `mma.m8n8k4` of halves is four products at once (PTX ISA 9.7.15).

@@ -339,7 +339,14 @@ impl Totals<'_> {
             Some(tensor) if format.is_none_or(|format| format == tensor.format) => {
                 row.warp_executions * tensor.per_warp
             }
-            _ => 0,
+            Some(_) => 0,
+            None => {
+                let wanted = row
+                    .products
+                    .iter()
+                    .filter(|counts| format.is_none_or(|format| format == counts.format));
+                wanted.map(|counts| counts.operations).sum()
+            }
         })
     }
 

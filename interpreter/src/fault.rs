@@ -267,6 +267,39 @@ pub enum FaultKind {
         /// Bytes that its phase still waits for.
         tx_count: i32,
     },
+    /// A cell of tensor memory that is not allocated.
+    #[error("lane {lane}, column {column} of tensor memory is not allocated")]
+    TensorMemoryBounds {
+        /// The lane.
+        lane: u32,
+        /// The column.
+        column: u32,
+    },
+    /// `tcgen05.alloc` after `tcgen05.relinquish_alloc_permit`.
+    #[error("the CTA allocates tensor memory after it has given up the permit to do so")]
+    TensorMemoryPermit,
+    /// Nobody frees the columns that `tcgen05.alloc` waits for, or asks for them in the pair's
+    /// other CTA.
+    #[error(
+        "deadlock at tcgen05.alloc: nobody who could still run frees columns, or asks for the same in the other CTA of the pair"
+    )]
+    TensorMemoryDeadlock,
+    /// A CTA has ended and holds tensor memory.
+    #[error(
+        "the CTA ends without freeing {columns} columns of tensor memory that it allocates here"
+    )]
+    TensorMemoryLeft {
+        /// Columns of the first such allocation.
+        columns: u32,
+    },
+    /// An instruction of a pair of CTAs without the second one.
+    #[error(
+        "the CTA with rank {rank} of the cluster, the other one of the pair, does not exist or has exited"
+    )]
+    NoPair {
+        /// The missing CTA's rank.
+        rank: u32,
+    },
     /// Shared memory of a CTA that has exited.
     #[error(
         "shared address {address:#x} belongs to the CTA with rank {rank} of the cluster, which has \

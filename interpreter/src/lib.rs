@@ -37,7 +37,7 @@ pub use memory::DeviceMemory;
 pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CountOverflow,
     CtaStart, Exit, GridBox, GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse,
-    NoObserver, Observer, Pattern, Recorder, Release, ShuffleUse, StandIn, Tally, WarpArrival,
-    WarpRelease, Windows,
+    NoObserver, Observer, Pattern, Recorder, Release, ShuffleUse, StandIn, Tally, TensorUse,
+    WarpArrival, WarpRelease, Windows,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

@@ -16,7 +16,7 @@ pub use crate::grid_box::GridBox;
 use crate::program::Program;
 pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
-    HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, WarpArrival, WarpRelease,
+    HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, TensorUse, WarpArrival, WarpRelease,
 };
 
 /// Collects the records of the CTAs of one launch.
@@ -246,6 +246,9 @@ events! {
 
         /// A lane's access is left out, being out of bounds or misaligned.
         fn bad_access(bad: &BadAccess<'_>);
+
+        /// A lane issues a product whose extents are in a register (`tcgen05.mma`).
+        fn tensor(product: &TensorUse);
 
         /// `malloc` or `free` was called.
         fn heap(heap: &HeapUse);

@@ -150,7 +150,9 @@ impl Kind {
     #[must_use]
     pub fn of_fault(fault: &FaultKind) -> Option<Self> {
         Some(match fault {
-            FaultKind::OutOfBounds { .. } | FaultKind::CtaExited { .. } => Self::OutOfBounds,
+            FaultKind::OutOfBounds { .. }
+            | FaultKind::CtaExited { .. }
+            | FaultKind::TensorMemoryBounds { .. } => Self::OutOfBounds,
             FaultKind::Misaligned { .. } => Self::Misaligned,
             FaultKind::ReadOnly { .. }
             | FaultKind::NotShared { .. }
@@ -160,6 +162,7 @@ impl Kind {
             FaultKind::BarrierDeadlock { .. }
             | FaultKind::WarpDeadlock { .. }
             | FaultKind::MbarrierDeadlock { .. }
+            | FaultKind::TensorMemoryDeadlock
             | FaultKind::ClusterDeadlock { .. } => Self::Deadlock,
             FaultKind::BadBarrier { .. }
             | FaultKind::PartialWarp { .. }
@@ -180,6 +183,9 @@ impl Kind {
             | FaultKind::TooMuchPrinted { .. }
             | FaultKind::EndlessText { .. }
             | FaultKind::BadOperand { .. }
+            | FaultKind::TensorMemoryPermit
+            | FaultKind::TensorMemoryLeft { .. }
+            | FaultKind::NoPair { .. }
             | FaultKind::CallDepth { .. } => return None,
         })
     }

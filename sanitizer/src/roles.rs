@@ -23,6 +23,9 @@ pub(crate) struct Role {
     pub(crate) bulk: bool,
     /// The queue in which its reads of shared memory are pending until their group is waited for.
     pub(crate) reads_later: Option<GroupQueue>,
+    /// One thread starts it and the tensor cores read shared memory for it, so that the lanes of
+    /// its accesses are nobody's.
+    pub(crate) of_no_thread: bool,
     /// `bar` and `barrier`: all threads of a warp must execute it together.
     pub(crate) aligned: bool,
     /// `bar` and `barrier` with a number of threads.
@@ -56,6 +59,7 @@ impl Role {
                     | O::MbarrierTryWait
                     | O::MbarrierInval
                     | O::CpAsyncMbarrierArrive
+                    | O::Tcgen05Commit
             ),
             copy: opcode == O::CpAsync,
             bulk: matches!(
@@ -71,6 +75,14 @@ impl Role {
                 _ if has(M::BulkGroup) => Some(GroupQueue::Bulk),
                 _ => None,
             },
+            of_no_thread: matches!(
+                opcode,
+                O::Tcgen05Cp
+                    | O::Tcgen05Mma
+                    | O::Tcgen05MmaSp
+                    | O::Tcgen05MmaWs
+                    | O::Tcgen05MmaWsSp
+            ),
             aligned: opcode == O::Bar || barrier && has(M::Aligned),
             counted: barrier && operands > if reduces { 3 } else { 1 },
             names_lanes: opcode == O::BarWarp

@@ -69,7 +69,7 @@ const DEFINITIONS: &[Definition] = &[
         "double-precision multiply-adds, one each"),
 
     count!("tensor_op_count", Unknown, &[], "operation", Execution, |t| t.tensor_operations(None),
-        "operations of matrix instructions (mma, wmma.mma, wgmma), multiply-adds twice; of a sparse matrix the elements that are stored count"),
+        "operations of matrix instructions (mma, wmma.mma, wgmma, tcgen05.mma), multiply-adds twice; of a sparse matrix the elements that are stored count"),
     count!("tensor_op_count_fp64", Unknown, is!["sm__ops_path_tensor_src_fp64.sum"], "operation", Execution, |t| t.tensor_operations(Some(Fp64)),
         "of `tensor_op_count`, on `f64`"),
     count!("tensor_op_count_tf32", Unknown, is!["sm__ops_path_tensor_src_tf32_dst_fp32.sum"], "operation", Execution, |t| t.tensor_operations(Some(Tf32)),

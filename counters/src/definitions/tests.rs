@@ -119,6 +119,7 @@ fn table() -> BaseTable {
             thread_executions: 100,
             branch: None,
             memory: vec![requests(StateSpace::Global, 3), requests(StateSpace::Shared, 1)],
+            products: Vec::new(),
         }],
     }
 }

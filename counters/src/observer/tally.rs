@@ -49,6 +49,9 @@ impl Tally for Counter {
         for (key, counts) in record.memory.iter() {
             self.memory.row(key).zip(counts, &mut add);
         }
+        for (key, &operations) in record.products.iter() {
+            add(self.products.row(key), operations);
+        }
         // Its requests are still to be heard of.
         if self.windows.is_none() {
             record.clear();

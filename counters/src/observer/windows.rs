@@ -414,7 +414,8 @@ impl Counter {
     }
 
     fn table_of(&self, memory: &SparseRows<MemoryCounts>) -> BaseTable {
-        self.code.table(&self.blocks, &self.guarded_lanes, &self.branches, memory, true)
+        let (blocks, lanes) = (&self.blocks, &self.guarded_lanes);
+        self.code.table(blocks, lanes, &self.branches, memory, &self.products, true)
     }
 }
 

@@ -25,7 +25,8 @@ impl StandIn for CtaRecorder {
             && self.blocks == other.blocks
             && self.guarded_lanes == other.guarded_lanes
             && self.branches.has_same_rows(&other.branches)
-            && self.memory.has_same_rows(&other.memory);
+            && self.memory.has_same_rows(&other.memory)
+            && self.products.has_same_rows(&other.products);
         self.stream.shift_to(&other.stream).filter(|_| is_alike)
     }
 
@@ -38,6 +39,7 @@ impl StandIn for CtaRecorder {
         self.guarded_lanes.clone_from(&representative.guarded_lanes);
         self.branches.copy_from(&representative.branches);
         self.memory.copy_from(&representative.memory);
+        self.products.copy_from(&representative.products);
         self.stream.copy_shifted(&representative.stream, shifts);
     }
 }

@@ -231,6 +231,18 @@ fn hint(kind: &FaultKind) -> Option<&'static str> {
             Some("is this loop endless? With --schedule ordered, blocks hand on their text sooner")
         }
         FaultKind::TooManyCopies { .. } => Some("wait for the copies of each round of the loop"),
+        FaultKind::TensorMemoryBounds { .. } => Some(
+            "allocate as many columns as the matrices take, and add no lanes to a warp's address but its own",
+        ),
+        FaultKind::TensorMemoryDeadlock => {
+            Some("free columns before more than 512 are asked for, and let both CTAs of a pair ask")
+        }
+        FaultKind::TensorMemoryLeft { .. } => {
+            Some("execute tcgen05.dealloc in one warp of the block before it ends")
+        }
+        FaultKind::NoPair { .. } => {
+            Some("launch clusters of an even number of blocks, which meet before they exit")
+        }
         FaultKind::CallDepth { .. } => Some("does the recursion end?"),
         FaultKind::EndlessText { .. } => Some("texts of printf and assert end in a zero byte"),
         FaultKind::BadFree { .. } => {
@@ -249,6 +261,7 @@ fn hint(kind: &FaultKind) -> Option<&'static str> {
         | FaultKind::NotShared { .. }
         | FaultKind::OtherCta { .. }
         | FaultKind::Mbarrier { .. }
+        | FaultKind::TensorMemoryPermit
         | FaultKind::ClusterArrivedTwice
         | FaultKind::ClusterWaitFirst => None,
     }

@@ -53,6 +53,9 @@ impl Warp {
             Code::Bulk => self.bulk(context, recorder, frame, op, split, mask)?,
             Code::Tensor => self.tensor(context, recorder, frame, op, split, mask)?,
             Code::Texture => self.texture(context, recorder, frame, op, split, mask)?,
+            Code::TensorMemory => {
+                return self.tensor_memory(context, recorder, frame, op, split, mask, report);
+            }
             Code::Mbarrier => {
                 return self.mbarrier(context, recorder, frame, op, split, mask, report);
             }

@@ -92,6 +92,7 @@ impl Cluster {
         let mut shared = ClusterShared::default();
         for (rank, cta) in self.ctas.iter_mut().enumerate() {
             shared.set(rank, cta.shared_memory());
+            shared.set_tensor_memory(rank, cta.tensor_memory());
         }
         // Rounds in which threads only asked for the phases of mbarriers, in vain.
         let mut idle = 0;
@@ -111,6 +112,7 @@ impl Cluster {
                 if !round.live {
                     // Its shared memory is gone, and others may have waited for just that.
                     shared.set(rank, std::ptr::null_mut());
+                    shared.set_tensor_memory(rank, None);
                     all.progress = true;
                 }
             }

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "aligned memory is viewed as bytes")]
 
 use std::collections::{HashMap, TryReserveError};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use gpucast_ptx_frontend::module::VariableId;
 
@@ -14,6 +14,7 @@ use super::mbarrier::Polled;
 use super::runtime::MAX_PRINTED_BYTES;
 use super::shared::ClusterShared;
 use super::stop::Stop;
+use super::tensor_memory::{self, SharedTensorMemory, TensorMemory};
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
 use super::watch::{Watch, Watching};
 use crate::fault::{Fault, FaultKind, FaultSite};
@@ -84,7 +85,12 @@ impl LaunchContext<'_> {
         let warps = u64::from(self.shape.threads_per_cta().div_ceil(32));
         let registers = u64::from(self.program.registers.rows) * size_of::<[u32; 32]>() as u64;
         let local = self.local_bytes.saturating_mul(32).saturating_add(registers);
-        warps.saturating_mul(local).saturating_add(self.shared_bytes)
+        let tensor = if self.uses_tensor_memory() { TensorMemory::bytes() } else { 0 };
+        warps.saturating_mul(local).saturating_add(self.shared_bytes).saturating_add(tensor)
+    }
+
+    fn uses_tensor_memory(&self) -> bool {
+        !self.program.tables.tensor_memory_ops.is_empty()
     }
 }
 
@@ -145,6 +151,7 @@ pub(crate) struct Cta {
     pub(crate) warps: Vec<Warp>,
     shared: Vec<Line>,
     local: Vec<Line>,
+    tensor_memory: Option<SharedTensorMemory>,
     coordinates: CtaCoordinates,
     /// Index of its cluster in the grid.
     cluster: u64,
@@ -173,6 +180,9 @@ impl Cta {
         Ok(Self {
             shared: try_lines(launch.shared_bytes)?,
             local: try_lines(local_bytes)?,
+            tensor_memory: launch
+                .uses_tensor_memory()
+                .then(|| Arc::new(Mutex::new(TensorMemory::new()))),
             coordinates: CtaCoordinates::default(),
             cluster: 0,
             guarded_lanes: vec![0; program.guarded.len()],
@@ -199,6 +209,9 @@ impl Cta {
             ctas_per_cluster: launch.shape.ctas_per_cluster(),
         });
         self.shared.fill(Line([0; 64]));
+        if let Some(memory) = &self.tensor_memory {
+            tensor_memory::lock(memory).clear();
+        }
         self.clear_local(launch);
         self.guarded_lanes.fill(0);
         let threads = launch.shape.threads_per_cta();
@@ -268,6 +281,11 @@ impl Cta {
         if self.is_live() { self.shared.as_mut_ptr().cast() } else { std::ptr::null_mut() }
     }
 
+    /// Its tensor memory, if threads are left that may use it.
+    pub(crate) fn tensor_memory(&self) -> Option<&SharedTensorMemory> {
+        self.tensor_memory.as_ref().filter(|_| self.is_live())
+    }
+
     /// One turn for each warp; then barriers at which all have arrived are passed. Waits for
     /// mbarriers are given up if `give_up`.
     pub(crate) fn round(
@@ -282,6 +300,7 @@ impl Cta {
             if self.warps[at].live == 0 {
                 continue;
             }
+            let asked = self.warps[at].retry_allocations();
             let context = self.context(launch, at, cluster);
             let (turn, ran) = if launch.program.tables.mbarrier_ops.is_empty() {
                 let warp = &mut self.warps[at];
@@ -299,15 +318,29 @@ impl Cta {
             };
             let turn = turn.map_err(|fault| self.fault(launch, at, fault))?;
             printed?;
-            round.progress |= ran;
+            round.progress |= ran || asked && !self.warps[at].waits_for_columns();
             round.live |= turn != Turn::Done;
         }
         if round.live {
             round.progress |= self.release_barriers(launch, recorder)?;
         } else {
+            self.check_tensor_memory(launch)?;
             recorder.guarded_lanes(&self.guarded_lanes);
         }
         Ok(round)
+    }
+
+    /// Checks that a CTA that ends has freed its tensor memory, which others wait for.
+    fn check_tensor_memory(&self, launch: &LaunchContext<'_>) -> Result<(), Box<Fault>> {
+        let memory = self.tensor_memory.as_ref().map(|memory| tensor_memory::lock(memory));
+        match memory.and_then(|memory| memory.left()) {
+            None => Ok(()),
+            Some(left) => {
+                let kind = FaultKind::TensorMemoryLeft { columns: left.columns };
+                let fault = WarpFault { pc: left.pc, lane: None, kind };
+                Err(self.fault(launch, left.warp as usize, fault))
+            }
+        }
     }
 
     /// Gives warp `at` of a program that uses mbarriers a turn. Returns true if something ran that
@@ -353,6 +386,7 @@ impl Cta {
         Context {
             program,
             level: launch.level,
+            rank: self.coordinates.cluster_rank,
             memories: Memories {
                 device: launch.device,
                 vectors: launch.level.vectors,
@@ -520,7 +554,9 @@ impl Cta {
     ) -> Option<Box<Fault>> {
         let stuck = self.stuck(|wait| match wait {
             Wait::Mbarrier { .. } => blocked == Blocked::ByMbarrier,
-            Wait::Barrier { .. } | Wait::Lanes { .. } => blocked == Blocked::WithinCta,
+            Wait::Barrier { .. } | Wait::Lanes { .. } | Wait::TensorMemory => {
+                blocked == Blocked::WithinCta
+            }
             Wait::ClusterBarrier | Wait::Nothing => false,
         });
         let (at, split) = stuck?;
@@ -531,6 +567,7 @@ impl Cta {
                 FaultKind::BarrierDeadlock { barrier: id, waiting, expected }
             }
             Wait::Lanes { members, .. } => FaultKind::WarpDeadlock { waiting, members },
+            Wait::TensorMemory => FaultKind::TensorMemoryDeadlock,
             Wait::Mbarrier { .. } => {
                 let context = self.context(launch, at, cluster);
                 let index = self.warps[at].splits.iter().position(|s| s.wait == wait);

@@ -23,6 +23,7 @@ mod setup;
 mod shared;
 mod stop;
 mod tensor_copy;
+mod tensor_memory;
 mod texture;
 mod warp;
 mod watch;

@@ -6,8 +6,10 @@
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
 use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
 
 use super::access::{AccessFault, Memories, Segment, window_of};
+use super::tensor_memory::{SharedTensorMemory, TensorMemory};
 use crate::fault::FaultKind;
 use crate::launch::MAX_CLUSTER_CTAS;
 use crate::program::memory_op::{Space, window};
@@ -17,6 +19,8 @@ use crate::program::memory_op::{Space, window};
 #[derive(Debug, Default)]
 pub(crate) struct ClusterShared {
     memories: [Option<NonNull<u8>>; MAX_CLUSTER_CTAS],
+    /// Their tensor memories, if the program uses any.
+    tensor_memories: [Option<SharedTensorMemory>; MAX_CLUSTER_CTAS],
     ctas: usize,
 }
 
@@ -25,6 +29,16 @@ impl ClusterShared {
     pub(crate) fn set(&mut self, rank: usize, memory: *mut u8) {
         self.memories[rank] = NonNull::new(memory);
         self.ctas = self.ctas.max(rank + 1);
+    }
+
+    /// Sets the tensor memory of the CTA with `rank`; none when it has exited.
+    pub(super) fn set_tensor_memory(&mut self, rank: usize, memory: Option<&SharedTensorMemory>) {
+        self.tensor_memories[rank] = memory.map(Arc::clone);
+    }
+
+    /// The tensor memory of the CTA with `rank`.
+    pub(super) fn tensor_memory(&self, rank: u32) -> Option<&Mutex<TensorMemory>> {
+        self.tensor_memories.get(rank as usize)?.as_deref()
     }
 }
 

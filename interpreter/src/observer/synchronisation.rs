@@ -1,6 +1,8 @@
 //! Events beyond those that counters need: waits between threads, arrivals of asynchronous writes,
 //! faults. A checker needs them to order the accesses of a CTA's threads.
 
+use gpucast_ptx_frontend::ScalarType;
+
 use crate::fault::FaultKind;
 
 /// A CTA begins.
@@ -186,6 +188,17 @@ pub struct BadAccess<'a> {
     pub lane: u32,
     /// Kind of the fault.
     pub kind: &'a FaultKind,
+}
+
+/// A product of matrices whose extents are known when it is issued (`tcgen05.mma`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorUse {
+    /// Index into [`Program::instructions`](crate::Program::instructions).
+    pub instruction: u32,
+    /// The format of the elements of A.
+    pub ty: ScalarType,
+    /// Operations, a multiply-add being two; of a sparse A the elements that are stored count.
+    pub operations: u64,
 }
 
 /// A call of `malloc` or `free` that succeeded.

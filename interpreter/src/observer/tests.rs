@@ -1,3 +1,5 @@
+use gpucast_ptx_frontend::ScalarType;
+
 use super::*;
 use crate::fault::FaultKind;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -72,6 +74,7 @@ fn tell_everything(recorder: &mut impl Recorder) {
     });
     let kind = FaultKind::Trap;
     recorder.bad_access(&BadAccess { instruction: 0, warp: 0, lane: 0, kind: &kind });
+    recorder.tensor(&TensorUse { instruction: 0, ty: ScalarType::F16, operations: 2 });
     recorder.heap(&HeapUse {
         instruction: 0,
         warp: 0,

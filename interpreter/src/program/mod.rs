@@ -15,6 +15,7 @@ pub(crate) mod row_uses;
 pub(crate) mod runtime;
 pub(crate) mod side_tables;
 pub(crate) mod table;
+pub(crate) mod tensor_memory_op;
 pub(crate) mod texture_op;
 
 use std::collections::HashMap;

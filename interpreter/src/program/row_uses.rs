@@ -8,6 +8,7 @@ use super::matrix_op::{MatrixOp, WarpgroupA};
 use super::memory_op::MemoryOp;
 use super::op::{Code, MEMBERS, Op, SHUFFLES, barrier};
 use super::side_tables::SideTables;
+use super::tensor_memory_op::{FactorA, TensorMemoryOp};
 use super::texture_op::{SurfaceAction, TextureOp};
 use crate::access_kind::AccessKind;
 
@@ -125,6 +126,7 @@ impl RowUses {
                 }
             },
             Code::Texture => self.texture(tables.texture_ops.get(at)?),
+            Code::TensorMemory => self.tensor_memory(tables.tensor_memory_ops.get(at)?),
             Code::Matrix => self.matrix(tables.matrix_ops.get(at)?),
             Code::Barrier => {
                 self.reads.push(op.a);
@@ -240,6 +242,39 @@ impl RowUses {
                     | SurfaceAction::StoreFormatted
                     | SurfaceAction::Reduce { .. } => self.reads.extend(rows),
                 }
+            }
+        }
+    }
+
+    fn tensor_memory(&mut self, op: &TensorMemoryOp) {
+        match op {
+            TensorMemoryOp::Allocate(op) => {
+                self.reads.extend(op.destination.base);
+                self.reads.push(op.columns);
+            }
+            TensorMemoryOp::Free { address, columns } => self.reads.extend([*address, *columns]),
+            TensorMemoryOp::Relinquish => {}
+            TensorMemoryOp::Transfer(op) => {
+                self.reads.extend(op.address.base);
+                let rows = if op.is_store { &mut self.reads } else { &mut self.writes };
+                rows.extend_from_slice(&op.rows);
+                self.writes.extend(op.reduction.map(|reduction| reduction.row));
+            }
+            TensorMemoryOp::Copy(op) => {
+                self.reads.extend(op.address.base);
+                self.reads.push(op.source);
+            }
+            TensorMemoryOp::Multiply(op) => {
+                let scales = op.scales.iter().flat_map(|scales| [&scales.a, &scales.b]);
+                let addresses = [&op.d].into_iter().chain(&op.metadata).chain(scales);
+                self.reads.extend(addresses.filter_map(|address| address.base));
+                match &op.a {
+                    FactorA::Shared(row) => self.reads.push(*row),
+                    FactorA::Tensor(address) => self.reads.extend(address.base),
+                }
+                self.reads.extend([op.b, op.descriptor]);
+                self.reads.extend(op.zeros);
+                self.reads.extend_from_slice(&op.disabled_lanes);
             }
         }
     }

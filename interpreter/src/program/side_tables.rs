@@ -8,6 +8,7 @@ use super::lower::call_graph::Signature;
 use super::matrix_op::MatrixOp;
 use super::memory_op::MemoryOp;
 use super::runtime::RuntimeCall;
+use super::tensor_memory_op::TensorMemoryOp;
 use super::texture_op::TextureOp;
 
 /// The tables of one kernel.
@@ -20,6 +21,7 @@ pub(crate) struct SideTables {
     pub(crate) bulk_ops: Vec<BulkOp>,
     pub(crate) tensor_ops: Vec<TensorOp>,
     pub(crate) texture_ops: Vec<TextureOp>,
+    pub(crate) tensor_memory_ops: Vec<TensorMemoryOp>,
     /// Target blocks of `brx.idx`.
     pub(crate) branch_tables: Vec<Vec<u32>>,
     /// Signatures of indirect calls.

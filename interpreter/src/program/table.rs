@@ -684,6 +684,8 @@ macro_rules! lane_operations {
             Tensor,
             /// Texture or surface operation number `a`.
             Texture,
+            /// Operation number `a` on tensor memory.
+            TensorMemory,
             /// Arrive at the cluster's barrier or wait there; see [`cluster_barrier`].
             ClusterBarrier,
             /// Copy `c` bytes of local memory from offset `a` to `b`: arguments of a call; see

@@ -1,5 +1,5 @@
-//! Triton's matrix product for sm_80 and sm_90a, softmax and layer normalisation for sm_80, as
-//! Triton compiles them (`kernels/triton`), against double-precision references.
+//! Triton's matrix product for sm_80, sm_90a and sm_100a, softmax and layer normalisation for
+//! sm_80, as Triton compiles them (`kernels/triton`), against double-precision references.
 
 #![allow(
     clippy::unwrap_used,
@@ -103,11 +103,65 @@ fn a_matrix_product_of_halves_by_warpgroups() {
     check_product(include_str!("../kernels/triton/matmul_sm_90.ptx"));
 }
 
+/// With `tcgen05`: the sums in tensor memory, a row of them in each lane.
+#[test]
+fn a_matrix_product_of_halves_in_tensor_memory() {
+    check_product(include_str!("../kernels/triton/matmul_sm_100.ptx"));
+}
+
+/// Singles that the tensor cores read as `.tf32`: 64 rows, sixteen in each quarter of the lanes.
+#[test]
+fn a_matrix_product_of_singles_in_tensor_memory() {
+    let text = include_str!("../kernels/triton/matmul_tf32_sm_100.ptx");
+    let element = |value: f16| value.to_f32().to_le_bytes().to_vec();
+    // Values of 11 significant bits are those of `.tf32`, too.
+    check_product_of(text, [4, 2, 1], 32_784, |value| value, element);
+}
+
+/// Numbers of 8 bits, in a product of 128 columns.
+#[test]
+fn a_matrix_product_of_bytes_in_tensor_memory() {
+    let text = include_str!("../kernels/triton/matmul_e4m3_sm_100.ptx");
+    // Halves, ones, twos and so on, of either sign.
+    let rounded = |value: f16| f16::from_f64((value.to_f64() * 4.0).round() / 4.0);
+    let element = |value: f16| {
+        let (size, sign) = (value.to_f64().abs(), u8::from(value.is_sign_negative()) << 7);
+        let magnitudes = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0];
+        let codes = [0, 0x28, 0x30, 0x34, 0x38, 0x3a, 0x3c, 0x3e, 0x40];
+        let at = magnitudes.iter().position(|&magnitude| magnitude == size).unwrap();
+        vec![codes[at] | sign]
+    };
+    check_product_of(text, [2, 1, 1], 49_168, rounded, element);
+}
+
+/// [`check_product`] of elements that are `rounded`, and whose bytes `element` makes.
+fn check_product_of(
+    text: &str,
+    grid: [u32; 3],
+    shared: u32,
+    rounded: impl Fn(f16) -> f16,
+    element: impl Fn(f16) -> Vec<u8>,
+) {
+    let product = Product { m: 200, n: 80, k: 112, strides: [128, 96, 80] };
+    let Product { m, n, k, strides: [stride_a, stride_b, stride_c] } = product;
+    let (a, b) = product.operands();
+    let [a, b] = [a, b].map(|values| values.into_iter().map(&rounded).collect::<Vec<f16>>());
+    let bytes = |values: &[f16]| values.iter().flat_map(|&value| element(value)).collect();
+    let buffers = [
+        Buffer { name: "a", bytes: bytes(&a) },
+        Buffer { name: "b", bytes: bytes(&b) },
+        Buffer { name: "c", bytes: vec![0xcc; m * stride_c * 2] },
+    ];
+    let scalars = [m, n, k, stride_a, stride_b, stride_c].map(integer);
+    let memory = launch(text, "matmul", grid, shared, &buffers, &scalars);
+    product.check_of(&a, &b, &memory);
+}
+
 fn check_product(text: &str) {
     let product = Product { m: 200, n: 80, k: 112, strides: [128, 96, 80] };
     let Product { m, n, k, strides: [stride_a, stride_b, stride_c] } = product;
     let scalars = [m, n, k, stride_a, stride_b, stride_c].map(integer);
-    let memory = launch(text, "matmul", [2, 2, 1], 36_864, &product.buffers(), &scalars);
+    let memory = launch(text, "matmul", [2, 2, 1], 36_880, &product.buffers(), &scalars);
     product.check(&memory);
 }
 
@@ -115,13 +169,21 @@ fn check_product(text: &str) {
 /// lies outside the matrices is zero when it is loaded and left out when it is stored.
 #[test]
 fn a_matrix_product_with_tensor_maps_that_the_kernel_makes() {
-    let text = include_str!("../kernels/triton/matmul_own_maps_sm_90.ptx");
+    check_own_maps(include_str!("../kernels/triton/matmul_own_maps_sm_90.ptx"), 73_752);
+}
+
+#[test]
+fn a_product_in_tensor_memory_with_tensor_maps_that_the_kernel_makes() {
+    check_own_maps(include_str!("../kernels/triton/matmul_own_maps_sm_100.ptx"), 73_776);
+}
+
+fn check_own_maps(text: &str, shared: u32) {
     let product = Product { m: 200, n: 80, k: 112, strides: [128, 96, 80] };
     let Product { m, n, k, strides: [stride_a, stride_b, stride_c] } = product;
     let mut buffers = product.buffers();
     // Three maps for each CTA.
     buffers.push(Buffer { name: "maps", bytes: vec![0xaa; 4 * 384] });
-    let memory = launch_with(text, "matmul_own_maps", [2, 2, 1], 73_752, &buffers, |addresses| {
+    let memory = launch_with(text, "matmul_own_maps", [2, 2, 1], shared, &buffers, |addresses| {
         let scalars = [m, n, k, stride_a, stride_b, stride_c].map(integer);
         let scalars = scalars.map(|(ty, bits)| Argument::Scalar { ty, bits: bits.into() });
         let [a, b, c, maps] = addresses else { panic!("four buffers") };
@@ -136,11 +198,19 @@ fn a_matrix_product_with_tensor_maps_that_the_kernel_makes() {
 
 #[test]
 fn a_matrix_product_with_tensor_maps_as_arguments() {
-    let text = include_str!("../kernels/triton/matmul_maps_sm_90.ptx");
+    check_maps(include_str!("../kernels/triton/matmul_maps_sm_90.ptx"), 73_752);
+}
+
+#[test]
+fn a_product_in_tensor_memory_with_tensor_maps_as_arguments() {
+    check_maps(include_str!("../kernels/triton/matmul_maps_sm_100.ptx"), 73_776);
+}
+
+fn check_maps(text: &str, shared: u32) {
     let product = Product { m: 200, n: 80, k: 112, strides: [128, 96, 80] };
     let Product { m, n, k, strides } = product;
     let buffers = product.buffers();
-    let memory = launch_with(text, "matmul_maps", [2, 2, 1], 73_752, &buffers, |addresses| {
+    let memory = launch_with(text, "matmul_maps", [2, 2, 1], shared, &buffers, |addresses| {
         let shapes = [[m, k], [k, n], [m, n]];
         let boxes = [[128, 64], [64, 64], [128, 64]];
         let mut arguments = Vec::new();
@@ -202,6 +272,10 @@ impl Product {
 
     fn check(self, memory: &DeviceMemory) {
         let (a, b) = self.operands();
+        self.check_of(&a, &b, memory);
+    }
+
+    fn check_of(self, a: &[f16], b: &[f16], memory: &DeviceMemory) {
         let [stride_a, stride_b, stride_c] = self.strides;
         let c = read_halves(memory.bytes("c").unwrap());
         for row in 0..self.m {

@@ -33,6 +33,17 @@ pub(crate) fn try_launch<O: Observer>(
     output_bytes: usize,
     observer: &mut O,
 ) -> Result<Vec<u8>, RunError> {
+    try_launch_cluster(text, [threads, 1], input, output_bytes, observer)
+}
+
+/// As [`try_launch`], with one cluster of several CTAs: the numbers of threads and of CTAs.
+pub(crate) fn try_launch_cluster<O: Observer>(
+    text: &str,
+    [threads, ctas]: [u32; 2],
+    input: &[u8],
+    output_bytes: usize,
+    observer: &mut O,
+) -> Result<Vec<u8>, RunError> {
     let module = gpucast_ptx_frontend::load(text)
         .unwrap_or_else(|problems| panic!("{}\n{text}", problems[0].message));
     let program =
@@ -43,10 +54,10 @@ pub(crate) fn try_launch<O: Observer>(
     memory.bytes_mut("in").unwrap()[..input.len()].copy_from_slice(input);
     memory.bytes_mut("out").unwrap().fill(0xcc);
     let launch = Launch {
-        grid: [1; 3],
+        grid: [ctas, 1, 1],
         block: [threads, 1, 1],
         dynamic_shared_bytes: 0,
-        cluster: None,
+        cluster: (ctas > 1).then_some([ctas, 1, 1]),
         arguments: vec![Argument::Address(start), Argument::Address(out)],
     };
     run(

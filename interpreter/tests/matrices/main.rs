@@ -20,5 +20,6 @@ mod machine;
 mod multiply;
 mod rows;
 mod special;
+mod tensor_memory;
 mod warpgroup;
 mod wmma;

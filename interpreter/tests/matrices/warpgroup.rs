@@ -20,7 +20,7 @@ const DEPTH: usize = 32;
 
 /// What an element of A or B is; bits are taken by the byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Element {
+pub(crate) enum Element {
     F16,
     Bf16,
     Tf32,
@@ -86,23 +86,23 @@ impl Element {
 }
 
 /// A matrix of `rows` rows (or columns) of `bytes` bytes.
-struct Matrix {
+pub(crate) struct Matrix {
     element: Element,
     bytes: usize,
     values: Vec<(i64, Vec<u8>)>,
 }
 
 impl Matrix {
-    fn new(element: Element, rows: usize, bytes: usize, random: &mut Random) -> Self {
+    pub(crate) fn new(element: Element, rows: usize, bytes: usize, random: &mut Random) -> Self {
         let count = rows * bytes / element.bytes();
         Self { element, bytes, values: (0..count).map(|_| element.random(random)).collect() }
     }
 
-    fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.bytes / self.element.bytes()
     }
 
-    fn at(&self, mn: usize, k: usize) -> &(i64, Vec<u8>) {
+    pub(crate) fn at(&self, mn: usize, k: usize) -> &(i64, Vec<u8>) {
         &self.values[mn * self.depth() + k]
     }
 }
@@ -128,7 +128,7 @@ fn swizzle(bits: u32, offset: usize) -> usize {
 
 /// Lay `matrix` of `rows` rows out in `memory` from about `from` on, and count each of its bytes in
 /// `used`; answers its descriptor.
-fn place(
+pub(crate) fn place(
     matrix: &Matrix,
     rows: usize,
     transposed: bool,

@@ -85,6 +85,8 @@ pub(super) struct Warp {
 pub(super) struct Context<'a> {
     pub(super) program: &'a Program,
     pub(super) level: Level,
+    /// The CTA's rank in its cluster.
+    pub(super) rank: u32,
     pub(super) memories: Memories<'a>,
     /// One count for each guarded instruction of the program, the CTA's own.
     pub(super) guarded_lanes: *mut u64,
@@ -256,6 +258,7 @@ impl Warp {
                 | Code::Bulk
                 | Code::Tensor
                 | Code::Texture
+                | Code::TensorMemory
                 | Code::ClusterBarrier => {
                     self.asynchronous(context, recorder, &frame, op, &mut split, &mut report)?
                 }

@@ -28,6 +28,8 @@ pub(in crate::exec) enum Wait {
     Mbarrier { lanes: u32, patience: u32 },
     /// It waits for the cluster's barrier, at which it has arrived.
     ClusterBarrier,
+    /// It waits for columns of tensor memory, for which it asks again in each turn.
+    TensorMemory,
 }
 
 /// The next step of a split after an operation.

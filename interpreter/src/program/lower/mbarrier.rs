@@ -104,14 +104,26 @@ pub(super) fn emit(
     action: MbarrierAction,
     destination: u32,
 ) -> Lowered<()> {
-    let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
-    let object = memory::address(builder, instruction, address, stated, kind, T::B64)?;
     let multicast = match instruction.operands.last() {
         Some(ranks) if instruction.has(M::MulticastCluster32b) => {
             Some(builder.value(ranks, T::U32)?)
         }
         _ => None,
     };
+    emit_to(builder, instruction, (address, multicast), kind, action, destination)
+}
+
+/// As [`emit`], with the row of the ranks in a multicast.
+pub(super) fn emit_to(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    (address, multicast): (usize, Option<u32>),
+    kind: AccessKind,
+    action: MbarrierAction,
+    destination: u32,
+) -> Lowered<()> {
+    let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
+    let object = memory::address(builder, instruction, address, stated, kind, T::B64)?;
     let index = side_tables::add(
         &mut builder.tables.mbarrier_ops,
         MbarrierOp { object, action, multicast },

@@ -28,6 +28,7 @@ mod ordering;
 pub(crate) mod sharing;
 pub(crate) mod slice;
 mod tensor_copy;
+mod tensor_memory;
 mod texture;
 mod uninitialised;
 mod values;
@@ -533,20 +534,22 @@ fn instruction(
         | O::Tcgen05RelinquishAllocPermit
         | O::Tcgen05Ld
         | O::Tcgen05LdRed
-        | O::Tcgen05LdSpcompress
-        | O::Tcgen05LdRedSpcompress
         | O::Tcgen05St
         | O::Tcgen05Cp
-        | O::Tcgen05Shift
         | O::Tcgen05Mma
         | O::Tcgen05MmaSp
         | O::Tcgen05MmaWs
         | O::Tcgen05MmaWsSp
-        | O::Tcgen05WaitLd
+        | O::Tcgen05Commit => tensor_memory::lower(builder, instruction),
+        // Transfers, copies and products of tensor memory are done when they are issued.
+        O::Tcgen05WaitLd
         | O::Tcgen05WaitSt
         | O::Tcgen05FenceBeforeThreadSync
-        | O::Tcgen05FenceAfterThreadSync
-        | O::Tcgen05Commit => not_yet(instruction),
+        | O::Tcgen05FenceAfterThreadSync => Ok(()),
+        O::Tcgen05Shift => {
+            Err("the manual does not say which row tcgen05.shift leaves in place".to_owned())
+        }
+        O::Tcgen05LdSpcompress | O::Tcgen05LdRedSpcompress => not_yet(instruction),
         O::Spcompress | O::Spdecompress => not_yet(instruction),
         O::FabricTryGet
         | O::FabricTryPut

@@ -101,6 +101,9 @@ def matmul_maps(a, b, c, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: 
 
 # Kernel, types of its arguments, constants, warps, pipeline stages.
 KERNELS = [
+    (matmul, ["*fp32"] * 2 + ["*fp16"] + ["i32"] * 6, dict(TILE_M=64, TILE_N=64, TILE_K=32), 4, 2),
+    (matmul, ["*fp8e4nv"] * 2 + ["*fp16"] + ["i32"] * 6,
+     dict(TILE_M=128, TILE_N=128, TILE_K=64), 4, 3),
     (matmul, ["*fp16"] * 3 + ["i32"] * 6, dict(TILE_M=128, TILE_N=64, TILE_K=32), 4, 3),
     (softmax, ["*fp32"] * 2 + ["i32"] * 2, dict(WIDTH=1024), 4, 2),
     (layer_norm, ["*fp16"] * 4 + ["i32"] * 2 + ["fp32"], dict(WIDTH=512), 4, 2),
@@ -123,12 +126,18 @@ def main():
             if signature[name].startswith("*") or name.startswith("stride") or name in ("N", "K")
         ]  # fmt: skip
         attributes = {(index,): [["tt.divisibility", 16]] for index in aligned}
-        for capability in (90,) if "maps" in kernel.__name__ else (80, 90):
+        suffix = {"*fp32": "_tf32", "*fp8e4nv": "_e4m3"}.get(types[0], "") if kernel is matmul else ""
+        capabilities = (100,) if suffix else (80, 90)
+        if "maps" in kernel.__name__:
+            capabilities = (90, 100)
+        elif kernel is matmul and not suffix:
+            capabilities = (80, 90, 100)
+        for capability in capabilities:
             source = ASTSource(kernel, signature=signature, constexprs=constants, attrs=attributes)
             options = {"num_warps": warps, "num_stages": stages}
             target = GPUTarget("cuda", capability, 32)
             compiled = triton.compile(source, target=target, options=options)
-            name = f"{kernel.__name__}_sm_{capability}.ptx"
+            name = f"{kernel.__name__}{suffix}_sm_{capability}.ptx"
             # Where Triton and this file are is nobody's business.
             folder = str(pathlib.Path(triton.__file__).resolve().parents[1])
             text = compiled.asm["ptx"].replace(folder + "/", "")

@@ -37,13 +37,17 @@ fn shape(instruction: &Instruction) -> Lowered<Shape> {
 }
 
 /// Rows of the registers of an operand that is read.
-fn sources(builder: &mut Builder<'_>, operand: &Operand, ty: T) -> Lowered<Vec<u32>> {
+pub(super) fn sources(builder: &mut Builder<'_>, operand: &Operand, ty: T) -> Lowered<Vec<u32>> {
     let elements = memory::elements(builder, operand);
     elements.iter().map(|element| builder.value(element, ty)).collect()
 }
 
 /// Rows of the registers of an operand that is written.
-fn destinations(builder: &mut Builder<'_>, operand: &Operand, width: Width) -> Lowered<Vec<u32>> {
+pub(super) fn destinations(
+    builder: &mut Builder<'_>,
+    operand: &Operand,
+    width: Width,
+) -> Lowered<Vec<u32>> {
     let elements = memory::elements(builder, operand);
     let row = |element: &Operand| {
         let (register, index) = match element {

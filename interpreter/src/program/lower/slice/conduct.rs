@@ -50,7 +50,12 @@ impl Conduct {
             | O::Tld4
             | O::Suld
             | O::Sust
-            | O::Sured => Self::Access,
+            | O::Sured
+            | O::Tcgen05Ld
+            | O::Tcgen05St
+            | O::Tcgen05Cp
+            | O::Tcgen05Mma
+            | O::Tcgen05MmaWs => Self::Access,
             // They ask for what the host has made, which no kernel changes.
             O::Txq | O::Suq | O::Istypep => Self::Value,
             // They read answers of instructions that are always executed.

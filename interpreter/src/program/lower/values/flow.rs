@@ -20,9 +20,11 @@ pub(in super::super) enum Place {
     Arguments,
     /// The carry flag.
     Carry,
+    /// Tensor memory.
+    Tensor,
 }
 
-const PLACES: u32 = 5;
+const PLACES: u32 = 6;
 
 /// Numbers for the places and for the registers of all functions of a program.
 #[derive(Debug)]
@@ -105,6 +107,9 @@ enum Role {
     Copy,
     /// From shared memory and register fragments to register fragments.
     Warpgroup,
+    /// Between tensor memory and registers, or from shared to tensor memory: everything that is no
+    /// value to store decides.
+    Tensor,
     Call,
 }
 
@@ -139,6 +144,15 @@ fn role(opcode: O) -> Role {
         | O::TensormapReplace
         | O::TensormapCpFenceproxy => Role::Copy,
         O::WgmmaMmaAsync | O::WgmmaMmaAsyncSp => Role::Warpgroup,
+        O::Tcgen05Alloc
+        | O::Tcgen05Ld
+        | O::Tcgen05LdRed
+        | O::Tcgen05St
+        | O::Tcgen05Cp
+        | O::Tcgen05Mma
+        | O::Tcgen05MmaSp
+        | O::Tcgen05MmaWs
+        | O::Tcgen05MmaWsSp => Role::Tensor,
         O::Call => Role::Call,
         O::Shfl | O::Vote | O::Match | O::Redux => Role::LastDecides,
         O::Bar | O::Barrier | O::BarWarp | O::Alloca | O::Stackrestore => Role::ValueThatDecides,
@@ -245,6 +259,30 @@ impl Flow {
                 flow.from = vec![nodes.of(Place::Shared)];
                 flow.from.extend(plain);
                 flow.to = written;
+            }
+            Role::Tensor => {
+                let (tensor, shared) = (nodes.of(Place::Tensor), nodes.of(Place::Shared));
+                match instruction.opcode {
+                    // The address that it writes is known wherever it is executed.
+                    O::Tcgen05Alloc => {
+                        flow.decides.extend(plain);
+                        flow.to = vec![shared];
+                    }
+                    O::Tcgen05Ld | O::Tcgen05LdRed => {
+                        (flow.from, flow.to) = (vec![tensor], written)
+                    }
+                    O::Tcgen05St => (flow.from, flow.to) = (plain, vec![tensor]),
+                    _ => {
+                        // Descriptors, and whether the product is added to D.
+                        let single = |one: &&Operand| matches!(one, Operand::Register(_));
+                        let operands = instruction.operands.iter().filter(single);
+                        let registers = operands.flat_map(registers_in).map(node);
+                        flow.decides.extend(registers);
+                        flow.from = vec![tensor, shared];
+                        flow.from.extend(plain);
+                        flow.to = vec![tensor];
+                    }
+                }
             }
             Role::Call => {
                 let arguments = nodes.of(Place::Arguments);

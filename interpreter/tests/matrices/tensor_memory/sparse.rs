@@ -1,0 +1,93 @@
+//! Products of a sparse A, whose metadata lies in tensor memory.
+
+use super::{COLUMNS, COMMIT, Images, SHARED, assert_same, descriptor, encode, kernel};
+use crate::machine::{Random, keep};
+use crate::warpgroup::{Element, Matrix, place};
+
+/// The place of an element's share of the metadata in CuTe's layout of it: a lane, and a bit.
+/// `per_element` bits belong to each element of the dense matrix.
+fn metadata_place(bits: usize, row: usize, k: usize, per_element: usize) -> (usize, usize) {
+    // Shape ((8, 2, 8), (half, 2)) with strides ((1, 128 * half, 16), (128, 8)), or (128, K) with
+    // strides (1, 128).
+    let position = match bits {
+        16 | 32 => {
+            let half = 256 / bits;
+            row % 8 + row / 8 % 2 * 128 * half + row / 16 * 16 + k % half * 128 + k / half * 8
+        }
+        _ => row + 128 * k,
+    };
+    (position % 128, position / 128 * per_element)
+}
+
+fn check(kind: &str, element: Element, code: u32, d: u32, ws: bool, seed: u64) {
+    let (m, n) = (128, 64);
+    let random = &mut Random::new(seed);
+    let name = format!("sparse {kind}, ws {ws}");
+    let mut images = Images::random(random);
+    let (a, b) = (Matrix::new(element, m, 32, random), Matrix::new(element, n, 64, random));
+    let bits = 256 / a.depth();
+    let mut used = vec![0; SHARED];
+    let at = (&mut images.shared[..], &mut used[..]);
+    let a_descriptor = descriptor(place(&a, m, false, at, 0, random));
+    let at = (&mut images.shared[..], &mut used[..]);
+    let b_descriptor = descriptor(place(&b, n, false, at, 24 << 10, random));
+    // Only kinds with a column of metadata select one of two.
+    let selector = if bits >= 16 { random.below(2) as usize } else { 0 };
+    let (mut columns, metadata) = (Vec::new(), 450);
+    let chunk = if bits == 32 { 2 } else { 4 };
+    for row in 0..m {
+        for at in 0..a.depth() / (chunk / 2) {
+            let field = if bits == 32 {
+                let second = random.below(2);
+                columns.push(2 * at + second as usize);
+                if second == 1 { 0b1110 } else { 0b0100 }
+            } else {
+                let lower = random.below(3);
+                let upper = lower + 1 + random.below(3 - lower);
+                columns.extend([4 * at + lower as usize, 4 * at + upper as usize]);
+                (lower | upper << 2) as u32
+            };
+            let (lane, bit) = metadata_place(bits, row, chunk * at, 4 / chunk);
+            let cell = images.cell(lane, metadata + selector + bit / 32);
+            *cell = *cell & !(15 << (bit % 32)) | field << (bit % 32);
+        }
+    }
+    let idesc = selector as u32
+        | 1 << 2
+        | d << 4
+        | code << 7
+        | code << 10
+        | (n as u32 >> 3) << 17
+        | (m as u32 >> 4) << 24;
+    let ws_text = if ws { ".ws" } else { "" };
+    let body = format!(
+        "mov.b64 %da, {a_descriptor}; mov.b64 %db, {b_descriptor}; mov.b32 %idesc, {idesc}; setp.eq.u32 %adds, 1, 0;\n\
+         @%p tcgen05.mma{ws_text}.sp.cta_group::1.kind::{kind} [%t], %da, %db, [%t + {metadata}], %idesc, %adds;\n{COMMIT}"
+    );
+    let text = kernel(".reg .b64 %da, %db; .reg .b32 %idesc; .reg .pred %adds;", &body);
+    keep(&name, &text);
+    let (tensor, _) = images.run(&text, 0).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut expected = images.tensor.clone();
+    for row in 0..m {
+        for column in 0..n {
+            let stored = a.depth();
+            let products =
+                (0..stored).map(|at| a.at(row, at).0 * b.at(column, columns[row * stored + at]).0);
+            expected[row * COLUMNS + column] = encode(d, products.sum());
+        }
+    }
+    assert_same(&name, &tensor, &expected);
+}
+
+#[test]
+fn sparse_products_are_those_of_integers() {
+    for seed in 1..9 {
+        for ws in [false, true] {
+            check("f16", Element::F16, 0, 1, ws, seed);
+            check("f16", Element::Bf16, 1, 1, ws, seed);
+            check("tf32", Element::Tf32, 2, 1, ws, seed);
+            check("f8f6f4", Element::E4m3, 0, 1, ws, seed);
+            check("i8", Element::S8, 1, 2, ws, seed);
+        }
+    }
+}
