@@ -14,7 +14,7 @@ use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, MetricValue, Metrics, Number};
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::table::{BaseTable, Description, Row};
-use crate::totals::{LaunchFacts, Replay};
+use crate::totals::{Extent, LaunchFacts, Replay};
 
 /// A [`LaunchProfile`] that can be written and read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -243,6 +243,8 @@ impl LaunchProfile {
             launch: stored.launch,
             l2: stored.l2,
             replay: stored.replay,
+            // Estimates are not kept.
+            extent: Extent::Grid,
             doubt: None,
         })
     }

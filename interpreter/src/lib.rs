@@ -25,7 +25,8 @@ pub mod tensor_map;
 pub mod texture;
 
 pub use exec::{
-    ByClasses, ClassEffort, prepare, run, run_classes, run_in, tally_classes, window_classes,
+    ByClasses, BySample, ClassEffort, prepare, run, run_classes, run_in, run_sample, tally_classes,
+    window_classes,
 };
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;
@@ -36,7 +37,7 @@ pub use memory::DeviceMemory;
 pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CountOverflow,
     CtaStart, Exit, GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse,
-    NoObserver, Observer, Pattern, Recorder, Release, ShuffleUse, StandIn, Tally, WarpArrival,
-    WarpRelease, Windows,
+    NoObserver, Observer, Pattern, Recorder, Release, Samples, ShuffleUse, StandIn, Tally,
+    WarpArrival, WarpRelease, Windows,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

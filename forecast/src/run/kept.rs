@@ -100,10 +100,11 @@ impl KeptCounts {
 
     /// The name of a plan's entry; `None` if its counts are not kept.
     fn name(&self, plan: &Plan, options: &Options, counting: &Counting<'_>) -> Option<String> {
-        let Counting { device, machine, extras, rung, caches, supervisor: _ } = counting;
+        let Counting { device, machine, extras, rung, sample, caches, supervisor: _ } = counting;
         let Extras { hashes, stages, transfers, features, trace } = extras;
-        // Intervals are not kept, and what comes from windows is soon counted again.
-        if *transfers || *features || *caches == CacheChoice::Windows {
+        // Intervals are not kept. What comes from windows or samples is soon counted again.
+        let estimates = *caches == CacheChoice::Windows || sample.is_some();
+        if *transfers || *features || estimates {
             return None;
         }
         let Options {

@@ -38,8 +38,9 @@ pub struct Source {
     pub timing: Option<Timing>,
     /// True if the file has counts of other kernels, too.
     pub one_of_several: bool,
-    /// True if what depends on caches was estimated from windows of the grid.
-    pub of_windows: bool,
+    /// The option that estimates counts from a part of the grid, if one did: no blocks are recorded
+    /// then.
+    pub without_blocks: Option<&'static str>,
 }
 
 impl Source {
@@ -88,7 +89,7 @@ pub fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Source>, Re
         machine_code: None,
         timing: None,
         one_of_several: several,
-        of_windows: false,
+        without_blocks: None,
     };
     Ok(imported.profiles.into_iter().map(source).collect())
 }
@@ -108,7 +109,7 @@ pub fn from_publication(entry: &str) -> Result<Vec<Source>, Report> {
         machine_code: None,
         timing: None,
         one_of_several: false,
-        of_windows: false,
+        without_blocks: None,
     }])
 }
 
@@ -170,7 +171,8 @@ pub fn launched(
     let extras = Extras { transfers: counts.offload.is_some(), ..Extras::of(counts.needs) };
     let rung = counts.execution.counting;
     let caches = counts.execution.caches;
-    let counting = Counting { device, machine: &machine, extras, rung, caches, supervisor };
+    let sample = counts.execution.sample();
+    let counting = Counting { device, machine: &machine, extras, rung, sample, caches, supervisor };
     let counted = counting::count(plan, loaded, &counts.execution.options, &counting)?;
     let launched = |one: Counted| {
         let timing = counts.execution.timing.then_some(one.timing);
@@ -207,9 +209,13 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         true => format!("caches are modelled as on the {}", counting_gpu.name),
         false => "caches are left out".to_owned(),
     };
+    let executing = match counted.counted_by.sampled {
+        Some(sampled) => format!("executing {} of", number::count(sampled)),
+        None => "executing".to_owned(),
+    };
     Source {
         origin: format!(
-            "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
+            "Counts from {executing} {} blocks of {} threads on the CPU: {instructions}, and \
              {caches}.{machine_code}",
             number::count(blocks),
             number::count(threads_per_block),
@@ -239,7 +245,10 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         timing: None,
         machine_code: counted.machine_code.clone(),
         one_of_several: false,
-        of_windows: profile.is_of_windows(),
+        without_blocks: match profile.is_of_sample() {
+            true => Some("a sample of the grid"),
+            false => profile.is_of_windows().then_some("`--caches windows`"),
+        },
         profile: profile.to_kernel_profile(),
     }
 }

@@ -83,7 +83,8 @@ fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Counted {
     let loaded = module::load(kernel.plan()).unwrap();
     let (machine, extras) = (&Machine::none(), Extras::default());
     let rung = RungChoice::Auto;
-    let counting = Counting { device, machine, extras, rung, caches, supervisor: &Alone };
+    let counting =
+        Counting { device, machine, extras, rung, sample: None, caches, supervisor: &Alone };
     let options = Options::default();
     let mut all = counting::count(kernel.plan(), &loaded, &options, &counting).unwrap();
     all.remove(0)
