@@ -2,6 +2,7 @@
 
 mod doubt;
 mod local;
+mod sampled;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::metric::{Level, MetricValue, Metrics};
 use crate::occupancy::CtaShape;
 use crate::profile::KernelProfile;
 use crate::table::BaseTable;
-use crate::totals::{LaunchFacts, Replay, Totals};
+use crate::totals::{Extent, LaunchFacts, Replay, Totals};
 use crate::trace::LaunchTrace;
 
 /// The name and version of the JSON file that holds launch profiles under `launches`.
@@ -47,7 +48,7 @@ pub struct LaunchProfile {
     pub ptx_metrics: Metrics,
     /// The machine instructions, if a back end has been asked for them.
     pub machine: Option<MachineProfile>,
-    /// Bounds of the metrics that are estimated from windows of the grid: of 95 %.
+    /// Bounds of the metrics that are estimated from a part of the grid: of 95 %.
     pub intervals: Intervals,
     /// The table that every metric was summed from.
     pub table: BaseTable,
@@ -58,7 +59,8 @@ pub struct LaunchProfile {
     pub(crate) launch: LaunchFacts,
     pub(crate) l2: L2Traffic,
     pub(crate) replay: Replay,
-    /// Other tables that the windows of a grid admit.
+    pub(crate) extent: Extent,
+    /// Other tables that the executed or replayed part of a grid admits.
     pub(crate) doubt: Option<Arc<Doubt>>,
 }
 
@@ -67,14 +69,14 @@ pub type Intervals = BTreeMap<String, [f64; 2]>;
 
 impl LaunchProfile {
     /// The profile for one invocation: `l2` is the traffic of the L2, as far as
-    /// `replay` says.
+    /// `replay` says, and the counts are those of `extent`.
     pub(crate) fn new(
         kernel: String,
         (grid, block): ([u32; 3], [u32; 3]),
         launch: LaunchFacts,
         table: BaseTable,
         l2: L2Traffic,
-        replay: Replay,
+        (replay, extent): (Replay, Extent),
     ) -> Self {
         let mut profile = Self {
             kernel,
@@ -90,6 +92,7 @@ impl LaunchProfile {
             launch,
             l2,
             replay,
+            extent,
             doubt: None,
         };
         profile.metrics = metrics(&profile.totals());
@@ -152,6 +155,12 @@ impl LaunchProfile {
         self.replay == Replay::Windows
     }
 
+    /// True if every count is an estimate from a sample of the grid's CTAs.
+    #[must_use]
+    pub fn is_of_sample(&self) -> bool {
+        self.extent == Extent::Sample
+    }
+
     /// The part that a model needs.
     #[must_use]
     pub fn to_kernel_profile(&self) -> KernelProfile {
@@ -170,6 +179,7 @@ impl LaunchProfile {
             launch: self.launch,
             l2: self.l2,
             replay: self.replay,
+            extent: self.extent,
         }
     }
 }
@@ -182,7 +192,7 @@ pub struct LeveledMetric {
     pub figure: MetricValue,
     /// The level of the instructions that it counts.
     pub level: Level,
-    /// Bounds of 95 %, if the figure is estimated from windows of the grid.
+    /// Bounds of 95 %, if the figure is estimated from a part of the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
 }

@@ -61,6 +61,6 @@ pub use device::{Capability, DeviceError, DeviceModel};
 pub use integer_kind::IntegerKind;
 pub use launch_profile::{LaunchProfile, LeveledMetric, PROFILE_SCHEMA};
 pub use metric::{Kind, Level, MetricValue, Metrics, Number};
-pub use observer::Counter;
+pub use observer::{Counter, DEFAULT_SAMPLE, LEAST_SAMPLE, SampleSize};
 pub use occupancy::{CtaShape, Limiter, Occupancy};
 pub use profile::KernelProfile;

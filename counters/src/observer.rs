@@ -1,5 +1,7 @@
 //! Collects the CTAs of one launch into its profile.
 
+mod ended;
+mod sample;
 mod tally;
 mod windows;
 
@@ -14,15 +16,18 @@ use crate::hierarchy::{
     CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic,
     LocalStores, LocalTraffic, ROW_LIMIT, RowTraffic,
 };
-use crate::launch_profile::{LaunchProfile, Variant};
+use crate::launch_profile::{Doubt, LaunchProfile, Variant};
 use crate::occupancy::{CtaShape, Occupancy};
 use crate::recorder::{CtaRecorder, RecorderShape, Route};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 use crate::table::{BaseTable, Description, Row};
 use crate::tensor::ProductCounts;
-use crate::totals::{LaunchFacts, Replay};
+use crate::totals::{Extent, LaunchFacts, Replay};
 use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
+use sample::Sample;
+pub use sample::{DEFAULT_SAMPLE, LEAST_SAMPLE, SampleSize};
+pub(crate) use sample::{Estimate, Weight};
 use windows::WindowReplay;
 
 /// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
@@ -39,7 +44,7 @@ fn resident_ctas(hierarchy: &HierarchyGeometry, ctas: u64) -> usize {
 }
 
 /// The static side of a program, as far as counting needs it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Code {
     pub(crate) kernel: String,
     /// First instruction and number of instructions of each block.
@@ -165,6 +170,8 @@ pub struct Counter {
     resident: usize,
     /// The windows of the grid whose CTAs go through the caches, if not all do.
     windows: Option<WindowReplay>,
+    /// The CTAs that are executed, if a sample was asked for.
+    sample: Option<Sample>,
 }
 
 impl Counter {
@@ -225,6 +232,7 @@ impl Counter {
             tracer: None,
             resident,
             windows: None,
+            sample: None,
         }
     }
 
@@ -307,6 +315,15 @@ impl Counter {
         self
     }
 
+    /// Estimates the counts of the launch from a sample, where the launch is executed by
+    /// [`run_sample`](gpucast_interpreter::run_sample) and the grid is large enough. Call it before
+    /// the launch begins, and not with a trace.
+    #[must_use]
+    pub fn with_sample(mut self, size: SampleSize) -> Self {
+        self.sample = Some(Sample::new(size, self.code.blocks.len(), self.code.guarded.len()));
+        self
+    }
+
     /// True if all CTAs have been told of by class, and some come one by one for the caches.
     pub(crate) fn hears_of_windows(&self) -> bool {
         self.windows.as_ref().is_some_and(WindowReplay::has_begun)
@@ -332,6 +349,9 @@ impl Counter {
         {
             return self.finish_windows(windows, hierarchy);
         }
+        if let Some(sample) = self.sample.take_if(|sample| sample.has_begun()) {
+            return self.finish_sample(sample);
+        }
         let has_caches = self.hierarchy.is_some();
         let (traffic, l2) = match self.hierarchy.take() {
             Some(hierarchy) => {
@@ -353,7 +373,7 @@ impl Counter {
             self.facts,
             table,
             traffic,
-            replay,
+            (replay, Extent::Grid),
         );
         profile.trace = trace.map(Arc::new);
         (profile, l2)
@@ -373,10 +393,26 @@ impl Counter {
             self.facts,
             table,
             traffic,
-            Replay::Windows,
+            (Replay::Windows, Extent::Grid),
         );
         profile.trace = trace.map(Arc::new);
         (profile.with_doubt(doubt), Some(l2))
+    }
+
+    fn finish_sample(mut self, sample: Sample) -> (LaunchProfile, Option<L2>) {
+        let (estimate, l2) = self.settle_sample(sample);
+        let Variant { table, l2: traffic } = estimate.whole(0.5);
+        let replay = if estimate.has_caches() { Replay::Whole } else { Replay::None };
+        let extent = (self.grid, self.block);
+        let profile = LaunchProfile::new(
+            self.code.kernel,
+            extent,
+            self.facts,
+            table,
+            traffic,
+            (replay, Extent::Sample),
+        );
+        (profile.with_doubt(Doubt::Sample(Box::new(estimate))), l2)
     }
 
     /// Ends the replay of the caches, and gives rows their traffic.
@@ -419,6 +455,11 @@ impl Observer for Counter {
     }
 
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut CtaRecorder]) {
+        if let Some(sample) = self.sample.as_mut().filter(|sample| sample.has_begun()) {
+            sample.collect(recorders, self.hierarchy.as_mut());
+            recorders.iter_mut().for_each(|recorder| recorder.clear());
+            return;
+        }
         if let (Some(windows), Some(hierarchy)) = (&mut self.windows, &mut self.hierarchy)
             && windows.has_begun()
         {

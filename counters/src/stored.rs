@@ -16,7 +16,7 @@ use crate::metric::{Kind, MetricValue, Metrics, Number};
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::table::{BaseTable, Description, Row};
 use crate::tensor::{ProductCounts, TensorFormat};
-use crate::totals::{LaunchFacts, Replay};
+use crate::totals::{Extent, LaunchFacts, Replay};
 
 /// A [`LaunchProfile`] that can be written and read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -260,6 +260,8 @@ impl LaunchProfile {
             launch: stored.launch,
             l2: stored.l2,
             replay: stored.replay,
+            // Estimates are not kept.
+            extent: Extent::Grid,
             doubt: None,
         })
     }

@@ -29,6 +29,18 @@ pub struct Totals<'a> {
     pub l2: L2Traffic,
     /// The part of the requests that went through the caches.
     pub replay: Replay,
+    /// The CTAs that were counted.
+    pub extent: Extent,
+}
+
+/// The CTAs of a launch that were counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All, or one of each class.
+    #[default]
+    Grid,
+    /// A sample, from which all are estimated.
+    Sample,
 }
 
 /// The part of a launch's requests that went through the caches.

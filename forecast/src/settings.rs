@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gpucast_counters::SampleSize;
 use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::container::Target;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ pub enum RungChoice {
     Classes,
     /// The slice on which counts depend; launches for which it is not proven are refused.
     Slice,
+    /// A sample of the grid's CTAs, from which all counts are estimated, with intervals; launches
+    /// for which it is not sound are executed as [`Self::Auto`] does without classes.
+    Sample,
     /// Everything.
     Full,
 }
@@ -58,8 +62,25 @@ pub struct ExecutionSettings {
     pub timing: bool,
     /// How much is executed where only counts are wanted.
     pub counting: RungChoice,
+    /// CTAs of a sample. With [`RungChoice::Auto`] a launch is then sampled if its CTAs do not fall
+    /// into classes.
+    pub ctas: Option<u64>,
     /// Requests that go through the caches.
     pub caches: CacheChoice,
+}
+
+impl ExecutionSettings {
+    /// The sample to take, if one may be taken.
+    #[must_use]
+    pub fn sample(&self) -> Option<SampleSize> {
+        let default = SampleSize::default();
+        let of = |ctas| SampleSize { ctas, ..default };
+        match self.counting {
+            RungChoice::Sample => Some(self.ctas.map_or(default, of)),
+            RungChoice::Auto => self.ctas.map(of),
+            RungChoice::Classes | RungChoice::Slice | RungChoice::Full => None,
+        }
+    }
 }
 
 /// Settings by which PTX becomes machine instructions.

@@ -213,6 +213,7 @@ impl Device {
             extras: Extras::of(chosen.model.needs()),
             // Programs need the values.
             rung: RungChoice::Full,
+            sample: None,
             caches: CacheChoice::Full,
             supervisor: &Alone,
         };

@@ -26,7 +26,8 @@ pub mod tensor_map;
 pub mod texture;
 
 pub use exec::{
-    ByClasses, ClassEffort, prepare, run, run_classes, run_in, tally_classes, window_classes,
+    ByClasses, BySample, ClassEffort, prepare, run, run_classes, run_in, run_sample, tally_classes,
+    window_classes,
 };
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;
@@ -37,7 +38,7 @@ pub use memory::DeviceMemory;
 pub use observer::{
     Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CountOverflow,
     CtaStart, Exit, GridBox, GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse,
-    NoObserver, Observer, Pattern, Recorder, Release, ShuffleUse, StandIn, Tally, TensorUse,
-    WarpArrival, WarpRelease, Windows,
+    NoObserver, Observer, Pattern, Recorder, Release, Samples, ShuffleUse, StandIn, Tally,
+    TensorUse, WarpArrival, WarpRelease, Windows,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

@@ -102,6 +102,18 @@ pub trait Windows: Tally {
     fn windows(&mut self) -> Vec<Range<u64>>;
 }
 
+/// An observer that estimates what all CTAs do from some of them.
+pub trait Samples: Observer {
+    /// The CTAs to execute next: ranges of the grid, which may overlap. It is asked again when it
+    /// has heard of all of them, until it wants none. [`Observer::collect`] never spans two ranges.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the launch is better executed as a whole. The observer is then as if it had
+    /// heard nothing.
+    fn next_ranges(&mut self) -> Result<Vec<Range<u64>>, String>;
+}
+
 /// A launch is so large that one of its counts does not fit 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the launch has counts of 2⁶⁴ or more, which 64 bits do not hold")]

@@ -95,8 +95,9 @@ pub(crate) fn profile(
         let execution = settings.execution()?;
         let rung = execution.counting;
         let caches = execution.caches;
+        let (sample, supervisor) = (execution.sample(), supervision);
         let counting =
-            Counting { device, machine: &machine, extras, rung, caches, supervisor: supervision };
+            Counting { device, machine: &machine, extras, rung, sample, caches, supervisor };
         let counted = counting::count(&plan, loaded, &execution.options, &counting)?;
         let simulation = |one: &Counted| {
             let source = sources::of_counted(one, &plan, &gpu);

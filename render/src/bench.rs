@@ -32,6 +32,8 @@ struct Kernel<'a> {
     no_slice_because: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     no_classes_because: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_sample_because: Option<&'a str>,
     measurements: Vec<Row<'a>>,
 }
 
@@ -42,6 +44,7 @@ impl<'a> Kernel<'a> {
             thread_instructions: bench.thread_instructions,
             no_slice_because: bench.no_slice_because.as_deref(),
             no_classes_because: bench.no_classes_because.as_deref(),
+            no_sample_because: bench.no_sample_because.as_deref(),
             measurements: rows(bench),
         }
     }
@@ -143,6 +146,7 @@ fn text(benches: &[Bench]) -> String {
     text += "\nrun: everything is computed, nobody counts; full: everything is computed and counted;\n\
              slice: everything is counted, and computed as far as counts depend on it;\n\
              classes: the same, computed for one CTA of each class\n\
+             sample: all counts are estimated from a sample of the CTAs\n\
              G/s: billions of the launch's thread instructions per second; over run: time beside a\n\
              run on as many threads; over one thread: speed beside the same way on one thread\n";
     for bench in benches {
@@ -150,6 +154,9 @@ fn text(benches: &[Bench]) -> String {
             text += &format!("{} has no slice: {because}\n", bench.kernel);
         } else if let Some(because) = &bench.no_classes_because {
             text += &format!("{} has no classes: {because}\n", bench.kernel);
+        }
+        if let Some(because) = &bench.no_sample_because {
+            text += &format!("{} has no sample: {because}\n", bench.kernel);
         }
     }
     text
@@ -172,6 +179,7 @@ mod tests {
                 thread_instructions: 2_000_000_000,
                 no_slice_because: None,
                 no_classes_because: None,
+                no_sample_because: None,
                 measurements: vec![
                     measured(Way::Run, 1, [1.0, 1.1, 1.0]),
                     measured(Way::Full, 1, [1.5, 1.65, 1.5]),
@@ -188,6 +196,7 @@ mod tests {
                 thread_instructions: 1_000_000,
                 no_slice_because: Some("line 4 reads what other CTAs write".to_owned()),
                 no_classes_because: None,
+                no_sample_because: None,
                 measurements: vec![
                     measured(Way::Run, 1, [0.001, 0.001, 0.001]),
                     measured(Way::Full, 1, [0.002, 0.002, 0.002]),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use gpucast_counters::LEAST_SAMPLE;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::input::plan::{self, Plan};
@@ -216,9 +217,10 @@ fn parameter(text: &str) -> Result<(String, f64), String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
-    /// Warp instructions after which a launch is given up as endless [default: 4294967296]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) budget: Option<u64>,
+    /// Warp instructions after which a launch is given up as endless, or seconds after which all
+    /// launches are, such as 30s [default: 4294967296]
+    #[arg(long, value_name = "N", value_parser = budget)]
+    pub(crate) budget: Option<Budget>,
 
     /// Seconds after which launches are given up, whatever they execute
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
@@ -253,6 +255,11 @@ pub(crate) struct ExecutionOptions {
     /// How much of each launch is executed to count it
     #[arg(long, value_name = "RUNG", default_value = "auto")]
     pub(crate) counting: CountingChoice,
+
+    /// Estimate counts from a sample of so many CTAs where they do not fall into classes, or
+    /// with --counting sample in any case [default there: 1024]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(LEAST_SAMPLE..))]
+    pub(crate) ctas: Option<u64>,
 
     /// Which requests go through the modelled caches
     #[arg(long, value_name = "REQUESTS", default_value = "full")]
@@ -290,6 +297,8 @@ pub(crate) enum CountingChoice {
     Classes,
     /// What counts depend on; it is an error where that is not proven to suffice
     Slice,
+    /// What counts depend on, for a sample of CTAs; counts are estimated, with intervals
+    Sample,
     /// Everything, so that buffers have their contents
     Full,
 }
@@ -300,6 +309,7 @@ impl From<CountingChoice> for settings::RungChoice {
             CountingChoice::Auto => Self::Auto,
             CountingChoice::Classes => Self::Classes,
             CountingChoice::Slice => Self::Slice,
+            CountingChoice::Sample => Self::Sample,
             CountingChoice::Full => Self::Full,
         }
     }
@@ -310,13 +320,15 @@ impl From<&ExecutionOptions> for settings::ExecutionSettings {
         let defaults = Options::default();
         let timing = options.execution_time;
         let (counting, caches) = (options.counting.into(), options.caches.into());
+        let ctas = options.ctas;
         let options = Options {
             heap_bytes: options.heap.unwrap_or(defaults.heap_bytes),
             stack_bytes: options.stack.unwrap_or(defaults.stack_bytes),
-            instruction_budget: options.budget.unwrap_or(defaults.instruction_budget),
-            deadline: options
-                .time_limit
-                .and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds))),
+            instruction_budget: match options.budget {
+                Some(Budget::Instructions(instructions)) => instructions,
+                Some(Budget::Seconds(_)) | None => defaults.instruction_budget,
+            },
+            deadline: options.seconds().and_then(|limit| Instant::now().checked_add(limit)),
             schedule: match options.schedule {
                 ScheduleChoice::Automatic => Schedule::Automatic,
                 ScheduleChoice::Ordered => Schedule::Ordered,
@@ -324,7 +336,58 @@ impl From<&ExecutionOptions> for settings::ExecutionSettings {
             },
             ..defaults
         };
-        Self { options, timing, counting, caches }
+        Self { options, timing, counting, ctas, caches }
+    }
+}
+
+/// How much a launch may execute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Budget {
+    /// Warp instructions of one launch.
+    Instructions(u64),
+    /// The time of all launches.
+    Seconds(Duration),
+}
+
+/// `4294967296`, or `30s`.
+fn budget(text: &str) -> Result<Budget, String> {
+    let wrong = || "write a number of warp instructions, or seconds as 30s".to_owned();
+    match text.trim().strip_suffix('s') {
+        Some(seconds) => {
+            let seconds: f64 = seconds.trim().parse().map_err(|_| wrong())?;
+            let limit = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
+            if limit.is_zero() { Err(wrong()) } else { Ok(Budget::Seconds(limit)) }
+        }
+        None => match text.trim().parse() {
+            Ok(0) | Err(_) => Err(wrong()),
+            Ok(instructions) => Ok(Budget::Instructions(instructions)),
+        },
+    }
+}
+
+impl ExecutionOptions {
+    /// The time after which launches are given up: the shorter one of two.
+    fn seconds(&self) -> Option<Duration> {
+        let budget = match self.budget {
+            Some(Budget::Seconds(limit)) => Some(limit),
+            Some(Budget::Instructions(_)) | None => None,
+        };
+        [budget, self.time_limit.map(Duration::from_secs)].into_iter().flatten().min()
+    }
+
+    /// Refuses a size of a sample where none is taken.
+    ///
+    /// # Errors
+    ///
+    /// A usage error that names the options.
+    pub(crate) fn check_sample(&self) -> Result<(), Failure> {
+        match (self.ctas, self.counting) {
+            (None, _) | (_, CountingChoice::Auto | CountingChoice::Sample) => Ok(()),
+            (Some(_), CountingChoice::Classes | CountingChoice::Slice | CountingChoice::Full) => {
+                let report = Report::new("--ctas is the size of a sample, and none is taken");
+                Err(Failure::Usage(report.hint("use --counting sample, or leave --counting out")))
+            }
+        }
     }
 }
 

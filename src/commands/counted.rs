@@ -82,8 +82,9 @@ impl Shown {
         let extras = Extras::of(shown.needs | Needs::STAGES);
         let rung = settings.counting;
         let caches = settings.caches;
+        let (sample, supervisor) = (settings.sample(), terminal);
         let counting =
-            Counting { device, machine: &machine, extras, rung, caches, supervisor: terminal };
+            Counting { device, machine: &machine, extras, rung, sample, caches, supervisor };
         let counted = counting::count(&plan, &loaded, &settings.options, &counting)?;
         let files = cuda_source::files(&plan, &loaded.module, request.source_root);
         let places = Places { files: &files, loaded: &loaded };

@@ -14,11 +14,16 @@ use gpucast_render::counts::{self, View};
 
 use super::kernels;
 use super::launch_template::check_parameter;
-use crate::cli::Counts;
+use crate::cli::{CountingChoice, Counts, ExecutionOptions};
 use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
+    let ExecutionOptions { counting, ctas, .. } = arguments.execution;
+    if counting == CountingChoice::Sample || ctas.is_some() {
+        let report = Report::new("formulas are made of exact counts, and a sample gives estimates");
+        return Err(Failure::Usage(report.hint("leave --counting sample and --ctas out")));
+    }
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
     let capability = gpu_argument::device_model(&gpu)?.capability;
     let wanted = |text: &String| Wanted::read("--parametric", text).map_err(Failure::Usage);

@@ -88,8 +88,9 @@ impl Profiling<'_> {
         };
         let rung = settings.counting;
         let caches = settings.caches;
+        let (sample, supervisor) = (settings.sample(), terminal);
         let counting =
-            Counting { device, machine: &machine, extras, rung, caches, supervisor: terminal };
+            Counting { device, machine: &machine, extras, rung, sample, caches, supervisor };
         let counted = counting::count(plan, &loaded, &settings.options, &counting)?;
         let simulation = |one: &Counted| {
             let source = sources::of_counted(one, plan, gpu);

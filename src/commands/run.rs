@@ -21,10 +21,10 @@ use crate::failure::{Failure, Report, suggest};
 use crate::output::{Output, Terminal, keep_inputs};
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
-    let ExecutionOptions { counting, caches, .. } = arguments.execution;
-    if counting != CountingChoice::Auto || caches != CacheChoice::Full {
+    let ExecutionOptions { counting, ctas, caches, .. } = arguments.execution;
+    if counting != CountingChoice::Auto || ctas.is_some() || caches != CacheChoice::Full {
         let report = Report::new("`run` computes everything and counts nothing");
-        let hint = "leave --counting and --caches out, or use `gpucast profile`";
+        let hint = "leave --counting, --ctas and --caches out, or use `gpucast profile`";
         return Err(Failure::Usage(report.hint(hint)));
     }
     // A kernel that cannot be read is refused before another one is executed.

@@ -42,6 +42,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Shows notes where the result is text: then it is for people.
     pub(crate) fn new(options: &ExecutionOptions, format: Format) -> Result<Self, Failure> {
+        options.check_sample()?;
         let notes = match manner::verbosity() {
             Verbosity::Quiet => false,
             Verbosity::Usual => format == Format::Text,

@@ -14,13 +14,13 @@ pub(super) const TOPIC: Topic = Topic {
 
 #[rustfmt::skip]
 const DEFINITIONS: &[Definition] = &[
-    count!("threads_launched", Event, is!["smsp__threads_launched.sum", "sm__threads_launched.sum", "launch__thread_count"], "thread", Execution, |t| t.launch.ctas * t.launch.threads_per_cta,
+    count!("threads_launched", Event, is!["smsp__threads_launched.sum", "sm__threads_launched.sum", "launch__thread_count"], "thread", Launch, |t| t.launch.ctas * t.launch.threads_per_cta,
         "threads of the grid"),
-    count!("warps_launched", Event, is!["smsp__warps_launched.sum", "sm__warps_launched.sum"], "warp", Execution, |t| t.launch.warps(),
+    count!("warps_launched", Event, is!["smsp__warps_launched.sum", "sm__warps_launched.sum"], "warp", Launch, |t| t.launch.warps(),
         "warps of the grid; the last one of a CTA may be part of one"),
-    count!("sm_cta_launched", Event, is!["sm__ctas_launched.sum", "launch__grid_size"], "block", Execution, |t| t.launch.ctas,
+    count!("sm_cta_launched", Event, is!["sm__ctas_launched.sum", "launch__grid_size"], "block", Launch, |t| t.launch.ctas,
         "CTAs of the grid"),
-    count!("threads_per_block", Unknown, is!["launch__block_size"], "thread", Execution, |t| t.launch.threads_per_cta,
+    count!("threads_per_block", Unknown, is!["launch__block_size"], "thread", Launch, |t| t.launch.threads_per_cta,
         "threads of a CTA"),
     Definition {
         name: "registers_per_thread",

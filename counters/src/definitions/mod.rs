@@ -22,7 +22,7 @@ mod row;
 mod spaces;
 
 use crate::metric::{Kind, Level, MetricValue, Metrics, Number};
-use crate::totals::{Replay, Totals};
+use crate::totals::{Extent, Replay, Totals};
 
 pub use page::page;
 
@@ -32,6 +32,8 @@ pub type Formula = &'static [(&'static str, f64)];
 /// The basis of a figure, which decides how far it can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Basis {
+    /// The launch alone: its grid and its blocks.
+    Launch,
     /// Execution alone: PTX instructions and their accesses.
     Execution,
     /// Arithmetic of the program, whichever instructions do it: those of the PTX, exactly, unless
@@ -58,7 +60,11 @@ impl Basis {
     #[must_use]
     pub fn kind(self, totals: &Totals<'_>) -> Kind {
         let machine = totals.machine.map(|machine| machine.kind);
+        if totals.extent == Extent::Sample && self.is_counted() {
+            return Kind::Estimated;
+        }
         match self {
+            Self::Launch => Kind::Exact,
             Self::Execution => Kind::Exact,
             Self::Arithmetic => machine.unwrap_or(Kind::Exact),
             Self::Instructions => machine.unwrap_or(Kind::Estimated),
@@ -69,6 +75,20 @@ impl Basis {
             },
             Self::Branches | Self::EvenRounds => Kind::Estimated,
             Self::Hardware => Kind::Measured,
+        }
+    }
+
+    /// True if its figures are made of what CTAs do, and not of the launch and the GPU alone.
+    #[must_use]
+    pub fn is_counted(self) -> bool {
+        match self {
+            Self::Execution
+            | Self::Arithmetic
+            | Self::Instructions
+            | Self::Branches
+            | Self::AccessModel
+            | Self::CacheReplay => true,
+            Self::Launch | Self::Residency | Self::EvenRounds | Self::Hardware => false,
         }
     }
 

@@ -96,7 +96,7 @@ fn level(basis: Basis) -> &'static str {
 
 fn kind(basis: Basis) -> &'static str {
     match basis {
-        Basis::Execution => "exact",
+        Basis::Launch | Basis::Execution => "exact",
         Basis::Arithmetic => "exact, modelled or estimated",
         Basis::Instructions | Basis::CacheReplay => "modelled or estimated",
         Basis::AccessModel | Basis::Residency => "modelled",

@@ -14,7 +14,14 @@ use crate::totals::LaunchFacts;
 
 fn totals<'a>(table: &'a BaseTable, machine: Option<&'a MachineProfile>) -> Totals<'a> {
     let launch = LaunchFacts { ctas: 2, threads_per_cta: 64, ..LaunchFacts::default() };
-    Totals { table, machine, launch, l2: L2Traffic::default(), replay: Replay::Whole }
+    Totals {
+        table,
+        machine,
+        launch,
+        l2: L2Traffic::default(),
+        replay: Replay::Whole,
+        extent: Extent::Grid,
+    }
 }
 
 #[test]

@@ -1,15 +1,19 @@
-//! Bounds of metrics whose traffic comes from windows of the grid.
+//! Bounds of metrics that come from a part of the grid.
 //!
-//! Two doubts are told apart. Windows differ, and others could have been looked at: the jackknife
+//! Of a sample, see [`super::sampled`]. Of windows, two doubts are told apart. Windows differ, and others could have been looked at: the jackknife
 //! leaves each of them out in turn, and Student's distribution makes an interval of what then
 //! changes. And some misses of the L2 are unsure; the interval holds both extremes of those.
 
+use std::collections::BTreeMap;
+
 use super::local::LocalShares;
-use super::{Intervals, LaunchProfile};
-use crate::definitions::{Basis, definition, metrics};
+use super::{Intervals, LaunchProfile, sampled};
+use crate::definitions::{Basis, Definition, definition, metrics};
 use crate::hierarchy::L2Traffic;
+use crate::machine::MachineProfile;
+use crate::observer::Estimate;
 use crate::table::BaseTable;
-use crate::totals::{Replay, Totals};
+use crate::totals::Totals;
 
 /// The 97.5 % quantile of Student's distribution for 1 to 10 degrees of freedom.
 const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
@@ -30,33 +34,35 @@ pub(crate) struct Answer {
     pub(crate) without_one: Vec<Variant>,
 }
 
-/// What a launch's traffic may be.
+/// What a launch's counts may be.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Doubt {
-    /// Every unsure miss is one; none is.
-    pub(crate) answers: [Answer; 2],
+pub(crate) enum Doubt {
+    /// Traffic alone is in doubt: every unsure miss is one, or none is.
+    Windows(Box<[Answer; 2]>),
+    /// All counts come from a sample.
+    Sample(Box<Estimate>),
 }
 
 impl Doubt {
-    /// Bounds of the metrics of `profile` that depend on caches.
+    /// Bounds of the metrics of `profile` that are in doubt.
     pub(super) fn intervals(&self, profile: &LaunchProfile) -> Intervals {
         let mut intervals = Intervals::new();
-        for answer in &self.answers {
-            let whole = figures(profile, &answer.whole);
-            let others: Vec<Intervals> =
-                answer.without_one.iter().map(|one| figures(profile, one)).collect();
-            for (name, [value, _]) in whole {
-                let of_others: Vec<f64> =
-                    others.iter().filter_map(|one| one.get(&name).map(|it| it[0])).collect();
-                let about = half_width(&of_others);
-                let interval = intervals.entry(name).or_insert([value, value]);
-                interval[0] = interval[0].min(value - about).max(0.0);
-                interval[1] = interval[1].max(value + about);
+        let mut widen = |name: &str, [least, most]: [f64; 2]| {
+            let interval = intervals.entry(name.to_owned()).or_insert([least, most]);
+            *interval = [interval[0].min(least).max(0.0), interval[1].max(most)];
+        };
+        match self {
+            Self::Windows(answers) => {
+                answers.iter().for_each(|answer| of_windows(answer, profile, &mut widen));
             }
+            Self::Sample(estimate) => sampled::intervals(estimate, profile, &mut widen),
         }
         for (name, interval) in &mut intervals {
-            // No more hits than there are sectors.
-            if definition(name).is_some_and(|definition| definition.unit == "percent") {
+            // No more hits than there are sectors. Lanes that share bytes ask for more than sectors
+            // hold, so that efficiencies of accesses have no such bound.
+            let is_part =
+                |one: &&Definition| one.unit == "percent" && one.basis != Basis::AccessModel;
+            if definition(name).filter(is_part).is_some() {
                 interval[1] = interval[1].min(100.0);
             }
         }
@@ -64,22 +70,40 @@ impl Doubt {
     }
 }
 
-/// The metrics of a variant that depend on caches.
-fn figures(profile: &LaunchProfile, variant: &Variant) -> Intervals {
-    let Variant { mut table, mut l2 } = variant.clone();
-    if let Some(shares) = LocalShares::of(&totals(profile, &table, l2)) {
-        shares.apply(&mut table, &mut l2);
+/// Bounds of the metrics that depend on caches, for one answer to the unsure misses.
+fn of_windows(answer: &Answer, profile: &LaunchProfile, widen: &mut impl FnMut(&str, [f64; 2])) {
+    let machine = profile.machine.as_ref();
+    let of_caches = |basis: Basis| basis == Basis::CacheReplay;
+    let figures = |variant: &Variant| figures(profile, variant.clone(), machine, of_caches);
+    let others: Vec<Values> = answer.without_one.iter().map(figures).collect();
+    for (name, value) in figures(&answer.whole) {
+        let of_others: Vec<f64> = others.iter().filter_map(|one| one.get(&name).copied()).collect();
+        let about = half_width(&of_others);
+        widen(&name, [value - about, value + about]);
     }
-    let of_caches =
-        |name: &str| definition(name).is_some_and(|one| one.basis == Basis::CacheReplay);
-    let figures = metrics(&totals(profile, &table, l2)).into_iter();
-    let figures = figures.filter(|(name, _)| of_caches(name));
-    figures.map(|(name, figure)| (name, [figure.value.as_f64(); 2])).collect()
 }
 
-fn totals<'a>(profile: &'a LaunchProfile, table: &'a BaseTable, l2: L2Traffic) -> Totals<'a> {
-    let machine = profile.machine.as_ref();
-    Totals { table, machine, launch: profile.launch, l2, replay: Replay::Windows }
+/// Metrics by their name.
+pub(super) type Values = BTreeMap<String, f64>;
+
+/// The metrics of a variant with the machine instructions given, as far as they have a basis `of`
+/// interest.
+pub(super) fn figures(
+    profile: &LaunchProfile,
+    variant: Variant,
+    machine: Option<&MachineProfile>,
+    of: impl Fn(Basis) -> bool,
+) -> Values {
+    let Variant { mut table, mut l2 } = variant;
+    let launch = profile.totals();
+    let shares = LocalShares::of(&Totals { table: &table, machine, l2, ..launch });
+    if let Some(shares) = shares {
+        shares.apply(&mut table, &mut l2);
+    }
+    let is_meant = |name: &str| definition(name).is_some_and(|one| of(one.basis));
+    let figures = metrics(&Totals { table: &table, machine, l2, ..launch }).into_iter();
+    let figures = figures.filter(|(name, _)| is_meant(name));
+    figures.map(|(name, figure)| (name, figure.value.as_f64())).collect()
 }
 
 /// Half the width of the jackknife's interval of 95 %.

@@ -5,7 +5,14 @@ use crate::metric::{Kind, Number};
 fn profile() -> LaunchProfile {
     let (table, launch) = (BaseTable::default(), LaunchFacts::default());
     let extent = ([4, 1, 1], [32, 1, 1]);
-    LaunchProfile::new("k".to_owned(), extent, launch, table, L2Traffic::default(), Replay::Whole)
+    LaunchProfile::new(
+        "k".to_owned(),
+        extent,
+        launch,
+        table,
+        L2Traffic::default(),
+        (Replay::Whole, Extent::Grid),
+    )
 }
 
 fn machine() -> MachineProfile {

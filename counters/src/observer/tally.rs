@@ -18,7 +18,12 @@ impl Counter {
         if threads > u128::from(u64::MAX) {
             return Err(CountOverflow);
         }
-        check(&self.table(false), bytes, times)
+        let sampled = self.sample.as_ref().filter(|sample| sample.has_begun());
+        let table = match sampled {
+            Some(sample) => self.estimate(sample.clone(), None).whole(0.0).table,
+            None => self.table(false),
+        };
+        check(&table, bytes, times)
     }
 }
 

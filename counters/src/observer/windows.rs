@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use gpucast_interpreter::{AccessKind, Windows};
 
+use super::ended::Ended;
 use super::{Counter, Extrapolation};
 use crate::counts::MemoryCounts;
 use crate::hierarchy::{
@@ -34,10 +35,10 @@ const COUNTED_SECTORS: u64 = 1 << 18;
 
 /// Sectors that the requests of CTAs before it ask for, over those of the L2: many are asked for
 /// several times. These CTAs are not counted.
-const WARMING: u64 = 6;
+pub(super) const WARMING: u64 = 6;
 
 /// The most such sectors.
-const MOST_WARMING_SECTORS: u64 = 1 << 21;
+pub(super) const MOST_WARMING_SECTORS: u64 = 1 << 21;
 
 /// The part that some CTAs play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -342,25 +343,38 @@ impl Counter {
         let capacity = hierarchy.l2_sectors();
         let is_first = hierarchy.is_of_first_launch(self.contents);
         let (_, mut l2) = hierarchy.finish(self.contents);
-        let ended = l2.take_traffic();
+        let last = l2.take_traffic();
         // The dirty sectors at the end differ as those after windows do.
         let dirty = windows.measured.iter().skip(1).filter(|part| part.role != Role::Warm);
-        let dirty = dirty.map(|part| part.traffic.dirty_sectors).chain([ended.dirty_sectors]);
+        let dirty = dirty.map(|part| part.traffic.dirty_sectors).chain([last.dirty_sectors]);
         let left = dirty.fold([u64::MAX, 0], |[least, most], one| [least.min(one), most.max(one)]);
-        let launch = Ended { windows: &windows, capacity, left, is_first };
-        let variant = |without: Option<usize>, hits: f64| self.variant(&launch, without, hits);
+        let ended = Ended {
+            dirty_at_start: windows.dirty_at_start,
+            is_filled: windows.is_filled,
+            capacity,
+            left,
+            is_first,
+        };
+        let measured = windows.measured.as_slice();
+        let variant =
+            |without: Option<usize>, hits: f64| self.variant(measured, &ended, without, hits);
         let middle = windows.measured.iter().filter(|part| part.role == Role::Middle).count();
         let answer = |hits: f64| Answer {
             whole: variant(None, hits),
             without_one: (0..middle).map(|without| variant(Some(without), hits)).collect(),
         };
-        (variant(None, 0.5), Doubt { answers: [answer(0.0), answer(1.0)] }, l2)
+        (variant(None, 0.5), Doubt::Windows(Box::new([answer(0.0), answer(1.0)])), l2)
     }
 
     /// The table and the traffic where the part `hits` of unsure misses are hits, from all middle
     /// windows or all but one.
-    fn variant(&self, launch: &Ended<'_>, without: Option<usize>, hits: f64) -> Variant {
-        let measured = &launch.windows.measured;
+    fn variant(
+        &self,
+        measured: &[Measured],
+        ended: &Ended,
+        without: Option<usize>,
+        hits: f64,
+    ) -> Variant {
         let ends = measured.iter().filter(|part| part.role == Role::Itself);
         let middle = measured.iter().filter(|part| part.role == Role::Middle);
         let middle = middle.enumerate().filter(|(at, _)| Some(*at) != without);
@@ -403,7 +417,7 @@ impl Counter {
         let rest = (stored - ends.stored).max(0.0);
         let times = if middle.stored > 0.0 { rest / middle.stored } else { ctas };
         let dirtied = ends.dirtied + middle.dirtied * times;
-        launch.balance(dirtied, hits, &mut l2);
+        ended.balance(dirtied, hits, &mut l2);
         l2.local = LocalTraffic {
             write_back_sectors: local[0],
             write_back_hit_sectors: local[1],
@@ -416,33 +430,6 @@ impl Counter {
     fn table_of(&self, memory: &SparseRows<MemoryCounts>) -> BaseTable {
         let (blocks, lanes) = (&self.blocks, &self.guarded_lanes);
         self.code.table(blocks, lanes, &self.branches, memory, &self.products, true)
-    }
-}
-
-/// A launch at its end.
-struct Ended<'a> {
-    windows: &'a WindowReplay,
-    /// Sectors that the L2 holds.
-    capacity: u64,
-    /// The fewest and the most dirty ones after a window.
-    left: [u64; 2],
-    /// True if those stand for the ones that the launch found: `L2::end_launch`.
-    is_first: bool,
-}
-
-impl Ended<'_> {
-    /// Writes to DRAM of a launch that made `dirtied` sectors dirty. Where the last window has not
-    /// filled the cache, more of them may be left in it: `least` of 0 to 1 says how few.
-    fn balance(&self, dirtied: f64, least: f64, l2: &mut L2Traffic) {
-        let all = self.windows.dirty_at_start as f64 + dirtied;
-        let [fewest, most] = self.left.map(|sectors| (sectors as f64).min(all));
-        let most = if self.windows.is_filled { most } else { all.min(self.capacity as f64) };
-        let left = most + (fewest - most) * least;
-        l2.dirty_sectors = left.round() as u64;
-        l2.dram_write_sectors = (all - left).round() as u64;
-        if self.is_first {
-            l2.dram_write_sectors += l2.dirty_sectors;
-        }
     }
 }
 

@@ -189,7 +189,8 @@ impl<'a> Executed<'a> {
         let count = |rung: RungChoice| {
             let caches = execution.caches;
             let extras = Extras::default();
-            let counting = Counting { device, machine, extras, rung, caches, supervisor };
+            let sample = None;
+            let counting = Counting { device, machine, extras, rung, sample, caches, supervisor };
             let budget = execution.options.instruction_budget.min(MOST_INSTRUCTIONS);
             let options = Options { instruction_budget: budget, ..execution.options };
             counting::count(&plan, loaded, &options, &counting)

@@ -269,10 +269,10 @@ fn predict_one(
 
 /// The option that a refusal is due to, if counts without all requests in the caches are the
 /// reason.
-fn left_out_for(error: &ModelError, source: &Source) -> Option<&'static str> {
+fn left_out_for(error: &ModelError, source: &Source) -> Option<String> {
     let lacks_blocks = |error: &ModelError| matches!(error, ModelError::MissingCondition { what, .. } if *what == RECORDED_BLOCKS);
-    if source.of_windows && lacks_blocks(error) {
-        return Some("the kinds of CTAs change too often along the grid for `--caches windows`");
+    if let Some(reason) = source.without_blocks.filter(|_| lacks_blocks(error)) {
+        return Some(reason.to_owned());
     }
     let is_of_caches = |name: &&'static str| {
         definition(name).is_some_and(|metric| metric.basis == Basis::CacheReplay)
@@ -282,7 +282,7 @@ fn left_out_for(error: &ModelError, source: &Source) -> Option<&'static str> {
         // Of what an execution gives, records of blocks alone need caches.
         _ => lacks_blocks(error),
     };
-    (lacks && source.lacks_caches()).then_some("`--caches none` leaves caches out")
+    (lacks && source.lacks_caches()).then(|| "`--caches none` leaves caches out".to_owned())
 }
 
 /// A model's refusal to predict from these counts, in one line.
@@ -298,9 +298,11 @@ pub fn reason(error: &ModelError, source: &Source) -> String {
 #[must_use]
 pub fn refusal(error: &ModelError, source: &Source) -> Report {
     let hint = match error {
-        _ if left_out_for(error, source).is_some() => Some(match source.of_windows {
-            true => "this model needs recorded blocks, and `--caches full` records them",
-            false => "`--caches none` leaves out what this model needs; `--caches full` counts it",
+        _ if left_out_for(error, source).is_some() => Some(match source.without_blocks {
+            Some(_) => {
+                "this model needs recorded blocks, and `--caches full` without a sample records them"
+            }
+            None => "`--caches none` leaves out what this model needs; `--caches full` counts it",
         }),
         ModelError::MissingMetrics { .. } if source.one_of_several => {
             Some(OTHER_METRICS_OR_KERNELS)

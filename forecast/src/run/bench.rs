@@ -5,7 +5,7 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use gpucast_counters::DeviceModel;
+use gpucast_counters::{DeviceModel, SampleSize};
 use gpucast_interpreter::Options;
 use gpucast_model::Needs;
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub enum Way {
     Slice,
     /// The same, and only for one CTA of each class.
     Classes,
+    /// The counts are estimated from a sample of the CTAs, of the size that nobody has chosen.
+    Sample,
 }
 
 impl Way {
@@ -42,6 +44,7 @@ impl Way {
             Self::Full => "full",
             Self::Slice => "slice",
             Self::Classes => "classes",
+            Self::Sample => "sample",
         }
     }
 }
@@ -71,6 +74,9 @@ pub struct Bench {
     /// The reason why CTAs do not fall into classes, if there is a slice and they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_classes_because: Option<String>,
+    /// The reason why no sample is taken, if there is a slice and a launch is not sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_sample_because: Option<String>,
     /// The times.
     pub measurements: Vec<Measurement>,
 }
@@ -153,12 +159,16 @@ pub fn bench(
 
     // The first round warms up, and says what there is to measure.
     let Highest { no_slice_because, no_classes_because } = executor.highest()?;
-    let ways = [Way::Run, Way::Full, Way::Slice, Way::Classes];
-    let ways = match (&no_slice_because, &no_classes_because) {
-        (Some(_), _) => &ways[..2],
-        (None, Some(_)) => &ways[..3],
-        (None, None) => &ways[..],
+    let no_sample_because = match &no_slice_because {
+        Some(_) => None,
+        None => executor.no_sample_because()?,
     };
+    let mut ways = vec![Way::Run, Way::Full];
+    if no_slice_because.is_none() {
+        ways.push(Way::Slice);
+        ways.extend(no_classes_because.is_none().then_some(Way::Classes));
+        ways.extend(no_sample_because.is_none().then_some(Way::Sample));
+    }
     let mut thread_instructions = 0;
     let measured =
         |(&way, &threads): (&Way, &usize)| Measurement { way, threads, seconds: Vec::new() };
@@ -183,6 +193,7 @@ pub fn bench(
         thread_instructions,
         no_slice_because,
         no_classes_because,
+        no_sample_because,
         measurements,
     })
 }
@@ -216,6 +227,7 @@ impl Executor<'_> {
             Way::Full => RungChoice::Full,
             Way::Slice => RungChoice::Slice,
             Way::Classes => RungChoice::Classes,
+            Way::Sample => RungChoice::Sample,
         };
         let counted = self.counted(rung)?;
         Ok(counted.into_iter().map(|counted| counted.timing).collect())
@@ -227,6 +239,7 @@ impl Executor<'_> {
             machine: self.machine,
             extras: Extras::of(if self.extent.records { Needs::ORDER } else { Needs::METRICS }),
             rung,
+            sample: (rung == RungChoice::Sample).then(SampleSize::default),
             caches: CacheChoice::Full,
             supervisor: self.supervisor,
         };
@@ -241,10 +254,17 @@ impl Executor<'_> {
             match counted.counted_by.rung {
                 Rung::Full => highest.no_slice_because.get_or_insert(because),
                 Rung::Slice => highest.no_classes_because.get_or_insert(because),
-                Rung::Classes => continue,
+                Rung::Classes | Rung::Sample => continue,
             };
         }
         Ok(highest)
+    }
+
+    /// The reason why a launch is not sampled, if there is one.
+    fn no_sample_because(&self) -> Result<Option<String>, Failure> {
+        let counted = self.counted(RungChoice::Sample)?;
+        let mut others = counted.into_iter().filter(|one| one.counted_by.rung != Rung::Sample);
+        Ok(others.next().map(|one| one.counted_by.because.unwrap_or_default()))
     }
 }
 

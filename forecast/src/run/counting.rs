@@ -17,11 +17,11 @@ use gpucast_counters::features::{Buffer, FeatureCounter, Features};
 use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
-use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile};
+use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, SampleSize};
 use gpucast_interpreter::{
-    ByClasses, ClassEffort, CountOverflow, DeviceMemory, FaultKind, Host, Launch, LaunchError,
-    ModuleInstance, Observer, Options, Program, RunError, Summary, Tally, Windows, run_classes,
-    tally_classes, window_classes,
+    ByClasses, BySample, ClassEffort, CountOverflow, DeviceMemory, FaultKind, Host, Launch,
+    LaunchError, ModuleInstance, Observer, Options, Program, RunError, Summary, Tally, Windows,
+    run_classes, run_sample, tally_classes, window_classes,
 };
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
@@ -110,6 +110,8 @@ pub struct Counting<'a> {
     pub extras: Extras,
     /// How much of each launch is executed.
     pub rung: RungChoice,
+    /// The sample of CTAs to execute where they do not fall into classes, or are not asked to.
+    pub sample: Option<SampleSize>,
     /// Requests that go through the caches.
     pub caches: CacheChoice,
     /// Caller that is told of the run's progress.
@@ -177,7 +179,7 @@ fn count_with<C: Counts>(
     let because = match slice(plan, loaded, options, counting)? {
         Ok(Sliced { mut memory, programs, followed }) => {
             let mut watch = Count::<C>::new(plan, counting, CountedBy::slice(None));
-            watch.followed = followed;
+            (watch.followed, watch.is_sliced) = (followed, true);
             let supervisor = counting.supervisor;
             let outcome = execute::launch(
                 plan,
@@ -198,6 +200,9 @@ fn count_with<C: Counts>(
     if matches!(counting.rung, RungChoice::Slice | RungChoice::Classes) {
         let message = format!("counts need more than a slice of the launches: {because}");
         return Err(Report::new(message).hint("--counting auto executes everything then").into());
+    }
+    if counting.sample.is_some() {
+        counting.supervisor.note(&format!("nothing is sampled: {because}"));
     }
     let mut memory = execute::memory(plan, loaded)?;
     let mut watch = Count::<C>::new(plan, counting, CountedBy::full(because));
@@ -232,7 +237,7 @@ fn effort(rung: RungChoice) -> Option<ClassEffort> {
     match rung {
         RungChoice::Auto => Some(ClassEffort::WhilePaying),
         RungChoice::Classes => Some(ClassEffort::ToTheEnd),
-        RungChoice::Slice | RungChoice::Full => None,
+        RungChoice::Slice | RungChoice::Sample | RungChoice::Full => None,
     }
 }
 
@@ -246,6 +251,10 @@ trait Counts: Observer {
         &mut self,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError>;
+
+    /// Estimates the counts of a launch from a sample of its CTAs, or returns the reason why it
+    /// cannot.
+    fn by_sample(&mut self, sampling: Sampling<'_>) -> Result<Result<BySample, String>, RunError>;
 
     /// Returns the counts, and the L2 with its contents, if caches are modelled.
     fn end(self, memory: &DeviceMemory) -> (Repetition, Option<L2>);
@@ -306,6 +315,17 @@ impl Launching<'_> {
     }
 }
 
+/// A launch of the program of a slice, of which a sample is executed.
+struct Sampling<'a> {
+    program: &'a Program,
+    launch: &'a Launch,
+    memory: &'a mut DeviceMemory,
+    options: &'a Options,
+    host: &'a dyn Host,
+    /// As in [`Launching`].
+    times: u64,
+}
+
 /// Machine instructions that one PTX instruction is assumed to become at most, where sums are
 /// checked before the machine instructions are counted.
 const MACHINE_PER_PTX: u64 = 256;
@@ -320,6 +340,15 @@ impl Counts for Counter {
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
         launching.run_windows(self, Self::check_sums)
+    }
+
+    fn by_sample(&mut self, sampling: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
+        let Sampling { program, launch, memory, options, host, times } = sampling;
+        let counted = run_sample(program, launch, memory, self, options, host)?;
+        if counted.is_ok() {
+            self.check_sums(times).map_err(LaunchError::Counts)?;
+        }
+        Ok(counted)
     }
 
     fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
@@ -340,11 +369,18 @@ impl Counts for StageCounter {
         launching.run_windows(self, Self::check_sums)
     }
 
+    fn by_sample(&mut self, _: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
+        Ok(Err("counts between barriers are made of all CTAs".to_owned()))
+    }
+
     fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
         let (profile, stages, l2) = self.finish();
         (Repetition::new(profile, Some(stages)), l2)
     }
 }
+
+/// The reason why features are not counted by classes or samples.
+const OF_ALL_CTAS: &str = "features are made of the addresses of all CTAs";
 
 impl<C: Counts> Counts for (C, FeatureCounter) {
     fn around(counter: Counter, program: &Program, launch: &Launch) -> Self {
@@ -352,7 +388,11 @@ impl<C: Counts> Counts for (C, FeatureCounter) {
     }
 
     fn by_classes(&mut self, _: Launching<'_>) -> Result<Result<ByClasses, String>, RunError> {
-        Ok(Err("features are made of the addresses of all CTAs".to_owned()))
+        Ok(Err(OF_ALL_CTAS.to_owned()))
+    }
+
+    fn by_sample(&mut self, _: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
+        Ok(Err(OF_ALL_CTAS.to_owned()))
     }
 
     fn end(self, memory: &DeviceMemory) -> (Repetition, Option<L2>) {
@@ -380,8 +420,12 @@ struct Count<'a, C> {
     /// The programs of the plan's launches for CTAs that stand for others, or the reasons why none
     /// does; empty where everything is executed.
     followed: Vec<Result<Program, String>>,
+    /// True if the programs of the plan's launches are slices.
+    is_sliced: bool,
     /// The launch that is running.
     launch: usize,
+    /// The launch of which it was said that it is not sampled.
+    told: Option<usize>,
     /// Set if a slice has turned out to leave out too much, and says where.
     not_computed: Option<String>,
     counter: PhantomData<C>,
@@ -398,9 +442,21 @@ impl<'a, C> Count<'a, C> {
             l2: None,
             counted_by,
             followed: Vec::new(),
+            is_sliced: false,
             launch: 0,
+            told: None,
             not_computed: None,
             counter: PhantomData,
+        }
+    }
+}
+
+impl<C> Count<'_, C> {
+    /// Says once of a launch why no sample of it is taken.
+    fn tell(&mut self, because: &str) {
+        if self.told.replace(self.launch) != Some(self.launch) {
+            let kernel = &self.plan.launches[self.launch].kernel;
+            self.counting.supervisor.note(&format!("{kernel} is not sampled: {because}"));
         }
     }
 }
@@ -427,41 +483,61 @@ impl<C: Counts> Watch for Count<'_, C> {
     fn without_executing(
         &mut self,
         counter: &mut C,
+        program: &Program,
         launch: &Launch,
         memory: &mut DeviceMemory,
         options: &Options,
         host: &dyn Host,
     ) -> Result<Option<Result<Summary, RunError>>, Failure> {
-        let (Some(followed), Some(effort)) =
-            (self.followed.get(self.launch), effort(self.counting.rung))
-        else {
+        if !self.is_sliced {
             return Ok(None);
-        };
-        let because = match followed {
-            Err(because) => because.clone(),
-            Ok(program) => {
-                let caches = self.counting.caches;
-                let repetitions = self.plan.launches.iter().map(|one| u64::from(one.repeat));
-                let per_ptx = if self.counting.machine.is_none() { 1 } else { MACHINE_PER_PTX };
-                let times = per_ptx.saturating_mul(repetitions.sum());
-                let launching =
-                    Launching { program, launch, memory, options, host, effort, caches, times };
-                match counter.by_classes(launching) {
-                    Ok(Ok(ByClasses { summary, classes, .. })) => {
-                        self.counted_by = CountedBy::classes(classes);
-                        return Ok(Some(Ok(summary)));
-                    }
-                    Ok(Err(because)) => because,
-                    Err(error) => return Ok(Some(Err(error))),
-                }
-            }
-        };
-        if effort == ClassEffort::ToTheEnd {
-            let kernel = &self.plan.launches[self.launch].kernel;
-            let message = format!("{kernel} is not counted by classes of CTAs: {because}");
-            return Err(Report::new(message).hint("--counting auto executes more then").into());
         }
-        self.counted_by = CountedBy::slice(Some(because));
+        let repetitions = self.plan.launches.iter().map(|one| u64::from(one.repeat));
+        let per_ptx = if self.counting.machine.is_none() { 1 } else { MACHINE_PER_PTX };
+        let times = per_ptx.saturating_mul(repetitions.sum());
+        let mut because = None;
+        if let (Some(followed), Some(effort)) =
+            (self.followed.get(self.launch), effort(self.counting.rung))
+        {
+            let no_classes = match followed {
+                Err(because) => because.clone(),
+                Ok(program) => {
+                    let caches = self.counting.caches;
+                    let launching =
+                        Launching { program, launch, memory, options, host, effort, caches, times };
+                    match counter.by_classes(launching) {
+                        Ok(Ok(ByClasses { summary, classes, .. })) => {
+                            self.counted_by = CountedBy::classes(classes);
+                            return Ok(Some(Ok(summary)));
+                        }
+                        Ok(Err(because)) => because,
+                        Err(error) => return Ok(Some(Err(error))),
+                    }
+                }
+            };
+            if effort == ClassEffort::ToTheEnd {
+                let kernel = &self.plan.launches[self.launch].kernel;
+                let message = format!("{kernel} is not counted by classes of CTAs: {no_classes}");
+                return Err(Report::new(message).hint("--counting auto executes more then").into());
+            }
+            because = Some(no_classes);
+        }
+        if self.counting.sample.is_some() {
+            let sampling = Sampling { program, launch, memory, options, host, times };
+            match counter.by_sample(sampling) {
+                Ok(Ok(BySample { summary, executed })) => {
+                    let because = because.unwrap_or_else(|| "it was asked for".to_owned());
+                    self.counted_by = CountedBy::sample(executed, because);
+                    return Ok(Some(Ok(summary)));
+                }
+                Ok(Err(no_sample)) => {
+                    self.tell(&no_sample);
+                    because.get_or_insert(no_sample);
+                }
+                Err(error) => return Ok(Some(Err(error))),
+            }
+        }
+        self.counted_by = CountedBy::slice(because);
         Ok(None)
     }
 
@@ -531,7 +607,7 @@ fn counter<C: Counts>(
         counter = counter.with_registers(registers);
     }
     // A trace has the levels that served requests.
-    let traced = traced && counting.caches != CacheChoice::None;
+    let traced = traced && counting.caches != CacheChoice::None && counting.sample.is_none();
     if let Some(limits) = counting.extras.trace.filter(|_| traced) {
         counter = counter.with_trace(&limits);
     }
@@ -541,6 +617,10 @@ fn counter<C: Counts>(
         CacheChoice::Full => counter.with_l2(contents, l2),
         CacheChoice::Windows => counter.with_windows().with_l2(contents, l2),
         CacheChoice::None => counter.without_caches(),
+    };
+    let counter = match counting.sample {
+        Some(size) => counter.with_sample(size),
+        None => counter,
     };
     C::around(counter, program, launch)
 }

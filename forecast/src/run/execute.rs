@@ -82,6 +82,7 @@ pub trait Watch {
     fn without_executing(
         &mut self,
         _observer: &mut Self::Observer,
+        _program: &Program,
         _launch: &Launch,
         _memory: &mut DeviceMemory,
         _options: &Options,
@@ -255,8 +256,14 @@ pub(super) fn launch<W: Watch>(
         for repetition in 0..repeat {
             let mut observer = watch.begin(&program, &launch);
             let teller = Teller { supervisor, repetition, repeat };
-            let counted =
-                watch.without_executing(&mut observer, &launch, memory, options, &teller)?;
+            let counted = watch.without_executing(
+                &mut observer,
+                &program,
+                &launch,
+                memory,
+                options,
+                &teller,
+            )?;
             let run = counted.unwrap_or_else(|| {
                 gpucast_interpreter::run(&program, &launch, memory, &mut observer, options, &teller)
             });

@@ -99,9 +99,10 @@ impl KeptCounts {
 
     /// The name of a plan's entry; `None` if its counts are not kept.
     fn name(&self, plan: &Plan, options: &Options, counting: &Counting<'_>) -> Option<String> {
-        let Counting { device, machine, extras, rung, caches, supervisor: _ } = counting;
+        let Counting { device, machine, extras, rung, sample, caches, supervisor: _ } = counting;
         let Extras { hashes, stages, transfers, features, trace } = extras;
-        if *transfers || *features {
+        // A sample is soon counted again.
+        if *transfers || *features || sample.is_some() {
             return None;
         }
         let Options {

@@ -13,6 +13,8 @@ pub enum Rung {
     /// The slice was executed for one CTA of each class. The others of a class do the same at
     /// other addresses.
     Classes,
+    /// The slice was executed for a sample of CTAs, from which the counts are estimated.
+    Sample,
 }
 
 impl Rung {
@@ -23,6 +25,7 @@ impl Rung {
             Self::Full => "full",
             Self::Slice => "slice",
             Self::Classes => "classes",
+            Self::Sample => "sample",
         }
     }
 }
@@ -36,25 +39,34 @@ pub struct CountedBy {
     pub because: Option<String>,
     /// The number of classes of CTAs, if it was counted by them.
     pub classes: Option<usize>,
+    /// CTAs that were executed, if it was counted by a sample.
+    pub sampled: Option<u64>,
 }
 
 impl CountedBy {
     /// A launch of which everything was executed, for a reason.
     #[must_use]
     pub fn full(because: impl Into<String>) -> Self {
-        Self { rung: Rung::Full, because: Some(because.into()), classes: None }
+        Self { rung: Rung::Full, because: Some(because.into()), classes: None, sampled: None }
     }
 
     /// A launch of which the slice was executed for every CTA. There is a reason unless it was
     /// asked for.
     #[must_use]
     pub fn slice(because: Option<String>) -> Self {
-        Self { rung: Rung::Slice, because, classes: None }
+        Self { rung: Rung::Slice, because, classes: None, sampled: None }
     }
 
     /// A launch of which the slice was executed for one CTA of each class.
     #[must_use]
     pub fn classes(classes: usize) -> Self {
-        Self { rung: Rung::Classes, because: None, classes: Some(classes) }
+        Self { rung: Rung::Classes, because: None, classes: Some(classes), sampled: None }
+    }
+
+    /// A launch of which the slice was executed for a sample of CTAs, for a reason.
+    #[must_use]
+    pub fn sample(executed: u64, because: impl Into<String>) -> Self {
+        let because = Some(because.into());
+        Self { rung: Rung::Sample, because, classes: None, sampled: Some(executed) }
     }
 }

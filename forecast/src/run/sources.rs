@@ -38,9 +38,8 @@ pub struct Source {
     pub timing: Option<Timing>,
     /// True if the file has counts of other kernels, too.
     pub one_of_several: bool,
-    /// True if blocks were to be recorded in windows of the grid. There are none where the kinds of
-    /// CTAs change too often along it.
-    pub of_windows: bool,
+    /// The reason why no blocks are recorded, if counts of a part of the grid stand for the rest.
+    pub without_blocks: Option<&'static str>,
 }
 
 impl Source {
@@ -89,7 +88,7 @@ pub fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Source>, Re
         machine_code: None,
         timing: None,
         one_of_several: several,
-        of_windows: false,
+        without_blocks: None,
     };
     Ok(imported.profiles.into_iter().map(source).collect())
 }
@@ -109,7 +108,7 @@ pub fn from_publication(entry: &str) -> Result<Vec<Source>, Report> {
         machine_code: None,
         timing: None,
         one_of_several: false,
-        of_windows: false,
+        without_blocks: None,
     }])
 }
 
@@ -171,7 +170,8 @@ pub fn launched(
     let extras = Extras { transfers: counts.offload.is_some(), ..Extras::of(counts.needs) };
     let rung = counts.execution.counting;
     let caches = counts.execution.caches;
-    let counting = Counting { device, machine: &machine, extras, rung, caches, supervisor };
+    let sample = counts.execution.sample();
+    let counting = Counting { device, machine: &machine, extras, rung, sample, caches, supervisor };
     let counted = counting::count(plan, loaded, &counts.execution.options, &counting)?;
     let launched = |one: Counted| {
         let timing = counts.execution.timing.then_some(one.timing);
@@ -208,9 +208,13 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         true => format!("caches are modelled as on the {}", counting_gpu.name),
         false => "caches are left out".to_owned(),
     };
+    let executing = match counted.counted_by.sampled {
+        Some(sampled) => format!("executing {} of", number::count(sampled)),
+        None => "executing".to_owned(),
+    };
     Source {
         origin: format!(
-            "Counts from executing {} blocks of {} threads on the CPU: {instructions}, and \
+            "Counts from {executing} {} blocks of {} threads on the CPU: {instructions}, and \
              {caches}.{machine_code}",
             number::count(blocks),
             number::count(threads_per_block),
@@ -240,7 +244,13 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         timing: None,
         machine_code: counted.machine_code.clone(),
         one_of_several: false,
-        of_windows: profile.is_of_windows() && profile.machine.is_some(),
+        without_blocks: match (profile.is_of_sample(), profile.machine.is_some()) {
+            (true, _) => Some("a sample of the grid records no blocks"),
+            (false, true) if profile.is_of_windows() => {
+                Some("the kinds of CTAs change too often along the grid for `--caches windows`")
+            }
+            (false, _) => None,
+        },
         profile: profile.to_kernel_profile(),
     }
 }

@@ -64,7 +64,15 @@ fn counted(kernel: &Kernel, gpu: &str, keeper: &Keeper) -> Vec<Counted> {
     let trace = Some(TraceLimits::default());
     let extras = Extras { hashes: true, stages: true, trace, ..Extras::default() };
     let (rung, caches) = (RungChoice::Auto, CacheChoice::Full);
-    let counting = Counting { device, machine: &machine, extras, rung, caches, supervisor: keeper };
+    let counting = Counting {
+        device,
+        machine: &machine,
+        extras,
+        rung,
+        sample: None,
+        caches,
+        supervisor: keeper,
+    };
     counting::count(plan, &loaded, &Options::default(), &counting).unwrap()
 }
 

@@ -13,6 +13,7 @@ mod kept;
 mod launches;
 mod repeats;
 mod rungs;
+mod samples;
 mod stopping;
 mod traces;
 mod windows;

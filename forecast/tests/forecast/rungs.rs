@@ -30,8 +30,15 @@ fn counted_with(
     // Features are made of all addresses, so that classes do not give them.
     let features = rung != RungChoice::Classes;
     let extras = Extras { stages: true, features, trace, ..Extras::default() };
-    let counting =
-        Counting { device, machine: &Machine::none(), extras, rung, caches, supervisor: &Alone };
+    let counting = Counting {
+        device,
+        machine: &Machine::none(),
+        extras,
+        rung,
+        sample: None,
+        caches,
+        supervisor: &Alone,
+    };
     counting::count(kernel.plan(), &loaded, &Options::default(), &counting)
 }
 

@@ -16,8 +16,15 @@ fn counted(kernel: &Kernel, device: DeviceModel, trace: Option<TraceLimits>) -> 
     let loaded = module::load(kernel.plan()).unwrap();
     let extras = Extras { trace, ..Extras::default() };
     let (rung, caches) = (RungChoice::Auto, CacheChoice::Full);
-    let counting =
-        Counting { device, machine: &Machine::none(), extras, rung, caches, supervisor: &Alone };
+    let counting = Counting {
+        device,
+        machine: &Machine::none(),
+        extras,
+        rung,
+        sample: None,
+        caches,
+        supervisor: &Alone,
+    };
     counting::count(kernel.plan(), &loaded, &Options::default(), &counting).unwrap()
 }
 

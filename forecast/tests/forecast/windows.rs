@@ -100,7 +100,8 @@ fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Counted {
     let loaded = module::load(kernel.plan()).unwrap();
     let (machine, extras) = (&Machine::none(), Extras::default());
     let rung = RungChoice::Auto;
-    let counting = Counting { device, machine, extras, rung, caches, supervisor: &Alone };
+    let counting =
+        Counting { device, machine, extras, rung, sample: None, caches, supervisor: &Alone };
     let options = Options::default();
     let mut all = counting::count(kernel.plan(), &loaded, &options, &counting).unwrap();
     all.remove(0)
@@ -159,7 +160,7 @@ fn windows_record_blocks_as_all_requests_do() {
         let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), "gtx-1080").unwrap();
         let full = source(&kernel, &gpu, CacheChoice::Full);
         let windows = source(&kernel, &gpu, CacheChoice::Windows);
-        assert!(windows.of_windows && !full.of_windows, "{name}");
+        assert!(windows.without_blocks.is_some() && full.without_blocks.is_none(), "{name}");
         assert_eq!(windows.conditions.stages, full.conditions.stages, "{name}");
         let launch = |source: &Source| {
             let all = source.conditions.simulation.as_ref().expect("blocks are recorded");

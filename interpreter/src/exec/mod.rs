@@ -19,6 +19,7 @@ mod pointers;
 mod printf;
 mod rare;
 mod runtime;
+mod sample;
 mod setup;
 mod shared;
 mod stop;
@@ -45,6 +46,7 @@ use cluster::{Cluster, ClusterTurn};
 use cta::LaunchContext;
 use level::Level;
 use observation::{Batches, Observation, Observed};
+pub use sample::{BySample, run_sample};
 use stop::Stop;
 use watch::{Decision, Plan};
 
@@ -264,7 +266,8 @@ impl Request<'_> {
                 if ordered {
                     engine.run_ordered(first, recorders, limit)
                 } else {
-                    engine.run_parallel(first, recorders, limit)
+                    let first_of = |index: usize| first + (index * cluster) as u64;
+                    engine.run_parallel(first_of, recorders, limit)
                 }
             };
             let (outcome, ()) = rayon::join(execute, collect);
@@ -398,10 +401,11 @@ impl Engine<'_> {
         }
     }
 
-    /// Runs the CTAs from `first` on, one for each recorder, cluster by cluster in any order.
+    /// Runs a CTA for each recorder, cluster by cluster in any order; `first_of` a cluster's index
+    /// is its first CTA.
     fn run_parallel(
         &self,
-        first: u64,
+        first_of: impl Fn(usize) -> u64 + Sync,
         recorders: &mut [&mut dyn Recorder],
         limit: u64,
     ) -> Result<Issued, Failed> {
@@ -427,7 +431,7 @@ impl Engine<'_> {
                         return (Vec::new(), Err(error));
                     }
                 };
-                cluster.start(self.context, recorders, first + (index * self.cluster) as u64);
+                cluster.start(self.context, recorders, first_of(index));
                 let fault = match cluster.run(self.context, recorders, limit, false) {
                     Ok(ClusterTurn::Done) => None,
                     Ok(ClusterTurn::Expired) => Some(cluster.budget_fault(self.context)),

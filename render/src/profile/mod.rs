@@ -114,6 +114,9 @@ struct LaunchView<'a> {
     /// The number of classes of CTAs, if they were counted by classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     cta_classes: Option<usize>,
+    /// The number of CTAs that were executed, if the counts are estimated from a sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampled_ctas: Option<u64>,
     /// `none` if no request went through caches, so that what depends on them is absent;
     /// `windows` if those of some windows of the grid did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,6 +201,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         counted_by: counted.counted_by.rung,
         counted_by_because: counted.counted_by.because.as_deref(),
         cta_classes: counted.counted_by.classes,
+        sampled_ctas: counted.counted_by.sampled,
         caches: caches(profile).map(CacheChoice::name),
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
@@ -274,6 +278,17 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
     }
     if let (Rung::Full, Some(because)) = (counted.counted_by.rung, &counted.counted_by.because) {
         text += &format!("counted by {} execution: {because}\n", counted.counted_by.rung.name());
+    }
+    if let Some(sampled) = counted.counted_by.sampled {
+        let ctas = profile.grid.iter().map(|&extent| u64::from(extent)).product();
+        let (sampled, ctas) = (number::count(sampled), number::count(ctas));
+        text += &format!(
+            "counted by a sample, {sampled} of {ctas} blocks: figures are estimated, with intervals of \
+             95 %\n"
+        );
+        if let Some(because) = &counted.counted_by.because {
+            text += &format!("why by a sample: {because}\n");
+        }
     }
     match caches(profile) {
         Some(CacheChoice::None) => {

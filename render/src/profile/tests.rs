@@ -62,6 +62,7 @@ fn shown(names: &str, by: By, format: Format) -> String {
         machine: &none,
         extras: Extras::default(),
         rung,
+        sample: None,
         caches,
         supervisor: &Alone,
     };

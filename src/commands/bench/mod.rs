@@ -20,10 +20,10 @@ pub(crate) fn run(arguments: &Bench, threads: Option<u16>) -> Result<(), Failure
     if arguments.device.is_wanted() {
         return device::run(arguments);
     }
-    let ExecutionOptions { counting, caches, .. } = arguments.execution;
-    if counting != CountingChoice::Auto || caches != CacheChoice::Full {
+    let ExecutionOptions { counting, ctas, caches, .. } = arguments.execution;
+    if counting != CountingChoice::Auto || ctas.is_some() || caches != CacheChoice::Full {
         let report = Report::new("`bench` measures every way of counting");
-        return Err(Failure::Usage(report.hint("leave --counting and --caches out")));
+        return Err(Failure::Usage(report.hint("leave --counting, --ctas and --caches out")));
     }
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
     // A kernel that cannot be read is refused before another one is executed.

@@ -101,7 +101,7 @@ impl Counts {
             machine_code: None,
             timing: None,
             one_of_several: false,
-            of_windows: false,
+            without_blocks: None,
         })
     }
 }

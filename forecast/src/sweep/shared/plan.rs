@@ -15,7 +15,7 @@ use crate::input::packed;
 use crate::run::assembler::Toolchain;
 use crate::run::kernel::Kernel;
 use crate::run::sources::Counts;
-use crate::settings::{CacheChoice, ExecutionSettings, MachineChoice, MachineSettings};
+use crate::settings::{CacheChoice, ExecutionSettings, MachineChoice, MachineSettings, RungChoice};
 use crate::store::sealed;
 use crate::store::{Put, Store};
 use crate::sweep::axis::{Axis, Value};
@@ -118,10 +118,15 @@ struct PlannedExecution {
     /// Plans of sweeps with all caches do not name it.
     #[serde(default, skip_serializing_if = "is_default")]
     caches: CacheChoice,
+    /// Plans of sweeps without samples name neither.
+    #[serde(default, skip_serializing_if = "is_default")]
+    counting: RungChoice,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ctas: Option<u64>,
 }
 
-fn is_default(caches: &CacheChoice) -> bool {
-    *caches == CacheChoice::default()
+fn is_default<T: Default + PartialEq>(choice: &T) -> bool {
+    *choice == T::default()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,6 +219,8 @@ impl SweepPlan {
                 stack_bytes: options.stack_bytes,
                 schedule: PlannedSchedule::of(options.schedule),
                 caches: request.counts.execution.caches,
+                counting: request.counts.execution.counting,
+                ctas: request.counts.execution.ctas,
             },
         })
     }
@@ -340,6 +347,8 @@ impl SweepPlan {
                         ..Options::default()
                     },
                     caches: self.execution.caches,
+                    counting: self.execution.counting,
+                    ctas: self.execution.ctas,
                     ..ExecutionSettings::default()
                 },
                 ..Counts::default()

@@ -207,7 +207,7 @@ impl Request<'_> {
 }
 
 /// The reason why CTAs of a launch cannot stand for each other, if that is known beforehand.
-fn unfit(
+pub(super) fn unfit(
     context: &LaunchContext<'_>,
     memory: &DeviceMemory,
     options: &Options,

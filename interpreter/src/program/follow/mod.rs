@@ -92,6 +92,17 @@ impl Program {
         Ok(self)
     }
 
+    /// The reason why CTAs may find what others write, if the program of a slice has one: it writes
+    /// contents of device memory that counts depend on.
+    pub(crate) fn writes_contents(&self) -> Option<String> {
+        let changes = |access: &&MemoryOp| {
+            may_change(access, Space::Global) || may_change(access, Space::Generic)
+        };
+        let writes = |op: &Op| self.accesses(op).iter().any(changes) || self.changes_surface(op);
+        let pc = self.ops.iter().position(writes)?;
+        Some(format!("line {} writes contents that counts depend on", self.line(pc)))
+    }
+
     /// The rows of each operation.
     fn uses_of_rows(&self) -> Result<Vec<RowUses>, String> {
         let uses = |(pc, op): (usize, &Op)| {
