@@ -85,6 +85,7 @@ fn table(program: &Program, text: &str) -> Result<BaseTable, Box<dyn Error>> {
             thread_executions,
             branch: None,
             memory: Vec::new(),
+            products: Vec::new(),
         }
     };
     Ok(BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() })

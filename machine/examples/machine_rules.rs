@@ -69,6 +69,7 @@ fn table(program: &Program, kernel: &str, csv: &str) -> Result<BaseTable, Box<dy
             thread_executions: threads,
             branch: None,
             memory: Vec::new(),
+            products: Vec::new(),
         }
     };
     Ok(BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() })

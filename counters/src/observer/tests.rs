@@ -1,6 +1,7 @@
 //! Launches acted out by hand: what the interpreter would report, without it.
 
-use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder};
+use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder, Tally, TensorUse};
+use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::source::Span;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -123,6 +124,37 @@ fn a_copy_moves_each_sector_once() {
     assert_eq!(loads.len(), 1);
     assert_eq!((loads[0].sectors, loads[0].traffic.unwrap().dram_read_sectors), (32_000, 32_000));
     assert_eq!(profile.table.rows[STORE as usize].memory[0].traffic.unwrap().dram_read_sectors, 0);
+}
+
+/// Products of two formats by one instruction, CTA by CTA or as one of a class.
+#[test]
+fn products_whose_extents_are_values_are_summed_by_format() {
+    let tell = |recorder: &mut CtaRecorder| {
+        for (ty, operations) in
+            [(ScalarType::F16, 100), (ScalarType::E4m3, 7), (ScalarType::F16, 20)]
+        {
+            recorder.tensor(&TensorUse { instruction: STORE, ty, operations });
+        }
+    };
+    let new = || Counter::for_code(copy_code(), &launch(3, 32), 0, DeviceModel::GTX_480);
+    let mut one_by_one = new();
+    run(&mut one_by_one, 3, |_, recorder| tell(recorder));
+    let mut as_a_class = new().without_caches();
+    let mut recorder = as_a_class.cta_recorder();
+    tell(&mut recorder);
+    as_a_class.tally(&mut recorder, 3).unwrap();
+    for counter in [one_by_one, as_a_class] {
+        let (profile, _) = counter.finish();
+        for (metric, expected) in [
+            ("tensor_op_count", 381),
+            ("tensor_op_count_fp16", 360),
+            ("tensor_op_count_fp8", 21),
+            ("tensor_op_count_tf32", 0),
+        ] {
+            assert_eq!(count(&profile, metric), expected, "{metric}");
+        }
+        assert!(profile.table.rows[LOAD as usize].products.is_empty());
+    }
 }
 
 /// A GTX 480 whose L2 has another policy.

@@ -88,6 +88,7 @@ fn counted_in<'l>(
             thread_executions: threads,
             branch: None,
             memory: Vec::new(),
+            products: Vec::new(),
         }
     };
     let table = BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() };
@@ -367,6 +368,7 @@ fn machine_code_of_kernels_that_no_rule_was_made_for() {
             thread_executions: 32,
             branch: None,
             memory: Vec::new(),
+            products: Vec::new(),
         };
         let table = BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() };
         let found = warps(&translate(target.parse().unwrap(), &program, &table));

@@ -64,6 +64,7 @@ fn ones(program: &Program) -> BaseTable {
         thread_executions: 32,
         branch: None,
         memory: Vec::new(),
+        products: Vec::new(),
     };
     BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() }
 }

@@ -6,6 +6,7 @@
 //! whole tensor memory back: what must not change is compared as well.
 
 mod allocation;
+mod counting;
 mod narrow;
 mod pair;
 mod product;

@@ -98,6 +98,7 @@ impl WarpCounts {
                     },
                     branch: None,
                     memory: Vec::new(),
+                    products: Vec::new(),
                 });
             }
         }
