@@ -43,7 +43,7 @@ pub(super) fn chosen_ctas<K: PartialEq>(
             |window: &&Range<u64>| window.start..window.end.min(window.start + MOST_LOOKED_AT);
         let mut columns = nearest.iter().copied().filter_map(|window| of_column(&window));
         let in_column = columns.find(is_alike);
-        in_column.or_else(|| nearest.iter().flat_map(|window| looked_at(window)).find(is_alike))
+        in_column.or_else(|| nearest.iter().flat_map(looked_at).find(is_alike))
     };
     let mut chosen: BTreeSet<u64> =
         choice::chosen_ctas(grid, most).into_iter().filter_map(stand_in).collect();
