@@ -309,7 +309,14 @@ fn dram_efficiency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     let peak = bench.facts().peak_bandwidth().ok_or_else(|| {
         Unfit::new("the driver tells neither the clock nor the width of the memory's bus")
     })?;
-    Ok(1.0 / seconds / 1e9 / peak * 100.0)
+    let percent = 1.0 / seconds / 1e9 / peak * 100.0;
+    match percent {
+        ..=100.0 => Ok(percent),
+        _ => Err(Unfit::new(format!(
+            "{percent:.1} % of the peak are too many, so a cache delivered a part"
+        ))
+        .into()),
+    }
 }
 
 /// Barriers or fences of the slope between two launches.
