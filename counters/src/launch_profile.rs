@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-pub(crate) use doubt::{Answer, Doubt, Variant};
+pub(crate) use doubt::{Answer, Doubt};
 use local::LocalShares;
 
 use crate::definitions::{definition, instruction_metrics, metrics};

@@ -1,6 +1,5 @@
 //! Collects the CTAs of one launch into its profile.
 
-mod ended;
 mod sample;
 mod tally;
 mod windows;
@@ -9,25 +8,25 @@ use std::sync::Arc;
 
 use gpucast_interpreter::{Launch, Observer, Program};
 
-use crate::cache_operators::{LoadCaching, past_first_level};
+use crate::code::Code;
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
 use crate::device::DeviceModel;
+use crate::estimate::Variant;
+use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
     CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic,
-    LocalStores, LocalTraffic, ROW_LIMIT, RowTraffic,
+    LocalStores, ROW_LIMIT,
 };
-use crate::launch_profile::{Doubt, LaunchProfile, Variant};
+use crate::launch_profile::{Doubt, LaunchProfile};
 use crate::occupancy::{CtaShape, Occupancy};
-use crate::recorder::{CtaRecorder, RecorderShape, Route};
+use crate::recorder::{CtaRecorder, RecorderShape};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
-use crate::table::{BaseTable, Description, Row};
-use crate::tensor::ProductCounts;
+use crate::table::BaseTable;
 use crate::totals::{Extent, LaunchFacts, Replay};
 use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
 use sample::Sample;
 pub use sample::{DEFAULT_SAMPLE, LEAST_SAMPLE, SampleSize};
-pub(crate) use sample::{Estimate, Weight};
 use windows::WindowReplay;
 
 /// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
@@ -41,100 +40,6 @@ const BATCH: usize = 64;
 /// CTAs of a grid of `ctas` that the GPU holds at the same time.
 fn resident_ctas(hierarchy: &HierarchyGeometry, ctas: u64) -> usize {
     u64::from(hierarchy.resident_ctas).min(ctas).max(1) as usize
-}
-
-/// The static side of a program, as far as counting needs it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Code {
-    pub(crate) kernel: String,
-    /// First instruction and number of instructions of each block.
-    pub(crate) blocks: Vec<(u32, u32)>,
-    /// The guarded instructions, in the order of their lane counts.
-    pub(crate) guarded: Vec<u32>,
-    pub(crate) instructions: Vec<Description>,
-    /// The route of each instruction's accesses.
-    routes: Arc<[Route]>,
-}
-
-impl Code {
-    fn of(program: &Program, loads: LoadCaching) -> Self {
-        let block = |block: &gpucast_interpreter::program::Block| {
-            (block.first_instruction, block.instruction_count)
-        };
-        Self {
-            kernel: program.kernel().to_owned(),
-            blocks: program.blocks().iter().map(block).collect(),
-            guarded: program.guarded().to_vec(),
-            instructions: program.instructions().iter().map(Description::of).collect(),
-            routes: program
-                .instructions()
-                .iter()
-                .map(|one| Route {
-                    past_l1: past_first_level(&one.instruction, loads),
-                    local_in_registers: false,
-                })
-                .collect(),
-        }
-    }
-
-    /// The base table of the counts.
-    fn table(
-        &self,
-        blocks: &[BlockCount],
-        guarded_lanes: &[u64],
-        branches: &SparseRows<BranchCounts>,
-        memory: &SparseRows<MemoryCounts>,
-        products: &SparseRows<u64>,
-        has_caches: bool,
-    ) -> BaseTable {
-        let row = |(instruction, description): (usize, &Description)| Row {
-            instruction: instruction as u32,
-            description: *description,
-            warp_executions: 0,
-            issued_lanes: 0,
-            thread_executions: 0,
-            branch: None,
-            memory: Vec::new(),
-            products: Vec::new(),
-        };
-        let mut rows: Vec<Row> = self.instructions.iter().enumerate().map(row).collect();
-        for (&(first, instructions), count) in self.blocks.iter().zip(blocks) {
-            for row in rows.iter_mut().skip(first as usize).take(instructions as usize) {
-                row.warp_executions += count.warps;
-                row.issued_lanes += count.lanes;
-                row.thread_executions += count.lanes;
-            }
-        }
-        for (&instruction, &lanes) in self.guarded.iter().zip(guarded_lanes) {
-            if let Some(row) = rows.get_mut(instruction as usize) {
-                row.thread_executions = lanes;
-            }
-        }
-        for (instruction, counts) in branches.iter() {
-            if let Some(row) = rows.get_mut(instruction as usize) {
-                row.branch = Some(*counts);
-            }
-        }
-        for (key, counts) in memory.iter() {
-            if let Some(row) = rows.get_mut(RowKey::of_index(key).instruction() as usize) {
-                let mut counts = *counts;
-                if has_caches {
-                    counts.traffic.get_or_insert_default();
-                }
-                row.memory.push(counts);
-            }
-        }
-        for (key, &operations) in products.iter() {
-            if let Some(row) = rows.get_mut(ProductCounts::instruction_of(key) as usize) {
-                row.products.push(ProductCounts::of_key(key, operations));
-            }
-        }
-        for row in &mut rows {
-            row.products.sort_by_key(|counts| counts.format);
-            row.memory.sort_by_key(|counts| counts.space);
-        }
-        BaseTable { rows }
-    }
 }
 
 /// Counts one launch of one program as a profiler on the modelled device would.
@@ -527,59 +432,6 @@ fn through_caches(recorders: &mut [&mut CtaRecorder], hierarchy: &mut Hierarchy)
         recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
     hierarchy.collect(&mut streams);
     left_out
-}
-
-/// Scales the caches' traffic to all requests, in proportion to the replayed ones.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extrapolation {
-    /// Sectors of all requests.
-    all: u64,
-    /// The sectors of the requests that were replayed.
-    replayed: u64,
-}
-
-impl Extrapolation {
-    /// The scaling for the sectors of all requests and of those that were left out.
-    pub(crate) fn new(all: u64, left_out: u64) -> Self {
-        Self { all, replayed: all.saturating_sub(left_out) }
-    }
-
-    fn scale(self, sectors: u64) -> u64 {
-        match u128::from(self.replayed) {
-            0 => sectors,
-            replayed => (u128::from(sectors) * u128::from(self.all) / replayed) as u64,
-        }
-    }
-
-    fn row(self, traffic: RowTraffic) -> RowTraffic {
-        RowTraffic {
-            l1_hit_sectors: self.scale(traffic.l1_hit_sectors),
-            l2_sectors: self.scale(traffic.l2_sectors),
-            l2_hit_sectors: self.scale(traffic.l2_hit_sectors),
-            dram_read_sectors: self.scale(traffic.dram_read_sectors),
-        }
-    }
-
-    fn total(self, traffic: L2Traffic) -> L2Traffic {
-        L2Traffic {
-            read_sectors: self.scale(traffic.read_sectors),
-            write_sectors: self.scale(traffic.write_sectors),
-            update_sectors: self.scale(traffic.update_sectors),
-            read_hit_sectors: self.scale(traffic.read_hit_sectors),
-            write_hit_sectors: self.scale(traffic.write_hit_sectors),
-            update_hit_sectors: self.scale(traffic.update_hit_sectors),
-            dram_read_sectors: self.scale(traffic.dram_read_sectors),
-            dram_write_sectors: self.scale(traffic.dram_write_sectors),
-            // No more than the cache holds, however much was left out.
-            dirty_sectors: traffic.dirty_sectors,
-            local: LocalTraffic {
-                write_back_sectors: self.scale(traffic.local.write_back_sectors),
-                write_back_hit_sectors: self.scale(traffic.local.write_back_hit_sectors),
-                dram_write_sectors: self.scale(traffic.local.dram_write_sectors),
-                dirty_sectors: traffic.local.dirty_sectors,
-            },
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,29 +1,21 @@
 //! Bounds of metrics that come from a part of the grid.
 //!
-//! Of a sample, see [`super::sampled`]. Of windows, two doubts are told apart. Windows differ, and others could have been looked at: the jackknife
-//! leaves each of them out in turn, and Student's distribution makes an interval of what then
-//! changes. And some misses of the L2 are unsure; the interval holds both extremes of those.
+//! Of a sample, see [`super::sampled`]. Of windows, two doubts are told apart. Windows differ, and
+//! others could have been looked at: the jackknife leaves each of them out in turn, and Student's
+//! distribution makes an interval of what then changes. And some misses of the L2 are unsure; the
+//! interval holds both extremes of those.
 
 use std::collections::BTreeMap;
 
 use super::local::LocalShares;
 use super::{Intervals, LaunchProfile, sampled};
 use crate::definitions::{Basis, Definition, definition, metrics};
-use crate::hierarchy::L2Traffic;
+use crate::estimate::{Estimate, Variant};
 use crate::machine::MachineProfile;
-use crate::observer::Estimate;
-use crate::table::BaseTable;
 use crate::totals::Totals;
 
 /// The 97.5 % quantile of Student's distribution for 1 to 10 degrees of freedom.
 const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-
-/// A table and traffic that a launch may have.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Variant {
-    pub(crate) table: BaseTable,
-    pub(crate) l2: L2Traffic,
-}
 
 /// What a launch's traffic may be, for one answer to the unsure misses.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,9 +10,9 @@
 //! - *Some kinds are rare.* Few CTAs may do most of the work, and a sample of `n` may lack them. At
 //!   most 4/`n` of the grid are of a kind that it lacks. The interval also holds what comes out if
 //!   as many are like the run that moves the metric most, or if the sample has as many too many: a
-//!   kind may fill whole strata, so that nothing differs within them. Of the run's distance from the mean
-//!   only that counts which lies beyond √(2 ln n) standard deviations: as far away the greatest of
-//!   `n` normal numbers is (Cramér, "Mathematical Methods of Statistics", 1946, section 28.6).
+//!   kind may fill whole strata, so that nothing differs within them. The run's distance from the
+//!   mean counts beyond √(2 ln n) standard deviations. As far away the greatest of `n` normal
+//!   numbers is (Cramér, "Mathematical Methods of Statistics", 1946, section 28.6).
 //!
 //! The second part matters where the distribution has a tail: there, intervals of Student's
 //! distribution alone hold the truth too rarely. Where all runs are alike both are zero.
@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use super::LaunchProfile;
 use super::doubt::{Values, figures};
 use crate::definitions::Basis;
-use crate::observer::{Estimate, Weight};
+use crate::estimate::{Estimate, Weight};
 use crate::table::{BaseTable, Row};
 
 /// Tells `widen` of bounds of the metrics, by name.

@@ -15,13 +15,14 @@ use std::ops::Range;
 
 use gpucast_interpreter::{AccessKind, Windows};
 
-use super::ended::Ended;
-use super::{Counter, Extrapolation};
+use super::Counter;
 use crate::counts::MemoryCounts;
+use crate::estimate::{Ended, Variant};
+use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
     CtaStream, Hierarchy, L2, L2Traffic, LocalTraffic, PartTraffic, ROW_LIMIT, RowTraffic,
 };
-use crate::launch_profile::{Answer, Doubt, Variant};
+use crate::launch_profile::{Answer, Doubt};
 use crate::recorder::CtaRecorder;
 use crate::sparse::SparseRows;
 use crate::table::BaseTable;

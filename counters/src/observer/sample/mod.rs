@@ -3,33 +3,26 @@
 //! | module | |
 //! |---|---|
 //! | `plan` | strata, and the CTAs that are drawn in them |
-//! | `columns` | counts as lists of numbers |
-//! | `estimate` | what the drawn CTAs say of all |
-//!
-//! Intervals are made of the estimate by [`crate::launch_profile`].
+//! | [`crate::estimate`] | what the drawn CTAs say of all |
+//! | [`crate::launch_profile`] | intervals, made of the estimate |
 //!
 //! Without caches a run is one CTA, since neighbours tell least of the rest. Requests of few CTAs
-//! would find caches that are empty. With caches a run has some whole waves, and CTAs that count for
-//! nothing fill the caches before it. How many these are follows from the sectors of some CTAs,
-//! which are executed first.
+//! would find caches that are empty. With caches a run has some whole waves, and CTAs that count
+//! for nothing fill the caches before it. How many these are follows from the sectors of some
+//! CTAs, which are executed first.
 
-mod columns;
-mod estimate;
 mod plan;
 
 use std::ops::Range;
 
 use gpucast_interpreter::Samples;
 
-use super::ended::Ended;
 use super::windows::{MOST_WARMING_SECTORS, WARMING};
 use super::{Counter, through_caches};
+use crate::estimate::{Columns, Ended, Estimate, Moved, RUNS_PER_STRATUM, Stratum, Sums};
 use crate::hierarchy::{Hierarchy, L2};
 use crate::recorder::CtaRecorder;
-use columns::{Columns, Moved, Sums};
-use estimate::Stratum;
-pub(crate) use estimate::{Estimate, Weight};
-use plan::{Part, Plan, RUNS_PER_STRATUM, Random, Role, Sizes};
+use plan::{Part, Plan, Random, Role, Sizes};
 
 /// CTAs of a sample whose size nobody has chosen. A kind of CTA that makes up 0.3 % of the grid is
 /// then among them with a probability of 95 %.

@@ -12,8 +12,7 @@
 
 use std::ops::Range;
 
-/// Runs that are drawn in each stratum: the fewest that tell how runs differ.
-pub(crate) const RUNS_PER_STRATUM: usize = 2;
+use crate::estimate::RUNS_PER_STRATUM;
 
 /// Numbers that look random and are the same for the same seed: SplitMix64 (Steele, Lea and Flood,
 /// "Fast splittable pseudorandom number generators", OOPSLA 2014).

@@ -5,31 +5,45 @@
 //! it answers to one run more or less is found by trying: [`Estimate::moved`] has a small part of
 //! the other runs be like this one.
 
-use super::columns::{Columns, Counts};
-use super::plan::RUNS_PER_STRATUM;
-use crate::launch_profile::Variant;
-use crate::observer::Code;
-use crate::observer::ended::Ended;
+mod columns;
+mod ended;
+
+use crate::code::Code;
+use crate::hierarchy::L2Traffic;
+use crate::table::BaseTable;
+use columns::Counts;
+pub(crate) use columns::{Columns, Moved, Sums};
+pub(crate) use ended::Ended;
+
+/// Runs that are drawn in each stratum: the fewest that tell how runs differ.
+pub(crate) const RUNS_PER_STRATUM: usize = 2;
+
+/// A table and traffic that a launch may have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Variant {
+    pub(crate) table: BaseTable,
+    pub(crate) l2: L2Traffic,
+}
 
 /// The runs of one stratum.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stratum {
+pub(crate) struct Stratum {
     /// Runs that it would hold, its CTAs over those of a run.
-    pub(super) runs: f64,
+    pub(crate) runs: f64,
     /// The counts of those that were executed.
-    pub(super) executed: Vec<Vec<f64>>,
+    pub(crate) executed: Vec<Vec<f64>>,
 }
 
 /// The counts of a sample.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Estimate {
-    pub(super) code: Code,
-    pub(super) columns: Columns,
+    pub(crate) code: Code,
+    pub(crate) columns: Columns,
     /// The counts of the grid's ends.
-    pub(super) ends: Vec<f64>,
-    pub(super) strata: Vec<Stratum>,
+    pub(crate) ends: Vec<f64>,
+    pub(crate) strata: Vec<Stratum>,
     /// What is left in the caches, if there are any.
-    pub(super) ended: Option<Ended>,
+    pub(crate) ended: Option<Ended>,
 }
 
 /// Runs of a stratum, as far as the interval needs to know them.

@@ -4,27 +4,27 @@ use std::collections::HashMap;
 
 use gpucast_interpreter::AccessKind;
 
+use super::ended::Ended;
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
+use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{L2Traffic, LocalTraffic, PartTraffic, ROW_LIMIT, RowTraffic};
-use crate::observer::Extrapolation;
-use crate::observer::ended::Ended;
 use crate::recorder::CtaRecorder;
 use crate::sparse::SparseRows;
 
 /// Sums of counts of whole CTAs.
 #[derive(Clone, Debug)]
-pub(super) struct Sums {
-    pub(super) blocks: Vec<BlockCount>,
-    pub(super) guarded_lanes: Vec<u64>,
-    pub(super) branches: SparseRows<BranchCounts>,
-    pub(super) memory: SparseRows<MemoryCounts>,
+pub(crate) struct Sums {
+    pub(crate) blocks: Vec<BlockCount>,
+    pub(crate) guarded_lanes: Vec<u64>,
+    pub(crate) branches: SparseRows<BranchCounts>,
+    pub(crate) memory: SparseRows<MemoryCounts>,
     /// Operations of products, by [`ProductCounts::key`](crate::tensor::ProductCounts::key).
-    pub(super) products: SparseRows<u64>,
-    pub(super) left_out_sectors: u64,
+    pub(crate) products: SparseRows<u64>,
+    pub(crate) left_out_sectors: u64,
 }
 
 impl Sums {
-    pub(super) fn new(blocks: usize, guarded: usize) -> Self {
+    pub(crate) fn new(blocks: usize, guarded: usize) -> Self {
         Self {
             blocks: vec![BlockCount::default(); blocks],
             guarded_lanes: vec![0; guarded],
@@ -36,7 +36,7 @@ impl Sums {
     }
 
     /// Adds the counts of a CTA.
-    pub(super) fn add(&mut self, recorder: &CtaRecorder) {
+    pub(crate) fn add(&mut self, recorder: &CtaRecorder) {
         let mut add = |total: &mut u64, count| *total += count;
         for (total, count) in self.blocks.iter_mut().zip(recorder.block_counts()) {
             total.zip(count, &mut add);
@@ -61,9 +61,9 @@ impl Sums {
 }
 
 /// Traffic of some CTAs, and the sectors that they made dirty.
-pub(super) struct Moved {
-    pub(super) traffic: PartTraffic,
-    pub(super) dirtied: u64,
+pub(crate) struct Moved {
+    pub(crate) traffic: PartTraffic,
+    pub(crate) dirtied: u64,
 }
 
 /// Columns of local memory that leaves first-level caches, and of sectors that become dirty.
@@ -77,7 +77,7 @@ const TRAFFIC: usize = 6;
 
 /// The place of each count in a list. A list may be shorter: the counts that it lacks are zero.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Columns {
+pub(crate) struct Columns {
     blocks: usize,
     guarded: usize,
     branches: HashMap<u32, usize>,
@@ -96,7 +96,7 @@ fn add(list: &mut Vec<f64>, at: usize, count: f64) {
 }
 
 impl Columns {
-    pub(super) fn new(blocks: usize, guarded: usize) -> Self {
+    pub(crate) fn new(blocks: usize, guarded: usize) -> Self {
         let columns = FIXED + 2 * blocks + guarded;
         let (branches, memory, products) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { blocks, guarded, branches, memory, products, columns }
@@ -135,7 +135,7 @@ impl Columns {
     }
 
     /// The list of some counts, with their traffic if they went through caches.
-    pub(super) fn list(&mut self, sums: &Sums, moved: Option<&Moved>) -> Vec<f64> {
+    pub(crate) fn list(&mut self, sums: &Sums, moved: Option<&Moved>) -> Vec<f64> {
         let mut list = vec![0.0; FIXED + 2 * self.blocks + self.guarded];
         let mut at = FIXED;
         let mut push = |count: u64| {
@@ -203,7 +203,7 @@ impl Columns {
 
     /// The counts of a list. With caches, `ended` says what is left dirty, and the part `hits` of
     /// unsure misses are hits.
-    pub(super) fn counts(&self, list: &[f64], ended: Option<&Ended>, hits: f64) -> Counts {
+    pub(crate) fn counts(&self, list: &[f64], ended: Option<&Ended>, hits: f64) -> Counts {
         let count = |at: usize| list.get(at).map_or(0, |count| count.round().max(0.0) as u64);
         let block = |block: usize| {
             let at = FIXED + 2 * block;
@@ -278,11 +278,11 @@ fn add_traffic(l2: &mut L2Traffic, kind: AccessKind, traffic: RowTraffic) {
 }
 
 /// Counts of a launch, as tables are made of them.
-pub(super) struct Counts {
-    pub(super) blocks: Vec<BlockCount>,
-    pub(super) guarded_lanes: Vec<u64>,
-    pub(super) branches: SparseRows<BranchCounts>,
-    pub(super) memory: SparseRows<MemoryCounts>,
-    pub(super) products: SparseRows<u64>,
-    pub(super) l2: L2Traffic,
+pub(crate) struct Counts {
+    pub(crate) blocks: Vec<BlockCount>,
+    pub(crate) guarded_lanes: Vec<u64>,
+    pub(crate) branches: SparseRows<BranchCounts>,
+    pub(crate) memory: SparseRows<MemoryCounts>,
+    pub(crate) products: SparseRows<u64>,
+    pub(crate) l2: L2Traffic,
 }
