@@ -175,7 +175,9 @@ fn vector_peak(bencher: Bencher<'_, '_>) {
         let (a, b) = (_mm512_set1_ps(black_box(0.5)), _mm512_set1_ps(black_box(1.0)));
         let mut chains = [b; CHAINS];
         for _ in 0..ROUNDS {
-            chains = chains.map(|chain| _mm512_fmadd_ps(chain, a, b));
+            for chain in &mut chains {
+                *chain = _mm512_fmadd_ps(*chain, a, b);
+            }
         }
         chains
     }
@@ -185,7 +187,9 @@ fn vector_peak(bencher: Bencher<'_, '_>) {
         let (a, b) = (_mm256_set1_ps(black_box(0.5)), _mm256_set1_ps(black_box(1.0)));
         let mut chains = [b; CHAINS];
         for _ in 0..ROUNDS {
-            chains = chains.map(|chain| _mm256_fmadd_ps(chain, a, b));
+            for chain in &mut chains {
+                *chain = _mm256_fmadd_ps(*chain, a, b);
+            }
         }
         chains
     }
