@@ -97,6 +97,7 @@ mod replay {
                                 pattern: Pattern::Consecutive,
                                 addresses: &[address; 32],
                                 continues: false,
+                                distances: None,
                             });
                         }
                     }
@@ -130,6 +131,7 @@ mod replay {
                         pattern: Pattern::General,
                         addresses: &std::array::from_fn(|_| random()),
                         continues: false,
+                        distances: None,
                     });
                 }
                 recorder.stream().clone()
@@ -179,6 +181,7 @@ mod record {
                     pattern,
                     addresses: &addresses,
                     continues: false,
+                    distances: None,
                 }));
             }
         });

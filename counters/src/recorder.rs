@@ -3,15 +3,17 @@
 //! The methods run inside the interpreter's inner loop. A block costs two additions. An access
 //! whose lanes share an address or are consecutive is counted without looking at the lanes.
 
+mod remembered;
 mod stand_in;
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use gpucast_interpreter::{Access, AccessKind, CtaStart, Pattern, Recorder, TensorUse};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::banks::{BankGeometry, BankPasses, Banks, come_in_pairs};
-use crate::coalescing::{Coalescer, Coalescing, Moved};
+use crate::coalescing::{Coalescer, Coalescing, LINE_BYTES, LineTouch, Moved};
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
 use crate::hierarchy::{CtaStream, Demand, Request};
 use crate::patterns::{Spread, lane_addresses};
@@ -19,6 +21,7 @@ use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 use crate::tensor::{ProductCounts, TensorFormat};
 use crate::trace::{CtaSample, CtaTracer, Served, TracePlan};
+use remembered::{Lines, RememberedLines, RememberedPasses};
 
 /// The model that answers for accesses to a state space.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,6 +102,10 @@ pub struct CtaRecorder {
     /// The banks of a first-level cache.
     cache_banks: Banks,
     constant_lanes: u32,
+    /// The passes of accesses to shared memory, by instruction; they outlive the CTA.
+    shared: SparseRows<RememberedPasses>,
+    /// The lines of accesses to global memory, likewise.
+    global: SparseRows<RememberedLines>,
 }
 
 impl CtaRecorder {
@@ -121,6 +128,8 @@ impl CtaRecorder {
             banks: Banks::new(shape.banks),
             cache_banks: Banks::new(BankGeometry::CAPABILITY_2),
             constant_lanes: shape.constant_lanes,
+            shared: SparseRows::new(shape.routes.len()),
+            global: SparseRows::new(shape.routes.len()),
         }
     }
 
@@ -199,23 +208,81 @@ impl CtaRecorder {
     /// the passes that it takes over the banks of a first-level cache.
     fn device_memory(&mut self, access: &Access<'_>, row: u32, local: bool) -> (Moved, BankPasses) {
         let past_l1 = self.routes[access.instruction as usize].past_l1;
-        let stream = &mut self.stream;
-        let send = |touch| stream.push(touch);
-        let moved = if local {
-            self.coalescer.local(access, send)
-        } else {
-            self.coalescer.global(access, send)
+        let (moved, passes) = match remembered::distances(access) {
+            Some(id) if !local && self.coalescer.is_by_lines() => {
+                self.remembered_lines(access, id, past_l1)
+            }
+            _ => {
+                let stream = &mut self.stream;
+                let send = |touch| stream.push(touch);
+                let moved = if local {
+                    self.coalescer.local(access, send)
+                } else {
+                    self.coalescer.global(access, send)
+                };
+                let passes = self.cache_passes(access, past_l1);
+                (moved, passes)
+            }
         };
-        stream.close(Request::new(access.time, access.warp, row, demand(access, past_l1)));
-        let passes = if past_l1 { BankPasses::default() } else { self.cache_passes(access) };
+        self.stream.close(Request::new(access.time, access.warp, row, demand(access, past_l1)));
         (moved, passes)
+    }
+
+    /// An access to global memory whose distances have the number `id`. All that is counted is the
+    /// same wherever the first lane is in its line.
+    fn remembered_lines(
+        &mut self,
+        access: &Access<'_>,
+        id: NonZeroU64,
+        past_l1: bool,
+    ) -> (Moved, BankPasses) {
+        let first = access.addresses[0];
+        let (line, byte) = (first / LINE_BYTES, first % LINE_BYTES);
+        let known = self.global.row(access.instruction).of(id, byte);
+        if known.is_none() {
+            let mut lines = Lines::new();
+            let moved = self.coalescer.global(access, |touch| {
+                lines.push(LineTouch { line: touch.line.wrapping_sub(line), ..touch });
+            });
+            let passes = self.cache_passes(access, past_l1);
+            self.global.row(access.instruction).learn(id, byte, (lines, moved, passes));
+        }
+        let Some(known) = self.global.row(access.instruction).of(id, byte) else {
+            return (Moved::default(), BankPasses::default());
+        };
+        for touch in &known.lines {
+            self.stream.push(LineTouch { line: touch.line.wrapping_add(line), ..*touch });
+        }
+        (known.moved, known.passes)
+    }
+
+    /// The passes of an access over the banks of shared memory.
+    #[inline]
+    fn shared_passes(&mut self, access: &Access<'_>) -> BankPasses {
+        let (Some(id), Some(period)) = (access.distances, self.banks.period()) else {
+            return self.banks.passes(access);
+        };
+        let byte = access.addresses[0] & (period - 1);
+        let remembered = self.shared.row(access.instruction);
+        match remembered.of(id, byte) {
+            Some(passes) => passes,
+            None => {
+                let passes = self.banks.passes(access);
+                remembered.learn(id, byte, passes);
+                passes
+            }
+        }
     }
 
     /// The passes of an access over the banks of a first-level cache that it does not go past, as
     /// bulk copies always do. Textures have banks of their own.
-    fn cache_passes(&self, access: &Access<'_>) -> BankPasses {
+    fn cache_passes(&self, access: &Access<'_>, past_l1: bool) -> BankPasses {
         let is_load = matches!(access.kind, AccessKind::Load | AccessKind::LoadReadOnly);
-        if access.space != StateSpace::Global || !is_load || access.bytes_per_lane > WIDEST_LOAD {
+        if past_l1
+            || access.space != StateSpace::Global
+            || !is_load
+            || access.bytes_per_lane > WIDEST_LOAD
+        {
             return BankPasses::default();
         }
         if access.pattern == Pattern::Uniform {
@@ -316,7 +383,7 @@ impl Recorder for CtaRecorder {
         let (counts, moved, passes) = match path {
             Path::Shared | Path::Constant => {
                 let passes = match path {
-                    Path::Shared => self.banks.passes(access),
+                    Path::Shared => self.shared_passes(access),
                     _ => self.constant(access),
                 };
                 (self.memory.row(key), Moved::default(), passes)

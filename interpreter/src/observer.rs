@@ -7,6 +7,7 @@
 
 mod synchronisation;
 
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 use gpucast_ptx_frontend::types::StateSpace;
@@ -342,6 +343,9 @@ pub struct Access<'a> {
     /// True if it continues an earlier report of the same execution of the instruction in this
     /// space. Bulk copies report a range at a time.
     pub continues: bool,
+    /// A number that some accesses of full warps have. Those with the same number are of the same
+    /// instruction, kind and size. Their lanes are equally far from the first lane.
+    pub distances: Option<NonZeroU64>,
 }
 
 /// Watches nothing; costs nothing.

@@ -197,6 +197,15 @@ impl Banks {
         Self { geometry, usual: usual && geometry.serving != Serving::WordByWord, pairs }
     }
 
+    /// Bytes by which all addresses may move without a change of passes: what all banks deliver.
+    /// Each row of a bank then becomes the next one. `None` if it is no power of two.
+    #[must_use]
+    #[inline]
+    pub(crate) fn period(&self) -> Option<u64> {
+        let bytes = self.geometry.pass_bytes();
+        bytes.is_power_of_two().then_some(u64::from(bytes))
+    }
+
     /// Passes of a warp access.
     #[must_use]
     #[inline]

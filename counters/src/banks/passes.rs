@@ -70,7 +70,7 @@ fn is_one_step(active: u32, places: &[(usize, u64); 32]) -> bool {
 
 impl BankGeometry {
     /// Bytes that all banks deliver in one pass.
-    fn pass_bytes(self) -> u32 {
+    pub(super) fn pass_bytes(self) -> u32 {
         self.banks * self.bank_bytes
     }
 

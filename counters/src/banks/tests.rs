@@ -29,6 +29,7 @@ fn access(
         pattern,
         addresses,
         continues: false,
+        distances: None,
     }
 }
 

@@ -92,6 +92,14 @@ impl Coalescer {
         Self { rules, footprint: Footprint::new(rules.sector) }
     }
 
+    /// Returns true if an access whose addresses all lie a number of whole lines further has its
+    /// lines as far away, and all else alike.
+    #[inline]
+    #[must_use]
+    pub(crate) fn is_by_lines(&self) -> bool {
+        self.rules.protocol == Protocol::Lines
+    }
+
     /// The sectors that so many bytes take if they are aligned and consecutive.
     #[inline]
     #[must_use]
@@ -214,6 +222,7 @@ impl Coalescer {
                 addresses: &of_word,
                 bytes_per_lane: 4,
                 pattern: Pattern::General,
+                distances: None,
                 ..*access
             };
             let of_word = self.half_warps(&access, &mut send);

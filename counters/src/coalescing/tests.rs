@@ -28,6 +28,7 @@ fn access(kind: AccessKind, mask: u32, bytes: u32, addresses: &[u64; 32]) -> Acc
         pattern: Pattern::General,
         addresses,
         continues: false,
+        distances: None,
     }
 }
 

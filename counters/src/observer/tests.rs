@@ -7,6 +7,7 @@ use gpucast_ptx_frontend::source::Span;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::*;
+use crate::banks::BankGeometry;
 use crate::coalescing::SectorSize;
 use crate::device::Capability;
 use crate::hierarchy::{L2, L2Contents, L2Geometry, Replacement};
@@ -64,6 +65,7 @@ fn words(instruction: u32, warp: u32, time: u64, address: u64) -> Access<'static
         pattern: Pattern::Consecutive,
         addresses,
         continues: false,
+        distances: None,
     }
 }
 
@@ -503,6 +505,7 @@ fn one_instruction_may_read_and_write_the_same_space() {
         pattern: Pattern::General,
         addresses: Box::leak(Box::new([address; 32])),
         continues: false,
+        distances: None,
     };
     run(&mut counter, 1, |_, recorder| {
         recorder.access(&access(StateSpace::Global, AccessKind::Load, 16_384, 0x1010));
@@ -708,4 +711,48 @@ fn registers_keep_ctas_away() {
     let counter = new().with_registers(63);
     assert_eq!(resident(&counter), 15 * 2);
     assert_eq!(counter.occupancy().limiters().collect::<Vec<_>>(), [Limiter::Registers]);
+}
+
+/// Accesses with the numbers of their distances, as the interpreter reports them, and without.
+#[test]
+fn numbers_of_distances_change_no_count() {
+    let kepler = DeviceModel { banks: BankGeometry::CAPABILITY_3, ..DeviceModel::GTX_480 };
+    let odd = BankGeometry::CAPABILITY_5.with_banks(24).unwrap();
+    let odd = DeviceModel { banks: odd, ..DeviceModel::GTX_480 };
+    let devices = [DeviceModel::GTX_480, kepler, odd];
+    let rows: [fn(u64) -> u64; 6] = [
+        |lane| lane / 16 * 64,
+        |lane| lane % 16 * 4,
+        |lane| lane * 132,
+        |lane| lane * 128,
+        |lane| 4096 - lane * 36,
+        |lane| lane * lane * 4 % 1020,
+    ];
+    let id = |number: usize| std::num::NonZeroU64::new(number as u64 + 1);
+    for device in devices {
+        let of = |numbered: bool| {
+            let mut counter = Counter::for_code(copy_code(), &launch(3, 256), 0, device);
+            run(&mut counter, 3, |cta, recorder| {
+                for time in 0..600_u64 {
+                    // Distances change now and then, and the first lane goes everywhere.
+                    let row = (time / 7 % 6) as usize;
+                    let first = 0x10_0000 + cta * 4096 + time * time % 97 * 4;
+                    let addresses = std::array::from_fn(|lane| first + rows[row](lane as u64));
+                    let instruction = if time % 2 == 0 { LOAD } else { STORE };
+                    let plain = words(instruction, 0, time, 0);
+                    let space = [StateSpace::Global, StateSpace::Shared][(time / 2 % 2) as usize];
+                    let number = id(4 * row + 2 * (time % 2) as usize + (time / 2 % 2) as usize);
+                    let distances = number.filter(|_| numbered);
+                    let pattern = Pattern::General;
+                    let addresses = &addresses;
+                    recorder.access(&Access { space, pattern, addresses, distances, ..plain });
+                }
+            });
+            counter.finish().0
+        };
+        let (numbered, plain) = (of(true), of(false));
+        assert_eq!(numbered.table, plain.table);
+        assert!(count(&plain, "shared_load_transactions") > 300);
+        assert!(count(&plain, "global_load_sectors") > 300);
+    }
 }

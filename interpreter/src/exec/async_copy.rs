@@ -192,6 +192,7 @@ impl Warp {
             pattern: access::pattern(&report.addresses, mask, u64::from(bytes)),
             addresses: &report.addresses,
             continues: false,
+            distances: None,
         };
         context.tell(recorder, &access);
     }

@@ -75,6 +75,7 @@ impl Ranges {
             pattern: Pattern::General,
             addresses: &[address; 32],
             continues: self.any,
+            distances: None,
         };
         context.tell(recorder, &access);
         self.any = true;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use gpucast_ptx_frontend::module::VariableId;
 
-use super::access::Memories;
+use super::access::{Memories, Patterns};
 use super::classes::Representative;
 use super::level::Level;
 use super::mbarrier::Polled;
@@ -80,13 +80,15 @@ impl LaunchContext<'_> {
         self.watch.is_some_and(Watch::is_over)
     }
 
-    /// Bytes of the host's memory for one CTA: registers, shared and local memory.
+    /// Bytes of the host's memory for one CTA: registers, shared and local memory, and patterns.
     pub(crate) fn bytes_per_cta(&self) -> u64 {
         let warps = u64::from(self.shape.threads_per_cta().div_ceil(32));
         let registers = u64::from(self.program.registers.rows) * size_of::<[u32; 32]>() as u64;
         let local = self.local_bytes.saturating_mul(32).saturating_add(registers);
         let tensor = if self.uses_tensor_memory() { TensorMemory::bytes() } else { 0 };
-        warps.saturating_mul(local).saturating_add(self.shared_bytes).saturating_add(tensor)
+        let patterns = Patterns::bytes(self.program.tables.memory_ops.len());
+        let own = self.shared_bytes.saturating_add(tensor).saturating_add(patterns);
+        warps.saturating_mul(local).saturating_add(own)
     }
 
     fn uses_tensor_memory(&self) -> bool {
@@ -157,6 +159,7 @@ pub(crate) struct Cta {
     cluster: u64,
     /// Lanes that executed each guarded instruction.
     guarded_lanes: Vec<u64>,
+    patterns: Patterns,
     /// Warps and lanes that wait at the barrier that is being passed; kept for its room.
     waited: Vec<(u32, u32)>,
     /// Output that its threads have printed.
@@ -186,6 +189,7 @@ impl Cta {
             coordinates: CtaCoordinates::default(),
             cluster: 0,
             guarded_lanes: vec![0; program.guarded.len()],
+            patterns: Patterns::new(program.tables.memory_ops.len()),
             waited: Vec::new(),
             printed: Vec::new(),
             warps,
@@ -402,6 +406,7 @@ impl Cta {
                 contents: launch.program.contents,
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),
+            patterns: self.patterns.lend(),
             skip_bad_accesses: launch.skip_bad_accesses,
             wants: launch.wants,
             representative: launch.representative,

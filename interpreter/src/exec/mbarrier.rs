@@ -13,7 +13,7 @@ use super::async_copy::{PendingCopy, aligned};
 use super::lanes::Frame;
 use super::warp::{Context, Next, Split, Wait, Warp, WarpFault};
 use crate::fault::FaultKind;
-use crate::observer::{MbarrierStep, MbarrierUse, Pattern, Recorder};
+use crate::observer::{MbarrierStep, MbarrierUse, Recorder};
 use crate::program::asynchronous::{Arrival, MbarrierAction, MbarrierOp, PhaseWait};
 use crate::program::memory_op::{Space, window};
 use crate::program::op::Op;
@@ -137,7 +137,7 @@ impl Warp {
             let mbarrier = &context.program.tables.mbarrier_ops[op.a as usize];
             let (frame, dst) = (self.frame(context), op.dst);
             let memories = &context.memories;
-            let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
+            let mut report = AccessReport::new();
             // SAFETY: the frame's invariants hold, and the operation belongs to its program.
             let done = unsafe {
                 perform_lanes(&frame, mbarrier, memories, dst, (None, lanes), &mut report)

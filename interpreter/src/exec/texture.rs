@@ -288,6 +288,7 @@ impl Warp {
             pattern: Pattern::General,
             addresses: &part.addresses,
             continues,
+            distances: None,
         };
         if let Some(watching) = &context.watching {
             watching.hear(&Access { space: StateSpace::Global, ..access });

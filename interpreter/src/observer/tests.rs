@@ -23,6 +23,7 @@ fn tell_everything(recorder: &mut impl Recorder) {
         pattern: Pattern::General,
         addresses: &addresses,
         continues: false,
+        distances: None,
     });
     recorder.arrive(&Arrival {
         instruction: 0,

@@ -156,7 +156,7 @@ fn outcome(
         .unwrap_or_else(|problems| panic!("{:?}\n{text}", problems[0].message));
     let program = Program::new(&module, text, "k").unwrap_or_else(|error| panic!("{error}"));
     let mut memory = DeviceMemory::new();
-    let out = memory.allocate("out", 8192 + 4 * 32).unwrap();
+    let out = memory.allocate("out", 8192 + 40 * 4 * 32).unwrap();
     let launch = Launch {
         grid: [1; 3],
         block: [threads, 1, 1],
@@ -286,5 +286,94 @@ fn a_lane_out_of_bounds_is_found_and_lanes_that_are_left_out_are_counted_once() 
         }
         let lanes = if guarded { vec![16, 16] } else { Vec::new() };
         assert_eq!(events.guarded_lanes, lanes, "{context}");
+    }
+}
+
+/// Every lane's place comes from a table, round by round: the same distances again at other places,
+/// and others in between.
+#[test]
+fn distances_that_come_back_move_and_tell_what_others_do() {
+    const ROUNDS: usize = 40;
+    let patterns = patterns();
+    // Rounds of one pattern in a row, and then two in turns.
+    let place = |round: usize, lane: usize| {
+        let pattern = if round < 24 { round / 4 + 3 } else { round % 2 + 6 };
+        patterns[pattern % patterns.len()][lane] + (round as u32 * 5) % 60
+    };
+    for (space, shape) in SHAPES
+        .into_iter()
+        .flat_map(|shape| ["shared", "global"].map(|space| (space, shape)))
+        .filter(|(_, shape)| shape.bytes() >= 4)
+    {
+        let context = format!("{space} {shape:?}");
+        let Shape { elements, bits } = shape;
+        let (ty, values) = shape.operands("v");
+        let (_, results) = shape.operands("w");
+        let bytes = shape.bytes();
+        let (area, base) = match space {
+            "shared" => (".shared .align 16 .b8 area[4096];", "mov.u32 %base, area;"),
+            _ => ("", "mov.u32 %base, 0;"),
+        };
+        let at = match space {
+            "shared" => "add.u32 %at, %base, %place;",
+            _ => "cvt.u64.u32 %wide, %place; add.u64 %wide, %out, %wide;",
+        };
+        let address = if space == "shared" { "%at" } else { "%wide" };
+        let set: String = (0..elements)
+            .map(|i| {
+                format!(
+                    "mad.lo.u32 %value, %round, 32, %tid; mad.lo.u32 %value, %value, 4, {i}; \
+                     cvt.u{bits}.u32 %v{i}, %value;\n"
+                )
+            })
+            .collect();
+        let give: String = (0..elements)
+            .map(|i| format!("cvt.u32.u{bits} %value, %w{i}; st.global.b8 [%slot+{i}], %value;\n"))
+            .collect();
+        let table: Vec<_> = (0..ROUNDS * 32)
+            .map(|index| (place(index / 32, index % 32) * bytes).to_string())
+            .collect();
+        let text = module(&format!(
+            ".const .align 4 .b32 places[{}] = {{{}}};\n\
+             .visible .entry k(.param .u64 out) {{\n\
+             .reg .b32 %tid, %base, %at, %place, %value, %round, %entry; .reg .b64 %out, %wide, \
+             %slot; .reg .pred %p;\n.reg .b{bits} %v<4>, %w<4>;\n{area}\n\
+             ld.param.u64 %out, [out]; mov.u32 %tid, %tid.x; {base}\n\
+             mad.wide.u32 %slot, %tid, 4, %out; add.u64 %slot, %slot, 8192;\n\
+             mov.u32 %entry, places; mad.lo.u32 %entry, %tid, 4, %entry; mov.u32 %round, 0;\n\
+             LOOP:\nld.const.b32 %place, [%entry]; {at}\n{set}\
+             st.{space}.{ty} [{address}], {values};\nbar.sync 0;\n\
+             ld.{space}.{ty} {results}, [{address}];\n{give}\
+             add.u64 %slot, %slot, 128; add.u32 %entry, %entry, 128; add.u32 %round, %round, 1;\n\
+             setp.lt.u32 %p, %round, {ROUNDS};\n@%p bra LOOP;\nret;\n}}\n",
+            ROUNDS * 32,
+            table.join(", ")
+        ));
+        let (events, given, out) = outcome(&text, shape, 32, &Options::default()).unwrap();
+        let (accesses, others): (Vec<_>, Vec<_>) = events
+            .accesses
+            .into_iter()
+            .filter(|(_, _, _, addresses)| space == "shared" || addresses[0] < out + 8192)
+            .partition(|(_, mask, _, _)| *mask == !0);
+        assert_eq!(others, [], "{context}");
+        assert_eq!(accesses.len(), 2 * ROUNDS, "{context}");
+        let area = if space == "global" { out } else { 0 };
+        for round in 0..ROUNDS {
+            let places: Vec<u32> = (0..32).map(|lane| place(round, lane)).collect();
+            for (_, _, pattern, addresses) in &accesses[2 * round..2 * round + 2] {
+                let told = if *pattern == Pattern::General { 32 } else { 1 };
+                let wanted: Vec<u64> =
+                    places[..told].iter().map(|&place| area + u64::from(place * bytes)).collect();
+                assert_eq!(*addresses, wanted, "round {round}: {context}");
+            }
+            for lane in 0..32 {
+                let last = (0..32).rev().find(|&other| places[other] == places[lane]).unwrap();
+                for element in 0..elements as usize {
+                    let wanted = (4 * (32 * round + last) + element) as u8;
+                    let found = given[32 * round + lane][element];
+                    assert_eq!(found, wanted, "round {round}, lane {lane}: {context}");
+                }
+            }
+        }
     }
 }

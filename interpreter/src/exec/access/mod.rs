@@ -11,9 +11,12 @@ mod lane_loop;
 mod memories;
 mod probe;
 pub(super) mod racing;
+mod remembered;
 mod simple;
 mod teller;
 mod transfer;
+
+use std::num::NonZeroU64;
 
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -29,6 +32,7 @@ use transfer::transfer_lanes;
 pub(super) use addresses::{addresses, generic_part, pattern};
 pub(super) use lane_loop::LoopAccesses;
 pub(super) use memories::{Memories, Segment, window_of};
+pub(super) use remembered::{LentPatterns, Patterns};
 pub(super) use teller::Teller;
 pub(super) use transfer::{digests, for_lanes, load_zeros};
 
@@ -37,6 +41,16 @@ pub(super) use transfer::{digests, for_lanes, load_zeros};
 pub(super) struct AccessReport {
     pub(super) addresses: [u64; 32],
     pub(super) pattern: Pattern,
+    /// [`Access::distances`](crate::observer::Access::distances).
+    pub(super) distances: Option<NonZeroU64>,
+}
+
+impl AccessReport {
+    /// A report to be filled in. Each turn of a warp makes one: a constant would be copied.
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self { addresses: [0; 32], pattern: Pattern::General, distances: None }
+    }
 }
 
 /// A lane's access failed.
@@ -105,6 +119,7 @@ pub(super) unsafe fn access_space(
     let addresses = &report.addresses;
     let write = !matches!(op.kind, AccessKind::Load | AccessKind::LoadReadOnly);
     report.pattern = pattern(addresses, mask, u64::from(bytes));
+    report.distances = None;
 
     let mut misaligned = 0;
     for (lane, address) in addresses.iter().enumerate() {

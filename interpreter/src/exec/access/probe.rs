@@ -39,6 +39,7 @@ pub(in crate::exec) unsafe fn probe_simple(
     // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         report.pattern = Pattern::General;
+        report.distances = None;
         if mask == FULL_MASK
             && let Some((pattern, first)) = regular(frame, op)
         {

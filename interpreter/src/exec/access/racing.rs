@@ -85,20 +85,24 @@ pub(in crate::exec) enum Vectors {
     Zmm,
 }
 
-/// Copies 32 elements from memory to a register.
+/// Copies elements from memory to a register's row, or to a run of its lanes.
 ///
 /// # Safety
 ///
-/// `from` is aligned to an element and good for reads of 32 of them, by atomic accesses only; `to`
-/// is a register's row of this type. The CPU has these `vectors`.
+/// `from` is aligned to an element and good for reads of as many as `to` has, by atomic accesses
+/// only. The CPU has these `vectors`.
 #[inline(always)]
-pub(super) unsafe fn load_row<T: Element>(from: *const T, to: &mut [T; 32], vectors: Vectors) {
+pub(super) unsafe fn load_run<T: Element, const LANES: usize>(
+    from: *const T,
+    to: &mut [T; LANES],
+    vectors: Vectors,
+) {
     let _ = vectors;
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if const { is_copied_by_vectors::<T>() } {
+    if const { is_copied_by_vectors::<T, LANES>() } {
         // SAFETY: by the contract.
         return unsafe {
-            copy_vectors(from.cast(), to.as_mut_ptr().cast(), size_of::<[T; 32]>(), vectors)
+            copy_vectors(from.cast(), to.as_mut_ptr().cast(), size_of::<[T; LANES]>(), vectors)
         };
     }
     for (lane, to) in to.iter_mut().enumerate() {
@@ -107,19 +111,23 @@ pub(super) unsafe fn load_row<T: Element>(from: *const T, to: &mut [T; 32], vect
     }
 }
 
-/// Copies 32 elements from a register to memory.
+/// Copies elements from a register's row, or from a run of its lanes, to memory.
 ///
 /// # Safety
 ///
-/// As [`load_row`], with `to` good for writes.
+/// As [`load_run`], with `to` good for writes.
 #[inline(always)]
-pub(super) unsafe fn store_row<T: Element>(from: &[T; 32], to: *mut T, vectors: Vectors) {
+pub(super) unsafe fn store_run<T: Element, const LANES: usize>(
+    from: &[T; LANES],
+    to: *mut T,
+    vectors: Vectors,
+) {
     let _ = vectors;
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if const { is_copied_by_vectors::<T>() } {
+    if const { is_copied_by_vectors::<T, LANES>() } {
         // SAFETY: by the contract.
         return unsafe {
-            copy_vectors(from.as_ptr().cast(), to.cast(), size_of::<[T; 32]>(), vectors)
+            copy_vectors(from.as_ptr().cast(), to.cast(), size_of::<[T; LANES]>(), vectors)
         };
     }
     for (lane, from) in from.iter().enumerate() {
@@ -129,8 +137,8 @@ pub(super) unsafe fn store_row<T: Element>(from: &[T; 32], to: *mut T, vectors: 
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-const fn is_copied_by_vectors<T>() -> bool {
-    matches!(size_of::<T>(), 4 | 8)
+const fn is_copied_by_vectors<T, const LANES: usize>() -> bool {
+    matches!(size_of::<T>(), 4 | 8) && size_of::<[T; LANES]>().is_multiple_of(64)
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -149,7 +157,7 @@ macro_rules! copy {
     };
 }
 
-/// Copies a row of 128 or 256 bytes by `vectors` that this CPU has. Bytes that are stored in
+/// Copies a multiple of 64 bytes by `vectors` that this CPU has. Bytes that are stored in
 /// narrower vectors than they are read in later arrive late.
 ///
 /// # Safety
@@ -158,7 +166,17 @@ macro_rules! copy {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 unsafe fn copy_vectors(from: *const u8, to: *mut u8, bytes: usize, vectors: Vectors) {
-    for at in (0..bytes).step_by(128) {
+    if bytes % 128 == 64 {
+        // SAFETY: moves 64 bytes within both ranges, as below.
+        unsafe {
+            match vectors {
+                Vectors::Zmm => copy!("vmovups", "zmm", from, to, ["0" 0]),
+                Vectors::Ymm => copy!("vmovups", "ymm", from, to, ["0" 0 "32" 1]),
+                Vectors::Xmm => copy!("movups", "xmm", from, to, ["0" 0 "16" 1 "32" 2 "48" 3]),
+            }
+        }
+    }
+    for at in (bytes % 128..bytes).step_by(128) {
         // SAFETY: moves 128 bytes within both ranges, by registers that the CPU has, and changes
         // nothing else.
         unsafe {
@@ -259,17 +277,30 @@ mod tests {
             let mut half = [0_u32; 32];
             // SAFETY: both rows lie within the source.
             unsafe {
-                load_row(from.cast::<u64>(), &mut row, vectors);
-                load_row(from.add(4).cast::<u32>(), &mut half, vectors);
+                load_run(from.cast::<u64>(), &mut row, vectors);
+                load_run(from.add(4).cast::<u32>(), &mut half, vectors);
             }
             assert_eq!(row[..], source[skipped..skipped + 32]);
             assert_eq!(half[0], (source[skipped] >> 32) as u32);
             assert_eq!(half[31], source[skipped + 16] as u32);
             let mut target = [0_u64; 40];
             // SAFETY: the target has room for 32 words from each of these.
-            unsafe { store_row(&row, target[skipped..].as_mut_ptr(), vectors) };
+            unsafe { store_run(&row, target[skipped..].as_mut_ptr(), vectors) };
             assert_eq!(target[skipped..skipped + 32], row);
             assert_eq!(target.iter().filter(|&&word| word != 0).count(), 32);
+            let (mut run, mut eight) = ([0_u32; 16], [0_u32; 8]);
+            // SAFETY: both runs lie within the source.
+            unsafe {
+                load_run(from.add(4).cast::<u32>(), &mut run, vectors);
+                load_run(from.add(4).cast::<u32>(), &mut eight, vectors);
+            }
+            assert_eq!(run[..], half[..16]);
+            assert_eq!(eight[..], half[..8]);
+            let mut target = [0_u32; 40];
+            // SAFETY: the target has room for 16 words from each of these.
+            unsafe { store_run(&run, target[skipped..].as_mut_ptr(), vectors) };
+            assert_eq!(target[skipped..skipped + 16], run);
+            assert_eq!(target.iter().filter(|&&word| word != 0).count(), 16);
             let mut place = [0_u64; 8];
             let place: *mut u8 = place.as_mut_ptr().cast();
             let mut copy = [0_u8; 50];

@@ -10,7 +10,7 @@
 use super::AccessReport;
 use super::addresses::addresses;
 use super::memories::Memories;
-use super::racing::{Element, load_row, store_row};
+use super::racing::{Element, load_run, store_run};
 use super::transfer::for_lanes;
 use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::lane::Lane;
@@ -57,6 +57,7 @@ unsafe fn access<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
         report.pattern = Pattern::General;
+        report.distances = None;
         if mask == FULL_MASK
             && let Some((pattern, first)) = regular(frame, op)
         {
@@ -155,9 +156,9 @@ unsafe fn transfer_regular<T: Lane<Store = T> + Element, const BYTES: u64, const
         let host = segment.at(first);
         let row = frame.row_mut::<T>(row);
         match (consecutive, stores) {
-            (true, true) if GLOBAL => store_row(row, host.cast(), memories.vectors),
+            (true, true) if GLOBAL => store_run(row, host.cast(), memories.vectors),
             (true, true) => *host.cast::<[T; 32]>() = *row,
-            (true, false) if GLOBAL => load_row(host.cast(), row, memories.vectors),
+            (true, false) if GLOBAL => load_run(host.cast(), row, memories.vectors),
             (true, false) => *row = *host.cast::<[T; 32]>(),
             // Of several lanes that write to one address, the highest is the last.
             (false, true) if GLOBAL => row[31].store(host.cast()),

@@ -24,6 +24,12 @@ pub(in crate::exec) struct Teller<'a> {
 }
 
 impl Teller<'_> {
+    /// Returns true if anybody is told of accesses.
+    #[inline(always)]
+    pub(super) fn is_heard(&self) -> bool {
+        self.wants.accesses || self.watching.is_some()
+    }
+
     /// The lanes of `mask` have executed `op`, which went to `space`.
     // The lane loop has it three times, one for each CPU level; the call costs less than that.
     #[inline(never)]
@@ -34,7 +40,7 @@ impl Teller<'_> {
         mask: u32,
         report: &AccessReport,
     ) {
-        if !op.counted || !(self.wants.accesses || self.watching.is_some()) {
+        if !op.counted || !self.is_heard() {
             return;
         }
         let access = Access {
@@ -48,6 +54,7 @@ impl Teller<'_> {
             pattern: report.pattern,
             addresses: &report.addresses,
             continues: false,
+            distances: report.distances,
         };
         if let Some(watching) = &self.watching {
             watching.hear(&access);

@@ -10,7 +10,7 @@ use super::access::AccessReport;
 use super::lanes::{FULL_MASK, Frame};
 use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
-use crate::observer::{AccessKind, Pattern, Recorder};
+use crate::observer::{AccessKind, Recorder};
 use crate::program::matrix_op::MatrixOp;
 use crate::program::memory_op::MemoryOp;
 use crate::program::op::Op;
@@ -44,7 +44,7 @@ impl Warp {
         if mask != FULL_MASK {
             return Err(WarpFault { pc, lane: None, kind: FaultKind::PartialWarp { lanes: mask } });
         }
-        let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
+        let mut report = AccessReport::new();
         let mut access = |recorder: &mut dyn Recorder, memory_op: &MemoryOp, lanes| {
             self.memory(context, recorder, frame, memory_op, split, lanes, &mut report)
                 .map_err(|fault| WarpFault { pc, lane: Some(fault.lane), kind: fault.kind })

@@ -260,6 +260,7 @@ pub(super) unsafe fn tell_reads(
             pattern: Pattern::General,
             addresses,
             continues,
+            distances: None,
         });
         continues = true;
     };

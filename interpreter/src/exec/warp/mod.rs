@@ -9,7 +9,7 @@ mod synchronise;
 
 use std::sync::Mutex;
 
-use super::access::{AccessFault, AccessReport, LoopAccesses, Memories};
+use super::access::{AccessFault, AccessReport, LentPatterns, LoopAccesses, Memories};
 use super::async_copy::CopyQueue;
 use super::call::SavedActivation;
 use super::classes::Representative;
@@ -19,7 +19,7 @@ use super::level::Level;
 use super::watch::Watching;
 use crate::fault::FaultKind;
 use crate::lane::Row;
-use crate::observer::{Access, HeapUse, Pattern, Recorder, Wants};
+use crate::observer::{Access, HeapUse, Recorder, Wants};
 use crate::program::Program;
 use crate::program::op::{Code, Op};
 
@@ -90,6 +90,8 @@ pub(super) struct Context<'a> {
     pub(super) memories: Memories<'a>,
     /// One count for each guarded instruction of the program, the CTA's own.
     pub(super) guarded_lanes: *mut u64,
+    /// The distances of its addresses that each memory operation had last, the CTA's own.
+    pub(super) patterns: LentPatterns,
     /// True if bad accesses are left out instead of ending the launch.
     pub(super) skip_bad_accesses: bool,
     /// Events that the recorder is told of.
@@ -193,7 +195,7 @@ impl Warp {
         limit: u64,
     ) -> Result<(), WarpFault> {
         let program = context.program;
-        let mut report = AccessReport { addresses: [0; 32], pattern: Pattern::General };
+        let mut report = AccessReport::new();
         let frame = self.frame(context);
         loop {
             if split.entering {
@@ -209,6 +211,7 @@ impl Warp {
                 ops: program.tables.memory_ops.as_ptr(),
                 memories: &context.memories,
                 report: &mut report,
+                patterns: context.patterns,
                 teller: self.teller(context, recorder, &frame, clock),
             };
             // SAFETY: the frame is made of the program and this warp's register file, which was
