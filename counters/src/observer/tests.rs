@@ -15,6 +15,8 @@ use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, Number};
 use crate::occupancy::Limiter;
 use crate::operation::{FlopKind, Flops, Precision};
+use crate::recorder::Route;
+use crate::table::Description;
 
 const LOAD: u32 = 0;
 const STORE: u32 = 1;
