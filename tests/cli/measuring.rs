@@ -10,7 +10,7 @@ const OWN: &str = env!("CARGO_BIN_EXE_gpucast");
 #[test]
 fn the_closed_loop_recovers_what_a_gpu_file_says() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/made-up.toml");
-    // The figures of the file; half of the far latency of the H100 that is its base adds to the L2's.
+    // The figures of the file. Half of the far latency of its base, the H100, adds to the L2.
     let given = [
         ("launch_overhead", 3.4),
         ("shared_latency", 27.0),

@@ -6,36 +6,20 @@ use gpucast_measure::parameters::ALL;
 use gpucast_measure::{Bench, Device as _, MeasureError, Measured, Parameter, Trials, gpu_file};
 use gpucast_model::Gpu;
 use gpucast_render::table::{Align, aligned};
-use gpucast_render::{Format, csv, json};
+use gpucast_render::{Format, csv};
 use gpucast_toolchain::driver;
-use serde::Serialize;
 
 use crate::cli::bench;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 
-const SCHEMA: &str = "gpucast.bench-device/1";
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    device: &'a str,
-    gpu: &'a str,
-    driver_version: i32,
-    clock_mhz: f64,
-    parameters: &'a [Row],
-}
-
 /// A parameter as the library has it and as it was measured.
-#[derive(Serialize)]
 struct Row {
     field: &'static str,
     unit: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     library: Option<f64>,
     measured: f64,
     /// The measured over the library's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     ratio: Option<f64>,
     kernel: &'static str,
     /// Trials that were left out as anomalous.
@@ -52,6 +36,10 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
     if compared.is_none() && format != Format::Text {
         let report = Report::new("a GPU's file is TOML and has no other format");
         return Err(Failure::Usage(report.hint("--compare GPU gives a table for --format")));
+    }
+    if format == Format::Json {
+        let report = Report::new("a comparison with a measured GPU has no JSON form");
+        return Err(Failure::Usage(report.hint("write --format csv")));
     }
     let mut output = Output::open(arguments.output.output.clone())?;
     let saved = options.save.clone().map(|path| Output::open(Some(path))).transpose()?;
@@ -82,16 +70,8 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
     let Some(compared) = compared else { return Ok(output.write(&text)?) };
     let rows: Vec<Row> = measured.iter().map(|one| row(one, &compared)).collect();
     output.write(&match format {
-        Format::Text => table(&compared.name, &rows),
         Format::Csv => as_csv(&rows)?,
-        Format::Json => json::document(&Document {
-            schema: SCHEMA,
-            device: &facts.name,
-            gpu: &compared.name,
-            driver_version: facts.driver_version,
-            clock_mhz: facts.clock_mhz,
-            parameters: &rows,
-        })?,
+        Format::Text | Format::Json => table(&compared.name, &rows),
     })?;
     Ok(())
 }
