@@ -1,7 +1,7 @@
 //! Parameters of a GPU, fitted to the times of measurement kernels.
 //!
 //! ```text
-//! parameter ──► kernels of two sizes ──► Device (runs, times) ──► trials ──► slope ──► figure
+//! parameter ──► kernels of two sizes ──► Device (runs, times) ──► trials ──► figure
 //! ```
 //!
 //! A parameter is the slope of a kernel's time over its size, so that fixed costs of a launch drop

@@ -1,4 +1,4 @@
-//! Launch files as generators of kernels: a kernel for each combination of their parameters' values.
+//! Launch files as generators of kernels: a kernel for each combination of values.
 //!
 //! The tags of a collection choose among its own generators. A launch file with `[parameters]` is a
 //! generator of the user's own, whose arguments are the parameters. Its PTX may use them, too.

@@ -200,6 +200,7 @@ fn counts_of_windows_are_kept_with_their_intervals() {
             machine: &Machine::none(),
             extras: Extras::default(),
             rung: RungChoice::Auto,
+            sample: None,
             caches: CacheChoice::Windows,
             supervisor: &keeping,
         };

@@ -140,6 +140,7 @@ pub(super) fn tell(
             bytes_per_lane: 16,
             mask: FULL_MASK >> (32 - rows.len()),
             pattern: Pattern::General,
+            distances: None,
             addresses: &addresses,
             continues: at != 0,
         });
