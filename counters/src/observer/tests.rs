@@ -1,6 +1,6 @@
 //! Launches acted out by hand: what the interpreter would report, without it.
 
-use gpucast_interpreter::{Access, AccessKind, Pattern, Recorder, Tally, TensorUse};
+use gpucast_interpreter::{Access, AccessKind, GridBox, Pattern, Recorder, Tally, TensorUse};
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::source::Span;
@@ -146,7 +146,7 @@ fn products_whose_extents_are_values_are_summed_by_format() {
     let mut as_a_class = new().without_caches();
     let mut recorder = as_a_class.cta_recorder();
     tell(&mut recorder);
-    as_a_class.tally(&mut recorder, 3).unwrap();
+    as_a_class.tally(&mut recorder, 3, &GridBox::whole([3, 1, 1])).unwrap();
     for counter in [one_by_one, as_a_class] {
         let (profile, _) = counter.finish();
         for (metric, expected) in [
