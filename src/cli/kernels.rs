@@ -87,7 +87,7 @@ pub(crate) struct Generate {
 pub(crate) struct Tags {
     /// Tags of generators, such as matmul_sq, and values of their arguments: dtype:float32,
     /// n:1024,2048. Without a value, an argument takes its usual ones; a kernel is made for each
-    /// combination. A launch file with [parameters] is a generator, too: own.toml n:1024,2048
+    /// combination. A launch file with parameters is a generator, too: own.toml n:1024,2048
     #[arg(value_name = "TAG")]
     pub(crate) tags: Vec<String>,
 

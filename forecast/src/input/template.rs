@@ -76,7 +76,8 @@ impl Template {
     ///
     /// A name that is no parameter, and a value that is no number.
     pub fn kernels(&self, wanted: &[(String, Vec<String>)]) -> Result<Vec<TemplateKernel>, Report> {
-        for (name, _) in wanted.iter().filter(|(name, _)| !self.usual.contains_key(name)) {
+        let unknown = wanted.iter().find(|(name, _)| !self.usual.contains_key(name));
+        if let Some((name, _)) = unknown {
             let message = format!("{} has no parameter `{name}`", self.source.name);
             let known: Vec<&str> = self.usual.keys().map(String::as_str).collect();
             let all = format!("its parameters are {}", known.join(", "));

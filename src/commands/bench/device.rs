@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
     if let Some(mut saved) = saved {
         saved.write(&text)?;
     }
-    let Some(compared) = compared else { return Ok(output.write(&text)?) };
+    let Some(compared) = compared else { return output.write(&text) };
     let rows: Vec<Row> = measured.iter().map(|one| row(one, &compared)).collect();
     output.write(&match format {
         Format::Csv => as_csv(&rows)?,
