@@ -305,6 +305,7 @@ fn own_launch_files_are_generators() {
     }
     for (name, arguments) in [
         ("kernels-own-show", format!("kernels show {template} n:1024,2048")),
+        ("kernels-own-list", format!("kernels list {template}")),
         ("kernels-own-unknown", format!("kernels show {template} rows:3")),
         ("kernels-own-value", format!("kernels show {template} n:many")),
         ("kernels-own-beside", format!("kernels show {template} flops")),

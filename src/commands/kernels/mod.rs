@@ -67,6 +67,10 @@ pub(crate) fn run(command: Kernels) -> Result<(), Failure> {
     match command {
         Kernels::List { tags, output } => {
             let request = request(&tags)?;
+            if let Some(own) = template::kernels(&request)? {
+                let report = Report::new(format!("{} is a launch file", own.name()));
+                return Err(report.hint("`gpucast kernels show` shows its parameters").into());
+            }
             let generators = request.generators().map_err(report)?;
             let text = match output.format {
                 Format::Text => list(&generators),

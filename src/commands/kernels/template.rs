@@ -35,6 +35,11 @@ pub(in crate::commands) struct Chosen {
 }
 
 impl Chosen {
+    /// The template's name.
+    pub(super) fn name(&self) -> String {
+        self.template.name()
+    }
+
     /// The parameters with their usual values, and the number of kernels.
     fn summary(&self) -> String {
         let mut text = format!("{}: a launch file\n\n", self.template.name());
