@@ -44,6 +44,21 @@ pub(crate) struct Sizes {
     pub(crate) larger: u64,
 }
 
+impl Sizes {
+    /// Seconds of a unit of work.
+    pub(crate) fn slope(
+        self,
+        smaller_seconds: f64,
+        larger_seconds: f64,
+    ) -> Result<f64, MeasureError> {
+        let Self { smaller, larger } = self;
+        if larger_seconds <= smaller_seconds {
+            return Err(MeasureError::NoSlope { smaller, smaller_seconds, larger, larger_seconds });
+        }
+        Ok((larger_seconds - smaller_seconds) / (larger - smaller) as f64)
+    }
+}
+
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct How {
@@ -101,10 +116,7 @@ impl<'a> Bench<'a> {
         let Sizes { smaller, larger } = sizes;
         let smaller_seconds = self.seconds(kernel(smaller)?, how, 1)?;
         let larger_seconds = self.seconds(kernel(larger)?, how, 1)?;
-        if larger_seconds <= smaller_seconds {
-            return Err(MeasureError::NoSlope { smaller, smaller_seconds, larger, larger_seconds });
-        }
-        Ok((larger_seconds - smaller_seconds) / (larger - smaller) as f64)
+        sizes.slope(smaller_seconds, larger_seconds)
     }
 
     /// The same slope in clocks of the SMs.

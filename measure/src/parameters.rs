@@ -260,9 +260,11 @@ fn bytes(
 fn launch_overhead(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     const LAUNCHES: u32 = 100;
     let kernel = kernels::of_tags("empty_knl lsize_0:32 lsize_1:1 ngroups:1")?;
-    let few = bench.seconds(kernel.clone(), How::default(), LAUNCHES)?;
-    let many = bench.seconds(kernel, How::default(), 3 * LAUNCHES)?;
-    Ok((many - few) / f64::from(2 * LAUNCHES) * 1e6)
+    let (smaller, larger) = (LAUNCHES, 3 * LAUNCHES);
+    let smaller_seconds = bench.seconds(kernel.clone(), How::default(), smaller)?;
+    let larger_seconds = bench.seconds(kernel, How::default(), larger)?;
+    let sizes = Sizes { smaller: smaller.into(), larger: larger.into() };
+    Ok(sizes.slope(smaller_seconds, larger_seconds)? * 1e6)
 }
 
 /// Blocks that all fit on the device begin behind each other and take equally long, so the last one

@@ -4,6 +4,8 @@
 //! The models use counts from one GPU to predict others. The plan gives the L2's content before a
 //! launch ([`Plan::l2`]). A launch's metrics are the means over its repetitions, as nvprof's are.
 
+mod observer;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::mem;
@@ -13,21 +15,21 @@ use std::time::Instant;
 use gpucast_buffers::init::Init;
 use gpucast_counters::device;
 use gpucast_counters::export::Ranges;
-use gpucast_counters::features::{Buffer, FeatureCounter, Features};
+use gpucast_counters::features::{FeatureCounter, Features};
 use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, SampleSize};
 use gpucast_interpreter::{
-    ByClasses, BySample, ClassEffort, CountOverflow, DeviceMemory, FaultKind, Host, Launch,
-    LaunchError, ModuleInstance, Observer, Options, Program, RunError, Summary, Tally, Windows,
-    run_classes, run_sample, tally_classes, window_classes,
+    ByClasses, BySample, ClassEffort, DeviceMemory, FaultKind, Host, Launch, ModuleInstance,
+    Observer, Options, Program, RunError, Summary,
 };
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
 use gpucast_model::{InstructionFacts, Needs};
 use sha2::{Digest as _, Sha256};
 
+use self::observer::{Counts, Launching, MACHINE_PER_PTX, Sampling};
 use crate::failure::{Failure, Report};
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
@@ -238,171 +240,6 @@ fn effort(rung: RungChoice) -> Option<ClassEffort> {
         RungChoice::Auto => Some(ClassEffort::WhilePaying),
         RungChoice::Classes => Some(ClassEffort::ToTheEnd),
         RungChoice::Slice | RungChoice::Sample | RungChoice::Full => None,
-    }
-}
-
-/// Counts one repetition of a launch.
-trait Counts: Observer {
-    /// Counts with a `counter` that is set up.
-    fn around(counter: Counter, program: &Program, launch: &Launch) -> Self;
-
-    /// Counts a launch by classes of CTAs, or returns the reason why it cannot.
-    fn by_classes(
-        &mut self,
-        launching: Launching<'_>,
-    ) -> Result<Result<ByClasses, String>, RunError>;
-
-    /// Estimates the counts of a launch from a sample of its CTAs, or returns the reason why it
-    /// cannot.
-    fn by_sample(&mut self, sampling: Sampling<'_>) -> Result<Result<BySample, String>, RunError>;
-
-    /// Returns the counts, and the L2 with its contents, if caches are modelled.
-    fn end(self, memory: &DeviceMemory) -> (Repetition, Option<L2>);
-}
-
-/// A launch of a program that is executed for one CTA of each class.
-struct Launching<'a> {
-    program: &'a Program,
-    launch: &'a Launch,
-    memory: &'a mut DeviceMemory,
-    options: &'a Options,
-    host: &'a dyn Host,
-    effort: ClassEffort,
-    caches: CacheChoice,
-    /// The factor by which sums may still grow: launches of the plan, and machine instructions for
-    /// one of PTX.
-    times: u64,
-}
-
-impl Launching<'_> {
-    fn run<O: Tally>(
-        self,
-        observer: &mut O,
-        check_sums: impl FnOnce(&O, u64) -> Result<(), CountOverflow>,
-    ) -> Result<Result<ByClasses, String>, RunError> {
-        let Self { program, launch, memory, options, host, effort, caches, times } = self;
-        let counted = match caches {
-            CacheChoice::Full | CacheChoice::Windows => {
-                return run_classes(program, launch, memory, observer, options, host, effort);
-            }
-            CacheChoice::None => {
-                tally_classes(program, launch, memory, observer, options, host, effort)?
-            }
-        };
-        if counted.is_ok() {
-            check_sums(observer, times).map_err(LaunchError::Counts)?;
-        }
-        Ok(counted)
-    }
-}
-
-impl Launching<'_> {
-    /// As [`Self::run`], with windows of the grid through the caches where that was chosen.
-    fn run_windows<O: Windows>(
-        self,
-        observer: &mut O,
-        check_sums: impl FnOnce(&O, u64) -> Result<(), CountOverflow>,
-    ) -> Result<Result<ByClasses, String>, RunError> {
-        if self.caches != CacheChoice::Windows {
-            return self.run(observer, check_sums);
-        }
-        let Self { program, launch, memory, options, host, effort, times, .. } = self;
-        let counted = window_classes(program, launch, memory, observer, options, host, effort)?;
-        if counted.is_ok() {
-            check_sums(observer, times).map_err(LaunchError::Counts)?;
-        }
-        Ok(counted)
-    }
-}
-
-/// A launch of the program of a slice, of which a sample is executed.
-struct Sampling<'a> {
-    program: &'a Program,
-    launch: &'a Launch,
-    memory: &'a mut DeviceMemory,
-    options: &'a Options,
-    host: &'a dyn Host,
-    /// As in [`Launching`].
-    times: u64,
-}
-
-/// Machine instructions that one PTX instruction is assumed to become at most, where sums are
-/// checked before the machine instructions are counted.
-const MACHINE_PER_PTX: u64 = 256;
-
-impl Counts for Counter {
-    fn around(counter: Counter, _program: &Program, _launch: &Launch) -> Self {
-        counter
-    }
-
-    fn by_classes(
-        &mut self,
-        launching: Launching<'_>,
-    ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run_windows(self, Self::check_sums)
-    }
-
-    fn by_sample(&mut self, sampling: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
-        let Sampling { program, launch, memory, options, host, times } = sampling;
-        let counted = run_sample(program, launch, memory, self, options, host)?;
-        if counted.is_ok() {
-            self.check_sums(times).map_err(LaunchError::Counts)?;
-        }
-        Ok(counted)
-    }
-
-    fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
-        let (profile, l2) = self.finish();
-        (Repetition::new(profile, None), l2)
-    }
-}
-
-impl Counts for StageCounter {
-    fn around(counter: Counter, program: &Program, _launch: &Launch) -> Self {
-        StageCounter::around(counter, program)
-    }
-
-    fn by_classes(
-        &mut self,
-        launching: Launching<'_>,
-    ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run_windows(self, Self::check_sums)
-    }
-
-    fn by_sample(&mut self, _: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
-        Ok(Err("counts between barriers are made of all CTAs".to_owned()))
-    }
-
-    fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
-        let (profile, stages, l2) = self.finish();
-        (Repetition::new(profile, Some(stages)), l2)
-    }
-}
-
-/// The reason why features are not counted by classes or samples.
-const OF_ALL_CTAS: &str = "features are made of the addresses of all CTAs";
-
-impl<C: Counts> Counts for (C, FeatureCounter) {
-    fn around(counter: Counter, program: &Program, launch: &Launch) -> Self {
-        (C::around(counter, program, launch), FeatureCounter::new(program, launch))
-    }
-
-    fn by_classes(&mut self, _: Launching<'_>) -> Result<Result<ByClasses, String>, RunError> {
-        Ok(Err(OF_ALL_CTAS.to_owned()))
-    }
-
-    fn by_sample(&mut self, _: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
-        Ok(Err(OF_ALL_CTAS.to_owned()))
-    }
-
-    fn end(self, memory: &DeviceMemory) -> (Repetition, Option<L2>) {
-        let (counted, l2) = self.0.end(memory);
-        let buffers: Vec<Buffer> = memory
-            .buffers()
-            .map(|(name, address, bytes)| Buffer { name: name.to_owned(), address, bytes })
-            .collect();
-        let features = self.1.finish(&counted.profile.table, &buffers);
-        (Repetition { features: Some(features), ..counted }, l2)
     }
 }
 
