@@ -2,11 +2,11 @@
 //!
 //! Each metric has an interval of 95 %, made of two parts:
 //!
-//! - *Runs differ.* The variance of a stratified sample with two runs in each stratum, and
-//!   Student's distribution with as many degrees of freedom as there are strata (Cochran, "Sampling
+//! - *Runs differ.* The variance is that of a stratified sample with two runs in each stratum.
+//!   Student's distribution has a degree of freedom for each stratum. (Cochran, "Sampling
 //!   Techniques", 3rd ed. 1977, sections 5.4 and 5A.11; Särndal, Swensson and Wretman, "Model
-//!   Assisted Survey Sampling", 1992, section 3.7). Ratios answer to a run by their derivative,
-//!   which is found by trying (the infinitesimal jackknife; Jaeckel 1972).
+//!   Assisted Survey Sampling", 1992, section 3.7.) Ratios answer to a run by their derivative. It
+//!   is found by trying: the infinitesimal jackknife (Jaeckel 1972).
 //! - *Some kinds are rare.* Few CTAs may do most of the work, and a sample of `n` may lack them. At
 //!   most 4/`n` of the grid are of a kind that it lacks. The interval also holds what comes out if
 //!   as many are like the run that moves the metric most, or if the sample has as many too many: a

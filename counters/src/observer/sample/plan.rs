@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Strata are consecutive ranges of the grid. In each of them two runs of consecutive CTAs are
-//! drawn at random. A grid whose work grows from its first CTA to its last is thereby met
-//! everywhere, and one whose work repeats with a period is not met at one phase alone. The first
-//! and the last CTAs count for themselves.
+//! drawn at random. Strata meet every part of a grid whose work grows from its first CTA to its
+//! last. Random places meet every phase of work that repeats with a period. The first and the last
+//! CTAs count for themselves.
 
 use std::ops::Range;
 
