@@ -1,8 +1,8 @@
 //! Counts of accesses whose lanes are as far from each other as those of earlier ones.
 //!
-//! The interpreter numbers the distances that full warps come back to ([`Access::distances`]). Passes
-//! and sectors depend on two things: the number, and the place of the first lane's address among
-//! the banks or in its line. So they are computed once for each such place.
+//! The interpreter numbers the distances that full warps come back to ([`Access::distances`]).
+//! Passes and sectors depend on two things: the number, and the place of the first lane's address
+//! among the banks or in its line. So they are computed once for each such place.
 //!
 //! [`Access::distances`]: gpucast_interpreter::Access::distances
 
