@@ -41,8 +41,7 @@ pub fn attribute(
     let mut notes = listing.notes(&solution, &contradicted);
     if rounded {
         notes.push(
-            "counts of 2⁵³ or more are rounded to 53 bits where machine instructions are counted"
-                .to_owned(),
+            "counts of machine instructions are rounded to 53 bits of the largest one".to_owned(),
         );
     }
     Ok(MachineProfile {
